@@ -1,0 +1,74 @@
+"""Stiction: frictional contact where stick is exact and every result says how far to trust it.
+
+One verb, ``solve(system, method, t_span)``, and three kinds of nouns:
+
+systems
+    ``Chain``: n masses, springs and dampers on a rail (`stiction.chains`).
+laws
+    ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
+    ``UserFriction`` (`stiction.laws`).
+
+Methods
+-------
+    ``EventDriven``, ``ThetaStepper``, ``RegularizedTheta``, ``Quasistatic``.
+
+What comes out is a ``Run``: events, energy ledger, determinism, audit and data
+(`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest. Scenarios in
+TOML describe the same objects (`stiction.scenario`); `stiction.cli` is the command line.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from stiction._version import __version__
+
+_HOME = {
+    "Chain": "stiction.chains",
+    "Constant": "stiction.chains",
+    "PiecewiseLinear": "stiction.chains",
+    "Ramp": "stiction.chains",
+    "Sine": "stiction.chains",
+    "SumOf": "stiction.chains",
+    "UserLoad": "stiction.chains",
+    "EventDriven": "stiction.chains.event_driven",
+    "ThetaStepper": "stiction.chains.time_stepping",
+    "RegularizedTheta": "stiction.chains.time_stepping",
+    "Quasistatic": "stiction.chains.quasistatic",
+    "StickSet": "stiction.chains.stick_set",
+    "reach": "stiction.chains.reachability",
+    "Coulomb": "stiction.laws",
+    "ExponentialWeakening": "stiction.laws",
+    "RandomCoulomb": "stiction.laws",
+    "SquareRootSign": "stiction.laws",
+    "StaticKinetic": "stiction.laws",
+    "TanhSign": "stiction.laws",
+    "UserFriction": "stiction.laws",
+    "ModelError": "stiction.errors",
+    "ScenarioError": "stiction.errors",
+    "SolveError": "stiction.errors",
+    "Status": "stiction.errors",
+    "StictionError": "stiction.errors",
+    "StoreError": "stiction.errors",
+    "Run": "stiction.results.run",
+    "load": "stiction.results.store",
+    "read_scenario": "stiction.scenario",
+    "solve": "stiction.solve",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import stiction` stays quick."""
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'stiction' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

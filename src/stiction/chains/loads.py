@@ -1,0 +1,317 @@
+"""Load functions of time f(t) [N] that act on a chain through its load vector.
+
+Every load but a user's own is, between its breakpoints, a straight line plus sines.
+Methods read that form (`Pieces`), so constant-friction runs have no error from the load.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, numbers
+
+__all__ = [
+    "Constant",
+    "Load",
+    "Pieces",
+    "PiecewiseLinear",
+    "Ramp",
+    "Sine",
+    "SumOf",
+    "UserLoad",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_TRY_LOAD = "give a finite number."
+_EMPTY = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A load between breakpoints: offset[j] + rate[j] (t - time[j]) + sum of sines.
+
+    Parameters
+    ----------
+    time : (n_piece,) start of each piece [s]; the first also serves all times before it
+    offset, rate : (n_piece,) value [N] and slope [N/s] of the straight part
+    amplitude, angular_frequency, phase : (n_sine,) the sines, in all pieces
+    function : a user's load, added to the rest; None when there is none
+    """
+
+    time: Floats
+    offset: Floats
+    rate: Floats
+    amplitude: Floats
+    angular_frequency: Floats
+    phase: Floats
+    function: Callable[[float], float] | None = None
+
+    def at(self, t: npt.ArrayLike) -> Floats:
+        """Return the load [N] at times `t` [s]."""
+        t = np.asarray(t, dtype=np.float64)
+        j = np.maximum(np.searchsorted(self.time, t, side="right") - 1, 0)
+        f = self.offset[j] + self.rate[j] * (t - self.time[j])
+        for a, w, p in zip(self.amplitude, self.angular_frequency, self.phase, strict=True):
+            f = f + a * np.sin(w * t + p)
+        if self.function is not None:
+            own = np.array([float(self.function(float(s))) for s in t.ravel()])
+            f = f + own.reshape(t.shape)
+        return np.asarray(f)
+
+
+class Load(Record, abc.ABC):
+    """A force that depends on time alone."""
+
+    @abc.abstractmethod
+    def pieces(self) -> Pieces:
+        """Return the load as straight lines and sines."""
+
+    def at(self, t: npt.ArrayLike) -> Floats:
+        """Return the load [N] at times `t` [s]."""
+        return self.pieces().at(t)
+
+    def bounds_after(self, t: float) -> tuple[float, float]:
+        """Return numbers [N] that the load never leaves from time `t` [s] on.
+
+        A user's load has no such numbers: (-inf, inf). With several sines the bounds are
+        safe, not sharp.
+        """
+        p = self.pieces()
+        if p.function is not None:
+            return -np.inf, np.inf
+        straight = Pieces(p.time, p.offset, p.rate, _EMPTY, _EMPTY, _EMPTY)
+        values = straight.at(np.append(p.time[p.time > t], t))
+        swing = float(np.abs(p.amplitude).sum())
+        low = -np.inf if p.rate[-1] < 0.0 else float(values.min()) - swing
+        high = np.inf if p.rate[-1] > 0.0 else float(values.max()) + swing
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Load):
+    """The same force at all times.
+
+    Parameters
+    ----------
+    value : force [N]
+    """
+
+    value: float
+
+    def __post_init__(self) -> None:
+        _finite(self, "Constant", "value", "N")
+
+    def pieces(self) -> Pieces:
+        """Return one level piece."""
+        return _line(self.value, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Ramp(Load):
+    """A force that grows from `start` at t = 0 at a constant rate.
+
+    Parameters
+    ----------
+    rate : [N/s]
+    start : force at t = 0 [N]
+    """
+
+    rate: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        _finite(self, "Ramp", "rate", "N/s")
+        _finite(self, "Ramp", "start", "N")
+
+    def pieces(self) -> Pieces:
+        """Return one sloping piece."""
+        return _line(self.start, self.rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Sine(Load):
+    """amplitude sin(angular_frequency t + phase).
+
+    Parameters
+    ----------
+    amplitude : [N]
+    angular_frequency : [rad/s]
+    phase : [rad]
+    """
+
+    amplitude: float
+    angular_frequency: float
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        _finite(self, "Sine", "amplitude", "N")
+        _finite(self, "Sine", "angular_frequency", "rad/s")
+        _finite(self, "Sine", "phase", "rad")
+
+    def pieces(self) -> Pieces:
+        """Return one level piece at zero and the sine."""
+        return Pieces(
+            np.zeros(1),
+            np.zeros(1),
+            np.zeros(1),
+            np.array([self.amplitude]),
+            np.array([self.angular_frequency]),
+            np.array([self.phase]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseLinear(Load):
+    """Straight lines between given points; constant before the first and after the last.
+
+    Parameters
+    ----------
+    time : (n_point,) times [s], rising
+    value : (n_point,) forces [N] at these times
+    """
+
+    time: Floats
+    value: Floats
+
+    def __post_init__(self) -> None:
+        why = "the load runs in straight lines between these points."
+        try_ = "give `time` and `value` as lists of one length, times rising."
+        time = numbers("PiecewiseLinear.time", self.time, unit="s", per="point", why=why, try_=try_)
+        value = numbers(
+            "PiecewiseLinear.value",
+            self.value,
+            size=time.size if np.ndim(self.value) else None,
+            unit="N",
+            per="point",
+            why=why,
+            try_=try_,
+        )
+        if time.size > 1 and not (np.diff(time) > 0.0).all():
+            raise ModelError(
+                explain(
+                    "PiecewiseLinear.time",
+                    time.tolist() if time.size < 9 else f"{time.size} times",
+                    "times [s] that rise strictly",
+                    "a load has one value at each time.",
+                    "sort the points; for a jump use two times that differ a little.",
+                )
+            )
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, "value", value)
+
+    def pieces(self) -> Pieces:
+        """Return one piece per interval, with level pieces before and after."""
+        start = np.concatenate([[-np.inf], self.time])
+        rate = np.concatenate([[0.0], np.diff(self.value) / np.diff(self.time), [0.0]])
+        offset = np.concatenate([[self.value[0]], self.value])
+        start[0] = min(0.0, self.time[0]) - 1.0
+        return Pieces(start, offset, rate, _EMPTY, _EMPTY, _EMPTY)
+
+
+@dataclass(frozen=True, eq=False)
+class SumOf(Load):
+    """The sum of several loads.
+
+    Parameters
+    ----------
+    parts : the loads; at least one
+    """
+
+    parts: Sequence[Load]
+
+    def __post_init__(self) -> None:
+        parts = tuple(self.parts) if isinstance(self.parts, (list, tuple)) else ()
+        if not parts or not all(isinstance(part, Load) for part in parts):
+            raise ModelError(
+                explain(
+                    "SumOf.parts",
+                    repr(self.parts),
+                    "a list of loads, at least one",
+                    "the sum of nothing is better said as Constant(0).",
+                    "for example SumOf([Constant(2.0), Ramp(0.1)]).",
+                )
+            )
+        object.__setattr__(self, "parts", parts)
+
+    def pieces(self) -> Pieces:
+        """Return the pieces of the sum: a new piece wherever a part has one."""
+        parts = [part.pieces() for part in self.parts]
+        time = np.unique(np.concatenate([p.time for p in parts]))
+        offset, rate = np.zeros(time.size), np.zeros(time.size)
+        for p in parts:
+            j = np.maximum(np.searchsorted(p.time, time, side="right") - 1, 0)
+            offset += p.offset[j] + p.rate[j] * (time - p.time[j])
+            rate += p.rate[j]
+        own = [p.function for p in parts if p.function is not None]
+        return Pieces(
+            time,
+            offset,
+            rate,
+            np.concatenate([p.amplitude for p in parts]),
+            np.concatenate([p.angular_frequency for p in parts]),
+            np.concatenate([p.phase for p in parts]),
+            (lambda t: sum(float(f(t)) for f in own)) if own else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class UserLoad(Load):
+    """A user's own force f(t).
+
+    Parameters
+    ----------
+    function : takes a time [s], returns a force [N]; smooth between the breakpoints
+    breakpoints : times [s] at which it, or a derivative, jumps
+    """
+
+    function: Callable[[float], float]
+    breakpoints: Sequence[float] = field(default=())
+
+    def __post_init__(self) -> None:
+        try:
+            probe = float(self.function(0.0))
+        except (TypeError, ValueError) as error:
+            probe = np.nan
+            reason: BaseException | None = error
+        else:
+            reason = None
+        if not np.isfinite(probe):
+            raise ModelError(
+                explain(
+                    "UserLoad.function",
+                    f"{self.function!r} with value {probe} at t = 0",
+                    "a function of time [s] that returns a finite force [N]",
+                    "an infinite force leaves no finite motion.",
+                    "for example UserLoad(lambda t: 2.0 * t * t).",
+                )
+            ) from reason
+        times = sorted(float(t) for t in self.breakpoints)
+        object.__setattr__(self, "breakpoints", tuple(times))
+
+    def pieces(self) -> Pieces:
+        """Return level pieces at zero that break at the breakpoints, and the function."""
+        time = np.unique(np.array([0.0, *self.breakpoints]))
+        zero = np.zeros(time.size)
+        return Pieces(time, zero, zero, _EMPTY, _EMPTY, _EMPTY, self.function)
+
+
+def _line(offset: float, rate: float) -> Pieces:
+    return Pieces(np.zeros(1), np.array([offset]), np.array([rate]), _EMPTY, _EMPTY, _EMPTY)
+
+
+def _finite(load: Load, name: str, field_name: str, unit: str) -> None:
+    value = number(
+        f"{name}.{field_name}",
+        getattr(load, field_name),
+        unit=unit,
+        why="an infinite or undefined load leaves no finite motion.",
+        try_=_TRY_LOAD,
+    )
+    object.__setattr__(load, field_name, value)

@@ -1,0 +1,354 @@
+"""n masses on a rail, joined by springs and dampers, under set-valued Coulomb friction.
+
+    m_i x_i'' = T_{i+1} - T_i + b_i f(t) + kp_i (V_p t - x_i) - mu(|w_i|) N_i Sgn(w_i)
+    T_i = k_i (x_i - x_{i-1}) + c_i (v_i - v_{i-1}),      w_i = v_i - V_belt
+
+Link i joins masses i-1 and i; link 0 and link n are the walls (stiffness 0 where there is
+none). Displacements are measured from the unstressed places. Kernels use elongations of
+links, never the matrix K, so that a stiff chain loses no digits to cancellation.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.loads import Constant, Load
+from stiction.errors import ModelError, explain
+from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
+from stiction.numerics.checks import Record, number, numbers, whole
+
+if TYPE_CHECKING:
+    from stiction.chains.event_driven import EventDriven
+
+__all__ = ["Chain"]
+
+Floats = npt.NDArray[np.float64]
+
+_SIDES = {
+    "left": (True, False),
+    "right": (False, True),
+    "both": (True, True),
+    "none": (False, False),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(Record):
+    """n masses, springs and dampers on a rail under Coulomb friction.
+
+    Mass 1 is next to the left wall and mass n carries the load, unless `supports` and
+    `load_vector` say otherwise.
+
+    Parameters
+    ----------
+    mass : (n,) masses [kg], > 0; or one number with `n`
+    stiffness : springs [N/m], > 0; one number, or one per spring from left to right,
+        walls included (n springs with one wall, n + 1 with two, n - 1 with none)
+    damping : dampers [N s/m], >= 0, beside the springs; one number or one per spring
+    gravity : [m/s^2], >= 0; presses each mass on the rail with N_i = m_i g
+    load : load function f(t)
+    law : friction law
+    x0, v0 : (n,) or one number; displacements [m] and velocities [m/s] at the start
+    supports : "left", "right", "both" or "none": where the end springs are held by a wall
+    load_vector : (n,) shares b_i [1] of the load; default: all on mass n
+    normal_force : (n,) or one number [N], >= 0; default m_i g
+    belt_speed : [m/s] speed of the surface under the masses
+    plate_stiffness : (n,) or one number [N/m], >= 0; springs from each mass to a plate
+        that moves at `plate_speed` (Burridge and Knopoff)
+    plate_speed : [m/s]
+    n : number of masses; needed only when `mass` is one number
+    spacing : [m] distance of neighbours at rest; used in figures and wave speeds only
+
+    Raises
+    ------
+    ModelError : on any value that describes no chain.
+
+    Source: Axioms 14(4) 299, Problem 1; numbering of the formulas sheet, section 0.
+    Verified by: tests/exact/test_chain_references.py::test_events_and_states
+    """
+
+    mass: float | Floats
+    stiffness: float | Floats
+    damping: float | Floats = 0.0
+    gravity: float = 9.81
+    load: Load = field(default_factory=lambda: Constant(0.0))
+    law: Friction = field(default_factory=lambda: Coulomb(0.0))
+    x0: float | Floats = 0.0
+    v0: float | Floats = 0.0
+    supports: str = "left"
+    load_vector: Sequence[float] | Floats | None = None
+    normal_force: float | Floats | None = None
+    belt_speed: float = 0.0
+    plate_stiffness: float | Floats = 0.0
+    plate_speed: float = 0.0
+    n: int | None = None
+    spacing: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_count(self.mass, self.n)
+        self._check_kinds()
+        springs = self.n_spring
+        why_spring = (
+            f"supports = {self.supports!r} makes {springs} springs for {self.n_mass} masses."
+        )
+        try_spring = f"give one number for all, or a list of {springs}."
+        n, link = (self.n_mass, "mass"), (springs, "spring")
+        for name, shape, rule, unit, why, try_ in (
+            ("mass", n, "positive", "kg", _WHY_MASS, _TRY_MASS),
+            ("stiffness", link, "positive", "N/m", why_spring, try_spring),
+            ("damping", link, "nonnegative", "N s/m", why_spring, try_spring),
+            ("x0", n, "finite", "m", _WHY_START, _TRY_N),
+            ("v0", n, "finite", "m/s", _WHY_START, _TRY_N),
+            ("plate_stiffness", n, "nonnegative", "N/m", _WHY_PLATE, _TRY_N),
+            ("load_vector", n, "finite", "1", _WHY_B, _TRY_N),
+            ("normal_force", n, "nonnegative", "N", _WHY_N, _TRY_N),
+        ):
+            given = getattr(self, name)
+            if given is None and name in ("load_vector", "normal_force"):
+                continue
+            where = f"Chain.{name}"
+            full = numbers(
+                where, given, size=shape[0], per=shape[1], rule=rule, unit=unit, why=why, try_=try_
+            )
+            object.__setattr__(self, name, float(full[0]) if np.ndim(given) == 0 else full)
+        for name, rule, unit in (
+            ("belt_speed", "finite", "m/s"),
+            ("plate_speed", "finite", "m/s"),
+            ("gravity", "nonnegative", "m/s^2"),
+            ("spacing", "positive", "m"),
+        ):
+            value = number(
+                f"Chain.{name}",
+                getattr(self, name),
+                rule=rule,
+                unit=unit,
+                why="it applies to the whole chain.",
+                try_="give one finite number.",
+            )
+            object.__setattr__(self, name, value)
+        self.friction  # noqa: B018 - a law with lists of a wrong length is refused here
+
+    # ---- what methods read
+
+    @property
+    def n_mass(self) -> int:
+        """Number of masses."""
+        return self.n if self.n is not None else int(np.size(self.mass))
+
+    @property
+    def n_spring(self) -> int:
+        """Number of springs between masses and to walls (without plate springs)."""
+        left, right = _SIDES[self.supports]
+        return self.n_mass - 1 + left + right
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers one saved state holds."""
+        return 4 * self.n_mass
+
+    @functools.cached_property
+    def masses(self) -> Floats:
+        """(n,) masses [kg]."""
+        return self._full(self.mass)
+
+    @functools.cached_property
+    def x_start(self) -> Floats:
+        """(n,) displacements at the start [m]."""
+        return self._full(self.x0)
+
+    @functools.cached_property
+    def v_start(self) -> Floats:
+        """(n,) velocities at the start [m/s]."""
+        return self._full(self.v0)
+
+    @functools.cached_property
+    def plate_springs(self) -> Floats:
+        """(n,) stiffness [N/m] of the springs to the moving plate."""
+        return self._full(self.plate_stiffness)
+
+    @functools.cached_property
+    def link_stiffness(self) -> Floats:
+        """(n + 1,) stiffness [N/m] of the links; 0 at an end without a wall."""
+        return self._links(self.stiffness)
+
+    @functools.cached_property
+    def link_damping(self) -> Floats:
+        """(n + 1,) damping [N s/m] of the links; 0 at an end without a wall."""
+        return self._links(self.damping)
+
+    @functools.cached_property
+    def load_shares(self) -> Floats:
+        """(n,) load vector b [1]."""
+        if self.load_vector is not None:
+            return self._full(self.load_vector)
+        shares = np.zeros(self.n_mass)
+        shares[-1] = 1.0
+        return shares
+
+    @functools.cached_property
+    def normal_forces(self) -> Floats:
+        """(n,) normal force N_i [N] on each contact, compression >= 0."""
+        if self.normal_force is not None:
+            return self._full(self.normal_force)
+        return self.masses * self.gravity
+
+    @functools.cached_property
+    def friction(self) -> FrictionTable:
+        """The friction law written out for the n masses."""
+        return self.law.table(self.n_mass)
+
+    @functools.cached_property
+    def stick_bound(self) -> Floats:
+        """(n,) largest friction force mu_static N_i [N] each contact carries at rest."""
+        return self.friction.mu_static * self.normal_forces
+
+    def stiffness_matrix(self) -> Floats:
+        """Return the dense (n, n) matrix K [N/m], plate springs included; for small n."""
+        return _tridiagonal(self.link_stiffness) + np.diag(self.plate_springs)
+
+    def damping_matrix(self) -> Floats:
+        """Return the dense (n, n) matrix C [N s/m]; for small n."""
+        return _tridiagonal(self.link_damping)
+
+    def drive(self, t: float, x: Floats, v: Floats) -> Floats:
+        """Return the force [N] on each mass without friction, R = b f - K x - C v + plate.
+
+        Parameters
+        ----------
+        t : time [s]
+        x, v : (n,) displacements [m] and velocities [m/s]
+        """
+        ends = np.zeros(1)
+        stretch = np.diff(np.concatenate([ends, x, ends]))
+        rate = np.diff(np.concatenate([ends, v, ends]))
+        tension = self.link_stiffness * stretch + self.link_damping * rate
+        plate = self.plate_springs * (self.plate_speed * t - x)
+        return np.asarray(np.diff(tension) + self.load_shares * float(self.load.at(t)) + plate)
+
+    def critical_force(self) -> Floats | None:
+        """Return the load [N] at which each mass first slips under a slowly rising load.
+
+        F_i = mu_s sum_{j >= i} N_j plus the force stored in link i at the start; it does
+        not depend on the stiffness. Known in closed form for the canonical chain only
+        (one wall at the left, load on mass n, no plate, no belt); None otherwise.
+
+        Source: formulas sheet of the chains paper, section 3.
+        Verified by: tests/exact/test_chain_closed_forms.py::test_critical_force
+        """
+        canonical = (
+            self.supports == "left"
+            and np.count_nonzero(self.load_shares[:-1]) == 0
+            and self.load_shares[-1] == 1.0
+            and not np.any(self.plate_stiffness)
+            and self.belt_speed == 0.0
+        )
+        if not canonical:
+            return None
+        carried = np.cumsum(self.stick_bound[::-1])[::-1]
+        stored = self.link_stiffness[:-1] * np.diff(self.x_start, prepend=0.0)
+        return np.asarray(np.maximum.accumulate((carried + stored)[::-1])[::-1])
+
+    def default_method(self) -> EventDriven:
+        """Return the method `solve` uses when none is given."""
+        from stiction.chains.event_driven import EventDriven
+
+        return EventDriven()
+
+    # ---- checks
+
+    def _check_kinds(self) -> None:
+        if not isinstance(self.supports, str) or self.supports not in _SIDES:
+            raise ModelError(
+                explain(
+                    "Chain.supports",
+                    repr(self.supports),
+                    "one of " + ", ".join(repr(s) for s in _SIDES),
+                    "an end of the chain is either held by a wall through a spring or free.",
+                    '"left" is the chain of the paper: wall beside mass 1, mass n free.',
+                )
+            )
+        if self.supports == "none" and self.n_mass == 1:
+            raise ModelError(
+                explain(
+                    "Chain.supports",
+                    "'none' with n = 1",
+                    "a wall, or at least two masses",
+                    "one mass without a wall has no spring to give a stiffness for.",
+                    'use supports = "left", or add a mass.',
+                )
+            )
+        for name, kind in (("load", Load), ("law", Friction)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise ModelError(
+                    explain(
+                        f"Chain.{name}",
+                        repr(value),
+                        f"a {kind.__name__}",
+                        f"the {name} is an object with its own fields.",
+                        "for example Ramp(rate=1.0)." if name == "load" else "Coulomb(mu=0.25).",
+                    )
+                )
+
+    def _full(self, value: float | Sequence[float] | Floats) -> Floats:
+        full = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), self.n_mass))
+        full.flags.writeable = False
+        return full
+
+    def _links(self, given: float | Floats) -> Floats:
+        left, right = _SIDES[self.supports]
+        none = np.zeros(1)
+        springs = np.broadcast_to(given, self.n_spring)
+        return np.concatenate([[] if left else none, springs, [] if right else none])
+
+
+_WHY_MASS = "a massless or negative block has no inertia to slip with."
+_TRY_MASS = "give a positive mass, or remove the block and join its springs."
+_WHY_START = "every mass starts somewhere."
+_TRY_N = "give one number for all masses, or a list with one per mass."
+_WHY_PLATE = "a spring with negative stiffness stores less the more it is stretched."
+_WHY_B = "the load vector shares the load among the masses."
+_WHY_N = "friction needs a contact that is pressed together, not pulled apart."
+
+
+def _check_count(mass: object, n: object) -> None:
+    if np.ndim(mass) > 1 or np.size(mass) == 0:  # type: ignore[arg-type]
+        raise ModelError(
+            explain(
+                "Chain.mass",
+                f"an array of shape {np.shape(mass)}",  # type: ignore[arg-type]
+                "a list of masses [kg], at least one",
+                "a chain without masses has nothing to move.",
+                "for example mass = [1.0, 1.0, 1.0].",
+            )
+        )
+    if n is None:
+        return
+    count = whole(
+        "Chain.n",
+        n,
+        least=1,
+        why="a chain without masses has nothing to move.",
+        try_="give n >= 1, or leave n out and give a list of masses.",
+    )
+    if np.ndim(mass) > 0 and np.size(mass) != count:  # type: ignore[arg-type]
+        raise ModelError(
+            explain(
+                "Chain.n",
+                f"{count} beside {np.size(mass)} masses",  # type: ignore[arg-type]
+                "the number of masses in the list",
+                "the two contradict each other.",
+                "leave n out; the list of masses says it.",
+            )
+        )
+
+
+def _tridiagonal(links: Floats) -> Floats:
+    inner = links[1:-1]
+    return np.diag(links[:-1] + links[1:]) - np.diag(inner, 1) - np.diag(inner, -1)

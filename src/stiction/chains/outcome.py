@@ -1,0 +1,207 @@
+"""From the arrays a chain method computed to a Run: the one place that names results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.errors import Status
+from stiction.results.audit import Audit, Check
+from stiction.results.determinism import Determinism, Loss
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Request, Run, Variable
+
+__all__ = ["ChainHistory", "RawEvents", "build_run"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
+
+
+@dataclass(frozen=True, eq=False)
+class RawEvents:
+    """Mode changes as kernels record them, in order of time.
+
+    Parameters
+    ----------
+    time : (m,) [s]
+    mass : (m,) index from 0
+    before, after : (m,) modes -1 (slip-), 0 (stick), 1 (slip+)
+    x, v : (m,) displacement [m] and velocity [m/s] of the mass; both are continuous
+    friction_left, friction_right : (m,) friction force on the mass [N] on both sides
+    """
+
+    time: Floats
+    mass: Ints
+    before: Ints
+    after: Ints
+    x: Floats
+    v: Floats
+    friction_left: Floats
+    friction_right: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ChainHistory:
+    """What a chain method computed.
+
+    Parameters
+    ----------
+    time : (t,) saved times [s], the last one is the time reached
+    x, v : (t, n) displacements [m], velocities [m/s]
+    mode : (t, n) -1 slip-, 0 stick, 1 slip+
+    friction : (t, n) friction force on each mass [N]
+    events : mode changes
+    stop_time : time from which all masses stick for good [s]; None if they do not
+    energy : the ledger at the saved times
+    status, reason : how it ended
+    stats : counts of work
+    checks, losses : lines of the audit and of determinism
+    """
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    events: RawEvents
+    stop_time: float | None
+    energy: Ledger
+    stats: Mapping[str, int | float]
+    status: Status = Status.SOLVED
+    reason: str = ""
+    checks: Sequence[Check] = field(default=())
+    losses: Sequence[Loss] = field(default=())
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+
+
+def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
+    """Return the Run of a chain history, with the quantities every chain method shares."""
+    onset = _onset_times(chain, history)
+    force = [None if t is None else float(chain.load.at(t)) for t in onset]
+    critical = chain.critical_force()
+    quantities = {
+        "onset_time": Quantity(onset, "s", "first slip of each mass, mass 1 first"),
+        "onset_force": Quantity(force, "N", "load at the first slip of each mass"),
+        "critical_force": Quantity(
+            None if critical is None else critical.tolist(),
+            "N",
+            "load at which each mass would slip if the load rose slowly",
+        ),
+        "stop_time": Quantity(history.stop_time, "s", "all masses stick for good from here"),
+        **history.quantities,
+    }
+    return Run(
+        system=chain,
+        method=method,
+        system_name=type(chain).__name__,
+        method_name=type(method).__name__,
+        status=history.status,
+        reason=history.reason,
+        t_end=float(history.time[-1]),
+        time=history.time,
+        variables=_variables(chain, history),
+        final={"x": history.x[-1].copy(), "v": history.v[-1].copy()},
+        event_log=_event_log(history),
+        energy=history.energy,
+        determinism=Determinism(tuple(history.losses)),
+        audit=Audit((*_common_checks(history), *history.checks)),
+        quantities=quantities,
+        stats={"events": len(history.events.time), **history.stats},
+        citations=("chains",),
+    )
+
+
+def _onset_times(chain: Chain, history: ChainHistory) -> list[float | None]:
+    first: list[float | None] = [None] * chain.n_mass
+    moving = chain.v_start != chain.belt_speed
+    for i in np.flatnonzero(moving):
+        first[i] = float(history.time[0])
+    raw = history.events
+    for t, i, before in zip(raw.time, raw.mass, raw.before, strict=True):
+        if before == 0 and first[i] is None:
+            first[i] = float(t)
+    return first
+
+
+def _event_log(history: ChainHistory) -> EventLog:
+    raw = history.events
+    kinds = [_kind(b, a) for b, a in zip(raw.before, raw.after, strict=True)]
+    time, contact = raw.time, raw.mass + 1
+    before = [MODES[int(m)] for m in raw.before]
+    after = [MODES[int(m)] for m in raw.after]
+    columns = {
+        "x": raw.x,
+        "v": raw.v,
+        "friction_left": raw.friction_left,
+        "friction_right": raw.friction_right,
+    }
+    if history.stop_time is not None:
+        at = int(np.searchsorted(time, history.stop_time, side="right"))
+        time = np.insert(time, at, history.stop_time)
+        contact = np.insert(contact, at, 0)
+        for names, name in ((before, "stick"), (after, "stick"), (kinds, "stop")):
+            names.insert(at, name)
+        columns = {name: np.insert(column, at, np.nan) for name, column in columns.items()}
+    units = {"x": "m", "v": "m/s", "friction_left": "N", "friction_right": "N"}
+    return EventLog(time, contact, before, after, kinds, columns, units)
+
+
+def _kind(before: int, after: int) -> str:
+    if before == 0:
+        return "slip"
+    return "stick" if after == 0 else "reverse"
+
+
+def _variables(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
+    series, each = ("time", "mass"), ("mass",)
+    load = np.asarray(chain.load.at(history.time))
+    table = chain.friction
+    critical = chain.critical_force()
+    constants = {
+        "mass_value": Variable(chain.masses, each, "kg", "mass"),
+        "normal_force": Variable(chain.normal_forces, each, "N", "normal force"),
+        "mu_static": Variable(table.mu_static, each, "1", "static friction coefficient"),
+        "mu_kinetic": Variable(table.mu_kinetic, each, "1", "kinetic friction coefficient"),
+        "load_share": Variable(chain.load_shares, each, "1", "share of the load"),
+        "place": Variable(
+            chain.spacing * np.arange(1, chain.n_mass + 1), each, "m", "place at rest"
+        ),
+        "link_stiffness": Variable(
+            chain.link_stiffness, ("link",), "N/m", "stiffness of links, walls included"
+        ),
+        "link_damping": Variable(
+            chain.link_damping, ("link",), "N s/m", "damping of links, walls included"
+        ),
+    }
+    if critical is not None:
+        constants["critical_force"] = Variable(critical, each, "N", "quasistatic onset load")
+    return {
+        "x": Variable(history.x, series, "m", "displacement"),
+        "v": Variable(history.v, series, "m/s", "velocity"),
+        "mode": Variable(history.mode, series, "1", "-1 slip-, 0 stick, 1 slip+"),
+        "friction": Variable(history.friction, series, "N", "friction force on the mass"),
+        "load": Variable(load, ("time",), "N", "load f(t)"),
+        **constants,
+    }
+
+
+def _common_checks(history: ChainHistory) -> list[Check]:
+    closed = history.energy.imbalance_rel
+    bound = 1e-9
+    return [
+        Check(
+            "ledger_closes",
+            bool(closed <= bound),
+            closed,
+            bound,
+            None,
+            "largest energy imbalance over the largest energy",
+        )
+    ]

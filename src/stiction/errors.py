@@ -1,0 +1,105 @@
+"""Error classes, the status of a run, and the template every message follows.
+
+A message says four things: what was got, what is needed, why, and what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stiction.results.run import Run
+
+__all__ = [
+    "ModelError",
+    "ScenarioError",
+    "SolveError",
+    "Status",
+    "StictionError",
+    "StoreError",
+    "explain",
+    "nearest",
+]
+
+
+class StictionError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class ModelError(StictionError, ValueError):
+    """A system, law, load or method was described with values that make no sense."""
+
+
+class ScenarioError(ModelError):
+    """A scenario file does not describe a runnable problem."""
+
+
+class StoreError(StictionError, OSError):
+    """A saved run cannot be written or read."""
+
+    def __str__(self) -> str:
+        """Return the message alone; OSError would print a tuple."""
+        return str(self.args[0]) if self.args else ""
+
+
+class SolveError(StictionError, RuntimeError):
+    """A solve ended before its time; `run` holds everything computed until then."""
+
+    def __init__(self, message: str, run: Run | None = None) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+class Status(enum.Enum):
+    """How a run ended. The value is what `summary.json` holds; `advice` says what to do."""
+
+    SOLVED = "solved"
+    WORK_LIMIT = "work_limit"
+    UNCONVERGED = "unconverged"
+    NO_CONTINUATION = "no_continuation"
+    NOT_FINITE = "not_finite"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run reached its end time."""
+        return self is Status.SOLVED
+
+    @property
+    def advice(self) -> str:
+        """One line: what this status means and what to try."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.SOLVED: "the end time was reached",
+    Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; "
+    "try a shorter time span, a larger limit, or a method with a fixed step",
+    Status.UNCONVERGED: "a nonlinear solve did not converge; try a smaller step",
+    Status.NO_CONTINUATION: "no continuous solution exists past this time; "
+    "try the dynamic problem, which keeps inertia, or add damping",
+    Status.NOT_FINITE: "the state left the range of finite numbers; "
+    "try a smaller step or an implicit scheme (theta >= 1/2)",
+    Status.INTERRUPTED: "the run was interrupted; continue it from its checkpoint with --resume",
+}
+
+
+def explain(where: str, got: object, needs: str, why: str, try_: str) -> str:
+    """Return the message of an error: what was got, what is needed, why, what to try."""
+    return f"{where}: got {got}; needs {needs}.\nWhy: {why}\nTry: {try_}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a phrase that names the known word closest to `name`, or lists a few."""
+    words = sorted(known)
+    match = difflib.get_close_matches(name, words, n=1, cutoff=0.5)
+    if not match:
+        folded = {word.lower(): word for word in words}
+        found = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+        match = [folded[word] for word in found]
+    if match:
+        return f"did you mean {match[0]!r}?"
+    return "known: " + ", ".join(words)

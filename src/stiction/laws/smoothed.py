@@ -1,0 +1,67 @@
+"""Smoothed signs: friction that never sticks, for comparison with the set-valued law.
+
+A contact under a smoothed law creeps with v ~ eps R / sqrt((mu N)^2 - R^2) where a real
+one rests. These shapes exist so that the difference can be measured.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.checks import Record
+
+__all__ = ["SmoothSign", "SquareRootSign", "TanhSign"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class SmoothSign(Record, abc.ABC):
+    """A smooth stand-in for the set-valued sign; its width is a field of the method."""
+
+    @abc.abstractmethod
+    def sign(self, v: npt.ArrayLike, width: float) -> Floats:
+        """Return the smoothed sign of `v`, for smoothing `width` > 0 in the unit of v."""
+
+    @abc.abstractmethod
+    def slope(self, v: npt.ArrayLike, width: float) -> Floats:
+        """Return the derivative of `sign` with respect to `v`."""
+
+
+@dataclass(frozen=True, eq=False)
+class SquareRootSign(SmoothSign):
+    """v / sqrt(v^2 + width^2).
+
+    Source: formulas sheet of the chains paper, section 5 (the paper's own form is lost).
+    Verified by: tests/conformance/test_laws.py::test_smooth_sign_slope
+    """
+
+    def sign(self, v: npt.ArrayLike, width: float) -> Floats:
+        """Return v / sqrt(v^2 + width^2)."""
+        v = np.asarray(v, dtype=np.float64)
+        return np.asarray(v / np.sqrt(v * v + width * width))
+
+    def slope(self, v: npt.ArrayLike, width: float) -> Floats:
+        """Return width^2 / (v^2 + width^2)^(3/2)."""
+        v = np.asarray(v, dtype=np.float64)
+        return np.asarray(width * width / (v * v + width * width) ** 1.5)
+
+
+@dataclass(frozen=True, eq=False)
+class TanhSign(SmoothSign):
+    """tanh(v / width).
+
+    Source: formulas sheet of the chains paper, section 5.
+    Verified by: tests/conformance/test_laws.py::test_smooth_sign_slope
+    """
+
+    def sign(self, v: npt.ArrayLike, width: float) -> Floats:
+        """Return tanh(v / width)."""
+        return np.asarray(np.tanh(np.asarray(v, dtype=np.float64) / width))
+
+    def slope(self, v: npt.ArrayLike, width: float) -> Floats:
+        """Return (1 - tanh(v / width)^2) / width."""
+        return np.asarray((1.0 - self.sign(v, width) ** 2) / width)

@@ -1,0 +1,1 @@
+"""Pure mathematics that two or more systems need; no word of mechanics."""

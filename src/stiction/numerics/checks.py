@@ -1,0 +1,135 @@
+"""Checks at the door: turn what a user gave into clean numbers or a clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+
+__all__ = ["Record", "number", "numbers", "whole"]
+
+Floats = npt.NDArray[np.float64]
+
+_RULES = {
+    "finite": (lambda a: np.isfinite(a), "finite numbers"),
+    "positive": (lambda a: np.isfinite(a) & (a > 0.0), "positive numbers"),
+    "nonnegative": (lambda a: np.isfinite(a) & (a >= 0.0), "numbers >= 0"),
+}
+
+
+class Record:
+    """Base of every frozen description: equal when all fields are, arrays included."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare class and fields; arrays count as equal when every entry is."""
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return mine.keys() == theirs.keys() and all(_same(mine[k], theirs[k]) for k in mine)
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(np.asarray(a), np.asarray(b))
+    return bool(a == b)
+
+
+def number(
+    where: str, value: object, *, rule: str = "finite", unit: str = "", why: str, try_: str
+) -> float:
+    """Return `value` as one float that obeys `rule`.
+
+    Parameters
+    ----------
+    where : field the value belongs to, such as "Chain.gravity"
+    rule : "finite", "positive" or "nonnegative"
+
+    Raises
+    ------
+    ModelError : if it is no number, NaN, infinite, or breaks the rule.
+    """
+    passes, needs = _RULES[rule]
+    needs = needs.replace("numbers", "number")
+    wanted = f"one {needs}{_unit(unit)}"
+    if isinstance(value, (bool, str)) or value is None:
+        raise ModelError(explain(where, repr(value), wanted, why, try_))
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
+    if array.ndim != 0:
+        raise ModelError(explain(where, f"{array.size} values", wanted, why, try_))
+    if not bool(passes(array)):
+        raise ModelError(explain(where, f"{array.item()!r}", wanted, why, try_))
+    return float(array)
+
+
+def numbers(
+    where: str,
+    value: object,
+    *,
+    size: int | None = None,
+    per: str = "entry",
+    rule: str = "finite",
+    unit: str = "",
+    why: str,
+    try_: str,
+) -> Floats:
+    """Return `value` as a read-only float array, one entry per `per`.
+
+    A single number is repeated `size` times when `size` is given.
+
+    Raises
+    ------
+    ModelError : on a wrong length, a wrong shape, or an entry that breaks the rule.
+    """
+    passes, needs = _RULES[rule]
+    wanted = f"{needs}{_unit(unit)}, one per {per}"
+    if isinstance(value, (str, bytes)) or value is None:
+        raise ModelError(explain(where, repr(value), wanted, why, try_))
+    try:
+        array = np.array(_plain(value), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
+    if array.ndim == 0 and size is not None:
+        array = np.full(size, float(array))
+    if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
+        got = f"an array of shape {array.shape}" if array.ndim != 1 else f"{array.size} values"
+        count = "at least one value" if size is None else f"{size} values"
+        raise ModelError(explain(where, got, f"{count}: {wanted}", why, try_))
+    good = passes(array)
+    if not good.all():
+        bad = int(np.argmin(good))
+        got = f"{array.size} values with {array[bad].item()!r} at position {bad + 1}"
+        raise ModelError(explain(where, got, wanted, why, try_))
+    array.flags.writeable = False
+    return array
+
+
+def whole(where: str, value: object, *, least: int, why: str, try_: str) -> int:
+    """Return `value` as an integer not below `least`; raise ModelError otherwise."""
+    wanted = f"a whole number >= {least}"
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ModelError(explain(where, repr(value), wanted, why, try_))
+    if value < least:
+        raise ModelError(explain(where, repr(int(value)), wanted, why, try_))
+    return int(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
+        value = list(value)
+        if any(isinstance(entry, (bool, str)) for entry in value):
+            raise TypeError("not numbers")
+    elif isinstance(value, bool):
+        raise TypeError("not a number")
+    return value
+
+
+def _unit(unit: str) -> str:
+    return f" [{unit}]" if unit else ""

@@ -1,0 +1,1 @@
+"""What happened: runs, events, ledger, determinism, audit, provenance, files."""

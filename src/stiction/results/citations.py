@@ -1,0 +1,29 @@
+"""What to cite: BibTeX entries of the papers behind systems and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["bibtex"]
+
+_ENTRIES = {
+    "chains": """@article{detachment2025,
+  title   = {Detachment Waves in Frictional Contact {II}: Analysis and Simulations of a
+             Three-Mass System},
+  journal = {Axioms},
+  volume  = {14},
+  number  = {4},
+  pages   = {299},
+  year    = {2025}
+}""",
+    "stiction": """@software{stiction,
+  title  = {Stiction: frictional contact where stick is exact},
+  author = {{The Stiction developers}},
+  year   = {2026}
+}""",
+}
+
+
+def bibtex(keys: Iterable[str]) -> str:
+    """Return the BibTeX entries named by `keys`, this software last."""
+    return "\n\n".join(_ENTRIES[key] for key in (*keys, "stiction"))

@@ -1,0 +1,118 @@
+"""The energy ledger: where every joule came from and where it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["COLUMNS", "Ledger"]
+
+Floats = npt.NDArray[np.float64]
+
+COLUMNS = {
+    "kinetic": "kinetic energy",
+    "stored": "elastic energy",
+    "adhesive": "adhesive energy",
+    "external_work": "work of loads and moving supports since the start",
+    "friction_heat": "heat of friction since the start",
+    "viscous_heat": "heat in dampers since the start",
+    "impact_loss": "energy lost in impacts since the start",
+    "algorithmic": "energy the time scheme itself took out since the start",
+    "imbalance": "energy that is unaccounted for",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Energies at the saved times; heats, work and losses count from the start [J].
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    kinetic, stored, external_work : (t,) [J]
+    friction_heat : (t, contact) heat of each contact [J]
+    adhesive, viscous_heat, impact_loss, algorithmic : (t,) [J]; None counts as zero
+    step_imbalance_rel : largest imbalance of a single step over the size of the energies;
+        None where the method has no exact identity per step
+    """
+
+    time: Floats
+    kinetic: Floats
+    stored: Floats
+    external_work: Floats
+    friction_heat: Floats
+    adhesive: Floats = field(default_factory=lambda: np.zeros(1))
+    viscous_heat: Floats = field(default_factory=lambda: np.zeros(1))
+    impact_loss: Floats = field(default_factory=lambda: np.zeros(1))
+    algorithmic: Floats = field(default_factory=lambda: np.zeros(1))
+    step_imbalance_rel: float | None = None
+
+    @property
+    def total_friction_heat(self) -> Floats:
+        """(t,) heat of all contacts together [J]."""
+        return np.asarray(self.friction_heat.sum(axis=1))
+
+    @property
+    def imbalance(self) -> Floats:
+        """(t,) energy now - energy at the start - work + every loss [J]; zero if it closes."""
+        energy = self.kinetic + self.stored + self.adhesive
+        losses = self.viscous_heat + self.impact_loss + self.algorithmic
+        change = energy - energy[0]
+        return np.asarray(change - self.external_work + self.total_friction_heat + losses)
+
+    @property
+    def scale(self) -> float:
+        """Largest energy that appears in the ledger [J]: what the imbalance is compared with."""
+        parts = (
+            self.kinetic,
+            self.stored,
+            self.adhesive,
+            self.external_work,
+            self.total_friction_heat,
+            self.viscous_heat,
+            self.impact_loss,
+            self.algorithmic,
+        )
+        return max(float(np.max(np.abs(part), initial=0.0)) for part in parts)
+
+    @property
+    def imbalance_rel(self) -> float:
+        """Largest imbalance over `scale`; 0 when nothing moved and nothing was stored."""
+        worst = float(np.max(np.abs(self.imbalance), initial=0.0))
+        return worst / self.scale if self.scale > 0.0 else worst
+
+    def columns(self) -> dict[str, Floats]:
+        """Return every column as (t,) [J], friction summed over the contacts."""
+        full = np.zeros(self.time.size)
+        return {
+            "kinetic": full + self.kinetic,
+            "stored": full + self.stored,
+            "adhesive": full + self.adhesive,
+            "external_work": full + self.external_work,
+            "friction_heat": full + self.total_friction_heat,
+            "viscous_heat": full + self.viscous_heat,
+            "impact_loss": full + self.impact_loss,
+            "algorithmic": full + self.algorithmic,
+            "imbalance": self.imbalance,
+        }
+
+    def table(self) -> xr.Dataset:
+        """Return the ledger as an xarray Dataset over time, with `friction_heat_each`."""
+        import xarray as xr
+
+        data = {
+            name: ("time", values, {"units": "J", "long_name": COLUMNS[name]})
+            for name, values in self.columns().items()
+        }
+        each = (("time", "contact"), self.friction_heat, {"units": "J"})
+        contacts = np.arange(1, self.friction_heat.shape[1] + 1)
+        time = ("time", self.time, {"units": "s"})
+        return xr.Dataset(
+            {**data, "friction_heat_each": each}, coords={"time": time, "contact": contacts}
+        )

@@ -1,0 +1,185 @@
+"""A Run: everything that came out of one solve, frozen.
+
+Arrays stay plain NumPy until somebody asks for a table; pandas, xarray and matplotlib
+are imported only when `events`, `data`, `ledger` or `plot` are touched.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.results.audit import Audit
+from stiction.results.determinism import Determinism
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["Checkpoint", "Quantity", "Request", "Run", "Variable"]
+
+
+class Checkpoint(Protocol):
+    """Where a long run leaves what it needs to go on after it was killed."""
+
+    def due(self) -> bool:
+        """Return whether enough wall time has passed since the last save."""
+
+    def save(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Keep `state`, replacing the last one in one step."""
+
+    def load(self) -> dict[str, npt.NDArray[Any]] | None:
+        """Return the last state, or None when the run starts afresh."""
+
+
+def _silent(fraction: float, note: str) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked of a method besides the system: when to start, stop, save and report.
+
+    Parameters
+    ----------
+    t_start, t_end : [s]
+    save : (t,) rising times at which the state is kept [s]; first t_start, last t_end
+    progress : called now and then with the fraction done and a short note
+    checkpoint : where to leave the state of a long run; None for nowhere
+    """
+
+    t_start: float
+    t_end: float
+    save: npt.NDArray[np.float64]
+    progress: Callable[[float, str], None] = _silent
+    checkpoint: Checkpoint | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A named array: values, the names of its axes, unit and meaning.
+
+    Axes are called `time`, `mass` (or `contact`, `node`, ...); one without `time` is a
+    constant of the run, such as the masses.
+    """
+
+    values: npt.NDArray[Any]
+    dims: tuple[str, ...]
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A named result: a number, a list (None where there is none), or a word."""
+
+    value: object
+    unit: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The result of one solve, live or loaded.
+
+    Parameters
+    ----------
+    system, method : what was solved and how; None for a loaded run whose scenario is gone
+    system_name, method_name : their class names
+    status : how the run ended; `reason` says why in one line
+    t_end : the time reached [s]
+    time : (t,) saved times [s]
+    variables : saved arrays by name
+    final : the state at `t_end` by name
+    event_log, energy, determinism, audit : see those classes
+    quantities : named results
+    stats : counts of work (steps, iterations, events)
+    provenance : versions, machine, date, cost
+    citations : keys for `cite`
+    """
+
+    system: object | None
+    method: object | None
+    system_name: str
+    method_name: str
+    status: Status
+    reason: str
+    t_end: float
+    time: npt.NDArray[np.float64]
+    variables: Mapping[str, Variable]
+    final: Mapping[str, npt.NDArray[np.float64]]
+    event_log: EventLog
+    energy: Ledger
+    determinism: Determinism
+    audit: Audit
+    quantities: Mapping[str, Quantity]
+    stats: Mapping[str, int | float]
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    citations: Sequence[str] = ()
+
+    @functools.cached_property
+    def events(self) -> pd.DataFrame:
+        """The events as a pandas table."""
+        return self.event_log.table()
+
+    @functools.cached_property
+    def ledger(self) -> xr.Dataset:
+        """The energy ledger as an xarray Dataset, with `.imbalance`."""
+        return self.energy.table()
+
+    @functools.cached_property
+    def data(self) -> xr.Dataset:
+        """The saved arrays as an xarray Dataset with units in attrs."""
+        import xarray as xr
+
+        arrays = {
+            name: (v.dims, v.values, {"units": v.unit, "long_name": v.meaning})
+            for name, v in self.variables.items()
+        }
+        sizes: dict[str, int] = {}
+        for v in self.variables.values():
+            sizes.update(zip(v.dims, v.values.shape, strict=True))
+        coords: dict[str, Any] = {"time": ("time", self.time, {"units": "s"})}
+        for dim, size in sizes.items():
+            if dim in {"mass", "contact"}:
+                coords[dim] = np.arange(1, size + 1)
+        return xr.Dataset(arrays, coords=coords, attrs={"system": self.system_name})
+
+    @property
+    def plot(self) -> Any:
+        """Figures of this run: `run.plot.overview()` and the other names of `stiction.plot`."""
+        # looked up by name: results lie below plots, which read them
+        return importlib.import_module("stiction.plot").figures_of(self)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run to a new folder `path` and return it.
+
+        Raises
+        ------
+        StoreError : if the folder exists (unless `overwrite`) or cannot be written.
+        """
+        from stiction.results.store import save
+
+        return save(self, Path(path), overwrite=overwrite)
+
+    def cite(self) -> str:
+        """Return BibTeX entries of the papers behind this run."""
+        from stiction.results.citations import bibtex
+
+        return bibtex(self.citations)
+
+    def __str__(self) -> str:
+        """Return the one-screen summary."""
+        from stiction.results.summary import screen
+
+        return screen(self)

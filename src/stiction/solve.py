@@ -1,0 +1,147 @@
+"""The one verb: solve a system by a method over a time span."""
+
+from __future__ import annotations
+
+import dataclasses
+import time as clock
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import number, numbers
+from stiction.results.provenance import provenance
+from stiction.results.run import Checkpoint, Request, Run
+
+__all__ = ["Method", "System", "solve"]
+
+S_contra = TypeVar("S_contra", contravariant=True)
+
+DEFAULT_SAVES = 1001
+MOST_BYTES = 4 << 30
+_DEFAULT_BYTES = 256 << 20
+
+
+class Method(Protocol[S_contra]):
+    """A way to solve one kind of system."""
+
+    def solve(self, system: S_contra, request: Request) -> Run:
+        """Return the run; a run that ended early carries its status."""
+
+
+class System(Protocol):
+    """Anything that can be solved."""
+
+    def default_method(self) -> Method[object]:
+        """Return the method used when none is given."""
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers one saved state holds; bounds the memory of a run."""
+
+
+def solve(
+    system: System,
+    method: Method[System] | None = None,
+    t_span: tuple[float, float] = (0.0, 1.0),
+    *,
+    save: int | Sequence[float] | npt.NDArray[np.float64] | None = None,
+    throw: bool = True,
+    progress: Callable[[float, str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Run:
+    """Solve `system` and return what happened.
+
+    Parameters
+    ----------
+    system : what moves, for example a `Chain`
+    method : how it is solved; the system's own default when None
+    t_span : start and end [s]
+    save : times at which the state is kept [s], or how many evenly spaced ones;
+        default 1001, fewer for very large systems. Events are always kept.
+    throw : raise SolveError when the run ends early; else return it with its status
+    progress : called now and then with the fraction done and a short note
+    checkpoint : keeps the state of a long run so that it can go on after a kill
+
+    Returns
+    -------
+    The run: events, ledger, determinism, audit, data.
+
+    Raises
+    ------
+    ModelError : if the input describes no solvable problem.
+    SolveError : if the run ended early and `throw` is set; its `run` holds what there is.
+
+    Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
+    """
+    if method is None:
+        method = system.default_method()
+    t_start, t_end = _span(t_span)
+    request = Request(t_start, t_end, _saves(save, t_start, t_end, system.state_size))
+    if progress is not None:
+        request = dataclasses.replace(request, progress=progress)
+    if checkpoint is not None:
+        request = dataclasses.replace(request, checkpoint=checkpoint)
+    begin = clock.perf_counter()
+    run = method.solve(system, request)
+    run = dataclasses.replace(run, provenance=provenance(clock.perf_counter() - begin))
+    if throw and not run.status.ok:
+        raise SolveError(
+            f"solve: got as far as t = {run.t_end:.9g} s; needs to reach {t_end:.9g} s.\n"
+            f"Why: {run.reason}\nTry: {run.status.advice}. "
+            "The partial run is in the `run` attribute of this error.",
+            run,
+        )
+    return run
+
+
+def _span(t_span: tuple[float, float]) -> tuple[float, float]:
+    why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
+    if np.ndim(t_span) != 1 or np.size(t_span) != 2:  # type: ignore[arg-type]
+        raise ModelError(explain("solve.t_span", repr(t_span), "two times [s]", why, try_))
+    t_start, t_end = (number("solve.t_span", t, unit="s", why=why, try_=try_) for t in t_span)
+    if not t_end > t_start:
+        raise ModelError(
+            explain("solve.t_span", f"({t_start}, {t_end})", "an end after the start", why, try_)
+        )
+    return t_start, t_end
+
+
+def _saves(
+    save: int | Sequence[float] | npt.NDArray[np.float64] | None,
+    t_start: float,
+    t_end: float,
+    size: int,
+) -> npt.NDArray[np.float64]:
+    if save is None:
+        count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
+        return np.linspace(t_start, t_end, count)
+    why = "the state is kept at these times, first and last included."
+    try_ = "give a count >= 2, or rising times inside the time span."
+    if np.ndim(save) == 0:
+        if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
+            raise ModelError(explain("solve.save", repr(save), "a count >= 2", why, try_))
+        _check_memory(int(save), size)
+        return np.linspace(t_start, t_end, int(save))
+    times = numbers("solve.save", save, unit="s", per="saved state", why=why, try_=try_)
+    if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
+        got = f"{times.size} times from {times[0]} to {times[-1]}"
+        needs = f"rising times between {t_start} and {t_end} [s]"
+        raise ModelError(explain("solve.save", got, needs, why, try_))
+    _check_memory(times.size, size)
+    return np.unique(np.concatenate([[t_start], times, [t_end]]))
+
+
+def _check_memory(count: int, size: int) -> None:
+    if 8 * count * size > MOST_BYTES:
+        raise ModelError(
+            explain(
+                "solve.save",
+                f"{count} states of {size} numbers ({8 * count * size / 2**30:.1f} GiB)",
+                f"at most {MOST_BYTES >> 30} GiB of saved states",
+                "they are held in memory until the run is written.",
+                "save fewer states; events and the ledger are kept anyway.",
+            )
+        )
