@@ -1,5 +1,6 @@
 """Sphinx configuration; `make docs` builds with every warning an error."""
 
+import itertools
 import re
 
 from stiction._version import __version__
@@ -33,6 +34,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"npt.ArrayLike": "ArrayLike", "ArrayLike": "ArrayLike", "Floats": "Floats"}
 python_use_unqualified_type_names = True
 
 # Every script in examples/ runs; its own asserts decide whether the build passes.
@@ -56,18 +58,38 @@ html_theme_options = {"show_prev_next": True, "secondary_sidebar_items": ["page-
 
 
 _ASIDE = re.compile(r"\s*(Source|Verified by):")
+_BARS = re.compile(r"(`[^`]*`)|\|(?=\S)([^|`]*?\S)\|")
 
 
-def _separate_asides(_app, _what, _name, _obj, _options, lines):
-    """Give each `Source:` and `Verified by:` line of a docstring its own paragraph."""
-    spaced = []
-    for line in lines:
-        if _ASIDE.match(line) and spaced and spaced[-1].strip():
+def _plain_docstring(_app, _what, _name, _obj, _options, lines):
+    """Let docstrings be read as they are written in the source.
+
+    `|v|` outside backticks is an absolute value, not a substitution. Each `Source:` and
+    `Verified by:` is a paragraph of its own, and never part of a list of parameters.
+    """
+    section, spaced = "", []
+    for line, following in itertools.zip_longest(lines, lines[1:], fillvalue=""):
+        if line.strip() and re.fullmatch(r"-{3,}", following.strip()):
+            section = line.strip()
+        if _ASIDE.match(line) and spaced:
+            if section not in ("", "Notes"):
+                section = "Notes"
+                spaced += ["", "Notes", "-----"]
             spaced.append("")
-        spaced.append(line)
+        spaced.append(_BARS.sub(lambda bars: bars[1] or rf"\|{bars[2]}\|", line))
     lines[:] = spaced
 
 
+def _plain_signature(_app, _what, _name, _obj, _options, signature, returns):
+    """Show an alias inside a union by its name alone, as elsewhere."""
+
+    def shorten(text):
+        return text and re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", text)
+
+    return shorten(signature), shorten(returns)
+
+
 def setup(app):
-    """Register the docstring filter ahead of napoleon, which runs at priority 500."""
-    app.connect("autodoc-process-docstring", _separate_asides, priority=400)
+    """Register the filters; docstrings go ahead of napoleon, which runs at priority 500."""
+    app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
+    app.connect("autodoc-process-signature", _plain_signature)
