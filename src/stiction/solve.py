@@ -86,7 +86,8 @@ def solve(
         request = dataclasses.replace(request, checkpoint=checkpoint)
     begin = clock.perf_counter()
     run = method.solve(system, request)
-    run = dataclasses.replace(run, provenance=provenance(clock.perf_counter() - begin))
+    spent = provenance(clock.perf_counter() - begin)
+    run = dataclasses.replace(run, provenance=spent, asked=request.save)
     if throw and not run.status.ok:
         raise SolveError(
             f"solve: got as far as t = {run.t_end:.9g} s; needs to reach {t_end:.9g} s.\n"

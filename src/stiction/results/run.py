@@ -106,6 +106,8 @@ class Run:
     stats : counts of work (steps, iterations, events)
     provenance : versions, machine, date, cost
     citations : keys for `cite`
+    asked : (s,) times [s] at which the state was asked for, first the start, last the end
+        that was wanted; None when it is not known
     """
 
     system: object | None
@@ -126,6 +128,7 @@ class Run:
     stats: Mapping[str, int | float]
     provenance: Mapping[str, object] = field(default_factory=dict)
     citations: Sequence[str] = ()
+    asked: npt.NDArray[np.float64] | None = None
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:

@@ -1,0 +1,264 @@
+"""From a table to objects: `type` is the class, other keys are its fields, nothing is guessed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stiction.errors import ScenarioError, StictionError, explain, nearest
+from stiction.scenario.registry import ARTICLES, KINDS, find
+from stiction.scenario.scenario import Scenario
+from stiction.scenario.settings import change
+from stiction.scenario.source import read_table
+
+__all__ = ["build", "read_scenario"]
+
+_WORDS = ("title", "paper", "figure", "note")
+_TOP = ("system", "method", "solve", *_WORDS)
+_SOLVE = ("t_end", "t_start", "save")
+_LARGEST_INT = 2**63 - 1
+
+
+def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
+    """Return the scenario behind a built-in name, a TOML file, or a TOML text.
+
+    Parameters
+    ----------
+    source : name, path, or text (recognised by its line breaks)
+    changes : settings made before it is built, such as "system.law.mu=0.3"
+
+    Raises
+    ------
+    ScenarioError : on anything unknown, missing or of a wrong type.
+    ModelError : on values that make no sense.
+
+    Verified by: tests/unit/test_scenario.py::test_design_example_builds_the_objects
+    """
+    table = read_table(source)
+    for setting in changes:
+        change(table, setting)
+    _refuse_unknown(table, _TOP, "scenario", "scenario")
+    for key in ("system", "solve"):
+        if key not in table:
+            raise ScenarioError(
+                explain(
+                    f"[{key}]",
+                    "no such table",
+                    "[system] and [solve]" if key == "system" else "[solve] with t_end [s]",
+                    "a run needs something that moves and a time span.",
+                    'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
+                )
+            )
+    span = _solve(table["solve"])
+    words = {key: _convert(table[key], "str", key) for key in _WORDS if key in table}
+    system = build("System", table["system"], "system")
+    if "method" in table:
+        method = build("Method", table["method"], "method")
+    else:
+        method = system.default_method()
+    return Scenario(system, method, **span, **words)
+
+
+def build(kind: str, table: object, where: str) -> Any:
+    """Return the object of `kind` that a table with a `type` describes.
+
+    Parameters
+    ----------
+    kind : name of the base class, a key of the registry
+    table : `type` and fields
+    where : dotted path of the table, for messages
+    """
+    article = ARTICLES[kind]
+    example = next(iter(KINDS[kind]))
+    if not isinstance(table, Mapping) or "type" not in table:
+        got = "a table without `type`" if isinstance(table, Mapping) else repr(table)
+        raise ScenarioError(
+            explain(
+                where,
+                got,
+                f"{article}: a table whose `type` is one of {', '.join(sorted(KINDS[kind]))}",
+                "`type` names the class, the other keys are its fields.",
+                f'for example type = "{example}".',
+            )
+        )
+    cls = find(kind, table["type"], where)
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
+    given = {key: value for key, value in table.items() if key != "type"}
+    _refuse_unknown(given, fields, where, cls.__name__)
+    missing = [name for name, f in fields.items() if name not in given and _required(f)]
+    if missing:
+        raise ScenarioError(
+            explain(
+                f"{where}.{missing[0]}",
+                "nothing",
+                f"a value; {cls.__name__} has the fields {', '.join(fields)}",
+                "this field has no default.",
+                f"add {missing[0]} = ... to [{where}].",
+            )
+        )
+    values = {
+        key: _convert(value, _annotation(fields[key]), f"{where}.{key}")
+        for key, value in given.items()
+    }
+    return _construct(cls, values, where)
+
+
+def _construct(cls: type, values: dict[str, Any], where: str) -> Any:
+    try:
+        return cls(**values)
+    except StictionError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
+        # a class that lets a wrong value through its own checks must not end in a traceback
+        raise ScenarioError(
+            explain(
+                where,
+                f"values that {cls.__name__} refuses ({error})",
+                f"values that make {cls.__name__} well defined",
+                "every field has a unit and a range; see its documentation.",
+                "check lengths and signs.",
+            )
+        ) from error
+
+
+def _solve(table: object) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        why = "it holds the time span."
+        raise ScenarioError(explain("solve", repr(table), "a table", why, "write [solve]."))
+    _refuse_unknown(table, _SOLVE, "solve", "solve")
+    if "t_end" not in table:
+        why = "a run goes from a start to a later end."
+        try_ = "add t_end = 8.0, or another time [s]."
+        raise ScenarioError(explain("solve.t_end", "nothing", "an end time [s]", why, try_))
+    span = {
+        key: float(_convert(table[key], "float", f"solve.{key}"))
+        for key in ("t_end", "t_start")
+        if key in table
+    }
+    if "save" not in table:
+        return span
+    save = _convert(table["save"], "int | Sequence[float]", "solve.save")
+    return {**span, "save": save if isinstance(save, int) else tuple(map(float, save))}
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owner: str) -> None:
+    known = list(known)
+    for key in given:
+        if key not in known:
+            raise ScenarioError(
+                explain(
+                    where,
+                    f"the unknown key {key!r}",
+                    f"keys of {owner}: {', '.join(known)}",
+                    "a key that nobody reads would change nothing, silently.",
+                    nearest(key, known),
+                )
+            )
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is missing and field.default_factory is missing
+
+
+# ---- values by annotation
+
+
+def _annotation(field: dataclasses.Field[Any]) -> str:
+    if isinstance(field.type, str):
+        return field.type
+    return str(getattr(field.type, "__name__", field.type))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Slot:
+    """What the annotation of a field allows: kinds of objects, scalars, lists."""
+
+    kind: str | None
+    listed: bool
+    scalars: frozenset[str]
+
+    @property
+    def needs(self) -> str:
+        if self.kind is not None:
+            tables = f"[[...]] tables, each {ARTICLES[self.kind]}"
+            return tables if self.listed else f"{ARTICLES[self.kind]} (a table)"
+        words = {"float": "a number", "int": "a whole number", "str": "a string", "bool": "a bool"}
+        parts = [words[name] for name in words if name in self.scalars]
+        if "float" in self.scalars and "int" in self.scalars:
+            parts.remove("a whole number")
+        return " or ".join([*parts, *(["a list of numbers"] if self.listed else [])])
+
+
+def _slot(annotation: str) -> _Slot:
+    lists = r"\b(?:Sequence|list|tuple|NDArray)\[([^\[\]]*)\]|\bFloats\b"
+    listed = re.search(lists, annotation) is not None
+    outside = set(re.findall(r"\w+", re.sub(lists, "", annotation)))
+    inside = set(re.findall(r"\w+", annotation))
+    kind = next((name for name in KINDS if name in inside), None)
+    return _Slot(kind, listed, frozenset(outside & {"float", "int", "str", "bool"}))
+
+
+def _convert(value: object, annotation: str, where: str) -> Any:
+    """Return `value` as the field wants it; ScenarioError when it is of another type."""
+    slot = _slot(annotation)
+    if slot.kind is not None:
+        if not slot.listed:
+            return build(slot.kind, value, where)
+        if isinstance(value, Sequence) and not isinstance(value, str) and value:
+            parts = enumerate(value, start=1)
+            return [build(slot.kind, part, f"{where} (part {i})") for i, part in parts]
+        raise _wrong_type(value, slot, where)
+    if isinstance(value, list):
+        if not slot.listed or not all(_is_number(entry) for entry in value):
+            raise _wrong_type(value, slot, where)
+        return [_finite(entry, where) for entry in value]
+    if isinstance(value, bool | str):
+        if type(value).__name__ not in slot.scalars:
+            raise _wrong_type(value, slot, where)
+        return value
+    fits = _is_number(value) and (
+        "float" in slot.scalars or ("int" in slot.scalars and isinstance(value, int))
+    )
+    if not fits:
+        raise _wrong_type(value, slot, where)
+    return _finite(value, where)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _finite(value: Any, where: str) -> Any:
+    if math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST_INT:
+        return value
+    raise ScenarioError(
+        explain(
+            where,
+            repr(value) if isinstance(value, float) else "a whole number of more than 64 bits",
+            "finite numbers",
+            "NaN, infinity and numbers beyond all measure describe no system.",
+            "leave the key out for its default, or give a finite number.",
+        )
+    )
+
+
+def _wrong_type(value: object, slot: _Slot, where: str) -> ScenarioError:
+    shown = repr(value)
+    if len(shown) > 60:
+        shown = f"{shown[:57]}..."
+    names = {bool: "a bool", str: "a string", dict: "a table", list: "a list", float: "a number"}
+    kind = names.get(type(value), type(value).__name__)
+    return ScenarioError(
+        explain(
+            where,
+            f"{kind}, {shown}",
+            slot.needs,
+            "this field is of another type.",
+            "numbers stand without quotes, strings with them, lists in [brackets].",
+        )
+    )

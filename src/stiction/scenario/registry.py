@@ -1,0 +1,87 @@
+"""The class behind each `type`: a table of names, so that nothing is imported before it is asked.
+
+A new law, load, method or system adds one line here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+from stiction.errors import ScenarioError, explain, nearest
+
+__all__ = ["ARTICLES", "KINDS", "find"]
+
+# The key is the name of the base class as it stands in the annotation of a field.
+KINDS: Mapping[str, Mapping[str, str]] = {
+    "System": {
+        "Chain": "stiction.chains.model",
+    },
+    "Method": {
+        "EventDriven": "stiction.chains.event_driven",
+        "Quasistatic": "stiction.chains.quasistatic",
+        "RegularizedTheta": "stiction.chains.time_stepping",
+        "ThetaStepper": "stiction.chains.time_stepping",
+    },
+    "Load": {
+        "Constant": "stiction.chains.loads",
+        "PiecewiseLinear": "stiction.chains.loads",
+        "Ramp": "stiction.chains.loads",
+        "Sine": "stiction.chains.loads",
+        "SumOf": "stiction.chains.loads",
+    },
+    "Friction": {
+        "Coulomb": "stiction.laws.coulomb",
+        "ExponentialWeakening": "stiction.laws.coulomb",
+        "RandomCoulomb": "stiction.laws.coulomb",
+        "StaticKinetic": "stiction.laws.coulomb",
+    },
+    "SmoothSign": {
+        "SquareRootSign": "stiction.laws.smoothed",
+        "TanhSign": "stiction.laws.smoothed",
+    },
+}
+
+ARTICLES = {
+    "System": "a system",
+    "Method": "a method",
+    "Load": "a load",
+    "Friction": "a friction law",
+    "SmoothSign": "a smoothed sign",
+}
+
+_PYTHON_ONLY = {"UserLoad": "PiecewiseLinear", "UserFriction": "ExponentialWeakening"}
+
+
+def find(kind: str, name: object, where: str) -> type:
+    """Return the class called `name` among those of `kind`; ScenarioError if there is none.
+
+    Verified by: tests/unit/test_scenario.py::test_unknown_type_names_the_nearest
+    """
+    known = KINDS[kind]
+    if isinstance(name, str) and name in known:
+        found: type = getattr(importlib.import_module(known[name]), name)
+        return found
+    why = f"`type` is the class name of {ARTICLES[kind]}."
+    if isinstance(name, str) and name in _PYTHON_ONLY:
+        raise ScenarioError(
+            explain(
+                f"{where}.type",
+                repr(name),
+                f"{ARTICLES[kind]} that a file can describe",
+                f"{name} holds a Python function, and a function cannot be written to a file.",
+                f"solve it from Python, or approximate it, for example by {_PYTHON_ONLY[name]}.",
+            )
+        )
+    elsewhere = [k for k, names in KINDS.items() if name in names]
+    if elsewhere:
+        why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {ARTICLES[kind]}."
+    raise ScenarioError(
+        explain(
+            f"{where}.type",
+            repr(name),
+            "one of " + ", ".join(sorted(known)),
+            why,
+            nearest(name if isinstance(name, str) else "", known),
+        )
+    )
