@@ -1,0 +1,594 @@
+"""From event to event: who slips, who sticks, when, and the state in between.
+
+A step ends at the first of: an event, a breakpoint of the load, the reach of the series.
+Events are roots of polynomials: the slip rate of a moving mass, the reserve of a stuck
+one. What a mass does next is decided from its drive R, which no acceleration enters
+because the mass matrix is diagonal; at a tie, from the first coefficient that differs
+from zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains._series_kernels import (
+    STATIC_KINETIC,
+    USER,
+    energies,
+    evaluate,
+    expand,
+    fit_forces,
+    load_at,
+    load_series,
+    mu_of,
+    power_series,
+)
+from stiction.numerics.jit import kernel
+from stiction.numerics.locate import NO_ROOT, first_root, horner
+
+__all__ = [
+    "ALL_STUCK",
+    "DONE",
+    "EVENTS_FULL",
+    "NOT_FINITE",
+    "PAUSE",
+    "STEP_VANISHED",
+    "Events",
+    "Saved",
+    "Scratch",
+    "State",
+    "advance",
+    "first_modes",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED = 0, 1, 2, 3, 4, 5
+
+# entries of State.clock and State.counter
+TIME, WORK, VISCOUS, TAU = 0, 1, 2, 3
+PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH = 0, 1, 2, 3, 4, 5, 6
+
+# a coefficient below this share of the largest one is rounding, not motion
+_NOISE = 1e-12
+_TIE = 1e-12
+_FROZEN = 9
+
+
+class State(NamedTuple):
+    """All that a run needs to go on: what a checkpoint keeps."""
+
+    clock: Floats
+    counter: Ints
+    x: Floats
+    v: Floats
+    mode: Ints
+    shown: Ints
+    lead: Ints
+    side: Ints
+    heat: Floats
+
+
+class Saved(NamedTuple):
+    """What is kept at the save times."""
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    kinetic: Floats
+    stored: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+
+
+class Events(NamedTuple):
+    """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
+
+    time: Floats
+    mass: Ints
+    before: Ints
+    after: Ints
+    x: Floats
+    v: Floats
+    left: Floats
+    right: Floats
+    touch: Floats
+
+
+class Scratch(NamedTuple):
+    """Series and work space of one step."""
+
+    x: Floats
+    drive: Floats
+    mu: Floats
+    load: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+    fit: Floats
+    poly: Floats
+    bernstein: Floats
+    norm: Floats
+    active: Ints
+    root: Floats
+    xs: Floats
+    vs: Floats
+
+
+@kernel
+def advance(p: Any, state: Any, saved: Any, events: Any, s: Any, t_end: float, steps: int) -> int:
+    """Advance the chain by at most `steps` steps; return why it came back."""
+    clock, counter = state.clock, state.counter
+    n = p.mass.size
+    for _ in range(steps):
+        t = clock[TIME]
+        if counter[N_EVENTS] + n > events.time.size:
+            return EVENTS_FULL
+        if t >= t_end:
+            _record(p, state, events, t)
+            _save_rest(p, state, saved, t_end)
+            return DONE
+        limit = _next_border(p, state, t, t_end)
+        reach = (limit - t) * p.rate
+        count = _settle(p, state, s, t, reach)
+        if count < 0:
+            return NOT_FINITE if count == -1 else STEP_VANISHED
+        _record(p, state, events, t)
+        if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
+            return ALL_STUCK
+        tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
+        first, last_grouped = _first_events(p, state, s, count, tau, t, events)
+        if first <= tau:
+            tau = first
+        t_new = limit if tau >= reach else t + tau / p.rate
+        power_series(p, t, s.active, count, state.mode, s)
+        _save_until(p, state, saved, s, count, t, t_new)
+        _move_on(p, state, s, count, tau)
+        clock[TIME] = t_new
+        counter[STEPS] += 1
+        state.lead[:] = 0
+        if first <= tau:
+            _arrive(p, state, s, count, t_new, last_grouped)
+        if not np.isfinite(state.x.sum() + state.v.sum()):
+            return NOT_FINITE
+    return PAUSE
+
+
+@kernel
+def _next_border(p: Any, state: Any, t: float, t_end: float) -> float:
+    counter = state.counter
+    while counter[PIECE] + 1 < p.piece_time.size and p.piece_time[counter[PIECE] + 1] <= t:
+        counter[PIECE] += 1
+    limit = min(t_end, t + p.longest)
+    if counter[PIECE] + 1 < p.piece_time.size:
+        limit = min(limit, p.piece_time[counter[PIECE] + 1])
+    return limit
+
+
+@kernel
+def _active(p: Any, state: Any, s: Any) -> int:
+    """List the masses whose motion or drive changes with time."""
+    n = p.mass.size
+    load_varies = False
+    for k in range(1, s.load.size):
+        load_varies = load_varies or s.load[k] != 0.0
+    load_varies = load_varies or p.load_address != 0
+    count = 0
+    for i in range(n):
+        lively = state.mode[i] != 0 or p.belt != 0.0
+        lively = lively or (i > 0 and state.mode[i - 1] != 0)
+        lively = lively or (i + 1 < n and state.mode[i + 1] != 0)
+        lively = lively or (load_varies and p.share[i] != 0.0)
+        lively = lively or (p.plate_k[i] != 0.0 and p.plate_speed != 0.0)
+        if lively:
+            s.active[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def _settle(p: Any, state: Any, s: Any, t: float, reach: float) -> int:
+    """Decide the modes at t, expand the series, and return the number of active masses.
+
+    A mass that was just released must move the way it was pushed, and one at the edge of
+    stick must turn inward; if a neighbour's change at the same instant says otherwise its
+    mode is taken back. -1: not finite; -2: a user's function needs a vanishing step.
+    """
+    n = p.mass.size
+    _mark_ties(p, state, t)
+    for _ in range(2 * n + 4):
+        load_series(p, t, state.counter[PIECE], s.load)
+        count = _active(p, state, s)
+        for c in range(n + 2):
+            s.x[0, c] = state.x[c]
+            s.x[1, c] = state.v[c] / p.rate
+        for a in range(count):
+            # neighbours too: a quiet one enters the stencil and must not show old motion
+            for c in range(s.active[a], s.active[a] + 3):
+                for k in range(2, p.order + 1):
+                    s.x[k, c] = 0.0
+        state.counter[EXPANSIONS] += 1
+        if p.law == USER or p.load_address != 0:
+            if not _fit_step(p, state, s, t, reach, count):
+                return -2
+        else:
+            expand(p, t, s.active, count, state.mode, state.lead, s)
+        if not _take_back(p, state, s, count):
+            return count
+    return count
+
+
+@kernel
+def _mark_ties(p: Any, state: Any, t: float) -> None:
+    """Mark stuck masses whose drive equals their bound: their series decide, not rounding."""
+    load = load_at(p, t, state.counter[PIECE])
+    for i in range(p.mass.size):
+        if state.mode[i] == 0 and state.lead[i] == 0:
+            drive = _drive_of(p, state.x, state.v, load, t, i)
+            if abs(drive) >= p.mu_static[i] * p.normal[i] * (1.0 - _TIE):
+                state.lead[i] = 1
+                state.side[i] = 1 if drive > 0.0 else -1
+
+
+@kernel
+def _fit_step(p: Any, state: Any, s: Any, t: float, reach: float, count: int) -> bool:
+    tau = min(reach, 2.0 * state.clock[TAU])
+    for _ in range(60):
+        misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
+        if misfit <= p.fit_tolerance:
+            state.clock[TAU] = tau
+            return True
+        tau *= 0.5
+        load_series(p, t, state.counter[PIECE], s.load)
+    return False
+
+
+@kernel
+def _take_back(p: Any, state: Any, s: Any, count: int) -> bool:
+    """Correct one mode that contradicts its own series; return whether one was changed."""
+    for a in range(count):
+        i = s.active[a]
+        if state.mode[i] != 0 and state.lead[i] >= 2:
+            size = _slip_series(p, s, i, state.mode[i])
+            k = _first_significant(s.poly, 2, size)
+            if k < size and s.poly[k] < 0.0:
+                state.side[i] = state.mode[i]
+                state.mode[i] = 0
+                state.lead[i] = _FROZEN
+                return True
+        elif state.mode[i] == 0 and state.lead[i] == 1:
+            bound = p.mu_static[i] * p.normal[i]
+            for k in range(p.order - 1):
+                s.poly[k] = state.side[i] * s.drive[k, i]
+            s.poly[0] = bound
+            k = _first_significant(s.poly, 1, p.order - 1)
+            if k < p.order - 1 and s.poly[k] > 0.0:
+                state.mode[i] = state.side[i]
+                state.lead[i] = 1 if p.law == STATIC_KINETIC else 2
+                return True
+    return False
+
+
+@kernel
+def _first_significant(c: Floats, start: int, size: int) -> int:
+    largest = 0.0
+    for k in range(size):
+        largest = max(largest, abs(c[k]))
+    for k in range(start, size):
+        if abs(c[k]) > _NOISE * largest:
+            return k
+    return size
+
+
+@kernel
+def _slip_series(p: Any, s: Any, i: int, sign: int) -> int:
+    """Write the series of sign * slip rate of mass i to s.poly; return its length."""
+    for k in range(p.order):
+        s.poly[k] = sign * p.rate * (k + 1) * s.x[k + 1, i + 1]
+    s.poly[0] -= sign * p.belt
+    return p.order
+
+
+@kernel
+def _reach_of_series(p: Any, s: Any, count: int, reach: float, fitted: float) -> float:
+    """Return how far in tau the series hold to the tolerance."""
+    if p.law == USER or p.load_address != 0:
+        reach = min(reach, fitted)
+    top = p.order
+    norm = s.norm
+    for k in range(top + 1):
+        norm[k] = 0.0
+        for a in range(count):
+            norm[k] = max(norm[k], abs(s.x[k, s.active[a] + 1]))
+    load_size = 0.0
+    for k in range(p.order):
+        load_size = max(load_size, abs(s.load[k]))
+    # beyond about 4 the terms of an oscillation grow before they fall and cost digits
+    tau = min(reach, 4.0) if norm[top] > 0.0 or norm[top - 1] > 0.0 else reach
+    for _ in range(3):
+        size, power = 0.0, 1.0
+        for k in range(1, top // 2 + 1):
+            power *= tau
+            size = max(size, norm[k] * power)
+        for k in (top - 1, top):
+            if norm[k] > 0.0:
+                tau = min(tau, (p.tolerance * size / norm[k]) ** (1.0 / k))
+    # the load of stuck masses must hold too: its sines are cut at the same order
+    for k in (top - 3, top - 2):
+        if k > 1 and s.load[k] != 0.0 and p.load_address == 0:
+            tau = min(tau, (p.tolerance * load_size / abs(s.load[k])) ** (1.0 / k))
+    return tau
+
+
+@kernel
+def _first_events(
+    p: Any, state: Any, s: Any, count: int, tau: float, t: float, events: Any
+) -> tuple[float, float]:
+    """Find the first event in (0, tau]; return its tau and the end of its group.
+
+    s.root keeps each mass's own first root. Roots closer than rounding are one instant.
+    """
+    first = np.inf
+    for a in range(count):
+        i = s.active[a]
+        s.root[i] = np.inf
+        if state.mode[i] != 0:
+            size = _slip_series(p, s, i, state.mode[i])
+            start = _first_significant(s.poly, state.lead[i], size) if state.lead[i] > 0 else 0
+            s.root[i] = _root_from(s, start, size, tau)
+        else:
+            bound = p.mu_static[i] * p.normal[i]
+            for sign in (1, -1):
+                for k in range(p.order - 1):
+                    s.poly[k] = -sign * s.drive[k, i]
+                start = 0
+                if state.lead[i] > 0 and sign == state.side[i]:
+                    s.poly[0] = 0.0
+                    start = _first_significant(s.poly, 1, p.order - 1)
+                    if start < p.order - 1 and s.poly[start] < 0.0:
+                        # only rounding can push outward here; it gets no say in this step
+                        continue
+                else:
+                    s.poly[0] += bound
+                s.root[i] = min(s.root[i], _root_from(s, start, p.order - 1, tau))
+                if p.law == STATIC_KINETIC and state.lead[i] == 0:
+                    _note_touch(p, state, s, i, bound, tau, t, events)
+        first = min(first, s.root[i])
+    group = first + 1e-13 * max(1.0, first) + 4e-16 * abs(t) * p.rate
+    return first, group
+
+
+@kernel
+def _root_from(s: Any, start: int, size: int, tau: float) -> float:
+    """Return the first root in (0, tau] of s.poly, whose first `start` terms are zero."""
+    if start >= size:
+        return np.inf
+    power = 1.0
+    for k in range(start, size):
+        s.poly[k - start] = s.poly[k] * power
+        power *= tau
+    if s.poly[0] <= 0.0:
+        # the reserve was used up within the rounding of the last step: now is the event
+        return 0.0
+    root = first_root(s.poly, size - start, s.bernstein)
+    return np.inf if root == NO_ROOT else root * tau
+
+
+@kernel
+def _note_touch(
+    p: Any, state: Any, s: Any, i: int, bound: float, tau: float, t: float, events: Any
+) -> None:
+    """Note a graze: the drive reaches the static bound within 1e-9 and turns back.
+
+    s.poly holds the reserve in units of the step after the search for its root.
+    """
+    if s.root[i] <= tau or state.counter[N_TOUCH] >= events.touch.shape[0]:
+        return
+    size = p.order - 1
+    swing = 0.0
+    for k in range(1, size):
+        swing += abs(s.poly[k])
+    if s.poly[0] - swing > 1e-9 * bound:
+        return
+    low, at = s.poly[0], 0.0
+    for q in range(1, 257):
+        value = horner(s.poly, size, q / 256.0)
+        if value < low:
+            low, at = value, q / 256.0
+    left, right = max(at - 1.0 / 256.0, 0.0), min(at + 1.0 / 256.0, 1.0)
+    for _ in range(60):
+        one, two = left + 0.382 * (right - left), left + 0.618 * (right - left)
+        if horner(s.poly, size, one) < horner(s.poly, size, two):
+            right = two
+        else:
+            left = one
+    at = 0.5 * (left + right)
+    inside = 1e-6 < at < 1.0 - 1e-6
+    if inside and horner(s.poly, size, at) <= 1e-9 * bound:
+        row = state.counter[N_TOUCH]
+        events.touch[row, 0] = t + at * tau / p.rate
+        events.touch[row, 1] = i
+        state.counter[N_TOUCH] += 1
+
+
+@kernel
+def _move_on(p: Any, state: Any, s: Any, count: int, tau: float) -> None:
+    evaluate(p, tau, s.active, count, s, state.x, state.v)
+    size = 2 * p.order + 1
+    state.clock[WORK] += horner(s.work, size, tau)
+    state.clock[VISCOUS] += horner(s.viscous, size, tau)
+    for a in range(count):
+        i = s.active[a]
+        if state.mode[i] != 0:
+            state.heat[i] += _column(s.heat, i, size, tau)
+
+
+@kernel
+def _column(table: Floats, i: int, size: int, tau: float) -> float:
+    value = 0.0
+    for k in range(size - 1, -1, -1):
+        value = value * tau + table[k, i]
+    return value
+
+
+@kernel
+def _arrive(p: Any, state: Any, s: Any, count: int, t: float, group: float) -> None:
+    """Apply the events of one instant: first all stops, then every decision."""
+    for a in range(count):
+        i = s.active[a]
+        if s.root[i] <= group and state.mode[i] != 0:
+            state.v[i + 1] = p.belt
+    for a in range(count):
+        i = s.active[a]
+        if s.root[i] > group:
+            continue
+        drive = _drive(p, state, t, i)
+        bound = p.mu_static[i] * p.normal[i]
+        if state.mode[i] == 0:
+            state.mode[i] = 1 if drive > 0.0 else -1
+            state.lead[i] = 1 if p.law == STATIC_KINETIC else 2
+        else:
+            _decide(p, state, i, drive, bound)
+
+
+@kernel
+def _decide(p: Any, state: Any, i: int, drive: float, bound: float) -> None:
+    """Set the mode of a mass at rest on its surface from its drive."""
+    state.side[i] = 1 if drive > 0.0 else -1
+    if abs(drive) > bound * (1.0 + _TIE):
+        state.mode[i] = state.side[i]
+        state.lead[i] = 1
+    else:
+        state.mode[i] = 0
+        state.lead[i] = 1 if abs(drive) >= bound * (1.0 - _TIE) else 0
+
+
+@kernel
+def _drive(p: Any, state: Any, t: float, i: int) -> float:
+    """Return the force on mass i without friction [N]."""
+    return _drive_of(p, state.x, state.v, load_at(p, t, state.counter[PIECE]), t, i)
+
+
+@kernel
+def _drive_of(p: Any, x: Floats, v: Floats, load: float, t: float, i: int) -> float:
+    c = i + 1
+    left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
+    right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
+    plate = p.plate_k[i] * (p.plate_speed * t - x[c])
+    return right - left + p.share[i] * load + plate
+
+
+@kernel
+def _friction(p: Any, mode: int, drive: float, v: float, i: int) -> float:
+    if mode == 0:
+        return -drive
+    return -mode * p.normal[i] * mu_of(p, i, abs(v - p.belt))
+
+
+@kernel
+def _record(p: Any, state: Any, events: Any, t: float) -> None:
+    for i in range(p.mass.size):
+        if state.mode[i] == state.shown[i]:
+            continue
+        row = state.counter[N_EVENTS]
+        drive = _drive(p, state, t, i)
+        events.time[row] = t
+        events.mass[row] = i
+        events.before[row] = state.shown[i]
+        events.after[row] = state.mode[i]
+        events.x[row] = state.x[i + 1]
+        events.v[row] = state.v[i + 1]
+        events.left[row] = _friction(p, state.shown[i], drive, state.v[i + 1], i)
+        events.right[row] = _friction(p, state.mode[i], drive, state.v[i + 1], i)
+        state.counter[N_EVENTS] += 1
+        state.counter[REST_SEEN] = 0
+        state.shown[i] = state.mode[i]
+
+
+@kernel
+def _all_stuck(mode: Ints) -> bool:
+    for i in range(mode.size):
+        if mode[i] != 0:
+            return False
+    return True
+
+
+@kernel
+def _save_until(p: Any, state: Any, saved: Any, s: Any, count: int, t: float, t_new: float) -> None:
+    """Write the save times in [t, t_new)."""
+    counter = state.counter
+    size = 2 * p.order + 1
+    while counter[NEXT_SAVE] < saved.time.size and saved.time[counter[NEXT_SAVE]] < t_new:
+        row = counter[NEXT_SAVE]
+        time = saved.time[row]
+        tau = (time - t) * p.rate
+        s.xs[:] = state.x
+        s.vs[:] = state.v
+        evaluate(p, tau, s.active, count, s, s.xs, s.vs)
+        saved.heat[row, :] = state.heat
+        for a in range(count):
+            i = s.active[a]
+            if state.mode[i] != 0:
+                saved.heat[row, i] += _column(s.heat, i, size, tau)
+        saved.work[row] = state.clock[WORK] + horner(s.work, size, tau)
+        saved.viscous[row] = state.clock[VISCOUS] + horner(s.viscous, size, tau)
+        _save_row(p, state, saved, row, time, s.xs, s.vs)
+        counter[NEXT_SAVE] += 1
+
+
+@kernel
+def _save_rest(p: Any, state: Any, saved: Any, t_end: float) -> None:
+    counter = state.counter
+    while counter[NEXT_SAVE] < saved.time.size:
+        row = counter[NEXT_SAVE]
+        saved.heat[row, :] = state.heat
+        saved.work[row] = state.clock[WORK]
+        saved.viscous[row] = state.clock[VISCOUS]
+        _save_row(p, state, saved, row, t_end, state.x, state.v)
+        counter[NEXT_SAVE] += 1
+
+
+@kernel
+def _save_row(p: Any, state: Any, saved: Any, row: int, t: float, x: Floats, v: Floats) -> None:
+    load = load_at(p, t, state.counter[PIECE])
+    for i in range(p.mass.size):
+        saved.x[row, i] = x[i + 1]
+        saved.v[row, i] = v[i + 1]
+        saved.mode[row, i] = state.mode[i]
+        drive = _drive_of(p, x, v, load, t, i)
+        saved.friction[row, i] = _friction(p, state.mode[i], drive, v[i + 1], i)
+    kinetic, stored = energies(p, t, x, v)
+    saved.kinetic[row] = kinetic
+    saved.stored[row] = stored
+
+
+@kernel
+def first_modes(p: Any, state: Any) -> None:
+    """Set the modes at the start from the velocities and drives."""
+    for i in range(p.mass.size):
+        w = state.v[i + 1] - p.belt
+        state.shown[i] = 0
+        if w != 0.0:
+            state.mode[i] = 1 if w > 0.0 else -1
+            state.shown[i] = state.mode[i]
+        else:
+            drive = _drive(p, state, state.clock[TIME], i)
+            _decide(p, state, i, drive, p.mu_static[i] * p.normal[i])
+
+
+@kernel
+def save_now(p: Any, state: Any, saved: Any, t: float) -> None:
+    """Write the present state as the next saved row."""
+    row = state.counter[NEXT_SAVE]
+    saved.heat[row, :] = state.heat
+    saved.work[row] = state.clock[WORK]
+    saved.viscous[row] = state.clock[VISCOUS]
+    _save_row(p, state, saved, row, t, state.x, state.v)
+    state.counter[NEXT_SAVE] += 1

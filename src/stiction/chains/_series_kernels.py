@@ -1,0 +1,371 @@
+"""Taylor series of a chain while nobody changes mode, and what follows from them.
+
+Between events the chain obeys a smooth equation, and its series in time follow from a
+recursion that costs O(n) per order: the links are a tridiagonal stencil. Order 30 over a
+step of about 4 radians of the fastest vibration reaches rounding error, so this is the
+matrix exponential applied to the state, without a matrix. Exponential weakening of
+friction joins by the recursion of the exponential; a user's mu(v) or f(t) joins as a
+polynomial fitted on the step.
+
+Time inside a step is tau = rate * (t - t0) with `rate` near the fastest frequency, which
+keeps the coefficients near one. Arrays of masses have a ghost at both ends, the walls, so
+mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.callback import call
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "FIT",
+    "FIT_NODES",
+    "FIT_WEIGHTS",
+    "Problem",
+    "energies",
+    "evaluate",
+    "expand",
+    "fit_forces",
+    "load_at",
+    "load_series",
+    "mu_of",
+    "power_series",
+]
+
+Floats = npt.NDArray[np.float64]
+
+CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = 0, 1, 2, 3
+
+# a user's function is fitted on a step by its values at Gauss nodes; FIT of them, because
+# more would lose digits in the change to powers of tau
+FIT = 7
+FIT_NODES = 0.5 * (1.0 - np.cos((2.0 * np.arange(FIT) + 1.0) * np.pi / (2.0 * FIT)))
+FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
+
+
+class Problem(NamedTuple):
+    """A chain as kernels read it; units as in `Chain`."""
+
+    mass: Floats
+    link_k: Floats
+    link_c: Floats
+    share: Floats
+    plate_k: Floats
+    plate_speed: float
+    normal: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    v_scale: Floats
+    law: int
+    belt: float
+    piece_time: Floats
+    piece_offset: Floats
+    piece_rate: Floats
+    sine_amplitude: Floats
+    sine_frequency: Floats
+    sine_phase: Floats
+    load_address: int
+    mu_address: int
+    rate: float
+    order: int
+    tolerance: float
+    fit_tolerance: float
+    longest: float
+
+
+@kernel
+def load_at(p: Any, t: float, piece: int) -> float:
+    """Return the load [N] at time t, on the given piece."""
+    f = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+    for j in range(p.sine_amplitude.size):
+        f += p.sine_amplitude[j] * np.sin(p.sine_frequency[j] * t + p.sine_phase[j])
+    if p.load_address != 0:
+        f += call(p.load_address, t)
+    return f
+
+
+@kernel
+def mu_of(p: Any, i: int, speed: float) -> float:
+    """Return the coefficient mu(speed) of mass i in slip, speed >= 0."""
+    if p.law == EXPONENTIAL:
+        drop = p.mu_static[i] - p.mu_kinetic[i]
+        return p.mu_kinetic[i] + drop * np.exp(-speed / p.v_scale[i])
+    if p.law == USER:
+        return call(p.mu_address, speed)
+    return p.mu_kinetic[i]
+
+
+@kernel
+def load_series(p: Any, t: float, piece: int, f: Floats) -> None:
+    """Fill f with the series of the load in tau (a user's part is added by `fit_forces`)."""
+    f[:] = 0.0
+    f[0] = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+    f[1] = p.piece_rate[piece] / p.rate
+    for j in range(p.sine_amplitude.size):
+        angle = p.sine_frequency[j] * t + p.sine_phase[j]
+        parts = (np.sin(angle), np.cos(angle), -np.sin(angle), -np.cos(angle))
+        factor = p.sine_amplitude[j]
+        for k in range(f.size):
+            f[k] += factor * parts[k % 4]
+            factor *= p.sine_frequency[j] / (p.rate * (k + 1))
+
+
+@kernel
+def expand(p: Any, t: float, active: Any, count: int, mode: Any, lead: Any, s: Any) -> None:
+    """Fill the series of the active masses from the state in s.x[0], s.x[1].
+
+    Parameters
+    ----------
+    active, count : indices of the masses whose series are not constant
+    mode : (n,) -1, 0, 1
+    lead : (n,) number of leading zeros that the slip rate (or the reserve of a stuck mass)
+        is known to have; they are set exactly, not left to rounding
+    s : series; x by (order + 1, n + 2), drive and mu by (order, n), load by (order,)
+    """
+    omega = p.rate
+    for a in range(count):
+        i = active[a]
+        if p.law == EXPONENTIAL and mode[i] != 0:
+            w = mode[i] * (omega * s.x[1, i + 1] - p.belt)
+            s.mu[0, i] = np.exp(-w / p.v_scale[i])
+    for k in range(p.order - 1):
+        for a in range(count):
+            i = active[a]
+            c = i + 1
+            left = p.link_k[i] * (s.x[k, c] - s.x[k, c - 1])
+            right = p.link_k[c] * (s.x[k, c + 1] - s.x[k, c])
+            rate = omega * (k + 1)
+            left += p.link_c[i] * rate * (s.x[k + 1, c] - s.x[k + 1, c - 1])
+            right += p.link_c[c] * rate * (s.x[k + 1, c + 1] - s.x[k + 1, c])
+            plate = -s.x[k, c]
+            if k == 0:
+                plate += p.plate_speed * t
+            elif k == 1:
+                plate += p.plate_speed / omega
+            force = right - left + p.share[i] * s.load[k] + p.plate_k[i] * plate
+            s.drive[k, i] = force
+            if mode[i] != 0:
+                force -= mode[i] * p.normal[i] * _mu_term(p, s, i, k, mode[i])
+                if k == 0 and lead[i] >= 2:
+                    force = 0.0
+                s.x[k + 2, c] = force / (p.mass[i] * omega * omega * (k + 1) * (k + 2))
+
+
+@kernel
+def _mu_term(p: Any, s: Any, i: int, k: int, sign: int) -> float:
+    """Return coefficient k of mu along the motion; the series of exp(u) for weakening."""
+    if p.law == USER:
+        return s.mu[k, i] if k < FIT else 0.0
+    if p.law == EXPONENTIAL:
+        if k > 0:
+            total = 0.0
+            for j in range(1, k + 1):
+                # u = -sign * slip rate / v_scale; its coefficient j is (j + 1) x[j + 1]
+                total += j * (j + 1) * s.x[j + 1, i + 1] * s.mu[k - j, i]
+            s.mu[k, i] = -sign * p.rate / p.v_scale[i] * total / k
+        drop = p.mu_static[i] - p.mu_kinetic[i]
+        return drop * s.mu[k, i] + (p.mu_kinetic[i] if k == 0 else 0.0)
+    return p.mu_kinetic[i] if k == 0 else 0.0
+
+
+@kernel
+def fit_forces(
+    p: Any, t: float, tau: float, active: Any, count: int, mode: Any, lead: Any, s: Any
+) -> float:
+    """Fit a user's load and mu(v) on a step of length tau; return the misfit at its end.
+
+    The friction polynomial and the motion are repeated until they agree.
+
+    Returns
+    -------
+    Misfit over the largest force of the step; inf when the repetition does not settle.
+    """
+    piece_load = s.load.copy()
+    values = np.empty(FIT)
+    misfit, scale = 0.0, 1e-300
+    if p.load_address != 0:
+        for q in range(FIT):
+            values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
+            scale = max(scale, abs(values[q]))
+        _powers(values, tau, s.fit)
+        end = _sum(s.fit, tau)
+        misfit = abs(end - call(p.load_address, t + tau / p.rate)) / scale
+        for k in range(FIT):
+            s.load[k] = piece_load[k] + s.fit[k]
+    if p.law != USER:
+        expand(p, t, active, count, mode, lead, s)
+        return misfit
+    for a in range(count):
+        i = active[a]
+        s.mu[:, i] = 0.0
+        if mode[i] != 0:
+            w = mode[i] * (p.rate * s.x[1, i + 1] - p.belt)
+            s.mu[0, i] = call(p.mu_address, max(w, 0.0))
+    for _ in range(60):
+        expand(p, t, active, count, mode, lead, s)
+        change, worst = 0.0, 0.0
+        for a in range(count):
+            i = active[a]
+            if mode[i] == 0:
+                continue
+            for q in range(FIT):
+                w = mode[i] * _slip_rate(p, s, i, FIT_NODES[q] * tau)
+                values[q] = call(p.mu_address, max(w, 0.0))
+            _powers(values, tau, s.fit)
+            if lead[i] >= 2:
+                # the force balance at the start of slip is exact; keep it so
+                s.fit[0] = s.mu[0, i]
+            power = 1.0
+            for k in range(FIT):
+                change = max(change, abs(s.fit[k] - s.mu[k, i]) * power)
+                s.mu[k, i] = s.fit[k]
+                power *= tau
+            w = mode[i] * _slip_rate(p, s, i, tau)
+            worst = max(worst, abs(_sum(s.fit, tau) - call(p.mu_address, max(w, 0.0))))
+        if change < 1e-15:
+            return max(misfit, worst)
+        if not np.isfinite(change):
+            break
+    return np.inf
+
+
+@kernel
+def _powers(values: Floats, tau: float, out: Floats) -> None:
+    scale = 1.0
+    for k in range(FIT):
+        total = 0.0
+        for q in range(FIT):
+            total += FIT_WEIGHTS[k, q] * values[q]
+        out[k] = total * scale
+        scale /= tau
+
+
+@kernel
+def _sum(c: Floats, tau: float) -> float:
+    total = 0.0
+    for k in range(FIT - 1, -1, -1):
+        total = total * tau + c[k]
+    return total
+
+
+@kernel
+def _slip_rate(p: Any, s: Any, i: int, tau: float) -> float:
+    v = 0.0
+    for k in range(p.order, 0, -1):
+        v = v * tau + k * s.x[k, i + 1]
+    return p.rate * v - p.belt
+
+
+@kernel
+def evaluate(p: Any, tau: float, active: Any, count: int, s: Any, x: Floats, v: Floats) -> None:
+    """Write the state at tau to x and v by (n + 2,); masses not active keep theirs."""
+    for a in range(count):
+        c = active[a] + 1
+        place, speed = 0.0, 0.0
+        for k in range(p.order, 0, -1):
+            place = (place + s.x[k, c]) * tau
+            speed = speed * tau + k * s.x[k, c]
+        x[c] = s.x[0, c] + place
+        v[c] = p.rate * speed
+
+
+@kernel
+def power_series(p: Any, t: float, active: Any, count: int, mode: Any, s: Any) -> None:
+    """Fill the series of work, viscous heat and friction heat since the step began.
+
+    Each has 2 order + 1 coefficients in tau, without truncation: products of two series
+    hold twice the frequency, so cutting them at `order` would lose digits.
+    """
+    s.work[:] = 0.0
+    s.viscous[:] = 0.0
+    order, omega = p.order, p.rate
+    for a in range(count):
+        i = active[a]
+        c = i + 1
+        if p.share[i] != 0.0:
+            for j in range(order - 1):
+                if s.load[j] == 0.0:
+                    continue
+                for k in range(1, order + 1):
+                    s.work[j + k] += p.share[i] * s.load[j] * k * s.x[k, c] / (j + k)
+        if p.plate_k[i] != 0.0 and p.plate_speed != 0.0:
+            pull = p.plate_k[i] * p.plate_speed / omega
+            s.work[1] += pull * (p.plate_speed * t - s.x[0, c])
+            s.work[2] += 0.5 * pull * (p.plate_speed / omega - s.x[1, c])
+            for k in range(2, order + 1):
+                s.work[k + 1] -= pull * s.x[k, c] / (k + 1)
+        _friction_power(p, i, mode[i], s)
+    for a in range(count):
+        # each active mass brings the link on its left; the one on its right is its
+        # neighbour's, or a wall's, or a quiet neighbour's
+        i = active[a]
+        _link_power(p, i, s)
+        last = a == count - 1 or active[a + 1] != i + 1
+        if last:
+            _link_power(p, i + 1, s)
+
+
+@kernel
+def _link_power(p: Any, link: int, s: Any) -> None:
+    if p.link_c[link] == 0.0:
+        return
+    for j in range(1, p.order + 1):
+        one = s.x[j, link + 1] - s.x[j, link]
+        if one == 0.0:
+            continue
+        factor = p.link_c[link] * p.rate * j * one
+        for k in range(1, p.order + 1):
+            s.viscous[j + k - 1] += factor * k * (s.x[k, link + 1] - s.x[k, link]) / (j + k - 1)
+
+
+@kernel
+def _friction_power(p: Any, i: int, sign: int, s: Any) -> None:
+    """Add the belt's work on mass i and fill its friction heat since the step began."""
+    order, c = p.order, i + 1
+    s.heat[:, i] = 0.0
+    if sign == 0:
+        if p.belt != 0.0:
+            for k in range(order - 1):
+                s.work[k + 1] -= s.drive[k, i] * p.belt / (p.rate * (k + 1))
+        return
+    weight = sign * p.normal[i]
+    terms = 1
+    if p.law == EXPONENTIAL:
+        terms = order - 1
+    elif p.law == USER:
+        terms = FIT
+    for j in range(terms):
+        if p.law == EXPONENTIAL:
+            mu = (p.mu_static[i] - p.mu_kinetic[i]) * s.mu[j, i]
+            if j == 0:
+                mu += p.mu_kinetic[i]
+        elif p.law == USER:
+            mu = s.mu[j, i]
+        else:
+            mu = p.mu_kinetic[i]
+        if mu == 0.0:
+            continue
+        s.work[j + 1] -= weight * mu * p.belt / (p.rate * (j + 1))
+        for k in range(1, order + 1):
+            s.heat[j + k, i] += weight * mu * k * s.x[k, c] / (j + k)
+        s.heat[j + 1, i] -= weight * mu * p.belt / (p.rate * (j + 1))
+
+
+@kernel
+def energies(p: Any, t: float, x: Floats, v: Floats) -> tuple[float, float]:
+    """Return kinetic and stored energy [J] of the state x, v by (n + 2,)."""
+    kinetic, stored = 0.0, 0.0
+    n = p.mass.size
+    for i in range(n):
+        kinetic += 0.5 * p.mass[i] * v[i + 1] * v[i + 1]
+        plate = p.plate_speed * t - x[i + 1]
+        stored += 0.5 * p.plate_k[i] * plate * plate
+    for link in range(n + 1):
+        stretch = x[link + 1] - x[link]
+        stored += 0.5 * p.link_k[link] * stretch * stretch
+    return kinetic, stored

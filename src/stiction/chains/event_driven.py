@@ -1,0 +1,445 @@
+"""Dynamic problem, event by event: exact modes, located events, finite-time stops.
+
+Between events the chain is smooth and its Taylor series in time is summed to rounding
+error (see `_series_kernels`); events are roots of the same series (see `_event_kernels`).
+Cost per step is O(order n); no matrix is formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.errors import ModelError, Status, explain
+from stiction.laws.coulomb import LawKind
+from stiction.numerics.checks import Record, number, whole
+from stiction.results.audit import Check
+from stiction.results.determinism import Loss
+from stiction.results.ledger import Ledger
+from stiction.results.run import Request, Run
+
+if TYPE_CHECKING:
+    from stiction.chains._event_kernels import Events, Saved, Scratch, State
+    from stiction.chains._series_kernels import Problem
+    from stiction.numerics.callback import Callback
+
+__all__ = ["EventDriven"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_MASSES = 10_000
+_STEPS_PER_CALL = 2_000
+_TOUCH_ROWS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class EventDriven(Record):
+    """Exact event-driven method for the dynamic problem.
+
+    With constant friction there is no discretisation error: the series of each mode is
+    summed until its last terms are rounding. Weakening friction is part of the same
+    series. A user's mu(v) or load is fitted on each step to `rtol`.
+
+    Parameters
+    ----------
+    rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
+    order : order of the series; 30 is near the fastest for full precision
+    max_step : longest step [s]; None leaves it to the series
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+
+    Source: formulas sheet of the chains paper, section 6.
+    Verified by: tests/exact/test_chain_references.py::test_events_and_states
+    """
+
+    rtol: float = 1e-12
+    order: int = 30
+    max_step: float | None = None
+    max_steps: int = 2_000_000
+    max_events: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        number(
+            "EventDriven.rtol",
+            self.rtol,
+            rule="positive",
+            why="steps are as long as this tolerance allows.",
+            try_="give a number such as 1e-12.",
+        )
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise ModelError(
+                explain(
+                    "EventDriven.rtol",
+                    self.rtol,
+                    "a number between 1e-14 and 1e-2",
+                    "below, rounding rules; above, events would be missed.",
+                    "1e-12 costs hardly more than 1e-6.",
+                )
+            )
+        why, try_ = "the work of a run is bounded.", "leave the default."
+        for name, least in (("order", 3), ("max_steps", 1), ("max_events", 1)):
+            whole(f"EventDriven.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        if self.order > 60:
+            raise ModelError(
+                explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
+            )
+        if self.max_step is not None:
+            number(
+                "EventDriven.max_step",
+                self.max_step,
+                rule="positive",
+                unit="s",
+                why="a step must go forward.",
+                try_="leave it out.",
+            )
+
+    def solve(self, chain: Chain, request: Request) -> Run:
+        """Return the run of `chain`; the method of `stiction.solve`."""
+        if not isinstance(chain, Chain):
+            raise ModelError(
+                explain(
+                    "EventDriven",
+                    type(chain).__name__,
+                    "a Chain",
+                    "this method uses the tridiagonal structure of a chain.",
+                    "give the system's own method.",
+                )
+            )
+        if chain.n_mass > MOST_MASSES:
+            raise ModelError(
+                explain(
+                    "EventDriven",
+                    f"{chain.n_mass} masses",
+                    f"at most {MOST_MASSES}",
+                    "the number of events grows with n and each costs O(n), so the work is O(n^2).",
+                    "use ThetaStepper(step=...), whose cost per step is O(n).",
+                )
+            )
+        return _Solver(self, chain, request).run()
+
+
+class _Solver:
+    """One solve: buffers, the loop over kernel calls, and the report."""
+
+    def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
+        from stiction.chains import _event_kernels as ek
+        from stiction.numerics.callback import Callback
+
+        self.ek = ek
+        self.method, self.chain, self.request = method, chain, request
+        self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
+        self.mu_call = Callback(chain.friction.function, "UserFriction.function")
+        self.problem = _problem(method, chain, self.load_call, self.mu_call)
+        self.state = _start(ek, chain, request)
+        self.saved = _saved(ek, chain, request)
+        self.events = _events(ek, chain.n_mass)
+        self.scratch = _scratch(ek, chain.n_mass, method.order)
+        self.log: list[tuple[npt.NDArray[Any], ...]] = []
+        self.n_logged = 0
+        self.touches: list[tuple[float, int]] = []
+        self.stop_time: float | None = None
+        self.reason = ""
+
+    def run(self) -> Run:
+        if not self._resume():
+            self.ek.first_modes(self.problem, self.state)
+        status = self._loop()
+        return build_run(self.chain, self.method, self.request, self._history(status))
+
+    def _loop(self) -> Status:
+        ek, request, counter = self.ek, self.request, self.state.counter
+        span = request.t_end - request.t_start
+        while True:
+            code = ek.advance(
+                self.problem,
+                self.state,
+                self.saved,
+                self.events,
+                self.scratch,
+                request.t_end,
+                _STEPS_PER_CALL,
+            )
+            self.load_call.check()
+            self.mu_call.check()
+            self._drain()
+            t = float(self.state.clock[ek.TIME])
+            if code == ek.DONE:
+                return Status.SOLVED
+            if code == ek.ALL_STUCK:
+                counter[ek.REST_SEEN] = 1
+                if self._stuck_for_good(t):
+                    self.stop_time = t
+            elif self.stop_time is not None and self.n_logged and self._moved_after_stop():
+                self.stop_time = None
+            if code == ek.NOT_FINITE:
+                self.reason = f"the state is not finite after t = {t:.9g} s"
+                return Status.NOT_FINITE
+            if code == ek.STEP_VANISHED:
+                self.reason = (
+                    f"a user's function is too rough to follow at t = {t:.9g} s; "
+                    "name its jumps in UserLoad.breakpoints"
+                )
+                return Status.WORK_LIMIT
+            if counter[ek.STEPS] >= self.method.max_steps:
+                self.reason = f"max_steps = {self.method.max_steps} were used up"
+                return Status.WORK_LIMIT
+            if self.n_logged >= self.method.max_events:
+                self.reason = f"max_events = {self.method.max_events} were used up"
+                return Status.WORK_LIMIT
+            request.progress((t - request.t_start) / span, f"{self.n_logged} events")
+            if request.checkpoint is not None and request.checkpoint.due():
+                request.checkpoint.save(self._pack())
+
+    def _moved_after_stop(self) -> bool:
+        return bool((self.state.mode != 0).any())
+
+    def _drain(self) -> None:
+        """Move full rows out of the kernel's buffers."""
+        ek, counter, e = self.ek, self.state.counter, self.events
+        rows = int(counter[ek.N_EVENTS])
+        if rows:
+            self.log.append(tuple(column[:rows].copy() for column in e[:8]))
+            self.n_logged += rows
+            counter[ek.N_EVENTS] = 0
+        for row in range(int(counter[ek.N_TOUCH])):
+            self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
+        counter[ek.N_TOUCH] = 0
+
+    def _stuck_for_good(self, t: float) -> bool:
+        """Whether no future load can move a mass: every drive stays within its bound."""
+        chain = self.chain
+        creep = np.full(chain.n_mass, chain.belt_speed)
+        edge = np.zeros(1)
+        pull = np.diff(chain.link_stiffness * np.diff(np.concatenate([edge, creep, edge])))
+        drift = pull + chain.plate_springs * (chain.plate_speed - creep)
+        if drift.any():
+            return False
+        drive = chain.drive(t, self.state.x[1:-1], self.state.v[1:-1])
+        f = float(chain.load.at(t))
+        bound = chain.stick_bound * (1.0 + 1e-12)
+        for extreme in chain.load.bounds_after(t):
+            loaded = chain.load_shares != 0.0
+            change = np.zeros(chain.n_mass)
+            change[loaded] = chain.load_shares[loaded] * (extreme - f)
+            if (np.abs(drive + change) > bound).any():
+                return False
+        return True
+
+    # ---- checkpoint
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        arrays = {f"state_{name}": value for name, value in self.state._asdict().items()}
+        rows = int(self.state.counter[self.ek.NEXT_SAVE])
+        arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
+        arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
+        arrays["touches"] = np.array(self.touches, dtype=np.float64).reshape(-1, 2)
+        arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
+        return arrays
+
+    def _resume(self) -> bool:
+        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
+        if kept is None:
+            return False
+        for name, value in self.state._asdict().items():
+            value[...] = kept[f"state_{name}"]
+        rows = int(self.state.counter[self.ek.NEXT_SAVE])
+        for name, value in self.saved._asdict().items():
+            value[:rows] = kept[f"saved_{name}"]
+        columns = tuple(kept[f"log_{j}"] for j in range(8))
+        self.log, self.n_logged = [columns], int(columns[0].size)
+        self.touches = [(float(t), int(i)) for t, i in kept["touches"]]
+        stop = float(kept["stop_time"][0])
+        self.stop_time = None if np.isnan(stop) else stop
+        return True
+
+    # ---- report
+
+    def _columns(self) -> list[npt.NDArray[Any]]:
+        if not self.log:
+            return [column[:0].copy() for column in self.events[:8]]
+        return [np.concatenate(parts) for parts in zip(*self.log, strict=True)]
+
+    def _history(self, status: Status) -> ChainHistory:
+        ek, counter = self.ek, self.state.counter
+        if not status.ok:
+            self._keep_last_state()
+        rows = max(int(counter[ek.NEXT_SAVE]), 1)
+        kept = {name: value[:rows] for name, value in self.saved._asdict().items()}
+        ledger = Ledger(
+            time=kept["time"],
+            kinetic=kept["kinetic"],
+            stored=kept["stored"],
+            external_work=kept["work"],
+            friction_heat=kept["heat"],
+            viscous_heat=kept["viscous"],
+        )
+        checks = _checks(self.chain, kept)
+        return ChainHistory(
+            time=kept["time"],
+            x=kept["x"],
+            v=kept["v"],
+            mode=kept["mode"],
+            friction=kept["friction"],
+            events=RawEvents(*self._columns()),
+            stop_time=self.stop_time,
+            energy=ledger,
+            stats={
+                "steps": int(counter[ek.STEPS]),
+                "expansions": int(counter[ek.EXPANSIONS]),
+                "order": self.method.order,
+            },
+            status=status,
+            reason=self.reason,
+            checks=checks,
+            losses=[self._touch_loss(t, i) for t, i in self.touches],
+        )
+
+    def _keep_last_state(self) -> None:
+        """Save the state at which a failed run stands, as its last row."""
+        ek, state = self.ek, self.state
+        t = float(state.clock[ek.TIME])
+        row = int(state.counter[ek.NEXT_SAVE])
+        if row < self.saved.time.size and np.isfinite(state.x).all():
+            self.saved.time[row] = t
+            self.saved.time[row + 1 :] = np.inf
+            state.counter[ek.NEXT_SAVE] = row
+            ek.save_now(self.problem, state, self.saved, t)
+
+    def _touch_loss(self, t: float, i: int) -> Loss:
+        return Loss(
+            t,
+            "grazing_onset",
+            {"contact": i + 1},
+            "the mass kept sticking; its drive reached the static bound and turned back",
+        )
+
+
+def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Callback) -> Problem:
+    from stiction.chains._series_kernels import Problem
+
+    table, pieces = chain.friction, chain.load.pieces()
+    k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+    stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
+    damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
+    weak = 0.0
+    if table.kind is LawKind.EXPONENTIAL:
+        drop = (table.mu_static - table.mu_kinetic) * chain.normal_forces
+        weak = float(np.max(drop / (m * table.v_scale)))
+    return Problem(
+        mass=m,
+        link_k=k,
+        link_c=c,
+        share=chain.load_shares,
+        plate_k=chain.plate_springs,
+        plate_speed=chain.plate_speed,
+        normal=chain.normal_forces,
+        mu_static=np.asarray(table.mu_static),
+        mu_kinetic=np.asarray(table.mu_kinetic),
+        v_scale=np.asarray(table.v_scale),
+        law=int(table.kind),
+        belt=chain.belt_speed,
+        piece_time=pieces.time,
+        piece_offset=pieces.offset,
+        piece_rate=pieces.rate,
+        sine_amplitude=pieces.amplitude,
+        sine_frequency=pieces.angular_frequency,
+        sine_phase=pieces.phase,
+        load_address=load_call.address,
+        mu_address=mu_call.address,
+        rate=float(stiff + damp + weak) or 1.0,
+        order=method.order,
+        tolerance=min(method.rtol, 1e-2) * 1e-5,
+        fit_tolerance=max(method.rtol, 1e-11),
+        longest=np.inf if method.max_step is None else float(method.max_step),
+    )
+
+
+def _start(ek: Any, chain: Chain, request: Request) -> State:
+    n = chain.n_mass
+    clock = np.zeros(4)
+    clock[ek.TIME], clock[ek.TAU] = request.t_start, 0.25
+    x, v = np.zeros(n + 2), np.zeros(n + 2)
+    x[1:-1], v[1:-1] = chain.x_start, chain.v_start
+    ints = (np.zeros(n, np.int64) for _ in range(4))
+    state: State = ek.State(clock, np.zeros(7, np.int64), x, v, *ints, np.zeros(n))
+    return state
+
+
+def _saved(ek: Any, chain: Chain, request: Request) -> Saved:
+    rows, n = request.save.size, chain.n_mass
+    saved: Saved = ek.Saved(
+        time=request.save.copy(),
+        x=np.empty((rows, n)),
+        v=np.empty((rows, n)),
+        mode=np.empty((rows, n), np.int8),
+        friction=np.empty((rows, n)),
+        kinetic=np.empty(rows),
+        stored=np.empty(rows),
+        work=np.empty(rows),
+        viscous=np.empty(rows),
+        heat=np.empty((rows, n)),
+    )
+    return saved
+
+
+def _events(ek: Any, n: int) -> Events:
+    rows = max(1024, 4 * n)
+    floats = [np.empty(rows) for _ in range(5)]
+    ints = [np.empty(rows, np.int64) for _ in range(3)]
+    events: Events = ek.Events(floats[0], *ints, *floats[1:], np.empty((_TOUCH_ROWS, 2)))
+    return events
+
+
+def _scratch(ek: Any, n: int, order: int) -> Scratch:
+    scratch: Scratch = ek.Scratch(
+        x=np.zeros((order + 1, n + 2)),
+        drive=np.zeros((order + 1, n)),
+        mu=np.zeros((order + 1, n)),
+        load=np.zeros(order + 1),
+        work=np.zeros(2 * order + 1),
+        viscous=np.zeros(2 * order + 1),
+        heat=np.zeros((2 * order + 1, n)),
+        fit=np.zeros(order + 1),
+        poly=np.zeros(order + 1),
+        bernstein=np.zeros((52, order + 1)),
+        norm=np.zeros(order + 1),
+        active=np.zeros(n, np.int64),
+        root=np.full(n, np.inf),
+        xs=np.zeros(n + 2),
+        vs=np.zeros(n + 2),
+    )
+    return scratch
+
+
+def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
+    """Return what can be verified of the saved states without trusting the solver."""
+    stuck = kept["mode"] == 0
+    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
+    share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
+    worst = np.unravel_index(np.argmax(share), share.shape)
+    limit = 1.0 + 1e-9
+    slip = kept["v"] - chain.belt_speed
+    wrong = np.max(np.where(stuck, np.abs(slip), -slip * kept["mode"]), initial=0.0)
+    speed = float(np.max(np.abs(slip), initial=0.0)) or 1.0
+    return [
+        Check(
+            "stick_within_bound",
+            bool(share[worst] <= limit),
+            float(share[worst]),
+            limit,
+            float(kept["time"][worst[0]]),
+            "friction of stuck masses over the static bound",
+        ),
+        Check(
+            "slip_against_friction",
+            bool(wrong <= 1e-9 * speed),
+            float(wrong),
+            1e-9 * speed,
+            None,
+            "slip rate against the direction of its mode [m/s]",
+        ),
+    ]
