@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
@@ -29,8 +30,9 @@ class Record:
         """Compare class and fields; arrays count as equal when every entry is."""
         if type(self) is not type(other):
             return NotImplemented
-        mine, theirs = vars(self), vars(other)
-        return mine.keys() == theirs.keys() and all(_same(mine[k], theirs[k]) for k in mine)
+        # fields alone: what is cached on an object is no part of its description
+        names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
 
 def _same(a: object, b: object) -> bool:
