@@ -23,7 +23,8 @@ class Entry:
 
 def built_in() -> dict[str, Path]:
     """Return the files of the built-in scenarios by name."""
-    return {path.stem: path for path in sorted(_PACKAGE.glob("*/scenarios/*.toml"))}
+    found = {path.stem: path for path in _PACKAGE.glob("*/scenarios/*.toml")}
+    return dict(sorted(found.items()))
 
 
 def entries() -> list[Entry]:

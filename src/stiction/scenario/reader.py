@@ -54,7 +54,7 @@ def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
                 )
             )
     span = _solve(table["solve"])
-    words = {key: _convert(table[key], "str", key) for key in _WORDS if key in table}
+    words = {key: _convert(table[key], "str", key).strip() for key in _WORDS if key in table}
     system = build("System", table["system"], "system")
     if "method" in table:
         method = build("Method", table["method"], "method")

@@ -54,7 +54,7 @@ def _write(words: Mapping[str, str], tables: Mapping[str, object]) -> str:
 
     unwritable: list[str] = []
     body = {key: _plain(value, key, unwritable) for key, value in tables.items()}
-    text = _NUMBERS.sub(_on_few_lines, tomli_w.dumps({**words, **body}))
+    text = _NUMBERS.sub(_on_few_lines, tomli_w.dumps({**words, **body}, multiline_strings=True))
     if not unwritable:
         return text
     return (
