@@ -100,7 +100,7 @@ def solve(
 
 def _span(t_span: tuple[float, float]) -> tuple[float, float]:
     why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
-    if np.ndim(t_span) != 1 or np.size(t_span) != 2:  # type: ignore[arg-type]
+    if np.ndim(t_span) != 1 or np.size(t_span) != 2:
         raise ModelError(explain("solve.t_span", repr(t_span), "two times [s]", why, try_))
     t_start, t_end = (number("solve.t_span", t, unit="s", why=why, try_=try_) for t in t_span)
     if not t_end > t_start:

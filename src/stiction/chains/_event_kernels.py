@@ -7,9 +7,12 @@ because the mass matrix is diagonal; at a tie, from the first coefficient that d
 from zero.
 """
 
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,8 @@ import numpy.typing as npt
 from stiction.chains._series_kernels import (
     STATIC_KINETIC,
     USER,
+    Problem,
+    Scratch,
     energies,
     evaluate,
     expand,
@@ -38,7 +43,6 @@ __all__ = [
     "STEP_VANISHED",
     "Events",
     "Saved",
-    "Scratch",
     "State",
     "advance",
     "first_modes",
@@ -102,28 +106,10 @@ class Events(NamedTuple):
     touch: Floats
 
 
-class Scratch(NamedTuple):
-    """Series and work space of one step."""
-
-    x: Floats
-    drive: Floats
-    mu: Floats
-    load: Floats
-    work: Floats
-    viscous: Floats
-    heat: Floats
-    fit: Floats
-    poly: Floats
-    bernstein: Floats
-    norm: Floats
-    active: Ints
-    root: Floats
-    xs: Floats
-    vs: Floats
-
-
 @kernel
-def advance(p: Any, state: Any, saved: Any, events: Any, s: Any, t_end: float, steps: int) -> int:
+def advance(
+    p: Problem, state: State, saved: Saved, events: Events, s: Scratch, t_end: float, steps: int
+) -> int:
     """Advance the chain by at most `steps` steps; return why it came back."""
     clock, counter = state.clock, state.counter
     n = p.mass.size
@@ -162,7 +148,7 @@ def advance(p: Any, state: Any, saved: Any, events: Any, s: Any, t_end: float, s
 
 
 @kernel
-def _next_border(p: Any, state: Any, t: float, t_end: float) -> float:
+def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     counter = state.counter
     while counter[PIECE] + 1 < p.piece_time.size and p.piece_time[counter[PIECE] + 1] <= t:
         counter[PIECE] += 1
@@ -173,7 +159,7 @@ def _next_border(p: Any, state: Any, t: float, t_end: float) -> float:
 
 
 @kernel
-def _active(p: Any, state: Any, s: Any) -> int:
+def _active(p: Problem, state: State, s: Scratch) -> int:
     """List the masses whose motion or drive changes with time."""
     n = p.mass.size
     load_varies = False
@@ -194,7 +180,7 @@ def _active(p: Any, state: Any, s: Any) -> int:
 
 
 @kernel
-def _settle(p: Any, state: Any, s: Any, t: float, reach: float) -> int:
+def _settle(p: Problem, state: State, s: Scratch, t: float, reach: float) -> int:
     """Decide the modes at t, expand the series, and return the number of active masses.
 
     A mass that was just released must move the way it was pushed, and one at the edge of
@@ -226,7 +212,7 @@ def _settle(p: Any, state: Any, s: Any, t: float, reach: float) -> int:
 
 
 @kernel
-def _mark_ties(p: Any, state: Any, t: float) -> None:
+def _mark_ties(p: Problem, state: State, t: float) -> None:
     """Mark stuck masses whose drive equals their bound: their series decide, not rounding."""
     load = load_at(p, t, state.counter[PIECE])
     for i in range(p.mass.size):
@@ -238,7 +224,7 @@ def _mark_ties(p: Any, state: Any, t: float) -> None:
 
 
 @kernel
-def _fit_step(p: Any, state: Any, s: Any, t: float, reach: float, count: int) -> bool:
+def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
     tau = min(reach, 2.0 * state.clock[TAU])
     for _ in range(60):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
@@ -251,7 +237,7 @@ def _fit_step(p: Any, state: Any, s: Any, t: float, reach: float, count: int) ->
 
 
 @kernel
-def _take_back(p: Any, state: Any, s: Any, count: int) -> bool:
+def _take_back(p: Problem, state: State, s: Scratch, count: int) -> bool:
     """Correct one mode that contradicts its own series; return whether one was changed."""
     for a in range(count):
         i = s.active[a]
@@ -288,7 +274,7 @@ def _first_significant(c: Floats, start: int, size: int) -> int:
 
 
 @kernel
-def _slip_series(p: Any, s: Any, i: int, sign: int) -> int:
+def _slip_series(p: Problem, s: Scratch, i: int, sign: int) -> int:
     """Write the series of sign * slip rate of mass i to s.poly; return its length."""
     for k in range(p.order):
         s.poly[k] = sign * p.rate * (k + 1) * s.x[k + 1, i + 1]
@@ -297,7 +283,7 @@ def _slip_series(p: Any, s: Any, i: int, sign: int) -> int:
 
 
 @kernel
-def _reach_of_series(p: Any, s: Any, count: int, reach: float, fitted: float) -> float:
+def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: float) -> float:
     """Return how far in tau the series hold to the tolerance."""
     if p.law == USER or p.load_address != 0:
         reach = min(reach, fitted)
@@ -329,7 +315,7 @@ def _reach_of_series(p: Any, s: Any, count: int, reach: float, fitted: float) ->
 
 @kernel
 def _first_events(
-    p: Any, state: Any, s: Any, count: int, tau: float, t: float, events: Any
+    p: Problem, state: State, s: Scratch, count: int, tau: float, t: float, events: Events
 ) -> tuple[float, float]:
     """Find the first event in (0, tau]; return its tau and the end of its group.
 
@@ -366,7 +352,7 @@ def _first_events(
 
 
 @kernel
-def _root_from(s: Any, start: int, size: int, tau: float) -> float:
+def _root_from(s: Scratch, start: int, size: int, tau: float) -> float:
     """Return the first root in (0, tau] of s.poly, whose first `start` terms are zero."""
     if start >= size:
         return np.inf
@@ -383,7 +369,7 @@ def _root_from(s: Any, start: int, size: int, tau: float) -> float:
 
 @kernel
 def _note_touch(
-    p: Any, state: Any, s: Any, i: int, bound: float, tau: float, t: float, events: Any
+    p: Problem, state: State, s: Scratch, i: int, bound: float, tau: float, t: float, events: Events
 ) -> None:
     """Note a graze: the drive reaches the static bound within 1e-9 and turns back.
 
@@ -419,7 +405,7 @@ def _note_touch(
 
 
 @kernel
-def _move_on(p: Any, state: Any, s: Any, count: int, tau: float) -> None:
+def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
     evaluate(p, tau, s.active, count, s, state.x, state.v)
     size = 2 * p.order + 1
     state.clock[WORK] += horner(s.work, size, tau)
@@ -439,7 +425,7 @@ def _column(table: Floats, i: int, size: int, tau: float) -> float:
 
 
 @kernel
-def _arrive(p: Any, state: Any, s: Any, count: int, t: float, group: float) -> None:
+def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: float) -> None:
     """Apply the events of one instant: first all stops, then every decision."""
     for a in range(count):
         i = s.active[a]
@@ -459,7 +445,7 @@ def _arrive(p: Any, state: Any, s: Any, count: int, t: float, group: float) -> N
 
 
 @kernel
-def _decide(p: Any, state: Any, i: int, drive: float, bound: float) -> None:
+def _decide(p: Problem, state: State, i: int, drive: float, bound: float) -> None:
     """Set the mode of a mass at rest on its surface from its drive."""
     state.side[i] = 1 if drive > 0.0 else -1
     if abs(drive) > bound * (1.0 + _TIE):
@@ -471,13 +457,13 @@ def _decide(p: Any, state: Any, i: int, drive: float, bound: float) -> None:
 
 
 @kernel
-def _drive(p: Any, state: Any, t: float, i: int) -> float:
+def _drive(p: Problem, state: State, t: float, i: int) -> float:
     """Return the force on mass i without friction [N]."""
     return _drive_of(p, state.x, state.v, load_at(p, t, state.counter[PIECE]), t, i)
 
 
 @kernel
-def _drive_of(p: Any, x: Floats, v: Floats, load: float, t: float, i: int) -> float:
+def _drive_of(p: Problem, x: Floats, v: Floats, load: float, t: float, i: int) -> float:
     c = i + 1
     left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
     right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
@@ -486,14 +472,14 @@ def _drive_of(p: Any, x: Floats, v: Floats, load: float, t: float, i: int) -> fl
 
 
 @kernel
-def _friction(p: Any, mode: int, drive: float, v: float, i: int) -> float:
+def _friction(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     if mode == 0:
         return -drive
     return -mode * p.normal[i] * mu_of(p, i, abs(v - p.belt))
 
 
 @kernel
-def _record(p: Any, state: Any, events: Any, t: float) -> None:
+def _record(p: Problem, state: State, events: Events, t: float) -> None:
     for i in range(p.mass.size):
         if state.mode[i] == state.shown[i]:
             continue
@@ -514,14 +500,13 @@ def _record(p: Any, state: Any, events: Any, t: float) -> None:
 
 @kernel
 def _all_stuck(mode: Ints) -> bool:
-    for i in range(mode.size):
-        if mode[i] != 0:
-            return False
-    return True
+    return not mode.any()
 
 
 @kernel
-def _save_until(p: Any, state: Any, saved: Any, s: Any, count: int, t: float, t_new: float) -> None:
+def _save_until(
+    p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
+) -> None:
     """Write the save times in [t, t_new)."""
     counter = state.counter
     size = 2 * p.order + 1
@@ -544,7 +529,7 @@ def _save_until(p: Any, state: Any, saved: Any, s: Any, count: int, t: float, t_
 
 
 @kernel
-def _save_rest(p: Any, state: Any, saved: Any, t_end: float) -> None:
+def _save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     counter = state.counter
     while counter[NEXT_SAVE] < saved.time.size:
         row = counter[NEXT_SAVE]
@@ -556,7 +541,9 @@ def _save_rest(p: Any, state: Any, saved: Any, t_end: float) -> None:
 
 
 @kernel
-def _save_row(p: Any, state: Any, saved: Any, row: int, t: float, x: Floats, v: Floats) -> None:
+def _save_row(
+    p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
+) -> None:
     load = load_at(p, t, state.counter[PIECE])
     for i in range(p.mass.size):
         saved.x[row, i] = x[i + 1]
@@ -570,7 +557,7 @@ def _save_row(p: Any, state: Any, saved: Any, row: int, t: float, x: Floats, v: 
 
 
 @kernel
-def first_modes(p: Any, state: Any) -> None:
+def first_modes(p: Problem, state: State) -> None:
     """Set the modes at the start from the velocities and drives."""
     for i in range(p.mass.size):
         w = state.v[i + 1] - p.belt
@@ -584,7 +571,7 @@ def first_modes(p: Any, state: Any) -> None:
 
 
 @kernel
-def save_now(p: Any, state: Any, saved: Any, t: float) -> None:
+def save_now(p: Problem, state: State, saved: Saved, t: float) -> None:
     """Write the present state as the next saved row."""
     row = state.counter[NEXT_SAVE]
     saved.heat[row, :] = state.heat

@@ -12,9 +12,12 @@ keeps the coefficients near one. Arrays of masses have a ghost at both ends, the
 mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1.
 """
 
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,7 @@ __all__ = [
     "FIT_NODES",
     "FIT_WEIGHTS",
     "Problem",
+    "Scratch",
     "energies",
     "evaluate",
     "expand",
@@ -38,6 +42,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = 0, 1, 2, 3
 
@@ -78,8 +83,28 @@ class Problem(NamedTuple):
     longest: float
 
 
+class Scratch(NamedTuple):
+    """Series and work space of one step."""
+
+    x: Floats
+    drive: Floats
+    mu: Floats
+    load: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+    fit: Floats
+    poly: Floats
+    bernstein: Floats
+    norm: Floats
+    active: Ints
+    root: Floats
+    xs: Floats
+    vs: Floats
+
+
 @kernel
-def load_at(p: Any, t: float, piece: int) -> float:
+def load_at(p: Problem, t: float, piece: int) -> float:
     """Return the load [N] at time t, on the given piece."""
     f = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
     for j in range(p.sine_amplitude.size):
@@ -90,7 +115,7 @@ def load_at(p: Any, t: float, piece: int) -> float:
 
 
 @kernel
-def mu_of(p: Any, i: int, speed: float) -> float:
+def mu_of(p: Problem, i: int, speed: float) -> float:
     """Return the coefficient mu(speed) of mass i in slip, speed >= 0."""
     if p.law == EXPONENTIAL:
         drop = p.mu_static[i] - p.mu_kinetic[i]
@@ -101,7 +126,7 @@ def mu_of(p: Any, i: int, speed: float) -> float:
 
 
 @kernel
-def load_series(p: Any, t: float, piece: int, f: Floats) -> None:
+def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
     """Fill f with the series of the load in tau (a user's part is added by `fit_forces`)."""
     f[:] = 0.0
     f[0] = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
@@ -116,7 +141,9 @@ def load_series(p: Any, t: float, piece: int, f: Floats) -> None:
 
 
 @kernel
-def expand(p: Any, t: float, active: Any, count: int, mode: Any, lead: Any, s: Any) -> None:
+def expand(
+    p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
+) -> None:
     """Fill the series of the active masses from the state in s.x[0], s.x[1].
 
     Parameters
@@ -157,7 +184,7 @@ def expand(p: Any, t: float, active: Any, count: int, mode: Any, lead: Any, s: A
 
 
 @kernel
-def _mu_term(p: Any, s: Any, i: int, k: int, sign: int) -> float:
+def _mu_term(p: Problem, s: Scratch, i: int, k: int, sign: int) -> float:
     """Return coefficient k of mu along the motion; the series of exp(u) for weakening."""
     if p.law == USER:
         return s.mu[k, i] if k < FIT else 0.0
@@ -175,7 +202,7 @@ def _mu_term(p: Any, s: Any, i: int, k: int, sign: int) -> float:
 
 @kernel
 def fit_forces(
-    p: Any, t: float, tau: float, active: Any, count: int, mode: Any, lead: Any, s: Any
+    p: Problem, t: float, tau: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> float:
     """Fit a user's load and mu(v) on a step of length tau; return the misfit at its end.
 
@@ -254,7 +281,7 @@ def _sum(c: Floats, tau: float) -> float:
 
 
 @kernel
-def _slip_rate(p: Any, s: Any, i: int, tau: float) -> float:
+def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
     v = 0.0
     for k in range(p.order, 0, -1):
         v = v * tau + k * s.x[k, i + 1]
@@ -262,7 +289,9 @@ def _slip_rate(p: Any, s: Any, i: int, tau: float) -> float:
 
 
 @kernel
-def evaluate(p: Any, tau: float, active: Any, count: int, s: Any, x: Floats, v: Floats) -> None:
+def evaluate(
+    p: Problem, tau: float, active: Ints, count: int, s: Scratch, x: Floats, v: Floats
+) -> None:
     """Write the state at tau to x and v by (n + 2,); masses not active keep theirs."""
     for a in range(count):
         c = active[a] + 1
@@ -275,7 +304,7 @@ def evaluate(p: Any, tau: float, active: Any, count: int, s: Any, x: Floats, v: 
 
 
 @kernel
-def power_series(p: Any, t: float, active: Any, count: int, mode: Any, s: Any) -> None:
+def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: Scratch) -> None:
     """Fill the series of work, viscous heat and friction heat since the step began.
 
     Each has 2 order + 1 coefficients in tau, without truncation: products of two series
@@ -311,7 +340,7 @@ def power_series(p: Any, t: float, active: Any, count: int, mode: Any, s: Any) -
 
 
 @kernel
-def _link_power(p: Any, link: int, s: Any) -> None:
+def _link_power(p: Problem, link: int, s: Scratch) -> None:
     if p.link_c[link] == 0.0:
         return
     for j in range(1, p.order + 1):
@@ -324,7 +353,7 @@ def _link_power(p: Any, link: int, s: Any) -> None:
 
 
 @kernel
-def _friction_power(p: Any, i: int, sign: int, s: Any) -> None:
+def _friction_power(p: Problem, i: int, sign: int, s: Scratch) -> None:
     """Add the belt's work on mass i and fill its friction heat since the step began."""
     order, c = p.order, i + 1
     s.heat[:, i] = 0.0
@@ -357,7 +386,7 @@ def _friction_power(p: Any, i: int, sign: int, s: Any) -> None:
 
 
 @kernel
-def energies(p: Any, t: float, x: Floats, v: Floats) -> tuple[float, float]:
+def energies(p: Problem, t: float, x: Floats, v: Floats) -> tuple[float, float]:
     """Return kinetic and stored energy [J] of the state x, v by (n + 2,)."""
     kinetic, stored = 0.0, 0.0
     n = p.mass.size

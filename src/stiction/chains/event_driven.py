@@ -24,8 +24,8 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Request, Run
 
 if TYPE_CHECKING:
-    from stiction.chains._event_kernels import Events, Saved, Scratch, State
-    from stiction.chains._series_kernels import Problem
+    from stiction.chains._event_kernels import Events, Saved, State
+    from stiction.chains._series_kernels import Problem, Scratch
     from stiction.numerics.callback import Callback
 
 __all__ = ["EventDriven"]
@@ -137,7 +137,7 @@ class _Solver:
         self.state = _start(ek, chain, request)
         self.saved = _saved(ek, chain, request)
         self.events = _events(ek, chain.n_mass)
-        self.scratch = _scratch(ek, chain.n_mass, method.order)
+        self.scratch = _scratch(chain.n_mass, method.order)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
         self.touches: list[tuple[float, int]] = []
@@ -330,24 +330,24 @@ def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Ca
         drop = (table.mu_static - table.mu_kinetic) * chain.normal_forces
         weak = float(np.max(drop / (m * table.v_scale)))
     return Problem(
-        mass=m,
-        link_k=k,
-        link_c=c,
-        share=chain.load_shares,
-        plate_k=chain.plate_springs,
+        mass=_plain(m),
+        link_k=_plain(k),
+        link_c=_plain(c),
+        share=_plain(chain.load_shares),
+        plate_k=_plain(chain.plate_springs),
         plate_speed=chain.plate_speed,
-        normal=chain.normal_forces,
-        mu_static=np.asarray(table.mu_static),
-        mu_kinetic=np.asarray(table.mu_kinetic),
-        v_scale=np.asarray(table.v_scale),
+        normal=_plain(chain.normal_forces),
+        mu_static=_plain(table.mu_static),
+        mu_kinetic=_plain(table.mu_kinetic),
+        v_scale=_plain(table.v_scale),
         law=int(table.kind),
         belt=chain.belt_speed,
-        piece_time=pieces.time,
-        piece_offset=pieces.offset,
-        piece_rate=pieces.rate,
-        sine_amplitude=pieces.amplitude,
-        sine_frequency=pieces.angular_frequency,
-        sine_phase=pieces.phase,
+        piece_time=_plain(pieces.time),
+        piece_offset=_plain(pieces.offset),
+        piece_rate=_plain(pieces.rate),
+        sine_amplitude=_plain(pieces.amplitude),
+        sine_frequency=_plain(pieces.angular_frequency),
+        sine_phase=_plain(pieces.phase),
         load_address=load_call.address,
         mu_address=mu_call.address,
         rate=float(stiff + damp + weak) or 1.0,
@@ -356,6 +356,11 @@ def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Ca
         fit_tolerance=max(method.rtol, 1e-11),
         longest=np.inf if method.max_step is None else float(method.max_step),
     )
+
+
+def _plain(values: Floats) -> Floats:
+    """Return a fresh contiguous, writable copy: one type of array, so one compilation."""
+    return np.array(values, dtype=np.float64, order="C")
 
 
 def _start(ek: Any, chain: Chain, request: Request) -> State:
@@ -394,8 +399,10 @@ def _events(ek: Any, n: int) -> Events:
     return events
 
 
-def _scratch(ek: Any, n: int, order: int) -> Scratch:
-    scratch: Scratch = ek.Scratch(
+def _scratch(n: int, order: int) -> Scratch:
+    from stiction.chains._series_kernels import Scratch
+
+    return Scratch(
         x=np.zeros((order + 1, n + 2)),
         drive=np.zeros((order + 1, n)),
         mu=np.zeros((order + 1, n)),
@@ -412,7 +419,6 @@ def _scratch(ek: Any, n: int, order: int) -> Scratch:
         xs=np.zeros(n + 2),
         vs=np.zeros(n + 2),
     )
-    return scratch
 
 
 def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:

@@ -177,8 +177,8 @@ class PiecewiseLinear(Load):
     value : (n_point,) forces [N] at these times
     """
 
-    time: Floats
-    value: Floats
+    time: Sequence[float] | Floats
+    value: Sequence[float] | Floats
 
     def __post_init__(self) -> None:
         why = "the load runs in straight lines between these points."
@@ -208,10 +208,10 @@ class PiecewiseLinear(Load):
 
     def pieces(self) -> Pieces:
         """Return one piece per interval, with level pieces before and after."""
-        start = np.concatenate([[-np.inf], self.time])
-        rate = np.concatenate([[0.0], np.diff(self.value) / np.diff(self.time), [0.0]])
-        offset = np.concatenate([[self.value[0]], self.value])
-        start[0] = min(0.0, self.time[0]) - 1.0
+        time, value = np.asarray(self.time), np.asarray(self.value)
+        start = np.concatenate([[min(0.0, time[0]) - 1.0], time])
+        rate = np.concatenate([[0.0], np.diff(value) / np.diff(time), [0.0]])
+        offset = np.concatenate([value[:1], value])
         return Pieces(start, offset, rate, _EMPTY, _EMPTY, _EMPTY)
 
 

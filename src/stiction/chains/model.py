@@ -21,7 +21,7 @@ import numpy.typing as npt
 from stiction.chains.loads import Constant, Load
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Numbers, Record, number, numbers, whole
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven import EventDriven
@@ -73,19 +73,19 @@ class Chain(Record):
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
     """
 
-    mass: float | Floats
-    stiffness: float | Floats
-    damping: float | Floats = 0.0
+    mass: Numbers
+    stiffness: Numbers
+    damping: Numbers = 0.0
     gravity: float = 9.81
     load: Load = field(default_factory=lambda: Constant(0.0))
     law: Friction = field(default_factory=lambda: Coulomb(0.0))
-    x0: float | Floats = 0.0
-    v0: float | Floats = 0.0
+    x0: Numbers = 0.0
+    v0: Numbers = 0.0
     supports: str = "left"
     load_vector: Sequence[float] | Floats | None = None
-    normal_force: float | Floats | None = None
+    normal_force: Numbers | None = None
     belt_speed: float = 0.0
-    plate_stiffness: float | Floats = 0.0
+    plate_stiffness: Numbers = 0.0
     plate_speed: float = 0.0
     n: int | None = None
     spacing: float = 1.0
@@ -263,7 +263,8 @@ class Chain(Record):
     # ---- checks
 
     def _check_kinds(self) -> None:
-        if not isinstance(self.supports, str) or self.supports not in _SIDES:
+        named = isinstance(self.supports, str)
+        if not named or self.supports not in _SIDES:
             raise ModelError(
                 explain(
                     "Chain.supports",
@@ -296,12 +297,12 @@ class Chain(Record):
                     )
                 )
 
-    def _full(self, value: float | Sequence[float] | Floats) -> Floats:
+    def _full(self, value: Numbers) -> Floats:
         full = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), self.n_mass))
         full.flags.writeable = False
         return full
 
-    def _links(self, given: float | Floats) -> Floats:
+    def _links(self, given: Numbers) -> Floats:
         left, right = _SIDES[self.supports]
         none = np.zeros(1)
         springs = np.broadcast_to(given, self.n_spring)
@@ -318,11 +319,12 @@ _WHY_N = "friction needs a contact that is pressed together, not pulled apart."
 
 
 def _check_count(mass: object, n: object) -> None:
-    if np.ndim(mass) > 1 or np.size(mass) == 0:  # type: ignore[arg-type]
+    size = np.shape(mass)  # type: ignore[call-overload]
+    if len(size) > 1 or 0 in size:
         raise ModelError(
             explain(
                 "Chain.mass",
-                f"an array of shape {np.shape(mass)}",  # type: ignore[arg-type]
+                f"an array of shape {size}",
                 "a list of masses [kg], at least one",
                 "a chain without masses has nothing to move.",
                 "for example mass = [1.0, 1.0, 1.0].",
@@ -337,11 +339,11 @@ def _check_count(mass: object, n: object) -> None:
         why="a chain without masses has nothing to move.",
         try_="give n >= 1, or leave n out and give a list of masses.",
     )
-    if np.ndim(mass) > 0 and np.size(mass) != count:  # type: ignore[arg-type]
+    if size and size[0] != count:
         raise ModelError(
             explain(
                 "Chain.n",
-                f"{count} beside {np.size(mass)} masses",  # type: ignore[arg-type]
+                f"{count} beside {size[0]} masses",
                 "the number of masses in the list",
                 "the two contradict each other.",
                 "leave n out; the list of masses says it.",

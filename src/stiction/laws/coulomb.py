@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Numbers, Record, number, numbers, whole
 
 __all__ = [
     "Coulomb",
@@ -106,7 +106,7 @@ class Coulomb(Friction):
     Verified by: tests/conformance/test_laws.py::test_dissipates
     """
 
-    mu: float | Floats
+    mu: Numbers
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", _coefficient("Coulomb.mu", self.mu))
@@ -118,7 +118,7 @@ class Coulomb(Friction):
 
     def coefficient(self, v: npt.ArrayLike) -> Floats:
         """Return the coefficient, whatever the slip."""
-        return np.asarray(self.mu + np.zeros_like(v, dtype=np.float64))
+        return np.asarray(np.add(self.mu, np.zeros_like(v, dtype=np.float64)))
 
     def slope(self, v: npt.ArrayLike) -> Floats:
         """Return zero, whatever the slip."""
@@ -205,8 +205,8 @@ class StaticKinetic(Friction):
     Verified by: tests/unit/laws/test_coulomb.py::test_static_kinetic_jump
     """
 
-    mu_static: float | Floats
-    mu_kinetic: float | Floats
+    mu_static: Numbers
+    mu_kinetic: Numbers
 
     def __post_init__(self) -> None:
         _check_pair("StaticKinetic", self)
@@ -222,7 +222,7 @@ class StaticKinetic(Friction):
 
     def coefficient(self, v: npt.ArrayLike) -> Floats:
         """Return the kinetic coefficient, whatever the slip."""
-        return np.asarray(self.mu_kinetic + np.zeros_like(v, dtype=np.float64))
+        return np.asarray(np.add(self.mu_kinetic, np.zeros_like(v, dtype=np.float64)))
 
     def slope(self, v: npt.ArrayLike) -> Floats:
         """Return zero, whatever the slip."""
@@ -243,9 +243,9 @@ class ExponentialWeakening(Friction):
     Verified by: tests/conformance/test_laws.py::test_slope_is_the_derivative
     """
 
-    mu_static: float | Floats
-    mu_kinetic: float | Floats
-    v_scale: float | Floats
+    mu_static: Numbers
+    mu_kinetic: Numbers
+    v_scale: Numbers
 
     def __post_init__(self) -> None:
         _check_pair("ExponentialWeakening", self)
@@ -274,12 +274,14 @@ class ExponentialWeakening(Friction):
     def coefficient(self, v: npt.ArrayLike) -> Floats:
         """Return mu(|v|)."""
         drop = np.subtract(self.mu_static, self.mu_kinetic)
-        return np.asarray(self.mu_kinetic + drop * np.exp(-np.abs(v) / self.v_scale))
+        weakened = drop * np.exp(-np.abs(v) / np.asarray(self.v_scale))
+        return np.asarray(np.add(self.mu_kinetic, weakened))
 
     def slope(self, v: npt.ArrayLike) -> Floats:
         """Return d mu / d|v|."""
         drop = np.subtract(self.mu_static, self.mu_kinetic)
-        return np.asarray(-drop / self.v_scale * np.exp(-np.abs(v) / self.v_scale))
+        scale = np.asarray(self.v_scale)
+        return np.asarray(-drop / scale * np.exp(-np.abs(v) / scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,8 +357,8 @@ def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
 
 
-def _coefficient(where: str, value: npt.ArrayLike) -> float | Floats:
-    if np.ndim(value) == 0 or value is None:
+def _coefficient(where: str, value: Numbers) -> Numbers:
+    if np.ndim(value) == 0:
         return number(where, value, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU)
     return numbers(where, value, rule="nonnegative", per="contact", why=_WHY_MU, try_=_TRY_MU)
 
@@ -379,7 +381,7 @@ def _check_pair(name: str, law: StaticKinetic | ExponentialWeakening) -> None:
         )
 
 
-def _spread(where: str, value: float | Floats, n: int) -> Floats:
+def _spread(where: str, value: Numbers, n: int) -> Floats:
     return numbers(
         where,
         value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numba
 from llvmlite import ir
@@ -43,7 +43,7 @@ class Callback:
             self.address = ctypes.cast(self._keep, ctypes.c_void_p).value or 0
         else:
             self._keep = compiled
-            self.address = int(compiled.address)
+            self.address = int(cast(int, compiled.address))
 
     def _guard(self, function: Callable[[float], float]) -> Callable[[float], float]:
         def guarded(argument: float) -> float:
@@ -51,7 +51,7 @@ class Callback:
                 return math.nan
             try:
                 return float(function(argument))
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001
                 # an exception cannot pass through compiled code: keep it for `check`
                 self.error = error
                 return math.nan
@@ -75,7 +75,7 @@ class Callback:
 
 
 @intrinsic
-def call(typingctx: Any, address: Any, argument: Any) -> Any:
+def _call(typingctx: Any, address: Any, argument: Any) -> Any:
     """Return function(argument) for the float -> float function at `address`."""
     signature = types.float64(types.int64, types.float64)
 
@@ -85,3 +85,7 @@ def call(typingctx: Any, address: Any, argument: Any) -> Any:
         return builder.call(pointer, [args[1]])
 
     return signature, codegen
+
+
+# what kernels write: call(address, argument); the intrinsic's first parameter is Numba's own
+call = cast(Callable[[int, float], float], _call)

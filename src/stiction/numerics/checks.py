@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 
-__all__ = ["Record", "number", "numbers", "whole"]
+__all__ = ["Numbers", "Record", "number", "numbers", "whole"]
 
 Floats = npt.NDArray[np.float64]
 
-_RULES = {
+# what a user may give for a field with one value per member: a number stands for all
+Numbers = float | Sequence[float] | Floats
+
+_RULES: dict[str, tuple[Callable[[Floats], npt.NDArray[np.bool_]], str]] = {
     "finite": (lambda a: np.isfinite(a), "finite numbers"),
     "positive": (lambda a: np.isfinite(a) & (a > 0.0), "positive numbers"),
     "nonnegative": (lambda a: np.isfinite(a) & (a >= 0.0), "numbers >= 0"),

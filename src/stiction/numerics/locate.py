@@ -6,6 +6,9 @@ coefficients of one sign holds no event, and halving separates roots that lie cl
 together: two crossings inside one step cannot hide from each other.
 """
 
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 import numpy as np
