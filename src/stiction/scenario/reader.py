@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
+import types
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
                 )
             )
     span = _solve(table["solve"])
-    words = {key: _convert(table[key], "str", key).strip() for key in _WORDS if key in table}
+    words = {key: _convert(table[key], str, key).strip() for key in _WORDS if key in table}
     system = build("System", table["system"], "system")
     if "method" in table:
         method = build("Method", table["method"], "method")
@@ -100,10 +101,8 @@ def build(kind: str, table: object, where: str) -> Any:
                 f"add {missing[0]} = ... to [{where}].",
             )
         )
-    values = {
-        key: _convert(value, _annotation(fields[key]), f"{where}.{key}")
-        for key, value in given.items()
-    }
+    hints = typing.get_type_hints(cls)
+    values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
     return _construct(cls, values, where)
 
 
@@ -135,13 +134,13 @@ def _solve(table: object) -> dict[str, Any]:
         try_ = "add t_end = 8.0, or another time [s]."
         raise ScenarioError(explain("solve.t_end", "nothing", "an end time [s]", why, try_))
     span = {
-        key: float(_convert(table[key], "float", f"solve.{key}"))
+        key: float(_convert(table[key], float, f"solve.{key}"))
         for key in ("t_end", "t_start")
         if key in table
     }
     if "save" not in table:
         return span
-    save = _convert(table["save"], "int | Sequence[float]", "solve.save")
+    save = _convert(table["save"], int | Sequence[float], "solve.save")
     return {**span, "save": save if isinstance(save, int) else tuple(map(float, save))}
 
 
@@ -165,18 +164,12 @@ def _required(field: dataclasses.Field[Any]) -> bool:
     return field.default is missing and field.default_factory is missing
 
 
-# ---- values by annotation
-
-
-def _annotation(field: dataclasses.Field[Any]) -> str:
-    if isinstance(field.type, str):
-        return field.type
-    return str(getattr(field.type, "__name__", field.type))
+# ---- values by the type of the field
 
 
 @dataclasses.dataclass(frozen=True)
 class _Slot:
-    """What the annotation of a field allows: kinds of objects, scalars, lists."""
+    """What the type of a field allows: a kind of object, scalars, lists."""
 
     kind: str | None
     listed: bool
@@ -194,18 +187,31 @@ class _Slot:
         return " or ".join([*parts, *(["a list of numbers"] if self.listed else [])])
 
 
-def _slot(annotation: str) -> _Slot:
-    lists = r"\b(?:Sequence|list|tuple|NDArray)\[([^\[\]]*)\]|\bFloats\b"
-    listed = re.search(lists, annotation) is not None
-    outside = set(re.findall(r"\w+", re.sub(lists, "", annotation)))
-    inside = set(re.findall(r"\w+", annotation))
-    kind = next((name for name in KINDS if name in inside), None)
-    return _Slot(kind, listed, frozenset(outside & {"float", "int", "str", "bool"}))
+def _slot(hint: object) -> _Slot:
+    """Return what a type allows; aliases and unions are resolved already."""
+    inner, listed, scalars, kind = [hint], False, set(), None
+    while inner:
+        part = inner.pop()
+        origin = typing.get_origin(part) or part
+        if not isinstance(origin, type) or origin is types.UnionType:
+            inner.extend(typing.get_args(part))
+        elif origin in _SCALARS:
+            scalars.add(origin.__name__)
+        elif hasattr(origin, "__iter__"):
+            listed = True
+            kind = kind or _slot(typing.get_args(part)[0]).kind if typing.get_args(part) else kind
+        else:
+            names = [base.__name__ for base in origin.__mro__]
+            kind = next((name for name in names if name in KINDS), kind)
+    return _Slot(kind, listed, frozenset(scalars))
 
 
-def _convert(value: object, annotation: str, where: str) -> Any:
-    """Return `value` as the field wants it; ScenarioError when it is of another type."""
-    slot = _slot(annotation)
+_SCALARS = (float, int, str, bool)
+
+
+def _convert(value: object, hint: object, where: str) -> Any:
+    """Return `value` as the type of the field wants it; ScenarioError when it is another."""
+    slot = _slot(hint)
     if slot.kind is not None:
         if not slot.listed:
             return build(slot.kind, value, where)

@@ -1,0 +1,107 @@
+"""The trajectory of a run as one NetCDF-4 file, written and read without xarray.
+
+xarray takes longer to import than most runs take to solve; h5netcdf writes the same file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.results.ledger import COLUMNS, Ledger
+from stiction.results.run import Run, Variable
+
+__all__ = ["read_netcdf", "write_netcdf"]
+
+_NUMBERED = ("mass", "contact", "link", "node")
+_LEDGER = "energy ledger"
+
+
+def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
+    """Write the saved arrays and the ledger of `run` to `path`.
+
+    Parameters
+    ----------
+    run : what to write
+    path : the file
+    details : what other files of a saved run have no place for; kept as one JSON attribute
+
+    Verified by: tests/unit/results/test_store.py::test_netcdf_opens_in_xarray
+    """
+    import h5netcdf
+
+    with h5netcdf.File(path, "w") as file:
+        _put(file, "time", ("time",), run.time, "s", "time", axis="T")
+        for name, variable in run.variables.items():
+            _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
+        _put_ledger(file, run.energy)
+        if run.asked is not None and not np.array_equal(run.asked, run.time):
+            _put(file, "asked", ("asked",), run.asked, "s", "times asked for")
+        for dim, size in file.dimensions.items():
+            if dim in _NUMBERED and dim not in file.variables:
+                meaning = f"number of the {dim}, from 1"
+                _put(file, dim, (dim,), np.arange(1, size.size + 1), "1", meaning)
+        file.attrs["Conventions"] = "CF-1.11"
+        file.attrs["source"] = f"stiction {run.provenance.get('stiction', '')}".strip()
+        file.attrs["system"] = run.system_name
+        file.attrs["method"] = run.method_name
+        file.attrs["status"] = run.status.value
+        file.attrs["t_end"] = float(run.t_end)
+        file.attrs["details"] = json.dumps(details)
+
+
+def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]]:
+    """Return the arrays, the ledger and the details that `write_netcdf` wrote.
+
+    Raises
+    ------
+    OSError, KeyError, ValueError : if the file is damaged.
+    """
+    import h5netcdf
+
+    variables: dict[str, Variable] = {}
+    ledger: dict[str, Any] = {}
+    with h5netcdf.File(path, "r") as file:
+        for name, stored in file.variables.items():
+            if stored.attrs.get("group") == _LEDGER:
+                ledger[name] = stored[...]
+            elif name not in _NUMBERED:
+                unit, meaning = str(stored.attrs["units"]), str(stored.attrs["long_name"])
+                variables[name] = Variable(stored[...], tuple(stored.dimensions), unit, meaning)
+        details = json.loads(file.attrs["details"])
+    each = ledger.pop("friction_heat_each")
+    ledger.pop("friction_heat")
+    ledger.pop("imbalance")
+    time = ledger.pop("ledger_time", variables["time"].values)
+    return variables, Ledger(time=time, friction_heat=each, **ledger), details
+
+
+def _put_ledger(file: Any, energy: Ledger) -> None:
+    axis = "time"
+    if energy.time.size != file.variables["time"].shape[0]:
+        axis = "ledger_time"
+        _put(file, axis, (axis,), energy.time, "s", "time of the ledger", group=_LEDGER)
+    for name, values in energy.columns().items():
+        _put(file, name, (axis,), values, "J", COLUMNS[name], group=_LEDGER)
+    each, meaning = energy.friction_heat, "heat of friction of each contact since the start"
+    _put(file, "friction_heat_each", (axis, "contact"), each, "J", meaning, group=_LEDGER)
+
+
+def _put(
+    file: Any, name: str, dims: tuple[str, ...], values: Any, unit: str, meaning: str, **more: str
+) -> None:
+    values = np.asarray(values)
+    if values.dtype == np.bool_:
+        values = values.astype(np.int8)
+    for dim, size in zip(dims, values.shape, strict=True):
+        if dim not in file.dimensions:
+            file.dimensions[dim] = size
+    variable = file.create_variable(name, dims, data=values, dtype=values.dtype)
+    variable.attrs["units"] = unit
+    variable.attrs["long_name"] = meaning
+    for key, text in more.items():
+        variable.attrs[key] = text

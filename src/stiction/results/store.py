@@ -1,0 +1,278 @@
+"""A saved run: one folder, written completely or not at all, read back as a Run.
+
+`summary.json` holds status, final state, energies, determinism, audit, quantities and cost;
+`events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` what was run
+(running it again gives the same numbers); `figures/` what was drawn.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+import math
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.errors import Status, StictionError, StoreError, explain
+from stiction.results.audit import Audit, Check
+from stiction.results.determinism import Determinism, Loss
+from stiction.results.events import EventLog
+from stiction.results.netcdf import read_netcdf, write_netcdf
+from stiction.results.run import Quantity, Run
+from stiction.results.staging import MARK, staged
+
+__all__ = ["load", "save"]
+
+_EVENTS, _ARRAYS, _SCENARIO, FIGURES = "events.csv", "run.nc", "scenario.toml", "figures"
+_HEAD = ("time", "contact", "from", "to", "kind")
+
+
+def save(
+    run: Run,
+    path: Path,
+    *,
+    overwrite: bool = False,
+    scenario: str | None = None,
+    draw: Callable[[Path], object] | None = None,
+) -> Path:
+    """Write `run` to the folder `path` and return the folder.
+
+    Parameters
+    ----------
+    run : what to write
+    path : a folder that does not exist yet
+    overwrite : replace a saved run that is there
+    scenario : TOML text of what was run; made from the run when None
+    draw : writes figures into the folder it is given. If it fails the run is saved
+        without figures, and its error goes on.
+
+    Raises
+    ------
+    StoreError : if the folder exists or cannot be written.
+
+    Verified by: tests/unit/results/test_store.py::test_round_trip
+    """
+    if scenario is None:
+        # looked up by name: results lie below scenarios, which build systems
+        scenario = importlib.import_module("stiction.scenario").scenario_text(run)
+    drawn = draw is None
+    with staged(path, overwrite=overwrite) as stage:
+        (stage.folder / MARK).write_text(_json(_summary(run)) + "\n", encoding="utf-8")
+        _write_events(run.event_log, stage.folder / _EVENTS)
+        write_netcdf(run, stage.folder / _ARRAYS, _details(run))
+        (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
+        try:
+            if draw is not None:
+                draw(stage.folder / FIGURES)
+                drawn = True
+        finally:
+            # whatever a drawing runs into, Ctrl-C included, must not cost the numbers
+            if not drawn:
+                shutil.rmtree(stage.folder / FIGURES, ignore_errors=True)
+            stage.complete()
+    return path
+
+
+def load(path: str | Path) -> Run:
+    """Return the run that was saved in the folder `path`.
+
+    `system` and `method` are built from its scenario.toml; they are None when that file
+    is gone or names what only Python can hold.
+
+    Raises
+    ------
+    StoreError : if there is no saved run, or a file of it is missing or damaged.
+
+    Verified by: tests/unit/results/test_store.py::test_round_trip
+    """
+    folder = Path(path)
+    if not (folder / MARK).is_file():
+        got = f"no {MARK}" if folder.is_dir() else "no such folder"
+        why = "`stiction run` and `run.save` write such folders."
+        raise StoreError(explain(str(path), got, "the folder of a saved run", why, _TRY_LOAD))
+    file = MARK
+    try:
+        summary = json.loads((folder / file).read_text(encoding="utf-8"))
+        file = _ARRAYS
+        variables, energy, details = read_netcdf(folder / file)
+        file = _EVENTS
+        log = _read_events(folder / file, details["event_units"])
+        file = MARK
+        system, method = _objects(folder / _SCENARIO)
+        time = variables.pop("time").values
+        asked = variables.pop("asked").values if "asked" in variables else time
+        return Run(
+            system=system,
+            method=method,
+            system_name=summary["system"],
+            method_name=summary["method"],
+            status=Status(summary["status"]),
+            reason=details["reason"],
+            t_end=float(summary["t_end"]),
+            time=time,
+            variables=variables,
+            final={k: np.array(v, dtype=np.float64) for k, v in summary["final"].items()},
+            event_log=log,
+            energy=energy,
+            determinism=Determinism(tuple(Loss(**loss) for loss in _losses(summary))),
+            audit=Audit(
+                tuple(
+                    Check(**check, note=note)
+                    for check, note in zip(summary["audit"], details["notes"], strict=True)
+                )
+            ),
+            quantities={
+                name: Quantity(q["value"], q["unit"], details["meanings"].get(name, ""))
+                for name, q in summary["quantities"].items()
+            },
+            stats=summary["stats"],
+            provenance=summary["provenance"],
+            citations=tuple(details["citations"]),
+            asked=asked,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        name = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise StoreError(
+            explain(
+                str(folder / file),
+                f"a file that cannot be read ({name})",
+                "a saved run as it was written",
+                "the file is missing, cut short or was changed.",
+                f"run it again: stiction run {folder / _SCENARIO} --out another folder.",
+            )
+        ) from error
+
+
+_TRY_LOAD = "check the path; a folder that holds summary.json is a saved run."
+
+
+def _objects(path: Path) -> tuple[object | None, object | None]:
+    if not path.is_file():
+        return None, None
+    try:
+        scenario = importlib.import_module("stiction.scenario").read_scenario(path)
+    except StictionError:
+        # the numbers can be read and drawn without the objects that made them
+        return None, None
+    return scenario.system, scenario.method
+
+
+# ---- summary.json
+
+
+def _summary(run: Run) -> dict[str, object]:
+    final = {name: column[-1] for name, column in run.energy.columns().items()}
+    return {
+        "status": run.status.value,
+        **({} if run.status.ok else {"reason": run.reason}),
+        "system": run.system_name,
+        "method": run.method_name,
+        "t_end": run.t_end,
+        "final": run.final,
+        "energy": {**final, "imbalance_rel": run.energy.imbalance_rel},
+        "determinism": {
+            "status": run.determinism.status,
+            "losses": [
+                {"time": x.time, "kind": x.kind, "where": x.where, "choice": x.choice}
+                for x in run.determinism.losses
+            ],
+        },
+        "audit": [
+            {"check": c.check, "ok": c.ok, "value": c.value, "limit": c.limit, "time": c.time}
+            for c in run.audit
+        ],
+        "quantities": {
+            name: {"value": q.value, "unit": q.unit} for name, q in run.quantities.items()
+        },
+        "stats": run.stats,
+        "provenance": run.provenance,
+    }
+
+
+def _details(run: Run) -> dict[str, object]:
+    """Return what the contract of summary.json has no key for."""
+    return {
+        "reason": run.reason,
+        "citations": list(run.citations),
+        "notes": [check.note for check in run.audit],
+        "meanings": {name: q.meaning for name, q in run.quantities.items()},
+        "event_units": dict(run.event_log.units),
+    }
+
+
+def _losses(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    losses: list[dict[str, Any]] = summary["determinism"]["losses"]
+    return losses
+
+
+def _json(value: object, indent: str = "") -> str:
+    """Return `value` as JSON, lists of numbers on one line, NaN and infinity as null."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    inner = indent + "  "
+    if isinstance(value, Mapping):
+        if not value:
+            return "{}"
+        lines = (f"{inner}{json.dumps(str(k))}: {_json(v, inner)}" for k, v in value.items())
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(entry, (Mapping, list, tuple)) for entry in value):
+            lines = (inner + _json(entry, inner) for entry in value)
+            return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+        return "[" + ", ".join(_json(entry) for entry in value) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null"
+    return json.dumps(value)
+
+
+# ---- events.csv
+
+
+def _write_events(log: EventLog, path: Path) -> None:
+    columns = [_cells(column) for column in log.columns.values()]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow((*_HEAD, *log.columns))
+        writer.writerows(
+            zip(
+                _cells(log.time),
+                log.contact.tolist(),
+                log.before,
+                log.after,
+                log.kind,
+                *columns,
+                strict=True,
+            )
+        )
+
+
+def _cells(column: Any) -> list[object]:
+    # an empty cell is what every reader takes for a missing number
+    return ["" if value != value else value for value in column.tolist()]
+
+
+def _read_events(path: Path, units: Mapping[str, str]) -> EventLog:
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = list(csv.reader(file))
+    if tuple(head[: len(_HEAD)]) != _HEAD:
+        raise ValueError(f"unexpected columns {head}")
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(head)
+    time, contact, before, after, kind, *rest = cells
+    columns = {
+        name: np.array([float(cell or "nan") for cell in column])
+        for name, column in zip(head[len(_HEAD) :], rest, strict=True)
+    }
+    return EventLog(
+        np.array([float(t) for t in time]),
+        np.array([int(c) for c in contact], dtype=np.int64),
+        before,
+        after,
+        kind,
+        columns,
+        units,
+    )
