@@ -1,0 +1,1 @@
+"""The command line: `stiction list`, `run`, `show`, `plot`, `reproduce`."""

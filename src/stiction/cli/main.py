@@ -1,0 +1,156 @@
+"""The commands and their options; everything heavy is imported when a command runs."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from stiction.errors import StictionError, explain
+
+__all__ = ["app", "main"]
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+C = TypeVar("C", bound=Callable[..., None])
+
+app = typer.Typer(
+    name="stiction",
+    help="Frictional contact where stick is exact and every result says how far to trust it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `stiction` command."""
+    if not sys.warnoptions:
+        # a warning of a library says nothing to a user; what matters is in the audit
+        warnings.simplefilter("ignore")
+    app(prog_name="stiction")
+
+
+def guarded(command: C) -> C:
+    """Return `command` with errors turned into messages and exit codes.
+
+    0 solved; 1 the solve failed; 2 bad input; 130 interrupted.
+    """
+
+    @functools.wraps(command)
+    def inner(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+            sys.stdout.flush()
+        except StictionError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(BAD_INPUT) from error
+        except MemoryError as error:
+            typer.echo(_TOO_LARGE, err=True)
+            raise typer.Exit(BAD_INPUT) from error
+        except KeyboardInterrupt as error:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(INTERRUPTED) from error
+        except BrokenPipeError:
+            # the reader of our output left, as `head` does; Python must not complain at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    return inner  # type: ignore[return-value]
+
+
+_TOO_LARGE = explain(
+    "memory",
+    "a problem larger than this machine's memory",
+    "arrays that fit",
+    "a run keeps its system and every saved state in memory.",
+    "fewer masses, or fewer saved states with --set solve.save=100.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from stiction._version import __version__
+
+        typer.echo(f"stiction {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Frictional contact where stick is exact and every result says how far to trust it."""
+
+
+@app.command("list")
+@guarded
+def list_() -> None:
+    """The built-in scenarios, one line each, with the paper and figure they belong to."""
+    from stiction.scenario.catalogue import entries
+
+    rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in entries()]
+    widths = [max(len(row[i]) for row in rows) + 2 for i in (0, 1)]
+    for name, source, title in rows:
+        typer.echo(f"{name:<{widths[0]}}{source:<{widths[1]}}{title}")
+
+
+@app.command()
+@guarded
+def run(
+    scenario: Annotated[
+        str, typer.Argument(metavar="NAME-or-FILE.toml", help="A built-in scenario or a file.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="path=value", help="Change a key, such as system.law.mu=0.3."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Folder of the result. Default: out/NAME.")
+    ] = None,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw nothing.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a saved run in that folder.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint of a killed run.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    checkpoint_every: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="Wall time between checkpoints.")
+    ] = 10.0,
+) -> None:
+    """Solve a scenario, print its one-screen summary and write its folder."""
+    from stiction.cli.run import Job, run_job
+
+    job = Job(
+        scenario,
+        changes or (),
+        out,
+        figures=not no_figures,
+        overwrite=overwrite,
+        resume=resume,
+        quiet=quiet,
+        every=checkpoint_every,
+    )
+    raise typer.Exit(run_job(job))
+
+
+@app.command()
+@guarded
+def show(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
+) -> None:
+    """The one-screen summary of a saved run."""
+    from stiction.results.store import load
+    from stiction.results.summary import screen
+
+    typer.echo(screen(load(folder)))

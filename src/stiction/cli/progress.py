@@ -1,0 +1,76 @@
+"""A progress bar on stderr, for runs that take long enough to wait for."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Bar"]
+
+_DELAY = 0.5
+
+
+class Bar:
+    """Shows how far a run is, from half a second on and on a terminal only.
+
+    Parameters
+    ----------
+    title : what is running
+    shown : whether anything may be shown at all
+    """
+
+    def __init__(self, title: str, *, shown: bool = True) -> None:
+        self._title = title
+        self._shown = shown and sys.stderr.isatty()
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._bar: Any = None
+        self._task: Any = None
+        self._over = False
+
+    def __enter__(self) -> Bar:
+        if self._shown:
+            # a thread, because the first call of a kernel compiles for a while and calls nobody
+            self._timer = threading.Timer(_DELAY, self._open)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __call__(self, fraction: float, note: str) -> None:
+        """Show the fraction done and a short note."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.update(self._task, completed=fraction, note=note)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._over = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = ("{task.description}", "{task.percentage:>3.0f} %", "{task.fields[note]}")
+        title, percent, note = (TextColumn(text) for text in columns)
+        with self._lock:
+            if self._over:
+                return
+            console = Console(stderr=True)
+            elapsed = TimeElapsedColumn()
+            self._bar = Progress(
+                title, BarColumn(), percent, elapsed, note, console=console, transient=True
+            )
+            # until the first report the kernels are being compiled, once per machine
+            self._task = self._bar.add_task(self._title, total=1.0, note="starting")
+            self._bar.start()

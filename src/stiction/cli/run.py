@@ -1,0 +1,141 @@
+"""`stiction run`: read, refuse what cannot be, solve, write, summarise."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from stiction.cli.progress import Bar
+from stiction.errors import Status
+from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
+from stiction.results.run import Run
+from stiction.results.staging import check_target
+from stiction.results.store import save
+from stiction.results.summary import screen
+from stiction.scenario import Scenario, read_scenario, write_scenario
+from stiction.solve import solve
+
+__all__ = ["FAILED", "INTERRUPTED", "SOLVED", "Job", "run_job"]
+
+SOLVED, FAILED, INTERRUPTED = 0, 1, 130
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `stiction run` was asked for.
+
+    Parameters
+    ----------
+    name : a built-in scenario, or the path of a file
+    changes : settings "path=value"
+    out : folder of the result; None for out/NAME
+    figures, overwrite, resume, quiet : as on the command line
+    every : wall time between two checkpoints [s]
+    """
+
+    name: str
+    changes: Sequence[str] = ()
+    out: str | None = None
+    figures: bool = True
+    overwrite: bool = False
+    resume: bool = False
+    quiet: bool = False
+    every: float = EVERY
+
+    @property
+    def folder(self) -> Path:
+        """Where the result goes."""
+        return Path("out", Path(self.name).stem) if self.out is None else Path(self.out)
+
+    @property
+    def resume_command(self) -> str:
+        """The command that goes on where this job was interrupted."""
+        settings = [word for change in self.changes for word in ("--set", change)]
+        words = ["stiction", "run", self.name, *settings, "--out", str(self.folder), "--resume"]
+        return shlex.join(words)
+
+
+def run_job(job: Job) -> int:
+    """Solve, save, print the summary, and return the exit code.
+
+    Verified by: tests/scenarios/test_run.py::test_exit_codes
+    """
+    # whatever is wrong is refused here, before anything is solved or written
+    scenario = read_scenario(job.name, job.changes)
+    check_target(job.folder, overwrite=job.overwrite)
+    bare = dataclasses.replace(scenario, title="", paper="", figure="", note="")
+    place = Path(os.path.abspath(job.folder))
+    checkpoint = FileCheckpoint(
+        checkpoint_path(place), write_scenario(bare), resume=job.resume, every=job.every
+    )
+    if not job.resume and checkpoint.path.exists():
+        _say("A checkpoint of an interrupted run is there; --resume would go on from it.")
+    try:
+        with Bar(job.name, shown=not job.quiet) as bar, np.errstate(all="ignore"):
+            run = solve(
+                scenario.system,
+                scenario.method,
+                scenario.t_span,
+                save=scenario.save,
+                throw=False,
+                progress=bar,
+                checkpoint=checkpoint,
+            )
+    except KeyboardInterrupt:
+        return _interrupted(job, checkpoint)
+    if run.status is Status.INTERRUPTED:
+        return _interrupted(job, checkpoint)
+    try:
+        _write(job, scenario, run)
+    except KeyboardInterrupt:
+        if not place.exists():
+            return _interrupted(job, checkpoint)
+        checkpoint.remove()
+        _say(f"Interrupted while drawing: {job.folder} is complete but for its figures.")
+        return INTERRUPTED
+    checkpoint.remove()
+    if not job.quiet:
+        typer.echo(f"{screen(run)}\nwritten to   {job.folder}")
+    if run.status.ok:
+        return SOLVED
+    _say(
+        f"The solve stopped at t = {run.t_end:.9g} s, before {scenario.t_end:.9g} s.\n"
+        f"Why: {run.reason}\nTry: {run.status.advice}. The partial result is in {job.folder}."
+    )
+    return FAILED
+
+
+def _write(job: Job, scenario: Scenario, run: Run) -> None:
+    def draw(folder: Path) -> None:
+        from stiction.plot import write_figures
+
+        write_figures(run, folder)
+
+    # a run that failed is not drawn: what went wrong may be what a figure stumbles over
+    wanted = job.figures and run.status.ok
+    save(
+        run,
+        job.folder,
+        overwrite=job.overwrite,
+        scenario=write_scenario(scenario),
+        draw=draw if wanted else None,
+    )
+
+
+def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:
+    if checkpoint.path.exists():
+        _say(f"Interrupted; the last checkpoint is kept. Go on with: {job.resume_command}")
+    else:
+        _say("Interrupted before the first checkpoint; nothing was written.")
+    return INTERRUPTED
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,110 @@
+"""A checkpoint on disk: what a long run needs to go on after it was killed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time as clock
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction._version import __version__
+from stiction.errors import StoreError, explain
+
+__all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
+
+EVERY = 10.0
+_KEY = "__scenario__"
+
+
+def checkpoint_path(folder: Path) -> Path:
+    """Return where the checkpoint of a run lies that will be saved as `folder`."""
+    return folder.with_name(f".{folder.name}.checkpoint")
+
+
+class FileCheckpoint:
+    """Keeps the state of a run in one file, replaced in one step.
+
+    Parameters
+    ----------
+    path : the file
+    scenario : text that tells problems apart; a checkpoint of another one is refused
+    resume : whether `load` gives back what is there
+    every : wall time between two saves [s]
+
+    Verified by: tests/unit/results/test_checkpoint.py::test_state_survives
+    """
+
+    def __init__(
+        self, path: Path, scenario: str, *, resume: bool = False, every: float = EVERY
+    ) -> None:
+        self.path, self.resume, self.every = path, resume, every
+        digest = hashlib.sha256(f"{__version__}\n{scenario}".encode()).hexdigest()
+        self._key = np.array(digest)
+        self._last = clock.monotonic()
+
+    def due(self) -> bool:
+        """Return whether enough wall time has passed since the last save."""
+        return clock.monotonic() - self._last >= self.every
+
+    def save(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Keep `state`, replacing the last one in one step.
+
+        Raises
+        ------
+        StoreError : if the file cannot be written.
+        """
+        fresh = self.path.with_name(self.path.name + ".new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with fresh.open("wb") as file:
+                np.savez(file, allow_pickle=False, **{_KEY: self._key}, **state)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, self.path)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            got = error.strerror or str(error)
+            why = "a long run leaves its state there, so that it can go on after a kill."
+            try_ = "make room on the disk; --resume goes on from the last checkpoint."
+            raise StoreError(
+                explain(str(self.path), got, "a file that can be written", why, try_)
+            ) from error
+        self._last = clock.monotonic()
+
+    def load(self) -> dict[str, npt.NDArray[Any]] | None:
+        """Return the last state, or None when the run starts afresh.
+
+        Raises
+        ------
+        StoreError : if the file is damaged or belongs to another problem.
+        """
+        if not self.resume or not self.path.is_file():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                state = {name: file[name] for name in file.files}
+            key = str(state.pop(_KEY))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            got = f"a file that cannot be read ({type(error).__name__})"
+            raise self._refused(got, "it is damaged.") from error
+        if key != str(self._key):
+            got = "the checkpoint of another problem"
+            why = "a run goes on only from a state of the same scenario and version."
+            raise self._refused(got, why)
+        return state
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        self.path.unlink(missing_ok=True)
+        self.path.with_name(self.path.name + ".new").unlink(missing_ok=True)
+
+    def _refused(self, got: str, why: str) -> StoreError:
+        needs = "a checkpoint of this run"
+        try_ = "leave --resume out to start afresh, or give another --out."
+        return StoreError(explain(str(self.path), got, needs, why, try_))

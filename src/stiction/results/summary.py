@@ -1,0 +1,225 @@
+"""One screen that says what was solved, what happened, and how far to trust it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+from stiction.results.audit import Check
+from stiction.results.run import Quantity, Run
+
+__all__ = ["screen"]
+
+_WIDTH = 92
+_MOST_ROWS = 6
+_MOST_LOSSES = 3
+_INDENT = "  "
+
+
+def screen(run: Run) -> str:
+    """Return the one-screen summary of a run.
+
+    Verified by: tests/unit/results/test_summary.py::test_fits_on_one_screen
+    """
+    lines = [
+        *_head(run),
+        *_table(run),
+        *_words(run),
+        _events(run),
+        _ledger(run),
+        *_determinism(run),
+        *_audit(run),
+        _cost(run),
+    ]
+    return "\n".join(lines)
+
+
+def _head(run: Run) -> list[str]:
+    span = f"t = {_short(run.time[0])} ... {_short(run.t_end)} s"
+    what = f"{run.system_name} by {run.method_name}, {_sizes(run)}{span}"
+    head = _row(run.status.value.upper().replace("_", " "), what)
+    if run.status.ok:
+        return [head]
+    wanted = "" if run.asked is None else f"; wanted until {_short(run.asked[-1])} s"
+    return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.status.advice)]
+
+
+def _sizes(run: Run) -> str:
+    for dim in ("mass", "node"):
+        for variable in run.variables.values():
+            if dim in variable.dims:
+                size = variable.values.shape[variable.dims.index(dim)]
+                plural = dim if size == 1 else f"{dim}es" if dim == "mass" else f"{dim}s"
+                return f"{size} {plural}, "
+    return ""
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label:<12} {text}".rstrip()
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    first, *rest = textwrap.wrap(text, _WIDTH - 13) or [""]
+    return [_row(label, first), *(_row("", line) for line in rest)]
+
+
+# ---- the table: one row per mass
+
+
+def _table(run: Run) -> list[str]:
+    columns = {
+        name: q
+        for name, q in run.quantities.items()
+        if isinstance(q.value, (list, tuple)) and q.value and _is_flat(q.value)
+    }
+    if not columns:
+        return []
+    count = len(_listed(next(iter(columns.values()))))
+    picks, skipped = _picks(count)
+    titles, widths, shown = ["mass"], [5], []
+    for name, q in columns.items():
+        title = f"{name.replace('_', ' ')} [{q.unit}]"
+        if len(_listed(q)) == count and sum(widths) + 2 * len(widths) + len(title) < _WIDTH:
+            titles.append(title)
+            widths.append(max(len(title), 11))
+            shown.append(_listed(q))
+    lines = [_aligned(titles, widths)]
+    for i in picks:
+        cells = [str(i + 1), *(_cell(column[i]) for column in shown)]
+        lines.append(_aligned(cells, widths))
+    if skipped:
+        at = _MOST_ROWS // 2 + 1
+        lines.insert(at, f"{_INDENT}{'...':>5}  {skipped} more masses: events.csv, summary.json")
+    missed = sum(1 for value in shown[0] if value is None)
+    if missed and skipped:
+        lines.append(f"{_INDENT}{missed} of {count} masses never slipped")
+    return lines
+
+
+def _is_flat(values: Sequence[object]) -> bool:
+    return all(value is None or isinstance(value, int | float) for value in values)
+
+
+def _listed(quantity: Quantity) -> Sequence[object]:
+    value = quantity.value
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _picks(count: int) -> tuple[list[int], int]:
+    if count <= _MOST_ROWS + 1:
+        return list(range(count)), 0
+    half = _MOST_ROWS // 2
+    return [*range(half), *range(count - half, count)], count - _MOST_ROWS
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return _INDENT + "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)).rstrip()
+
+
+def _cell(value: object) -> str:
+    return "never" if value is None else _short(value, 7)
+
+
+# ---- the lines
+
+
+def _words(run: Run) -> list[str]:
+    lines = []
+    for name, q in run.quantities.items():
+        if isinstance(q.value, (list, tuple)) or (q.value is None and name != "stop_time"):
+            continue
+        if q.value is None:
+            lines.append(_row("stop", "not all masses came to rest for good"))
+            continue
+        shown = _short(q.value, 9) if isinstance(q.value, int | float) else str(q.value)
+        unit = "" if q.unit in ("", "1") else f" {q.unit}"
+        meaning = f": {q.meaning}" if q.meaning else ""
+        label = "stop" if name == "stop_time" else ""
+        text = f"{shown}{unit}{meaning}" if label else f"{name} = {shown}{unit}{meaning}"
+        lines.append(_row(label or "result", _cut(text)))
+    return lines[:_MOST_ROWS]
+
+
+def _events(run: Run) -> str:
+    if not len(run.event_log):
+        return _row("events", "none")
+    counts = Counter(run.event_log.kind)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    return _row("events", f"{len(run.event_log)} ({kinds})")
+
+
+def _ledger(run: Run) -> str:
+    energy = run.energy
+    closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)} J"
+    if energy.step_imbalance_rel is not None:
+        closes += f", each step to {energy.step_imbalance_rel:.1e}"
+    columns = energy.columns()
+    parts = [
+        f"{label} {_short(columns[name][-1])}"
+        for name, label in (
+            ("external_work", "work"),
+            ("friction_heat", "friction"),
+            ("viscous_heat", "dampers"),
+            ("algorithmic", "scheme"),
+        )
+        if columns[name][-1] != 0.0
+    ]
+    return _row("ledger", f"{closes}; {', '.join(parts)} J" if parts else closes)
+
+
+def _determinism(run: Run) -> list[str]:
+    losses = run.determinism.losses
+    if not losses:
+        return [_row("determinism", "the future was unique")]
+    times = "once" if len(losses) == 1 else f"{len(losses)} times"
+    lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
+    for loss in losses[:_MOST_LOSSES]:
+        where = "".join(
+            f", {key} {_short(value)}"
+            for key, value in loss.where.items()
+            if isinstance(value, int | float)
+        )
+        choice = f"; taken: {loss.choice}" if loss.choice else ""
+        lines.append(_cut(f"{_INDENT}t = {_short(loss.time)} s  {loss.kind}{where}{choice}"))
+    if len(losses) > _MOST_LOSSES:
+        lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
+    return lines
+
+
+def _audit(run: Run) -> list[str]:
+    checks = list(run.audit)
+    failed = [check for check in checks if not check.ok]
+    lines = [_failure(check) for check in failed]
+    held = [check.check for check in checks if check.ok]
+    if held:
+        lines.extend(_wrapped("audit", f"{len(held)} held: {', '.join(held)}"))
+    return lines or [_row("audit", "nothing was checked")]
+
+
+def _failure(check: Check) -> str:
+    value = "" if check.value is None else f" {check.value:.3g}"
+    limit = "" if check.limit is None else f" (limit {check.limit:.3g})"
+    when = "" if check.time is None else f" at t = {_short(check.time)} s"
+    note = f": {check.note}" if check.note else ""
+    return _cut(_row("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}"))
+
+
+def _cost(run: Run) -> str:
+    counts = ", ".join(
+        f"{name.replace('_', ' ')} {_short(value)}" for name, value in run.stats.items()
+    )
+    wall = run.provenance.get("wall_s")
+    spent = f"{_short(wall)} s" if isinstance(wall, int | float) else ""
+    return _cut(_row("cost", "; ".join(part for part in (spent, counts) if part)))
+
+
+def _short(value: object, digits: int = 6) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return f"{float(value):.{digits}g}"  # type: ignore[arg-type]
+
+
+def _cut(line: str) -> str:
+    most = _WIDTH + 8
+    return line if len(line) <= most else f"{line[: most - 3]}..."
