@@ -1,0 +1,388 @@
+"""The set of states at which a chain can rest under a given load (Problem 3).
+
+    S = { x : |b f - K x|_i <= mu_static N_i for every mass i }
+
+It is the image of a box of friction forces under K^-1: a polytope with 2^n corners. Its
+projections on the axes are intervals, and the box they span is larger than S.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains._elastic import Elastic
+from stiction.chains._signed_qp import signed_minimum
+from stiction.chains.model import Chain
+from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability, perturbed
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, numbers, whole
+
+__all__ = ["StickSet"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_VERTICES = 16
+MOST_NEAREST = 2000
+# rounding of R = b f - K x, in units of the sizes that are added up
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class StickSet(Record):
+    """All states of rest of a chain under the load `force`.
+
+    Springs to a plate are taken where the plate is at t = 0. With a moving belt there is
+    no such set: a mass that sticks travels with the belt.
+
+    Parameters
+    ----------
+    chain : the chain; some wall or plate spring must hold it
+    force : load f [N]; None takes the chain's own load at t = 0
+
+    Raises
+    ------
+    ModelError : if nothing holds the chain, or the belt moves.
+
+    Source: Axioms 14(4) 299, Problem 3 and Proposition 1; the polytope is that of the
+    formulas sheet, section 2.
+    Verified by: tests/unit/chains/test_stick_set.py::test_volume_against_monte_carlo
+    """
+
+    chain: Chain
+    force: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.chain, Chain):
+            raise ModelError(
+                explain(
+                    "StickSet.chain",
+                    type(self.chain).__name__,
+                    "a Chain",
+                    "its springs and friction bounds define the set.",
+                    "for example StickSet(Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1))).",
+                )
+            )
+        force = self.chain.load.at(0.0) if self.force is None else self.force
+        why, try_ = "the set belongs to one value of the load.", "for example force = 10.0."
+        object.__setattr__(
+            self, "force", number("StickSet.force", force, unit="N", why=why, try_=try_)
+        )
+        if self.chain.belt_speed != 0.0:
+            raise ModelError(
+                explain(
+                    "StickSet.chain",
+                    f"a chain with belt_speed = {self.chain.belt_speed} m/s",
+                    "a surface at rest",
+                    "a mass that sticks to a moving belt travels with it, so nothing rests.",
+                    "use belt_speed = 0, or solve the motion with EventDriven.",
+                )
+            )
+        self._elastic  # noqa: B018 - a chain that nothing holds is refused here
+
+    # ---- membership
+
+    def drive(self, x: npt.ArrayLike) -> Floats:
+        """Return R = b f - K x [N], what friction must balance at rest in `x` [m]."""
+        return self._pushed - self._elastic.force(self._state(x))
+
+    def margins(self, x: npt.ArrayLike) -> Margins:
+        """Return how far each mass is from slipping at `x` [m].
+
+        Verified by: tests/exact/test_chain_closed_forms.py::test_reference_margins
+        """
+        return Margins.of(self.drive(x), self._bound)
+
+    def contains(self, x: npt.ArrayLike) -> bool:
+        """Return whether the chain can rest at `x` [m].
+
+        The bound is exact up to the rounding of R itself: corners computed in floating
+        point count as members.
+        """
+        x = self._state(x)
+        return bool((np.abs(self.drive(x)) <= self._bound + self._rounding(x)).all())
+
+    def stability(self, x: npt.ArrayLike) -> Stability:
+        """Return the side each mass stands on, and what a small push of one mass does.
+
+        Raises
+        ------
+        ModelError : if `x` [m] is no state of rest.
+
+        Source: Axioms 14(4) 299, section 3, on the stability of steady states; there a
+        state on the boundary is called attracting from one side. That holds without
+        inertia only: with inertia the mass slips back, overshoots, and rests inside.
+        Verified by: tests/unit/chains/test_stick_set.py::test_one_sided_stability
+        """
+        x = self._state(x)
+        if not self.contains(x):
+            raise ModelError(_outside("StickSet.stability", self.margins(x)))
+        return perturbed(self.chain, self.drive(x), self._bound, self._rounding(x))
+
+    # ---- size
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of the volume; -inf when a mass has no friction.
+
+        Source: formulas sheet, section 2: prod(2 mu N_i) / det K.
+        """
+        if not self._bound.all():
+            return -np.inf
+        return float(np.log(2.0 * self._bound).sum() - self._elastic.log_det)
+
+    @property
+    def volume(self) -> float:
+        """Volume [m^n]; for many masses it leaves the range of numbers, see `log_volume`."""
+        return _exp(self.log_volume)
+
+    def projections(self) -> Intervals:
+        """Return the interval that each coordinate alone can take.
+
+        WARNING: their product is not the stick set. Each interval is sharp on its own,
+        but a state with every coordinate in its interval need not stick. The result says
+        how many times larger the box is, and carries this warning.
+
+        Source: Axioms 14(4) 299, (15)-(18).
+        Verified by: tests/unit/chains/test_stick_set.py::test_projections_are_sharp
+        """
+        half = self._reach
+        log_box = float(np.log(2.0 * half).sum()) if half.all() else -np.inf
+        log_ratio = log_box - self.log_volume if self.log_volume > -np.inf else np.nan
+        return Intervals(self._center - half, self._center + half, log_ratio)
+
+    def in_intervals(self, x: npt.ArrayLike) -> bool:
+        """Return whether each coordinate of `x` [m] lies in its interval (29) of the paper.
+
+        Necessary for rest, not sufficient: see `projections`.
+
+        Source: Axioms 14(4) 299, Proposition 1 and (29).
+        """
+        gap = np.abs(self._state(x) - self._center)
+        return bool((gap <= self._reach * (1.0 + _ROUNDING)).all())
+
+    def in_sequence(self, x: npt.ArrayLike) -> bool:
+        """Return whether each link force lies where the bounds of all masses beyond allow.
+
+        T_i within f -/+ sum_{j >= i} mu N_j: the inequalities of the paper one after the
+        other, each given the mass before. Necessary, not sufficient.
+
+        Raises
+        ------
+        ModelError : unless the only support is a wall at the left.
+
+        Source: formulas sheet, section 2, sequential form.
+        """
+        center, half = self._sequence()
+        x = self._state(x)
+        tension = self.chain.link_stiffness[:-1] * np.diff(x, prepend=0.0)
+        return bool((np.abs(tension - center) <= half + self._rounding(x)).all())
+
+    @property
+    def sequence_ratio(self) -> float:
+        """How many times larger the set of `in_sequence` is than the stick set [1].
+
+        Verified by: tests/unit/chains/test_stick_set.py::test_interval_sets_are_larger
+        """
+        _, half = self._sequence()
+        return float(np.exp(np.log(half).sum() - np.log(self._bound).sum()))
+
+    # ---- special states
+
+    def corners(self) -> tuple[Floats, Floats]:
+        """Return the lower and the upper corner [m]: all R_i = +mu N_i, all R_i = -mu N_i.
+
+        Both ends of every projection are attained there.
+        """
+        return self._center - self._reach, self._center + self._reach
+
+    def launch(self, *, rising: bool = True) -> Launch:
+        """Return the state from which every change of the load moves all masses at once.
+
+        A rising load finds all masses ready at the corner where friction already resists
+        the coming motion: for a load that pulls all masses to the right this is the LOWER
+        corner. Axioms 14(4) 299, section 5, names the right ends, which is the upper one.
+
+        Parameters
+        ----------
+        rising : whether the load grows or falls
+
+        Source: formulas sheet, section 2.
+        Verified by: tests/unit/chains/test_stick_set.py::test_launch_corner_moves_all
+        """
+        v = self._elastic.solve(self.chain.load_shares) * (1.0 if rising else -1.0)
+        sign = np.sign(v).astype(np.int8)
+        return Launch(self._elastic.solve(self._pushed - sign * self._bound), sign)
+
+    def vertices(self) -> Floats:
+        """Return the (2^n, n) corners [m] of the set.
+
+        Raises
+        ------
+        ModelError : for more than 16 masses.
+        """
+        n = self.chain.n_mass
+        if n > MOST_VERTICES:
+            raise ModelError(
+                explain(
+                    "StickSet.vertices",
+                    f"{n} masses",
+                    f"at most {MOST_VERTICES}",
+                    f"the set has 2^n corners, here about 1e{int(n * np.log10(2.0))}.",
+                    "use corners(), projections(), sample() or nearest(), which are cheap.",
+                )
+            )
+        signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+        return self._elastic.solve((self._pushed - signs * self._bound).T).T
+
+    def sample(self, count: int, seed: int) -> Floats:
+        """Return (count, n) states [m] drawn uniformly from the set.
+
+        Parameters
+        ----------
+        count : how many, >= 1
+        seed : whole number >= 0
+        """
+        try_ = "for example sample(100, seed=1)."
+        whole("StickSet.sample.count", count, least=1, why="it is a number of states.", try_=try_)
+        whole("StickSet.sample.seed", seed, least=0, why="draws are reproducible.", try_=try_)
+        rng = np.random.Generator(np.random.PCG64(seed))
+        friction = rng.uniform(-1.0, 1.0, (count, self.chain.n_mass)) * self._bound
+        return self._elastic.solve((self._pushed - friction).T).T
+
+    def nearest(self, x: npt.ArrayLike) -> Nearest:
+        """Return the state of rest closest to `x` [m], by Euclidean distance.
+
+        With multipliers p of the n two-sided bounds the answer is z = x + K p, and p
+        minimises a strictly convex function of the same form as friction itself; an
+        active set method ends at it. Its optimality conditions are checked and returned.
+
+        Raises
+        ------
+        ModelError : for more than 2000 masses (dense factorisations, O(n^3)).
+
+        Verified by: tests/unit/chains/test_stick_set.py::test_nearest_against_brute_force
+        """
+        x, n = self._state(x), self.chain.n_mass
+        if n > MOST_NEAREST:
+            raise ModelError(
+                explain(
+                    "StickSet.nearest",
+                    f"{n} masses",
+                    f"at most {MOST_NEAREST}",
+                    "the projection needs dense factorisations of size n.",
+                    "use corners() or sample() for states of rest of a long chain.",
+                )
+            )
+        if self.contains(x):
+            return Nearest(x.copy(), 0.0, np.zeros(n), 0.0)
+        return self._project(x)
+
+    def critical_force(self) -> Floats | None:
+        """Return the loads [N] at which each mass first slips; see Chain.critical_force."""
+        return self.chain.critical_force()
+
+    # ---- inner parts
+
+    def _project(self, x: Floats) -> Nearest:
+        n = self.chain.n_mass
+        # K in units of its largest pivot, so that K^2 stays in range for stiff chains
+        unit = float(np.max(self._elastic.pivot))
+        k = self._elastic.force(np.eye(n)) / unit
+        short = (self._pushed - self._elastic.force(x)) / unit
+        bound = self._bound / unit
+
+        def on(a: npt.NDArray[np.intp], rhs: Floats) -> Floats:
+            # (K^2)_AA = (K_A)'(K_A): triangular solves with R of K_A = QR square no errors
+            _, r = np.linalg.qr(k[:, a])
+            return np.asarray(np.linalg.solve(r, np.linalg.solve(r.T, rhs)))
+
+        p, sign = signed_minimum(lambda p: k @ (k @ p), on, short, bound, np.zeros(n, np.int8))
+        a = np.flatnonzero(sign)
+        q, r = np.linalg.qr(k[:, a])
+        z, rest = x, short
+        # the second pass takes out the rounding of a far start
+        for _ in range(2):
+            z = z + q @ np.linalg.solve(r.T, (rest - sign * bound)[a])
+            rest = (self._pushed - self._elastic.force(z)) / unit
+        size = float(np.max(np.abs(short) + bound))
+        worst = max(
+            float(np.max(np.abs(rest) - bound, initial=0.0)),
+            float(np.max(np.abs(rest - sign * bound)[a], initial=0.0)),
+        )
+        wrong_way = float(np.max(-(p * sign), initial=0.0)) / max(float(np.max(np.abs(p))), 1e-300)
+        return Nearest(z, float(np.linalg.norm(z - x)), p / unit, max(worst / size, wrong_way))
+
+    def _state(self, x: npt.ArrayLike) -> Floats:
+        return numbers(
+            "StickSet state",
+            x,
+            size=self.chain.n_mass,
+            per="mass",
+            unit="m",
+            why="a state gives the displacement of every mass.",
+            try_=f"give a list of {self.chain.n_mass} numbers.",
+        )
+
+    def _rounding(self, x: Floats) -> Floats:
+        link, size = self.chain.link_stiffness, np.abs(x)
+        edge = np.zeros(1)
+        wide = np.concatenate([edge, size, edge])
+        terms = link * (wide[1:] + wide[:-1])
+        plate = self.chain.plate_springs * size
+        size = np.abs(self._pushed) + terms[1:] + terms[:-1] + plate + self._bound
+        return np.asarray(_ROUNDING * size)
+
+    def _sequence(self) -> tuple[Floats, Floats]:
+        chain = self.chain
+        if chain.supports != "left" or chain.plate_springs.any():
+            raise ModelError(
+                explain(
+                    "StickSet.in_sequence",
+                    f"supports = {chain.supports!r}, plate springs: {chain.plate_springs.any()}",
+                    "one wall at the left and no plate springs",
+                    "only then do the bounds of the masses beyond a link limit its force.",
+                    "use contains(), which holds for every chain.",
+                )
+            )
+        center = np.cumsum(self._pushed[::-1])[::-1]
+        return center, np.cumsum(self._bound[::-1])[::-1]
+
+    @functools.cached_property
+    def _elastic(self) -> Elastic:
+        return Elastic(self.chain, "StickSet.chain")
+
+    @functools.cached_property
+    def _pushed(self) -> Floats:
+        return np.asarray(self.chain.load_shares * float(self.force or 0.0))
+
+    @functools.cached_property
+    def _bound(self) -> Floats:
+        return np.asarray(self.chain.stick_bound)
+
+    @functools.cached_property
+    def _center(self) -> Floats:
+        return self._elastic.solve(self._pushed)
+
+    @functools.cached_property
+    def _reach(self) -> Floats:
+        # K is an M-matrix: K^-1 has no negative entry, so the bounds add up
+        return self._elastic.solve(self._bound)
+
+
+def _exp(log: float) -> float:
+    return float(np.exp(log)) if log < 709.0 else np.inf
+
+
+def _outside(where: str, margins: Margins) -> str:
+    i = int(np.argmin(margins.force))
+    return explain(
+        where,
+        f"a state at which mass {i + 1} exceeds its friction bound by {-margins.force[i]:.6g} N",
+        "a state of rest, |b f - K x| <= mu_static N for every mass",
+        "friction cannot hold the chain there.",
+        "take StickSet.nearest(x).x, the closest state of rest.",
+    )

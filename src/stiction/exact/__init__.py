@@ -1,0 +1,1 @@
+"""Closed forms and published numbers; NumPy only, nothing of this package."""
