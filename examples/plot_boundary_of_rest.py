@@ -1,0 +1,97 @@
+r"""
+At the edge of rest: one-sided stability, and the corner from which all move at once
+====================================================================================
+
+**Physics.** A rest state on the boundary of the stick set has a mass whose friction is used up.
+Push that mass into the set and it stays. Push it out and it comes back. The paper calls such a
+state "stable and attracting" from the outside. Stable it is. Attracting it is not, unless the
+dampers are strong: mass 3 swings about the *boundary point* and stops at its first turning
+point, inside the set,
+
+.. math:: \delta \;\to\; -\delta\, e^{-\pi\zeta/\sqrt{1-\zeta^2}}, \qquad
+          \zeta = \frac{c}{2\sqrt{k m}},
+
+and with :math:`\zeta \ge 1` it creeps towards the boundary for ever.
+
+The paper also says that from the *right* ends of the three intervals any increase of the force
+moves all masses at once. With :math:`R = b f - K x` the right ends have :math:`R_i = -\mu N_i`,
+so an increase takes every mass *away* from its bound. It is the lower corner that does it.
+
+Source: Axioms 14(4) 299, section 3 (stability) and section 5 (slip initiation).
+"""
+
+# %%
+# The model
+# ---------
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import stiction as st
+
+MU, G, FORCE, SPRING = 0.05, 9.81, 10.0, 20.0
+
+# %%
+# The law
+# -------
+law = st.Coulomb(mu=MU)
+chain = st.Chain(mass=np.ones(3), stiffness=SPRING, load=st.Constant(FORCE), law=law)
+
+# %%
+# Method and solve
+# ----------------
+# A boundary state: every spring carries :math:`f + \mu N`, so mass 3 is at its bound and the
+# other two carry no friction at all. Mass 3 is displaced by 1 mm both ways.
+edge = np.cumsum(np.full(3, (FORCE + MU * G) / SPRING))
+shift, ends = 1e-3, {}
+for damping in (0.0, 1.0, 20.0):
+    for delta in (shift, -shift):
+        start = edge + np.array([0.0, 0.0, delta])
+        run = st.solve(replace(chain, damping=damping, x0=start), t_span=(0.0, 6.0))
+        ends[damping, delta] = run.final["x"] - edge
+        side = "outside" if delta > 0.0 else "inside"
+        print(f"c = {damping:4.1f}: {1e3 * delta:+.1f} mm ({side}) ends at", end=" ")
+        print(f"{1e3 * ends[damping, delta][2]:+.6f} mm, events {len(run.events)}")
+
+# %%
+# Reading the result
+# ------------------
+fig, ax = plt.subplots(figsize=(7.0, 3.0), layout="constrained")
+for damping in (0.0, 1.0, 20.0):
+    start = edge + np.array([0.0, 0.0, shift])
+    run = st.solve(replace(chain, damping=damping, x0=start), t_span=(0.0, 6.0))
+    ax.plot(run.time, 1e3 * (run.data["x"][:, 2] - edge[2]), label=f"c = {damping:g} N s/m")
+ax.axhspan(-1.2, 0.0, color="#eeeeee")
+ax.text(5.9, -0.15, "stick set", ha="right", va="top")
+ax.set(xlabel="time [s]", ylabel="mass 3 from the boundary [mm]", ylim=(-1.2, 1.2))
+ax.legend(loc="upper right")
+
+# %%
+# Checks: inside it stays; outside it ends where the closed form says.
+zeta = 1.0 / (2.0 * np.sqrt(SPRING * 1.0))
+overshoot = np.exp(-np.pi * zeta / np.sqrt(1.0 - zeta**2))
+assert all(np.allclose(ends[c, -shift], [0.0, 0.0, -shift], atol=1e-15) for c in (0.0, 1.0, 20.0))
+assert abs(ends[0.0, shift][2] + shift) < 1e-12
+assert abs(ends[1.0, shift][2] + shift * overshoot) < 1e-12
+assert 0.0 < ends[20.0, shift][2] < 2e-3 * shift
+
+# %%
+# Now the corners. Start at the lower and at the upper end of all three intervals and raise the
+# load by 0.05 N/s.
+centre = FORCE * np.cumsum(np.full(3, 1.0 / SPRING))
+half = MU * G * np.cumsum(np.array([3.0, 2.0, 1.0]) / SPRING)
+rise = {}
+for name, corner in (("lower", centre - half), ("upper", centre + half)):
+    pulled = replace(chain, x0=corner, load=st.Ramp(rate=0.05, start=FORCE))
+    run = st.solve(pulled, t_span=(0.0, 62.0))
+    rise[name] = np.array(run.quantities["onset_force"].value) - FORCE
+    print(f"{name} corner: masses 1, 2, 3 let go after an increase of", rise[name], "N")
+    print("   slowly rising load, closed form:", pulled.critical_force() - FORCE, "N")
+
+# %%
+# From the lower corner all three masses start at once, at the first increase. From the upper one
+# nobody moves until the load has grown by :math:`2 \mu g m_3`, and mass 1 needs three times that.
+assert np.all(rise["lower"] == 0.0)
+assert abs(rise["upper"][2] - 2.0 * MU * G) < 1e-12
+assert np.allclose(rise["upper"], 2.0 * MU * G * np.array([3.0, 2.0, 1.0]), rtol=6e-3)
