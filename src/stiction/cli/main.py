@@ -154,3 +154,26 @@ def show(
     from stiction.results.summary import screen
 
     typer.echo(screen(load(folder)))
+
+
+@app.command()
+@guarded
+def plot(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
+    what: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A figure, such as phase; several times for more."),
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="png|pdf|svg", help="Format of the figures.")
+    ] = "png",
+    animate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="gif|mp4|html", help="Write an animation, and figures only if named."),
+    ] = None,
+) -> None:
+    """Draw a saved run again: files in DIR/figures."""
+    from stiction.cli.plot import draw
+
+    for path in draw(folder, what or (), format_, animate or ()):
+        typer.echo(path)

@@ -1,0 +1,46 @@
+"""`stiction plot`: figures and animations of a saved run, written beside its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.results.store import FIGURES, load
+
+__all__ = ["draw"]
+
+_FILMS = ("gif", "html", "mp4")
+
+
+def draw(folder: str, what: Sequence[str], format: str, films: Sequence[str]) -> list[Path]:
+    """Write figures and animations of the run in `folder`, and return their paths.
+
+    Parameters
+    ----------
+    folder : a saved run
+    what : names of figures; none means those that fit the run
+    format : "png", "pdf" or "svg"
+    films : formats of animations; when there are some, figures are written only if named
+
+    Verified by: tests/scenarios/test_show_and_plot.py::test_plot_writes_what_is_asked
+    """
+    run = load(folder)
+    for film in films:
+        if film not in _FILMS:
+            raise ModelError(
+                explain(
+                    "--animate",
+                    repr(film),
+                    "one of " + ", ".join(_FILMS),
+                    "an animation is a GIF, a film, or a page for a browser.",
+                    nearest(film, _FILMS),
+                )
+            )
+    # after the checks: drawing takes a second to import
+    from stiction.plot import animate, write_figures
+
+    target = Path(folder, FIGURES)
+    paths = [] if films and not what else write_figures(run, target, list(what) or None, format)
+    target.mkdir(exist_ok=True)
+    return paths + [animate(run, target / f"animation.{film}") for film in films]
