@@ -90,6 +90,15 @@ for name, corner in (("lower", centre - half), ("upper", centre + half)):
     print("   slowly rising load, closed form:", pulled.critical_force() - FORCE, "N")
 
 # %%
+# :meth:`StickSet.launch <stiction.chains.stick_set.StickSet.launch>` names the same corner, and
+# :meth:`StickSet.stability <stiction.chains.stick_set.StickSet.stability>` the answer to a push.
+stick = st.StickSet(chain)
+print("launch corner for a rising load:", stick.launch().corner)
+print("pushed to the right, masses 1, 2, 3:", *stick.stability(edge).right, sep="; ")
+assert stick.launch().corner == "lower"
+assert stick.stability(edge).right[2] == "slips back"
+
+# %%
 # From the lower corner all three masses start at once, at the first increase. From the upper one
 # nobody moves until the load has grown by :math:`2 \mu g m_3`, and mass 1 needs three times that.
 assert np.all(rise["lower"] == 0.0)

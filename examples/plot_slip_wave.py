@@ -23,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stiction as st
+from stiction.exact import chains as exact
 
 
 def onset(mass, rate=1.0, damping=0.0, **other):
@@ -85,6 +86,7 @@ print("damped, slowest load: largest |onset - critical| =", np.abs(gap[-1]).max(
 # The check: mass 3 lets go exactly at its critical force, and with dampers and the slowest load
 # all three agree with the closed form.
 run = onset([1.0, 1.0, 1.0])
+assert np.allclose(run.quantities["critical_force"].value, exact.critical_force(np.ones(3), 0.25))
 assert abs(run.quantities["onset_force"].value[2] - 0.25 * 9.81) < 1e-12
 assert np.all(np.abs(gap[-1]) < 1e-12)
 assert run.quantities["onset_force"].value[1] < run.quantities["critical_force"].value[1]
