@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time as clock
@@ -68,7 +69,8 @@ class FileCheckpoint:
                 os.fsync(file.fileno())
             os.replace(fresh, self.path)
         except OSError as error:
-            fresh.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                fresh.unlink()
             got = error.strerror or str(error)
             why = "a long run leaves its state there, so that it can go on after a kill."
             try_ = "make room on the disk; --resume goes on from the last checkpoint."
@@ -87,7 +89,8 @@ class FileCheckpoint:
         if not self.resume or not self.path.is_file():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as file:
+            # opened here, because np.load leaves a damaged file open
+            with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 state = {name: file[name] for name in file.files}
             key = str(state.pop(_KEY))
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

@@ -77,7 +77,9 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
     ledger.pop("friction_heat")
     ledger.pop("imbalance")
     time = ledger.pop("ledger_time", variables["time"].values)
-    return variables, Ledger(time=time, friction_heat=each, **ledger), details
+    step = details["step_imbalance_rel"]
+    energy = Ledger(time=time, friction_heat=each, step_imbalance_rel=step, **ledger)
+    return variables, energy, details
 
 
 def _put_ledger(file: Any, energy: Ledger) -> None:

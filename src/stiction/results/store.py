@@ -202,6 +202,7 @@ def _details(run: Run) -> dict[str, object]:
         "notes": [check.note for check in run.audit],
         "meanings": {name: q.meaning for name, q in run.quantities.items()},
         "event_units": dict(run.event_log.units),
+        "step_imbalance_rel": run.energy.step_imbalance_rel,
     }
 
 

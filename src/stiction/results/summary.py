@@ -27,7 +27,7 @@ def screen(run: Run) -> str:
         *_table(run),
         *_words(run),
         _events(run),
-        _ledger(run),
+        *_ledger(run),
         *_determinism(run),
         *_audit(run),
         _cost(run),
@@ -80,9 +80,11 @@ def _table(run: Run) -> list[str]:
     titles, widths, shown = ["mass"], [5], []
     for name, q in columns.items():
         title = f"{name.replace('_', ' ')} [{q.unit}]"
-        if len(_listed(q)) == count and sum(widths) + 2 * len(widths) + len(title) < _WIDTH:
+        width = max(len(title), 13)
+        fits = sum(widths) + 2 * len(widths) + width <= _WIDTH
+        if fits and len(_listed(q)) == count:
             titles.append(title)
-            widths.append(max(len(title), 11))
+            widths.append(width)
             shown.append(_listed(q))
     lines = [_aligned(titles, widths)]
     for i in picks:
@@ -137,7 +139,7 @@ def _words(run: Run) -> list[str]:
         meaning = f": {q.meaning}" if q.meaning else ""
         label = "stop" if name == "stop_time" else ""
         text = f"{shown}{unit}{meaning}" if label else f"{name} = {shown}{unit}{meaning}"
-        lines.append(_row(label or "result", _cut(text)))
+        lines.append(_cut(_row(label or "result", text)))
     return lines[:_MOST_ROWS]
 
 
@@ -149,7 +151,7 @@ def _events(run: Run) -> str:
     return _row("events", f"{len(run.event_log)} ({kinds})")
 
 
-def _ledger(run: Run) -> str:
+def _ledger(run: Run) -> list[str]:
     energy = run.energy
     closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)} J"
     if energy.step_imbalance_rel is not None:
@@ -165,7 +167,7 @@ def _ledger(run: Run) -> str:
         )
         if columns[name][-1] != 0.0
     ]
-    return _row("ledger", f"{closes}; {', '.join(parts)} J" if parts else closes)
+    return _wrapped("ledger", f"{closes}; {', '.join(parts)} J" if parts else closes)
 
 
 def _determinism(run: Run) -> list[str]:

@@ -1,0 +1,84 @@
+"""Checkpoints: kept in one step, given back only to the run they belong to."""
+
+import numpy as np
+import pytest
+
+from stiction.errors import StoreError
+from stiction.results.checkpoint import FileCheckpoint, checkpoint_path
+
+STATE = {"x": np.sqrt(np.arange(5.0)), "step": np.array(17), "mode": np.array([1, 0, -1], np.int8)}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return checkpoint_path(tmp_path / "out" / "run")
+
+
+def test_it_lies_hidden_beside_the_result(path, tmp_path):
+    assert path == tmp_path / "out" / ".run.checkpoint"
+
+
+def test_state_survives(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    state = FileCheckpoint(path, "problem", resume=True).load()
+    assert state.keys() == STATE.keys()
+    for name, values in STATE.items():
+        assert state[name].dtype == values.dtype
+        assert np.array_equal(state[name], values)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_without_resume_a_run_starts_afresh(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    assert FileCheckpoint(path, "problem").load() is None
+
+
+def test_without_a_file_a_run_starts_afresh(path):
+    assert FileCheckpoint(path, "problem", resume=True).load() is None
+    assert not path.parent.exists()
+
+
+def test_due_by_wall_time(path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("stiction.results.checkpoint.clock.monotonic", lambda: now[0])
+    checkpoint = FileCheckpoint(path, "problem", every=10.0)
+    assert not checkpoint.due()
+    now[0] = 110.0
+    assert checkpoint.due()
+    checkpoint.save(STATE)
+    assert not checkpoint.due()
+
+
+def test_another_problem_is_refused(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    with pytest.raises(StoreError, match="another problem"):
+        FileCheckpoint(path, "other problem", resume=True).load()
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"x" * 99])
+def test_a_damaged_file_is_refused(path, damage):
+    FileCheckpoint(path, "problem").save(STATE)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(StoreError, match="cannot be read"):
+        FileCheckpoint(path, "problem", resume=True).load()
+
+
+def test_objects_are_refused(path):
+    with pytest.raises(ValueError, match="pickle"):
+        FileCheckpoint(path, "problem").save({"x": np.array([{}])})
+    assert not path.exists()
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    checkpoint = FileCheckpoint(tmp_path / "file" / "c", "problem")
+    with pytest.raises(StoreError, match="needs a file that can be written"):
+        checkpoint.save(STATE)
+
+
+def test_removed_after_success(path):
+    checkpoint = FileCheckpoint(path, "problem")
+    checkpoint.save(STATE)
+    checkpoint.remove()
+    checkpoint.remove()
+    assert list(path.parent.iterdir()) == []
