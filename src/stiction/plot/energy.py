@@ -1,0 +1,172 @@
+"""The energy of a run and its ledger: where it came from, where it went, what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.plot.chain_data import ChainData
+from stiction.results.ledger import Ledger
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot._figure import PaperFigure
+
+__all__ = ["energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
+
+Floats = npt.NDArray[np.float64]
+
+_PARTS = {
+    "stored": ("elastic", "#56B4E9"),
+    "kinetic": ("kinetic", "#0072B2"),
+    "adhesive": ("adhesive", "#CC79A7"),
+    "friction_heat": ("friction heat", "#D55E00"),
+    "viscous_heat": ("viscous heat", "#E69F00"),
+    "impact_loss": ("impacts", "#CC79A7"),
+    "algorithmic": ("time scheme", "#8a8a8a"),
+}
+_SILENT = 1e-14  # share of the energy scale below which a column is not drawn
+_PUT_IN = (0, (4, 2))
+
+
+def energy(data: ChainData) -> PaperFigure:
+    """Return three panels: energies, the ledger as stacked shares, and the imbalance.
+
+    In the ledger the coloured shares add up to what was put in, the dashed line: energy at
+    the start plus work. What they miss is the imbalance, drawn below on a logarithmic axis.
+
+    Source: Axioms 14(4) 299, Fig. 10 and equation (26).
+    Verified by: tests/unit/plot/test_energy.py::test_shares_add_up_to_what_was_put_in
+    """
+    handles = ledger_handles(data, lines=True)
+    top = 0.1 + 0.155 * -(-len(handles) // 3)
+    figure = style.new_figure(style.COLUMN, 4.1 + top)
+    rows = style.grid(
+        figure,
+        3,
+        margins=(0.62, 0.16, 0.38, top),
+        gaps=(0.0, 0.13),
+        heights=[1.0, 1.35, 0.75],
+        share_time=True,
+    )
+    axes = [row[0] for row in rows]
+    style.key(axes[0], handles, columns=3)
+    energy_panel(axes[0], data)
+    ledger_panel(axes[1], data)
+    imbalance_panel(axes[2], data)
+    style.time_axis(axes[2], data.span)
+    figure.align_ylabels(axes)
+    return figure
+
+
+def energy_panel(ax: Axes, data: ChainData) -> None:
+    """Draw kinetic, elastic and total energy."""
+    ledger = data.run.energy
+    time = ledger.time
+    total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
+    for values, word, colour, width in (
+        (ledger.kinetic, "kinetic", _PARTS["kinetic"][1], 0.9),
+        (ledger.stored, "elastic", _PARTS["stored"][1], 0.9),
+        (total, "sum", style.INK, 0.9),
+    ):
+        keep = style.thin(values)
+        ax.plot(time[keep], values[keep], color=colour, lw=width, label=word)
+    style.room(ax.set_ylim, np.append(total, 0.0))
+    style.scale_axis(ax.yaxis, "energy", "J")
+
+
+def ledger_panel(ax: Axes, data: ChainData) -> None:
+    """Draw stored energy, heats and losses on top of each other, and what was put in.
+
+    A share below zero (a scheme that creates energy) cannot be stacked: then lines are drawn.
+    """
+    ledger = data.run.energy
+    parts = _shares(ledger)
+    put_in = _put_in(ledger)
+    size = max((style.largest(values) for values in parts.values()), default=0.0)
+    stackable = all(np.nanmin(values) >= -1e-9 * size for values in parts.values())
+    keep = style.thin(*parts.values(), put_in) if parts else np.arange(ledger.time.size)
+    time = ledger.time[keep]
+    if parts and stackable:
+        ax.stackplot(
+            time,
+            [values[keep] for values in parts.values()],
+            colors=[_PARTS[name][1] for name in parts],
+            labels=[_PARTS[name][0] for name in parts],
+            lw=0.0,
+        )
+    else:
+        for name, values in parts.items():
+            word, colour = _PARTS[name]
+            ax.plot(time, values[keep], color=colour, lw=0.9, label=word)
+    ax.plot(time, put_in[keep], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")
+    tops = [np.sum(list(parts.values()), axis=0)] if stackable and parts else parts.values()
+    every = np.concatenate([put_in, [0.0], *tops])
+    style.room(ax.set_ylim, every)
+    if stackable:
+        ax.set_ylim(bottom=min(0.0, float(np.nanmin(every))))
+    style.scale_axis(ax.yaxis, "ledger", "J")
+
+
+def imbalance_panel(ax: Axes, data: ChainData) -> None:
+    """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
+    ledger = data.run.energy
+    parts = (values for name, values in ledger.columns().items() if name != "imbalance")
+    scale = max(map(style.largest, parts)) or 1.0
+    size = np.abs(style.finite(ledger.imbalance)) / scale
+    keep = style.thin(size)
+    # a logarithm has no place for an exact zero: such times get no dot
+    drawn = np.where(size[keep] > 0.0, size[keep], np.nan)
+    ax.semilogy(ledger.time[keep], drawn, color=style.INK, ls="", marker=".", ms=1.4, mew=0.0)
+    ax.set_ylabel("rel. imbalance")
+    finite = drawn[np.isfinite(drawn)]
+    worst = float(finite.max()) if finite.size else 1e-17
+    ax.set_ylim(min(1e-17, 0.1 * worst), max(1e-12, 30.0 * worst))
+    _few_decades(ax)
+
+
+def _few_decades(ax: Axes) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = (int(np.floor(np.log10(limit))) for limit in ax.get_ylim())
+    step = max(1, -(-(high - low) // 3))
+    ax.yaxis.set_major_locator(FixedLocator([10.0**k for k in range(low + 1, high + 1, step)]))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(_power))
+    ax.tick_params(axis="y", which="both", labelsize=8.0)
+
+
+def _power(value: float, position: int | None = None) -> str:
+    """Return a power of ten in superscript digits."""
+    digits = str(round(np.log10(value))).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{digits}"
+
+
+def ledger_handles(data: ChainData, *, lines: bool) -> list[Any]:
+    """Return the legend of the ledger, with `lines` also of the energy panel."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    parts = _shares(data.run.energy)
+    shares: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
+    if lines:
+        shares.append(Line2D([], [], color=style.INK, lw=0.9, label="sum"))
+    return [*shares, Line2D([], [], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")]
+
+
+def _shares(ledger: Ledger) -> dict[str, Floats]:
+    """Return the columns that hold or have taken energy, without those that stay at zero."""
+    columns = {name: style.finite(values) for name, values in ledger.columns().items()}
+    size = {name: style.largest(values) for name, values in columns.items()}
+    least = _SILENT * max(size.values())
+    return {name: columns[name] for name in _PARTS if size[name] > least}
+
+
+def _put_in(ledger: Ledger) -> Floats:
+    """Return energy at the start plus work [J]."""
+    start = ledger.kinetic[0] + ledger.stored[0] + ledger.adhesive[0]
+    return style.finite(start + ledger.external_work)

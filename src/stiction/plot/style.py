@@ -1,0 +1,339 @@
+"""The looks of every figure: sizes, colours, axes, units, and how much is drawn.
+
+Sizes are those of a two-column paper; colours stay apart for colour-blind readers and in
+grey print (Okabe and Ito for single masses, cividis where there are many).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+    from stiction.plot._figure import PaperFigure
+
+__all__ = [
+    "COLUMN",
+    "INK",
+    "MASS_COLOURS",
+    "MOST_PIXELS",
+    "MOST_POINTS",
+    "PAGE",
+    "REST",
+    "STUCK",
+    "colour_bar",
+    "digit_room",
+    "dress",
+    "end_labels",
+    "few",
+    "finite",
+    "grid",
+    "key",
+    "largest",
+    "many_colours",
+    "mass_colours",
+    "new_figure",
+    "room",
+    "scale_axis",
+    "subscript",
+    "thin",
+    "time_axis",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+COLUMN = 3.4  # width of one column [in]
+PAGE = 7.0  # width of both columns [in]
+FONT = 8.0  # [pt]
+
+INK = "#262626"
+STUCK = "#c4c4c4"  # a mass at rest
+REST = "#eeeeee"  # shading of the times at which all masses are at rest
+MASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+MOST_POINTS = 2000  # of one line; more cannot be told apart on a page
+MOST_PIXELS = 1600  # of one side of an image
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_TICK_ROOM = (0.35, 0.24)  # least distance of ticks across and upwards [in]
+_PLAIN = (0.1, 1e4)  # largest values between these are written without a prefix
+
+
+def new_figure(width: float, height: float) -> PaperFigure:
+    """Return an empty figure of a size in inches, outside pyplot's list of open figures."""
+    from stiction.plot._figure import PaperFigure
+
+    return PaperFigure(figsize=(width, height), dpi=150, facecolor="white")
+
+
+def grid(
+    figure: PaperFigure,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    margins: tuple[float, float, float, float] = (0.56, 0.16, 0.42, 0.12),
+    gaps: tuple[float, float] = (0.55, 0.12),
+    heights: Sequence[float] | None = None,
+    share_time: bool = False,
+) -> list[list[Axes]]:
+    """Return the axes of a grid, laid out in inches so that no layout engine has to run.
+
+    Parameters
+    ----------
+    margins : left, right, bottom, top [in]
+    gaps : between columns, between rows [in]
+    heights : relative heights of the rows
+    share_time : the rows of a column share their horizontal axis, labelled at the bottom
+    """
+    width, height = figure.get_size_inches()
+    left, right, bottom, top = margins
+    inner_width = (width - left - right - (columns - 1) * gaps[0]) / columns
+    inner_height = (height - bottom - top - (rows - 1) * gaps[1]) / rows
+    spec = figure.add_gridspec(
+        rows,
+        columns,
+        left=left / width,
+        right=1.0 - right / width,
+        bottom=bottom / height,
+        top=1.0 - top / height,
+        wspace=gaps[0] / inner_width,
+        hspace=gaps[1] / inner_height,
+        height_ratios=heights,
+    )
+    axes: list[list[Axes]] = []
+    for i in range(rows):
+        row: list[Axes] = []
+        for j in range(columns):
+            above = axes[0][j] if share_time and i > 0 else None
+            row.append(dress(figure.add_subplot(spec[i, j], sharex=above)))
+            if share_time and i < rows - 1:
+                row[-1].tick_params(labelbottom=False)
+        axes.append(row)
+    return axes
+
+
+def dress(ax: Axes) -> Axes:
+    """Give axes thin spines, small ticks and the house font size; return them."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_linewidth(0.6)
+        ax.spines[side].set_color(INK)
+    ax.tick_params(labelsize=FONT, width=0.6, length=2.5, color=INK, labelcolor=INK, pad=2.0)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set_fontsize(FONT)
+        axis.label.set_color(INK)
+        axis.offsetText.set_fontsize(FONT)
+        axis.labelpad = 2.5
+    return ax
+
+
+def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
+    """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
+
+    The data stay in SI units: only the tick labels are scaled. Call it when the limits are
+    set or all is drawn.
+
+    Verified by: tests/unit/plot/test_style.py::test_prefixes_scale_labels_not_data
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    from stiction.plot._figure import ScaledTicks
+
+    largest = float(np.abs(axis.get_view_interval()).max())
+    factor, prefix = 1.0, ""
+    plain = _PLAIN[0] <= largest < (np.inf if unit == "s" else _PLAIN[1])
+    if unit and np.isfinite(largest) and largest > 0.0 and not plain:
+        fitting = [entry for entry in _PREFIXES if entry[0] <= largest * 1.0001]
+        factor, prefix = fitting[0] if fitting else _PREFIXES[-1]
+    axis.set_label_text(f"{word} ({prefix}{unit})" if unit else word)
+    box = axis.axes.get_position()
+    width, height = _root(axis.axes).get_size_inches()
+    across = axis is axis.axes.xaxis
+    ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
+    axis.set_major_locator(MaxNLocator(nbins=int(np.clip(ticks, 2, 6)), steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(ScaledTicks(factor))
+
+
+def time_axis(ax: Axes, span: tuple[float, float]) -> None:
+    """Label the horizontal axis as time and fit it to begin and end of `span` [s]."""
+    ax.set_xlim(*span)
+    scale_axis(ax.xaxis, "time", "s")
+
+
+def key(
+    ax: Axes, handles: Sequence[Any] | None = None, columns: int = 3, markers: float = 1.0
+) -> None:
+    """Put the legend above the axes, without a frame, in rows that read from left to right."""
+    handles = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
+    ax.legend(
+        # matplotlib fills column by column
+        handles=[handle for start in range(columns) for handle in handles[start::columns]],
+        ncols=columns,
+        markerscale=markers,
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        frameon=False,
+        fontsize=FONT,
+        labelcolor=INK,
+        borderaxespad=0.1,
+        borderpad=0.2,
+        handlelength=1.4,
+        handletextpad=0.5,
+        columnspacing=1.0,
+        labelspacing=0.25,
+    )
+
+
+def end_labels(
+    ax: Axes, values: Sequence[float] | Floats, words: Sequence[str], colours: Sequence[str]
+) -> None:
+    """Write `words` to the right of the axes at the heights of `values`, moved apart."""
+    low, high = ax.get_ylim()
+    height = ax.get_position().height * _root(ax).get_figheight()
+    least = 1.25 * FONT / 72.0 / height
+    places = spread((np.asarray(values, dtype=np.float64) - low) / (high - low), least)
+    for place, word, colour in zip(places, words, colours, strict=True):
+        ax.text(
+            1.015,
+            place,
+            word,
+            transform=ax.transAxes,
+            color=colour,
+            size=FONT,
+            va="center",
+            ha="left",
+        )
+
+
+def spread(places: Floats, least: float) -> Floats:
+    """Return `places` in [0, 1] moved as little as needed to be `least` apart, order kept."""
+    order = np.argsort(np.nan_to_num(places, nan=0.5), kind="stable")
+    moved = np.clip(np.nan_to_num(places, nan=0.5)[order], 0.0, 1.0)
+    steps = least * np.arange(moved.size)
+    # groups that would overlap share the mean of their places: pool adjacent violators
+    groups: list[list[float]] = []
+    for value in moved - steps:
+        groups.append([value, 1.0])
+        while len(groups) > 1 and groups[-2][0] >= groups[-1][0]:
+            value, count = groups.pop()
+            before = groups[-1]
+            total = before[1] + count
+            groups[-1] = [(before[0] * before[1] + value * count) / total, total]
+    flat = np.concatenate([np.full(int(count), value) for value, count in groups])
+    flat = np.clip(flat, 0.0, max(0.0, 1.0 - steps[-1]))
+    result = np.empty(places.size)
+    result[order] = flat + steps
+    return result
+
+
+def mass_colours(numbers: Ints, n_mass: int) -> list[str]:
+    """Return one colour per mass number (from 1): its own for few masses, cividis for many."""
+    if n_mass <= len(MASS_COLOURS):
+        return [MASS_COLOURS[int(i) - 1] for i in numbers]
+    from matplotlib.colors import to_hex
+
+    colours = many_colours()
+    return [to_hex(colours((int(i) - 1) / max(1, n_mass - 1))) for i in numbers]
+
+
+def many_colours() -> Colormap:
+    """Return cividis without its palest end, which is lost on white paper."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["cividis"](np.linspace(0.0, 0.92, 256)), name="masses")
+
+
+def colour_bar(
+    ax: Axes, colours: Colormap, limits: tuple[float, float], word: str, unit: str
+) -> Axes:
+    """Add a slim colour scale in the margin to the right of `ax`; return its axes."""
+    figure = _root(ax)
+    box = ax.get_position()
+    width = figure.get_figwidth()
+    slim = figure.add_axes((box.x1 + 0.08 / width, box.y0, 0.08 / width, box.height))
+    dress(slim)
+    ramp = np.linspace(0.0, 1.0, 256)[:, None]
+    slim.imshow(
+        ramp, cmap=colours, aspect="auto", origin="lower", extent=(0.0, 1.0, limits[0], limits[1])
+    )
+    slim.set_xticks([])
+    slim.yaxis.tick_right()
+    slim.yaxis.set_label_position("right")
+    scale_axis(slim.yaxis, word, unit)
+    for side in ("top", "right", "left", "bottom"):
+        slim.spines[side].set_visible(False)
+    return slim
+
+
+def _root(ax: Axes) -> Figure:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def digit_room(n_mass: int) -> float:
+    """Return the extra margin [in] that long mass numbers need on an axis."""
+    return 0.065 * max(0, len(str(n_mass)) - 2)
+
+
+def few(count: int, most: int) -> Ints:
+    """Return at most `most` of the indices 0 ... count - 1, evenly spread, ends included."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.round(np.linspace(0, count - 1, most)).astype(np.int64))
+
+
+def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:
+    """Return the indices to draw of series of one length: all, or those that shape the line.
+
+    Where there are more than `most`, every stretch keeps the places of its smallest and
+    largest value of each series, so that no peak is lost.
+
+    Verified by: tests/unit/plot/test_style.py::test_thinning_keeps_the_peaks
+    """
+    count = values[0].size
+    if count <= most:
+        return np.arange(count)
+    stretch = -(-count // max(1, (most - 2) // (2 * len(values))))
+    begins = np.arange(0, count, stretch)
+    kept = [np.array([0, count - 1])]
+    for series in values:
+        clean = np.nan_to_num(series, nan=0.0)
+        full = np.append(clean, np.full(begins.size * stretch - count, clean[-1]))
+        parts = full.reshape(begins.size, stretch)
+        kept += [begins + parts.argmin(axis=1), begins + parts.argmax(axis=1)]
+    return np.unique(np.minimum(np.concatenate(kept), count - 1))
+
+
+def finite(values: Floats) -> Floats:
+    """Return values with NaN, which is not drawn, in place of infinity."""
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def largest(values: Floats) -> float:
+    """Return the largest magnitude among the finite values; 0 if there are none."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def room(set_limits: Callable[[float, float], object], values: Floats) -> None:
+    """Set the limits of an axis around the finite values with a little room."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    spare = 0.06 * (high - low) if high > low else (0.1 * abs(high) or 1.0)
+    set_limits(low - spare, high + spare)
+
+
+def subscript(number: int) -> str:
+    """Return a number in subscript digits, as in x₁₂."""
+    return "".join(chr(0x2080 + int(digit)) for digit in str(number))

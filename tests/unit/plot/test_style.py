@@ -1,0 +1,102 @@
+"""Axes, units, labels, and how much of a long series is drawn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stiction.plot import style
+
+
+def axes_with(values):
+    figure = style.new_figure(style.COLUMN, 2.0)
+    ax = style.grid(figure)[0][0]
+    ax.plot(np.arange(len(values)), values)
+    return ax
+
+
+def tick_texts(axis):
+    axis.get_figure().draw_without_rendering()
+    low, high = sorted(axis.get_view_interval())
+    ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+    return [(at, label.get_text()) for at, label in ticks if low <= at <= high]
+
+
+@pytest.mark.parametrize(
+    ("largest", "unit", "label", "factor"),
+    [
+        (0.005, "m", "displacement (mm)", 1e-3),
+        (2.0, "m", "displacement (m)", 1.0),
+        (3e5, "N", "displacement (kN)", 1e3),
+        (4e-6, "J", "displacement (µJ)", 1e-6),
+        (5e4, "s", "displacement (s)", 1.0),
+    ],
+)
+def test_prefixes_scale_labels_not_data(largest, unit, label, factor):
+    ax = axes_with([0.0, largest])
+    style.scale_axis(ax.yaxis, "displacement", unit)
+    assert ax.get_ylabel() == label
+    assert ax.get_lines()[0].get_ydata()[-1] == largest
+    for at, text in tick_texts(ax.yaxis):
+        assert float(text.replace("−", "-")) == pytest.approx(at / factor, abs=1e-9)
+
+
+def test_ticks_of_an_axis_have_equal_decimals():
+    ax = axes_with([0.0, 1.0])
+    style.scale_axis(ax.yaxis, "velocity", "m/s")
+    texts = [text for _, text in tick_texts(ax.yaxis)]
+    assert {len(text.partition(".")[2]) for text in texts} == {1}
+
+
+def test_thinning_keeps_the_peaks():
+    time = np.linspace(0.0, 1.0, 123_457)
+    series = np.sin(40.0 * time)
+    series[77_777] = 5.0
+    series[44_444] = -5.0
+    keep = style.thin(series)
+    assert keep.size <= style.MOST_POINTS
+    assert {0, 44_444, 77_777, series.size - 1} <= set(keep.tolist())
+    assert np.all(np.diff(keep) > 0)
+    assert np.array_equal(style.thin(series[:50]), np.arange(50))
+
+
+def test_thinning_bounds_several_series_together():
+    time = np.linspace(0.0, 1.0, 50_000)
+    keep = style.thin(np.sin(9.0 * time), np.cos(9.0 * time), np.full(time.size, np.nan))
+    assert keep.size <= style.MOST_POINTS
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7))
+def test_labels_are_moved_apart_in_order(places):
+    least = 0.1
+    places = np.array(places)
+    moved = style.spread(places, least)
+    order = np.argsort(places, kind="stable")
+    assert np.all(np.diff(moved[order]) >= least - 1e-12)
+    assert moved.min() >= 0.0
+    assert moved.max() <= 1.0 + 1e-12
+
+
+def test_labels_with_room_stay_where_they_are():
+    places = np.array([0.7, 0.1, 0.4])
+    assert np.array_equal(style.spread(places, 0.1), places)
+    assert style.spread(np.array([0.5, 0.5]), 0.1) == pytest.approx([0.45, 0.55])
+
+
+def test_few_keeps_both_ends():
+    assert style.few(3, 10).tolist() == [0, 1, 2]
+    chosen = style.few(10_000, 50)
+    assert chosen.size == 50
+    assert chosen[0] == 0
+    assert chosen[-1] == 9_999
+
+
+def test_colours_of_single_masses_differ():
+    for n in (3, 6, 50):
+        assert len(set(style.mass_colours(np.arange(1, n + 1), n))) == n
+
+
+def test_figures_show_themselves_in_notebooks():
+    figure = style.new_figure(style.COLUMN, 2.0)
+    text = figure._repr_html_()
+    assert text.startswith('<img width="326" src="data:image/png;base64,')
