@@ -180,6 +180,17 @@ def _variables(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
             chain.link_damping, ("link",), "N s/m", "damping of links, walls included"
         ),
     }
+    if chain.belt_speed != 0.0:
+        constants["belt_speed"] = Variable(
+            np.array(chain.belt_speed), (), "m/s", "speed of the surface under the masses"
+        )
+    if chain.plate_springs.any():
+        constants["plate_stiffness"] = Variable(
+            chain.plate_springs, each, "N/m", "stiffness of the springs to the plate"
+        )
+        constants["plate_place"] = Variable(
+            chain.plate_speed * history.time, ("time",), "m", "displacement of the plate"
+        )
     if critical is not None:
         constants["critical_force"] = Variable(critical, each, "N", "quasistatic onset load")
     return {
