@@ -40,6 +40,7 @@ __all__ = [
     "EVENTS_FULL",
     "NOT_FINITE",
     "PAUSE",
+    "STALLED",
     "STEP_VANISHED",
     "Events",
     "Saved",
@@ -51,11 +52,11 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED = 0, 1, 2, 3, 4, 5
+DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
 # entries of State.clock and State.counter
 TIME, WORK, VISCOUS, TAU = 0, 1, 2, 3
-PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH = 0, 1, 2, 3, 4, 5, 6
+PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
 
 # a coefficient below this share of the largest one is rounding, not motion
 _NOISE = 1e-12
@@ -137,6 +138,9 @@ def advance(
         power_series(p, t, s.active, count, state.mode, s)
         _save_until(p, state, saved, s, count, t, t_new)
         _move_on(p, state, s, count, tau)
+        counter[STILL] = counter[STILL] + 1 if t_new == t else 0
+        if counter[STILL] > 4 * n + 100:
+            return STALLED
         clock[TIME] = t_new
         counter[STEPS] += 1
         state.lead[:] = 0
@@ -225,25 +229,42 @@ def _mark_ties(p: Problem, state: State, t: float) -> None:
 
 @kernel
 def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
+    """Expand with a user's functions on the longest step that fits; whether one was found."""
     tau = min(reach, 2.0 * state.clock[TAU])
-    for _ in range(60):
+    for _ in range(80):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
         if misfit <= p.fit_tolerance:
             state.clock[TAU] = tau
             return True
-        tau *= 0.5
+        # when a mass stops on the way, fit up to a little beyond that moment
+        stop = np.inf
+        if np.isfinite(misfit) and p.law == USER:
+            for a in range(count):
+                if state.mode[s.active[a]] != 0:
+                    stop = min(stop, _stop_root(p, state, s, s.active[a], tau))
+        tau = 1.002 * stop if 0.0 < stop < 0.97 * tau else 0.5 * tau
         load_series(p, t, state.counter[PIECE], s.load)
     return False
 
 
 @kernel
+def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> float:
+    """Return the first tau at which moving mass i stops, inf for none."""
+    size = _slip_series(p, s, i, state.mode[i])
+    start = _leading_zeros(s.poly, state.lead[i], size, tau) if state.lead[i] > 0 else 0
+    return _root_from(s, start, size, tau)
+
+
+@kernel
 def _take_back(p: Problem, state: State, s: Scratch, count: int) -> bool:
     """Correct one mode that contradicts its own series; return whether one was changed."""
+    fitted = p.law == USER or p.load_address != 0
+    scale = state.clock[TAU] if fitted else 1.0
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0 and state.lead[i] >= 2:
             size = _slip_series(p, s, i, state.mode[i])
-            k = _first_significant(s.poly, 2, size)
+            k = _leading_zeros(s.poly, 2, size, scale)
             if k < size and s.poly[k] < 0.0:
                 state.side[i] = state.mode[i]
                 state.mode[i] = 0
@@ -254,7 +275,11 @@ def _take_back(p: Problem, state: State, s: Scratch, count: int) -> bool:
             for k in range(p.order - 1):
                 s.poly[k] = state.side[i] * s.drive[k, i]
             s.poly[0] = bound
-            k = _first_significant(s.poly, 1, p.order - 1)
+            k = _leading_zeros(s.poly, 1, p.order - 1, scale)
+            if bound == 0.0 and k < p.order - 1 and s.poly[k] < 0.0:
+                # without friction any push moves the mass, whichever way it points
+                state.side[i] = -state.side[i]
+                s.poly[k] = -s.poly[k]
             if k < p.order - 1 and s.poly[k] > 0.0:
                 state.mode[i] = state.side[i]
                 state.lead[i] = 1 if p.law == STATIC_KINETIC else 2
@@ -263,13 +288,17 @@ def _take_back(p: Problem, state: State, s: Scratch, count: int) -> bool:
 
 
 @kernel
-def _first_significant(c: Floats, start: int, size: int) -> int:
-    largest = 0.0
+def _leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
+    """Return the first index >= start whose term counts at tau; size when none does."""
+    largest, power = 0.0, 1.0
     for k in range(size):
-        largest = max(largest, abs(c[k]))
+        largest = max(largest, abs(c[k]) * power)
+        power *= tau
+    power = tau**start
     for k in range(start, size):
-        if abs(c[k]) > _NOISE * largest:
+        if abs(c[k]) * power > _NOISE * largest:
             return k
+        power *= tau
     return size
 
 
@@ -326,18 +355,19 @@ def _first_events(
         i = s.active[a]
         s.root[i] = np.inf
         if state.mode[i] != 0:
-            size = _slip_series(p, s, i, state.mode[i])
-            start = _first_significant(s.poly, state.lead[i], size) if state.lead[i] > 0 else 0
-            s.root[i] = _root_from(s, start, size, tau)
+            s.root[i] = _stop_root(p, state, s, i, tau)
         else:
             bound = p.mu_static[i] * p.normal[i]
+            if bound == 0.0:
+                # a frictionless mass at rest has no drive at all, or it would have moved
+                continue
             for sign in (1, -1):
                 for k in range(p.order - 1):
                     s.poly[k] = -sign * s.drive[k, i]
                 start = 0
                 if state.lead[i] > 0 and sign == state.side[i]:
                     s.poly[0] = 0.0
-                    start = _first_significant(s.poly, 1, p.order - 1)
+                    start = _leading_zeros(s.poly, 1, p.order - 1, tau)
                     if start < p.order - 1 and s.poly[start] < 0.0:
                         # only rounding can push outward here; it gets no say in this step
                         continue

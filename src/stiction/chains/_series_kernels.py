@@ -50,6 +50,7 @@ CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = 0, 1, 2, 3
 # more would lose digits in the change to powers of tau
 FIT = 7
 FIT_NODES = 0.5 * (1.0 - np.cos((2.0 * np.arange(FIT) + 1.0) * np.pi / (2.0 * FIT)))
+FIT_CHECK = 0.995
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
 
@@ -204,9 +205,11 @@ def _mu_term(p: Problem, s: Scratch, i: int, k: int, sign: int) -> float:
 def fit_forces(
     p: Problem, t: float, tau: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> float:
-    """Fit a user's load and mu(v) on a step of length tau; return the misfit at its end.
+    """Fit a user's load and mu(v) on a step of length tau; return the misfit near its end.
 
-    The friction polynomial and the motion are repeated until they agree.
+    The friction polynomial and the motion are repeated until they agree. Past the moment
+    at which a mass stops mu goes on as its mirror image, which is smooth enough for that
+    moment to be found; nothing later than it is used.
 
     Returns
     -------
@@ -220,8 +223,8 @@ def fit_forces(
             values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
             scale = max(scale, abs(values[q]))
         _powers(values, tau, s.fit)
-        end = _sum(s.fit, tau)
-        misfit = abs(end - call(p.load_address, t + tau / p.rate)) / scale
+        check = FIT_CHECK * tau
+        misfit = abs(_sum(s.fit, check) - call(p.load_address, t + check / p.rate)) / scale
         for k in range(FIT):
             s.load[k] = piece_load[k] + s.fit[k]
     if p.law != USER:
@@ -232,7 +235,7 @@ def fit_forces(
         s.mu[:, i] = 0.0
         if mode[i] != 0:
             w = mode[i] * (p.rate * s.x[1, i + 1] - p.belt)
-            s.mu[0, i] = call(p.mu_address, max(w, 0.0))
+            s.mu[0, i] = _mirrored_mu(p, w)
     for _ in range(60):
         expand(p, t, active, count, mode, lead, s)
         change, worst = 0.0, 0.0
@@ -242,7 +245,7 @@ def fit_forces(
                 continue
             for q in range(FIT):
                 w = mode[i] * _slip_rate(p, s, i, FIT_NODES[q] * tau)
-                values[q] = call(p.mu_address, max(w, 0.0))
+                values[q] = _mirrored_mu(p, w)
             _powers(values, tau, s.fit)
             if lead[i] >= 2:
                 # the force balance at the start of slip is exact; keep it so
@@ -252,13 +255,20 @@ def fit_forces(
                 change = max(change, abs(s.fit[k] - s.mu[k, i]) * power)
                 s.mu[k, i] = s.fit[k]
                 power *= tau
-            w = mode[i] * _slip_rate(p, s, i, tau)
-            worst = max(worst, abs(_sum(s.fit, tau) - call(p.mu_address, max(w, 0.0))))
+            w = mode[i] * _slip_rate(p, s, i, FIT_CHECK * tau)
+            worst = max(worst, abs(_sum(s.fit, FIT_CHECK * tau) - _mirrored_mu(p, w)))
         if change < 1e-15:
             return max(misfit, worst)
         if not np.isfinite(change):
             break
     return np.inf
+
+
+@kernel
+def _mirrored_mu(p: Problem, w: float) -> float:
+    if w >= 0.0:
+        return call(p.mu_address, w)
+    return 2.0 * call(p.mu_address, 0.0) - call(p.mu_address, -w)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dis
 import math
 from collections.abc import Callable
 from typing import Any, cast
@@ -36,9 +37,8 @@ class Callback:
         self._keep: Any = None
         if function is None:
             return
-        try:
-            compiled = numba.cfunc("float64(float64)")(function)
-        except (numba.core.errors.NumbaError, NotImplementedError, TypeError):
+        compiled = _compiled(function)
+        if compiled is None:
             self._keep = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(self._guard(function))
             self.address = ctypes.cast(self._keep, ctypes.c_void_p).value or 0
         else:
@@ -72,6 +72,20 @@ class Callback:
                     "call it by hand with the arguments of the run.",
                 )
             ) from self.error
+
+
+def _compiled(function: Callable[[float], float]) -> Any:
+    """Return `function` as a C function, None when it has to stay in Python.
+
+    One that may raise stays there: compiled code would swallow the exception.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or any(op.opname == "RAISE_VARARGS" for op in dis.get_instructions(code)):
+        return None
+    try:
+        return numba.cfunc("float64(float64)", error_model="numpy")(function)
+    except (numba.core.errors.NumbaError, NotImplementedError, TypeError):
+        return None
 
 
 @intrinsic
