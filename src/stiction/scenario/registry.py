@@ -73,7 +73,7 @@ def find(kind: str, name: object, where: str) -> type:
                 f"solve it from Python, or approximate it, for example by {_PYTHON_ONLY[name]}.",
             )
         )
-    elsewhere = [k for k, names in KINDS.items() if name in names]
+    elsewhere = [k for k, names in KINDS.items() if isinstance(name, str) and name in names]
     if elsewhere:
         why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {ARTICLES[kind]}."
     raise ScenarioError(

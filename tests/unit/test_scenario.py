@@ -1,0 +1,371 @@
+"""Scenario files: TOML to objects and back, and a clear error for everything else."""
+
+import subprocess
+import sys
+import tomllib
+
+import numpy as np
+import pytest
+import tomli_w
+from hypothesis import assume, given, settings
+from hypothesis import strategies as some
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
+
+DESIGN = """
+[system]
+type = "Chain"
+mass = [1.0, 1.0, 1.0]        # kg
+stiffness = 20.0              # N/m, a number or one per spring
+damping = 0.0                 # N s/m
+[system.load]
+type = "Ramp"
+rate = 1.0                    # N/s on the free end
+[system.law]
+type = "Coulomb"
+mu = 0.25
+[method]
+type = "EventDriven"
+[solve]
+t_end = 8.0                   # s
+"""
+
+
+def message_of(source, *changes):
+    with pytest.raises(ModelError) as caught:
+        read_scenario(source, changes)
+    message = str(caught.value)
+    assert all(word in message for word in (": got ", "; needs ", "\nWhy: ", "\nTry: "))
+    return message
+
+
+def test_design_example_builds_the_objects():
+    scenario = read_scenario(DESIGN)
+    chain = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.25))
+    assert scenario == Scenario(chain, st.EventDriven(), 8.0)
+    assert scenario.t_span == (0.0, 8.0)
+
+
+def test_round_trip():
+    chain = st.Chain(
+        mass=np.array([1.0, 2.0]) / 3.0,
+        stiffness=np.array([1e-300, 0.1, 1e300]),
+        supports="both",
+        load=st.SumOf([st.Constant(0.1), st.SumOf([st.Sine(1.0, 2.0, 3.0), st.Ramp(1 / 3)])]),
+        law=st.ExponentialWeakening([0.3, 0.4], 0.1, 0.7),
+        x0=[np.pi, -0.0],
+        load_vector=[0.5, 0.5],
+        normal_force=2.0 / 3.0,
+    )
+    scenario = Scenario(
+        chain,
+        st.EventDriven(rtol=1e-9, max_step=0.125),
+        t_end=2.0 / 3.0,
+        t_start=0.1,
+        save=(0.1, 1.0 / 3.0, 2.0 / 3.0),
+        title='a "quoted" title \\ with é',
+        paper="p",
+        figure="f",
+        note="two\nlines",
+    )
+    text = write_scenario(scenario)
+    assert read_scenario(text) == scenario
+    assert write_scenario(read_scenario(text)) == text
+
+
+@given(
+    some.lists(some.floats(1e-6, 1e6), min_size=1, max_size=40),
+    some.floats(-1e9, 1e9),
+    some.one_of(some.none(), some.integers(2, 5000)),
+)
+def test_numbers_survive_to_the_last_bit(mass, value, save):
+    chain = st.Chain(mass=mass, stiffness=1.0, load=st.Constant(value), law=st.Coulomb(0.1))
+    scenario = Scenario(chain, st.EventDriven(), 1.0, save=save)
+    again = read_scenario(write_scenario(scenario))
+    assert np.asarray(again.system.mass).tobytes() == np.asarray(chain.mass).tobytes()
+    assert again == scenario
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_built_in_scenarios_survive(name):
+    scenario = read_scenario(name)
+    assert read_scenario(write_scenario(scenario)) == scenario
+    assert scenario.title
+
+
+def test_lists_stay_on_few_lines():
+    chain = st.Chain(mass=np.arange(1.0, 101.0) / 7.0, stiffness=1.0)
+    text = write_scenario(Scenario(chain, st.EventDriven(), 1.0))
+    assert max(map(len, text.splitlines())) <= 100
+    assert len(text.splitlines()) < 70
+
+
+def test_the_method_defaults_to_the_systems_own():
+    assert read_scenario(less("method")).method == st.EventDriven()
+
+
+def test_listing_builds_nothing():
+    names = [entry.name for entry in entries()]
+    assert names == sorted(built_in())
+    assert all(entry.title and entry.paper for entry in entries())
+    code = (
+        "import sys; from stiction.scenario import entries; assert entries()\n"
+        "assert not {'numpy', 'stiction.chains', 'stiction.laws'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- what is refused
+
+
+def test_unknown_key_names_the_nearest():
+    assert "did you mean 'stiffness'?" in message_of(DESIGN, "system.stifness=1.0")
+    assert "did you mean 'mu'?" in message_of(DESIGN, "system.law.nu=1.0")
+    assert "did you mean 't_end'?" in message_of(DESIGN, "solve.tend=1.0")
+    assert "did you mean 'system'?" in message_of(DESIGN, "sistem={}")
+    assert "did you mean 'rtol'?" in message_of(DESIGN, "method.tol=1.0")
+
+
+def test_unknown_type_names_the_nearest():
+    assert "did you mean 'Chain'?" in message_of(DESIGN.replace('"Chain"', '"chain"'))
+    assert "did you mean 'Coulomb'?" in message_of(DESIGN.replace('"Coulomb"', '"Colomb"'))
+    assert "did you mean 'Ramp'?" in message_of(DESIGN.replace('"Ramp"', '"ramp"'))
+    assert "Ramp is a load; here stands a friction law" in message_of(
+        DESIGN.replace('"Coulomb"', '"Ramp"')
+    )
+    message_of(DESIGN.replace('"Coulomb"', "3"))
+    message_of(DESIGN.replace('"Coulomb"', '["Coulomb"]'))
+
+
+def test_python_functions_are_refused():
+    for name, kind in (("UserLoad", "Ramp"), ("UserFriction", "Coulomb")):
+        assert "holds a Python function" in message_of(DESIGN.replace(f'"{kind}"', f'"{name}"'))
+
+
+def test_wrong_syntax_names_the_line():
+    assert "line 4" in message_of(DESIGN.replace("mass = [1.0, 1.0, 1.0]", "mass = [1.0, 1.0,,"))
+    assert "line" in message_of(DESIGN.replace("mass =", "mass"))
+    message_of("\n" + "[" * 5000)
+    message_of(f"x = {'9' * 5000}\n")
+    message_of("a = 1\na = 2\n")
+
+
+def less(*path):
+    """Return the design example without one key or table."""
+    table = owner = tomllib.loads(DESIGN)
+    for key in path[:-1]:
+        owner = owner[key]
+    del owner[path[-1]]
+    return tomli_w.dumps(table)
+
+
+def test_what_is_missing_is_named():
+    assert "[system]: got no such table" in message_of(less("system"))
+    assert "[solve]: got no such table" in message_of(less("solve"))
+    assert "system: got a table without `type`" in message_of(less("system", "type"))
+    assert "system.law: got a table without `type`" in message_of(less("system", "law", "type"))
+    assert "system.mass: got nothing" in message_of(less("system", "mass"))
+    assert "system.law.mu: got nothing" in message_of(less("system", "law", "mu"))
+    assert "solve.t_end: got nothing" in message_of(less("solve", "t_end"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "true",
+        '"heavy"',
+        "[1.0, true]",
+        '[1.0, "2"]',
+        "[[1.0], [2.0]]",
+        "[[1.0, 2.0], [3.0]]",
+        "[]",
+        "{a = 1}",
+        "2020-01-01",
+        "12:00:00",
+        "nan",
+        "[1.0, inf, 1.0]",
+        "-inf",
+        f"1{'0' * 400}",
+        str(2**70),
+        "[1.0, 0.0]",
+        "[1.0, -1.0]",
+    ],
+)
+def test_values_that_are_no_masses(value):
+    assert "mass" in message_of(DESIGN, f"system.mass={value}").split("; needs")[0]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "system.gravity=[1.0]",
+        "system.gravity=-1",
+        "system.supports=1",
+        "system.supports=top",
+        "system.n=2.0",
+        "system.n=0",
+        "system.n=2",
+        "system.n=true",
+        "system.x0=[1.0, 2.0]",
+        "system.stiffness=[1.0, 2.0]",
+        "system.stiffness=0",
+        "system.load=3.0",
+        "system.law=[]",
+        "system.load.rate=inf",
+        "system.load.rate=[0.0]",
+        "system.law.mu=-0.1",
+        "system.law.mu=[0.1, 0.2]",
+        "method.rtol=0.0",
+        "method.rtol=true",
+        "method.rtol=[1e-9]",
+        "method.order=3.5",
+        "method.max_step=-1.0",
+        "method=3",
+        "method=[]",
+        "solve=3",
+        "solve.t_end=0.0",
+        "solve.t_end=-1.0",
+        "solve.t_end=inf",
+        "solve.t_end='8'",
+        "solve.t_start=9.0",
+        "solve.t_start=nan",
+        "solve.save=all",
+        "solve.save=3.5",
+        "solve.save=[[1.0]]",
+        "solve.save=true",
+        "title=3",
+        "system.law={type='StaticKinetic', mu_static=0.1, mu_kinetic=0.2}",
+        "system.law={type='RandomCoulomb', mu_mean=0.1, mu_spread=0.2, seed=1}",
+        "system.law={type='RandomCoulomb', mu_mean=0.1, mu_spread=0.05, seed=1.5}",
+        "system.load={type='PiecewiseLinear', time=[1.0, 0.0], value=[1.0, 2.0]}",
+        "system.load={type='PiecewiseLinear', time=[0.0, 1.0], value=[1.0]}",
+        "system.load={type='PiecewiseLinear', time=3.0, value=1.0}",
+        *(
+            f"system.load={{type='SumOf', parts={parts}}}"
+            for parts in ("[]", "3.0", '["Ramp"]', "[1.0]", "[[]]", '[{type = "Chain"}]')
+        ),
+    ],
+)
+def test_other_values_that_make_no_sense(setting):
+    message_of(DESIGN, setting)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    assert "did you mean 'baseline'?" in message_of("basline")
+    assert "No such file" in message_of("nothing.toml")
+    folder = tmp_path / "folder.toml"
+    folder.mkdir()
+    message_of(folder)
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert "UTF-8" in message_of(binary)
+    message_of("a\x00b.toml")
+    message_of("")
+
+
+# ---- settings
+
+
+def test_settings():
+    scenario = read_scenario(
+        "slip-wave",
+        [
+            "system.law.mu=0.3",
+            "system.mass=[1, 2, 4]",
+            "system.load={type='Sine', amplitude=2.0, angular_frequency=0.5}",
+            "system.supports=both",
+            "system.damping= .5",
+            "method.rtol=1.e-9",
+            "solve.t_end=5",
+            "solve.save=[1, 2.5]",
+            "title=short",
+        ],
+    )
+    assert scenario.system.law == st.Coulomb(0.3)
+    assert scenario.system.mass.tolist() == [1.0, 2.0, 4.0]
+    assert scenario.system.load == st.Sine(2.0, 0.5)
+    assert scenario.system.supports == "both"
+    assert scenario.system.damping == 0.5
+    assert scenario.method.rtol == 1e-9
+    assert scenario.t_span == (0.0, 5.0)
+    assert scenario.save == (1.0, 2.5)
+    assert scenario.title == "short"
+
+
+def test_settings_may_add_the_time_span():
+    assert read_scenario(DESIGN.split("[solve]")[0], ["solve.t_end=3"]).t_end == 3.0
+
+
+@pytest.mark.parametrize(
+    ("setting", "hint"),
+    [
+        ("system.lwa.mu=0.3", "did you mean 'law'?"),
+        ("sistem.law.mu=0.3", "did you mean 'system'?"),
+        ("system.mass.x=1", "is no table"),
+        ("system.mas=1", "did you mean 'mass'?"),
+        ("system.law.mu=[1", "a value in TOML"),
+        ("system.law.mu=", "a value in TOML"),
+        ("system.law.mu=a b", "a value in TOML"),
+        ("system.law.mu", "path=value"),
+        ("=3", "path=value"),
+        ("system..mu=3", "path=value"),
+        ("", "path=value"),
+        ("system.law.mu=nan", "finite"),
+        ("system.law.mu=high", "a string"),
+        ("method.type=ThetaSteper", "did you mean 'ThetaStepper'?"),
+        ("system.law=3", "a friction law"),
+    ],
+)
+def test_settings_that_lead_nowhere(setting, hint):
+    assert hint in message_of("slip-wave", setting)
+
+
+# ---- anything at all
+
+PATHS = [
+    ("system",),
+    ("method",),
+    ("solve",),
+    ("title",),
+    ("system", "load"),
+    ("system", "law"),
+    ("system", "load", "type"),
+    ("system", "law", "mu"),
+    ("system", "new"),
+    ("method", "rtol"),
+    ("solve", "t_end"),
+    ("solve", "save"),
+    *(("system", name) for name in st.Chain.__dataclass_fields__),
+]
+NUMBERS = some.one_of(some.integers(-(2**63), 2**63 - 1), some.floats(), some.booleans())
+WORDS = some.sampled_from(["Chain", "Ramp", "SumOf", "Coulomb", "EventDriven", "left", "", "x"])
+KEYS = some.sampled_from(["type", "mu", "rate", "parts", "value", "n", "t_end", "x"])
+TOML = some.recursive(
+    some.one_of(NUMBERS, WORDS, some.dates()),
+    lambda inner: some.one_of(
+        some.lists(inner, max_size=4), some.dictionaries(KEYS, inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300)
+@given(some.sampled_from(PATHS), TOML)
+def test_any_value_anywhere_is_understood_or_refused(path, value):
+    # a chain of a billion masses is a question of memory, not of understanding
+    assume(not (path == ("system", "n") and isinstance(value, int) and abs(value) > 1000))
+    table = owner = tomllib.loads(DESIGN)
+    for key in path[:-1]:
+        owner = owner[key]
+    owner[path[-1]] = value
+    text = "\n" + tomli_w.dumps(table)
+    try:
+        scenario = read_scenario(text)
+    except ModelError:
+        scenario = None
+    if scenario is None:
+        message_of(text)
+    else:
+        assert read_scenario(write_scenario(scenario)) == scenario

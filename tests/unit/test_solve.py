@@ -1,0 +1,140 @@
+"""The one verb: what it passes on, what it refuses, what it carries when a solve ends early."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.errors import ModelError, SolveError, Status
+from stiction.results.ledger import Ledger
+
+NONE = np.empty(0)
+NOBODY = np.empty(0, np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Resting:
+    """A method that knows one thing: nothing moves; it may stop early."""
+
+    until: float = np.inf
+
+    def solve(self, system, request):
+        request.progress(0.5, "half of nothing")
+        time = request.save[request.save <= self.until]
+        zeros = np.zeros((time.size, system.n_mass))
+        early = self.until < request.t_end
+        history = ChainHistory(
+            time=time,
+            x=zeros,
+            v=zeros,
+            mode=zeros.astype(np.int8),
+            friction=zeros,
+            events=RawEvents(NONE, NOBODY, NOBODY, NOBODY, NONE, NONE, NONE, NONE),
+            stop_time=None if early else 0.0,
+            energy=Ledger(time, zeros[:, 0], zeros[:, 0], zeros[:, 0], zeros),
+            stats={"steps": 1},
+            status=Status.WORK_LIMIT if early else Status.SOLVED,
+            reason="it was told to stop" if early else "",
+        )
+        return build_run(system, self, request, history)
+
+
+@pytest.fixture
+def chain():
+    return st.Chain(mass=[1.0, 2.0], stiffness=3.0)
+
+
+def refusal(chain, *args, **options):
+    with pytest.raises(ModelError) as caught:
+        st.solve(chain, Resting(), *args, **options)
+    message = str(caught.value)
+    assert all(word in message for word in (": got ", "; needs ", "\nWhy: ", "\nTry: "))
+    return message
+
+
+def test_a_run_knows_where_it_comes_from(chain):
+    run = st.solve(chain, Resting(), (1.0, 3.0))
+    assert run.status is Status.SOLVED
+    assert run.system is chain
+    assert run.method == Resting()
+    assert (run.time[0], run.time[-1], run.t_end) == (1.0, 3.0, 3.0)
+    assert run.provenance["stiction"] == st.__version__
+    assert run.provenance["wall_s"] >= 0.0
+
+
+def test_partial_run_is_carried(chain):
+    with pytest.raises(SolveError, match="it was told to stop") as caught:
+        st.solve(chain, Resting(until=1.0), (0.0, 4.0), save=5)
+    run = caught.value.run
+    assert run.status is Status.WORK_LIMIT
+    assert run.time.tolist() == [0.0, 1.0]
+    assert run.asked.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert run.status.advice in str(caught.value)
+
+
+def test_a_status_instead_of_an_error(chain):
+    run = st.solve(chain, Resting(until=1.0), (0.0, 4.0), throw=False)
+    assert run.status is Status.WORK_LIMIT
+    assert not run.status.ok
+
+
+def test_the_system_chooses_a_method_when_none_is_given(chain, monkeypatch):
+    monkeypatch.setattr(st.Chain, "default_method", lambda self: Resting())
+    assert st.solve(chain).method == Resting()
+
+
+def test_times_that_are_kept(chain):
+    def kept(save):
+        return st.solve(chain, Resting(), (0.0, 2.0), save=save).time.tolist()
+
+    assert len(kept(None)) == 1001
+    assert kept(3) == [0.0, 1.0, 2.0]
+    assert kept([0.5, 1.5]) == [0.0, 0.5, 1.5, 2.0]
+    assert kept(np.array([0.0, 2.0])) == [0.0, 2.0]
+
+
+def test_a_large_system_keeps_fewer_states_by_default():
+    large = st.Chain(mass=1.0, n=200_000, stiffness=1.0)
+    run = st.solve(large, Resting(), (0.0, 1.0))
+    assert 2 <= run.time.size < 100
+
+
+@pytest.mark.parametrize(
+    "span", [(0.0, 0.0), (1.0, 0.0), (0.0, np.inf), (np.nan, 1.0), (0.0,), (0.0, 1.0, 2.0), 3.0]
+)
+def test_spans_that_are_none(chain, span):
+    assert "solve.t_span" in refusal(chain, span)
+
+
+@pytest.mark.parametrize(
+    "save",
+    [0, 1, -3, 2.5, True, "all", [], [0.0, 0.0], [1.0, 0.5], [0.0, 9.0], [-1.0], [[0.0, 1.0]],
+     [np.nan], 10**10],
+)  # fmt: skip
+def test_saves_that_are_none(chain, save):
+    assert "solve.save" in refusal(chain, (0.0, 1.0), save=save)
+
+
+def test_more_states_than_memory_are_refused():
+    large = st.Chain(mass=1.0, n=200_000, stiffness=1.0)
+    assert "GiB" in refusal(large, (0.0, 1.0), save=100_000)
+
+
+def test_progress_and_checkpoint_reach_the_method(chain):
+    seen = []
+
+    class Kept:
+        def due(self):
+            return False
+
+    @dataclasses.dataclass(frozen=True)
+    class Asking(Resting):
+        def solve(self, system, request):
+            seen.append(request.checkpoint)
+            return super().solve(system, request)
+
+    checkpoint = Kept()
+    st.solve(chain, Asking(), progress=lambda *report: seen.append(report), checkpoint=checkpoint)
+    assert seen == [checkpoint, (0.5, "half of nothing")]
