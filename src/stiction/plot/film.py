@@ -122,7 +122,7 @@ def film_of(
     chosen = style.few(data.n_mass, MOST_BLOCKS)
     at = np.maximum(np.searchsorted(data.time, time, side="right") - 1, 0)
     x = np.column_stack([np.interp(time, data.time, data.x[:, i]) for i in chosen])
-    x = np.nan_to_num(x)
+    x = np.nan_to_num(x, posinf=0.0, neginf=0.0)
     stiffness = data.constant("link_stiffness")
     rest = data.constant("place")
     places = np.arange(1.0, data.n_mass + 1.0) if rest is None else rest
@@ -187,7 +187,9 @@ def _linked(stiffness: Floats | None, chosen: Ints) -> npt.NDArray[np.bool_]:
 def _window(window: tuple[float, float] | None, data: ChainData) -> tuple[float, float]:
     begin, end = float(data.time[0]), float(data.time[-1])
     if window is None:
-        return begin, end
+        # a run that blew up is shown until then
+        sound = np.flatnonzero(np.isfinite(data.x).all(axis=1))
+        return begin, float(data.time[sound[-1]]) if sound.size else begin
     inside = np.shape(window) == (2,) and begin <= window[0] < window[1] <= end
     if not inside:
         raise ModelError(

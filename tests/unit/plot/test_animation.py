@@ -1,5 +1,6 @@
 """Animations: the film, its GIF, its video and its page."""
 
+import dataclasses
 import json
 import os
 import re
@@ -118,9 +119,18 @@ def test_page_is_self_contained(baseline, tmp_path):
     assert data["notes"] == "displacements × 1"
 
 
-def test_a_title_cannot_break_the_page(baseline, tmp_path):
-    import dataclasses
+def test_a_run_that_blew_up_is_shown_until_then(baseline):
+    x = baseline.variables["x"]
+    values = x.values.copy()
+    values[-100:, 2] = np.inf
+    x = dataclasses.replace(x, values=values)
+    run = dataclasses.replace(baseline, variables={**baseline.variables, "x": x})
+    film = film_of(ChainData(run), seconds=1.0, fps=10.0)
+    assert film.time[-1] == baseline.time[-101]
+    assert film.scale == 1.0
 
+
+def test_a_title_cannot_break_the_page(baseline, tmp_path):
     run = dataclasses.replace(baseline, method_name="</script><b>")
     page = animate(run, tmp_path / "x.html", seconds=0.2).read_text(encoding="utf-8")
     assert page.count("</script>") == 1
