@@ -23,6 +23,7 @@ import importlib
 from typing import Any
 
 from stiction._version import __version__
+from stiction.solve import solve
 
 _HOME = {
     "Chain": "stiction.chains",
@@ -54,10 +55,9 @@ _HOME = {
     "Run": "stiction.results.run",
     "load": "stiction.results.store",
     "read_scenario": "stiction.scenario",
-    "solve": "stiction.solve",
 }
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", "solve", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,19 +1,23 @@
-"""The one verb: solve a system by a method over a time span."""
+"""The one verb: solve a system by a method over a time span.
+
+The package imports this module at once, so that `stiction.solve` is the function and not
+the module of the same name; all that is heavy is therefore imported inside the functions.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import time as clock
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from stiction.errors import ModelError, SolveError, explain
-from stiction.numerics.checks import number, numbers
-from stiction.results.provenance import provenance
-from stiction.results.run import Checkpoint, Request, Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from stiction.results.run import Checkpoint, Request, Run
 
 __all__ = ["Method", "System", "solve"]
 
@@ -76,6 +80,9 @@ def solve(
 
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
+    from stiction.results.provenance import provenance
+    from stiction.results.run import Request
+
     if method is None:
         method = system.default_method()
     t_start, t_end = _span(t_span)
@@ -99,6 +106,10 @@ def solve(
 
 
 def _span(t_span: tuple[float, float]) -> tuple[float, float]:
+    import numpy as np
+
+    from stiction.numerics.checks import number
+
     why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
     if np.ndim(t_span) != 1 or np.size(t_span) != 2:
         raise ModelError(explain("solve.t_span", repr(t_span), "two times [s]", why, try_))
@@ -116,6 +127,10 @@ def _saves(
     t_end: float,
     size: int,
 ) -> npt.NDArray[np.float64]:
+    import numpy as np
+
+    from stiction.numerics.checks import numbers
+
     if save is None:
         count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
         return np.linspace(t_start, t_end, count)

@@ -1,6 +1,8 @@
 """The one verb: what it passes on, what it refuses, what it carries when a solve ends early."""
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -138,3 +140,12 @@ def test_progress_and_checkpoint_reach_the_method(chain):
     checkpoint = Kept()
     st.solve(chain, Asking(), progress=lambda *report: seen.append(report), checkpoint=checkpoint)
     assert seen == [checkpoint, (0.5, "half of nothing")]
+
+
+def test_the_verb_is_a_function_whatever_was_imported_first():
+    code = (
+        "import sys, stiction.solve, stiction as st\n"
+        "assert callable(st.solve) and st.solve.__module__ == 'stiction.solve'\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
