@@ -1,5 +1,7 @@
 """The built-in scenarios of chains in Python, one function per TOML file in `scenarios/`.
 
+::
+
     run = stiction.solve(*slip_wave(mass=(1.0, 2.0, 4.0)))
 
 Defaults are those of the files. The numbers of the paper's tables are lost in its text;
