@@ -1,0 +1,159 @@
+"""Killed at any moment: nothing or a complete result, and a long run that goes on."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import stiction as st
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills by POSIX signals")
+
+# 2000 masses for a few thousand steps: about two seconds, in many calls of the kernels
+LONG = (
+    "detachment-wave",
+    "--set",
+    "system.n=2000",
+    "--set",
+    "system.mass=5e-4",
+    "--set",
+    "system.stiffness=2e5",
+    "--set",
+    "system.spacing=5e-4",
+    "--set",
+    "method={type='ThetaStepper', step=1e-5, theta=0.6}",
+    "--set",
+    "solve.save=21",
+    "--no-figures",
+)
+
+SAVE_FOREVER = """
+import sys
+from pathlib import Path
+import stiction as st
+run = st.load(sys.argv[1])
+print("ready", flush=True)
+while True:
+    run.save(sys.argv[2], overwrite=True)
+"""
+
+
+def start(words, **options):
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def assert_complete_or_absent(folder, whole):
+    if not folder.exists():
+        return False
+    run = st.load(folder)
+    assert run.status.ok
+    assert np.array_equal(run.variables["x"].values, whole.variables["x"].values)
+    assert np.array_equal(run.event_log.time, whole.event_log.time)
+    return True
+
+
+def test_killed_while_saving(stiction, here):
+    """The window in which files are written is short, so this process does nothing else."""
+    assert stiction("run", "slip-wave", "--no-figures", "--quiet").code == 0
+    whole = st.load("out/slip-wave")
+    delays = random.Random(20250101)
+    target = here / "killed" / "run"
+    found = []
+    for _ in range(12):
+        with start([sys.executable, "-c", SAVE_FOREVER, "out/slip-wave", target]) as process:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(delays.uniform(0.0, 0.25))
+            process.kill()
+        found.append(assert_complete_or_absent(target, whole))
+    assert any(found)
+    # the next run of the name removes what the killed ones left
+    whole.save(target, overwrite=True)
+    assert [path.name for path in target.parent.iterdir()] == ["run"]
+
+
+def test_killed_at_random_times(command, stiction, here):
+    assert stiction("run", "slip-wave", "--no-figures", "--quiet", "--out", "whole").code == 0
+    whole = st.load("whole")
+    delays = random.Random(20250102)
+    words = [*command, "run", "slip-wave", "--no-figures", "--quiet"]
+    begin = time.monotonic()
+    assert subprocess.run(words, check=False).returncode == 0
+    once = time.monotonic() - begin
+    for _ in range(8):
+        with start([*words, "--overwrite"]) as process:
+            time.sleep(delays.uniform(0.0, 1.2 * once))
+            process.kill()
+        assert_complete_or_absent(here / "out" / "slip-wave", whole)
+    assert stiction(*words[1:], "--overwrite").code == 0
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["slip-wave"]
+
+
+def wait_for(path, process):
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def test_a_killed_run_goes_on_bit_by_bit(command, stiction, here):
+    assert stiction("run", *LONG, "--quiet", "--out", "whole").code == 0
+    whole = st.load("whole")
+    words = [*command, "run", *LONG, "--quiet", "--out", "long", "--checkpoint-every", "0.05"]
+    kept = here / ".long.checkpoint"
+    delays = random.Random(20250103)
+    for turn in range(3):
+        with start([*words, "--resume"] if turn else words) as process:
+            wait_for(kept, process)
+            time.sleep(delays.uniform(0.0, 0.3))
+            process.kill()
+        if (here / "long").exists():
+            break
+        assert kept.exists()
+    else:
+        done = subprocess.run([*words, "--resume"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in here.iterdir()) == ["long", "whole"]
+    resumed = st.load("long")
+    for name, variable in whole.variables.items():
+        assert variable.values.tobytes() == resumed.variables[name].values.tobytes(), name
+    for name, column in whole.energy.columns().items():
+        assert column.tobytes() == resumed.energy.columns()[name].tobytes(), name
+    assert (here / "whole" / "events.csv").read_bytes() == (
+        here / "long" / "events.csv"
+    ).read_bytes()
+    assert {k: v.value for k, v in whole.quantities.items()} == {
+        k: v.value for k, v in resumed.quantities.items()
+    }
+
+
+def test_interrupted_runs_say_how_to_go_on(command, here):
+    words = [*command, "run", *LONG, "--quiet", "--out", "a b", "--checkpoint-every", "0.05"]
+    with start(words) as process:
+        wait_for(here / ".a b.checkpoint", process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert process.returncode == 130
+    assert out == ""
+    assert "--out 'a b' --resume" in err
+    assert "Traceback" not in err
+    assert [path.name for path in here.iterdir()] == [".a b.checkpoint"]
+    done = subprocess.run([*words, "--resume"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in here.iterdir()] == ["a b"]
+
+
+def test_interrupted_before_anything_was_kept(command, here):
+    words = [*command, "run", *LONG, "--checkpoint-every", "1000"]
+    with start(words) as process:
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in err or process.returncode == -signal.SIGINT
+    assert not (here / "out").exists()

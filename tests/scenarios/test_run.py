@@ -1,0 +1,159 @@
+"""`stiction run`: exit codes, the folder it writes, and that it can be run again."""
+
+import ast
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stiction as st
+
+FOLDER = ["events.csv", "run.nc", "scenario.toml", "summary.json"]
+
+
+def summary(folder):
+    return json.loads((folder / "summary.json").read_text())
+
+
+def test_help_and_list(stiction):
+    assert "reproduce" in stiction("--help").out
+    listed = stiction("list").out.splitlines()
+    assert any(line.startswith("slip-wave ") and "Fig. 5" in line for line in listed)
+    assert stiction("--version").out.strip() == f"stiction {st.__version__}"
+
+
+def test_result_is_complete(stiction, here):
+    answer = stiction("run", "slip-wave", "--no-figures")
+    assert answer.code == 0
+    assert answer.err == ""
+    assert answer.out.startswith("SOLVED       Chain by EventDriven, 3 masses")
+    assert answer.out.endswith("written to   out/slip-wave\n")
+    folder = here / "out" / "slip-wave"
+    assert sorted(path.name for path in folder.iterdir()) == FOLDER
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["slip-wave"]
+    table = summary(folder)
+    assert table["status"] == "solved"
+    assert table["energy"]["imbalance_rel"] < 1e-12
+    assert all(check["ok"] for check in table["audit"])
+    # reference case B_ramp_1; mass 3 slips when the ramp reaches mu m g
+    assert table["quantities"]["onset_time"]["value"] == pytest.approx(
+        [7.460278294702263, 4.742238325874063, 2.4525], rel=1e-10
+    )
+    with (folder / "events.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["contact"], row["kind"]) for row in rows] == [
+        ("3", "slip"),
+        ("2", "slip"),
+        ("2", "stick"),
+        ("2", "slip"),
+        ("1", "slip"),
+    ]
+
+
+def test_figures_are_drawn_by_default(stiction, here):
+    assert stiction("run", "slip-wave").code == 0
+    pictures = list((here / "out" / "slip-wave" / "figures").glob("*.png"))
+    assert len(pictures) >= 3
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+def test_the_saved_scenario_gives_the_same_numbers(stiction, here):
+    assert stiction("run", "baseline", "--no-figures", "--set", "system.law.mu=0.06").code == 0
+    first = here / "out" / "baseline"
+    again = stiction("run", first / "scenario.toml", "--no-figures", "--out", "again")
+    assert again.code == 0
+    one, two = st.load(first), st.load(here / "again")
+    assert one.system == two.system
+    for name, variable in one.variables.items():
+        assert np.array_equal(variable.values, two.variables[name].values), name
+    for name in ("events.csv", "scenario.toml"):
+        assert (first / name).read_bytes() == (here / "again" / name).read_bytes()
+
+
+def test_python_and_the_command_line_agree(stiction, here):
+    assert stiction("run", "slip-wave", "--no-figures").code == 0
+    scenario = st.read_scenario("slip-wave")
+    run = st.solve(scenario.system, scenario.method, scenario.t_span)
+    loaded = st.load(here / "out" / "slip-wave")
+    assert np.array_equal(run.variables["x"].values, loaded.variables["x"].values)
+    assert np.array_equal(run.event_log.time, loaded.event_log.time)
+
+
+def test_exit_codes(stiction, here):
+    assert stiction("run", "baseline", "--no-figures").code == 0
+    assert stiction("run", "baseline", "--no-figures").code == 2
+    assert stiction("run", "baseline", "--no-figures", "--overwrite").code == 0
+    assert stiction("run", "--nonsense").code == 2
+    assert stiction("run").code == 2
+    assert stiction("rum").code == 2
+    failed = stiction("run", "baseline", "--set", "method.max_events=5", "--out", "failed")
+    assert failed.code == 1
+    assert failed.out.startswith("WORK LIMIT")
+    assert "Why: " in failed.err
+    assert "Try: " in failed.err
+    assert sorted(path.name for path in (here / "failed").iterdir()) == FOLDER
+    table = summary(here / "failed")
+    assert table["status"] == "work_limit"
+    assert table["reason"]
+    assert table["t_end"] < 10.0
+
+
+def test_quiet_says_nothing(stiction, here):
+    answer = stiction("run", "baseline", "--no-figures", "--quiet")
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    assert (here / "out" / "baseline" / "summary.json").exists()
+
+
+def test_a_file_gives_its_name_to_the_folder(stiction, here):
+    text = 'title = "mine"\n[system]\ntype = "Chain"\nmass = 1.0\nstiffness = 1.0\n'
+    (here / "mine.toml").write_text(text + "[solve]\nt_end = 1.0\n")
+    assert stiction("run", "mine.toml", "--no-figures").code == 0
+    saved = st.read_scenario(here / "out" / "mine" / "scenario.toml")
+    assert (saved.title, saved.t_end) == ("mine", 1.0)
+
+
+def test_it_works_as_a_process(shell, here):
+    answer = shell("run", "slip-wave", "--no-figures")
+    assert (answer.code, answer.err) == (0, "")
+    shown = shell("show", "out/slip-wave")
+    assert shown.code == 0
+    assert answer.out.startswith(shown.out)
+    refused = shell("run", "slip-wave", "--no-figures")
+    assert (refused.code, refused.out) == (2, "")
+    assert "Traceback" not in refused.err
+
+
+def test_light_commands_import_nothing_heavy(here):
+    code = (
+        "import sys\n"
+        "from stiction.cli.main import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "heavy = {'numpy', 'numba', 'pandas', 'xarray', 'matplotlib', 'h5py'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)\n"
+    )
+
+    def heavy(*words):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return set(ast.literal_eval(done.stderr))
+
+    assert heavy("--help") == set()
+    assert heavy("list") == set()
+    assert heavy("run", "--help") == set()
+    assert not heavy("run", "slip-wave", "--no-figures") & {"pandas", "xarray", "matplotlib"}
+
+
+def test_a_closed_pipe_is_quiet(here, command):
+    words = [*command, "list"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        error = process.stderr.read()
+        code = process.wait()
+    assert error == b""
+    assert code in (0, 1)
