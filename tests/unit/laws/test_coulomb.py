@@ -1,0 +1,69 @@
+"""Friction laws one by one: what each promises beyond what all do."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.laws.coulomb import LawKind
+
+
+def test_random_is_seeded():
+    law = st.RandomCoulomb(0.3, 0.1, seed=3)
+    one, two = law.table(50).mu_static, law.table(50).mu_static
+    assert np.array_equal(one, two)
+    assert not np.array_equal(one, st.RandomCoulomb(0.3, 0.1, seed=4).table(50).mu_static)
+    assert one.min() >= 0.2
+    assert one.max() <= 0.4
+    # a longer chain keeps the coefficients of its first masses
+    assert np.array_equal(law.table(80).mu_static[:50], one)
+
+
+def test_random_spread_stays_positive():
+    with pytest.raises(st.ModelError, match="mu_spread"):
+        st.RandomCoulomb(0.1, 0.2, seed=1)
+
+
+def test_static_kinetic_jump():
+    law = st.StaticKinetic(0.4, 0.25)
+    assert float(law.coefficient(0.0)) == 0.25
+    assert law.table(2).mu_static[0] == 0.4
+    assert law.table(2).steepest_decrease == np.inf
+
+
+def test_exponential_ends():
+    law = st.ExponentialWeakening(0.4, 0.25, 0.1)
+    assert float(law.coefficient(0.0)) == 0.4
+    assert float(law.coefficient(100.0)) == pytest.approx(0.25, abs=1e-15)
+    assert law.table(1).steepest_decrease == pytest.approx(0.15 / 0.1)
+
+
+def test_static_below_kinetic_is_refused():
+    for law in (lambda: st.StaticKinetic(0.2, 0.3), lambda: st.ExponentialWeakening(0.2, 0.3, 0.1)):
+        with pytest.raises(st.ModelError, match="mu_static"):
+            law()
+
+
+def test_lists_need_one_length():
+    with pytest.raises(st.ModelError, match="one length"):
+        st.StaticKinetic([0.4, 0.4], [0.2, 0.2, 0.2])
+    law = st.Coulomb([0.1, 0.2])
+    assert law.table(2).kind is LawKind.CONSTANT
+    with pytest.raises(st.ModelError, match="needs 3 values"):
+        law.table(3)
+
+
+def test_user_derivative_is_checked():
+    def mu(v):
+        return 0.2 + 0.1 / (1.0 + v)
+
+    st.UserFriction(mu, lambda v: -0.1 / (1.0 + v) ** 2)
+    with pytest.raises(st.ModelError, match="derivative"):
+        st.UserFriction(mu, lambda v: 0.1 / (1.0 + v) ** 2)
+
+
+def test_infinite_slope_at_rest_is_refused():
+    """mu = mu_s - sqrt(v) makes even one mass non-unique, so it is not accepted."""
+    with pytest.raises(st.ModelError, match="non-unique"):
+        st.UserFriction(
+            lambda v: max(0.3 - v**0.5, 0.0), lambda v: -0.5 / v**0.5 if v > 0.0 else -np.inf
+        )
