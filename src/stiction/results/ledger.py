@@ -85,7 +85,8 @@ class Ledger:
     def imbalance_rel(self) -> float:
         """Largest imbalance over `scale`; 0 when nothing moved and nothing was stored."""
         worst = float(np.max(np.abs(self.imbalance), initial=0.0))
-        return worst / self.scale if self.scale > 0.0 else worst
+        # energies below this are lost to underflow, not to a mistake
+        return worst / max(self.scale, 1e-290)
 
     def columns(self) -> dict[str, Floats]:
         """Return every column as (t,) [J], friction summed over the contacts."""
