@@ -1,0 +1,65 @@
+"""The Python on the pages runs, and the commands on them are ones the program knows."""
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from typer.testing import CliRunner
+
+import stiction as st
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if "```python" in path.read_text(encoding="utf-8") and "_build" not in path.parts
+]
+COMMAND_PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if re.search(r"^\$ stiction ", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
+
+
+def page(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def python_blocks(path: Path) -> str:
+    return "\n".join(re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL))
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("path", PAGES, ids=page)
+def test_python_blocks_run(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scenario = st.read_scenario("slip-wave")
+    st.solve(scenario.system, scenario.method, scenario.t_span).save("out/slip-wave")
+    names: dict[str, object] = {"__name__": "__page__"}
+    exec(compile(python_blocks(path), str(path), "exec"), names)
+    plt.close("all")
+    assert "st" in names or "pd" in names
+    assert capsys.readouterr().err == ""
+
+
+def commands(path: Path) -> list[list[str]]:
+    lines = re.findall(r"^\$ stiction (.*)$", path.read_text("utf-8"), re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("path", COMMAND_PAGES, ids=page)
+def test_commands_are_known(path):
+    """Every command, option and setting is understood; nothing is solved here."""
+    from stiction.cli.main import app
+
+    for words in commands(path):
+        result = CliRunner().invoke(app, [words[0], "--help"])
+        assert result.exit_code == 0, words
+        for option in (word for word in words if word.startswith("--")):
+            assert option in result.output, (words, option)
+        if words[0] == "run" and not words[1].endswith(".toml"):
+            changes = [b for a, b in itertools.pairwise(words) if a == "--set"]
+            assert st.read_scenario(words[1], changes).t_end > 0.0
