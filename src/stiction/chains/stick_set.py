@@ -21,7 +21,7 @@ from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability,
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
 
-__all__ = ["StickSet"]
+__all__ = ["StickSet", "outside"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,7 +119,7 @@ class StickSet(Record):
         """
         x = self._state(x)
         if not self.contains(x):
-            raise ModelError(_outside("StickSet.stability", self.margins(x)))
+            raise ModelError(outside("StickSet.stability", self.margins(x)))
         return perturbed(self.chain, self.drive(x), self._bound, self._rounding(x))
 
     # ---- size
@@ -377,7 +377,8 @@ def _exp(log: float) -> float:
     return float(np.exp(log)) if log < 709.0 else np.inf
 
 
-def _outside(where: str, margins: Margins) -> str:
+def outside(where: str, margins: Margins) -> str:
+    """Return the message for a state at which friction cannot hold the chain."""
     i = int(np.argmin(margins.force))
     return explain(
         where,

@@ -1,0 +1,332 @@
+"""Moving states from which a chain arrives exactly at a given state of rest.
+
+Every state of rest has them. Choose for each mass a direction against the force that acts
+on it there; friction then brakes all masses, and the equation of motion, solved backwards
+in time from rest, keeps all of them moving for a while. Forwards, they all stop at the
+same moment, at the wanted place, and stick.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains._elastic import links_pull
+from stiction.chains._polynomials import FIT, FIT_NODES, first_fall, fitted, powers, value
+from stiction.chains.loads import Constant
+from stiction.chains.model import Chain
+from stiction.chains.rest import Margins
+from stiction.chains.stick_set import StickSet, outside
+from stiction.errors import ModelError, explain
+from stiction.laws.coulomb import LawKind
+from stiction.numerics.checks import Record, number
+
+__all__ = ["Reach", "reach"]
+
+Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+
+_ORDER = 28
+_MOST_STEPS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Reach(Record):
+    """Initial data from which a chain arrives at a state of rest, and what follows.
+
+    Parameters
+    ----------
+    chain : the chain with these initial data; start it at t = 0
+    x0, v0 : (n,) initial displacements [m] and velocities [m/s]
+    x_star : (n,) the state of rest [m]
+    duration : time [s] at which it arrives, with all velocities zero at once
+    longest : no mass changes direction for at least this time [s] before the arrival
+    sigma : (n,) direction in which each mass moves until then
+    interior : whether every mass is strictly within its friction bound at x_star
+    margins : how far each mass is from slipping there
+    why_not_quasistatic : why inertia is needed to get there, with the margins that prove it
+    """
+
+    chain: Chain
+    x0: Floats
+    v0: Floats
+    x_star: Floats
+    duration: float
+    longest: float
+    sigma: Signs
+    interior: bool
+    margins: Margins
+    why_not_quasistatic: str
+
+
+def reach(
+    chain: Chain,
+    x_star: npt.ArrayLike,
+    *,
+    force: float | None = None,
+    duration: float | None = None,
+) -> Reach:
+    """Return initial data from which the dynamic solution arrives exactly at `x_star`.
+
+    Parameters
+    ----------
+    chain : the chain; its load must be constant unless `force` is given
+    x_star : (n,) a state of rest [m], interior or on the boundary of the stick set
+    force : constant load [N] to use instead of the chain's own
+    duration : time from the start to the arrival [s]; default half of the time over which
+        no mass changes direction, at most half the slowest period
+
+    Raises
+    ------
+    ModelError : if `x_star` is no state of rest, if nothing could stop there (no friction
+        at all, a belt, a moving plate), or if `duration` is longer than no mass turns.
+
+    Source: Axioms 14(4) 299, section 9.2 (the conjecture); formulas sheet, section 7 (its
+    proof for the dynamic problem, and why the quasistatic half of it is false).
+    Verified by: tests/unit/chains/test_reachability.py::test_arrives_at_forty_states
+    """
+    chain = _at_constant_load(chain, force)
+    stick = StickSet(chain)
+    if not stick.contains(x_star):
+        raise ModelError(outside("reach.x_star", stick.margins(x_star)))
+    margins = stick.margins(x_star)
+    back = _Backwards(chain, np.array(x_star, dtype=np.float64), margins.drive)
+    wanted = None
+    if duration is not None:
+        wanted = number(
+            "reach.duration",
+            duration,
+            rule="positive",
+            unit="s",
+            why="the chain moves for this long before it arrives.",
+            try_="leave it out.",
+        )
+    longest = back.march(wanted)
+    if wanted is not None and wanted > longest:
+        raise ModelError(
+            explain(
+                "reach.duration",
+                f"{wanted} s",
+                f"at most {longest:.9g} s for this state",
+                "further back a mass would have to change its direction.",
+                "leave it out, or give a shorter time.",
+            )
+        )
+    span = 0.5 * longest if wanted is None else wanted
+    x0, v0 = back.at(span)
+    interior = bool((margins.force > 1e-12 * np.maximum(chain.stick_bound, 1e-300)).all())
+    return Reach(
+        chain=dataclasses.replace(chain, x0=x0, v0=v0),
+        x0=x0,
+        v0=v0,
+        x_star=np.array(x_star, dtype=np.float64),
+        duration=span,
+        longest=longest,
+        sigma=back.sign,
+        interior=interior,
+        margins=margins,
+        why_not_quasistatic=_why(chain, margins, interior),
+    )
+
+
+def _at_constant_load(chain: Chain, force: float | None) -> Chain:
+    if not isinstance(chain, Chain):
+        raise ModelError(
+            explain(
+                "reach.chain",
+                type(chain).__name__,
+                "a Chain",
+                "its masses, springs and friction decide how it stops.",
+                "for example reach(chain, x_star).",
+            )
+        )
+    if force is not None:
+        return dataclasses.replace(chain, load=Constant(force))
+    low, high = chain.load.bounds_after(0.0)
+    if low != high:
+        raise ModelError(
+            explain(
+                "reach.chain",
+                f"a load that varies, {type(chain.load).__name__}",
+                "a constant load",
+                "a state of rest belongs to one value of the load.",
+                "give the load at rest, reach(chain, x_star, force=10.0).",
+            )
+        )
+    return chain
+
+
+class _Backwards:
+    """The motion with fixed directions, followed back in time from rest at x_star."""
+
+    def __init__(self, chain: Chain, x_star: Floats, drive: Floats) -> None:
+        self.chain, self.x_star = chain, x_star
+        self.sign: Signs = np.where(drive > 0.0, -1, 1).astype(np.int8)
+        table = chain.friction
+        self.drop = table.mu_static - table.mu_kinetic
+        self.moving_mu = np.asarray(chain.law.coefficient(np.zeros(chain.n_mass)))
+        if table.kind in (LawKind.CONSTANT, LawKind.STATIC_KINETIC):
+            self.moving_mu = table.mu_kinetic
+        # masses that friction cannot brake take no part in the choice of directions
+        brake = self.moving_mu * chain.normal_forces + np.abs(drive)
+        self.braked = brake > 1e-12 * np.max(chain.stick_bound)
+        self._check_plausible()
+        self.push = chain.load_shares * float(chain.load.at(0.0))
+        self.steps: list[tuple[float, Floats, Floats]] = []
+
+    def _check_plausible(self) -> None:
+        chain = self.chain
+        got = ""
+        if chain.plate_speed != 0.0 and chain.plate_springs.any():
+            got = f"a plate that moves at {chain.plate_speed} m/s"
+        elif not self.braked.any():
+            got = "no friction and no force on any mass"
+        if got:
+            raise ModelError(
+                explain(
+                    "reach.chain",
+                    got,
+                    "friction on at least one mass, and everything else at rest",
+                    "otherwise the chain cannot come to rest there in finite time.",
+                    "give a law with mu > 0, and plate_speed = 0.",
+                )
+            )
+
+    def march(self, wanted: float | None) -> float:
+        """Follow the motion back; return the time [s] over which no mass turns, or a cap."""
+        chain = self.chain
+        k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+        swing = math.sqrt(float(np.max((2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / m)))
+        damp = float(np.max(2.0 * (c[:-1] + c[1:]) / m))
+        weak = float(np.max(self.drop * chain.normal_forces / (m * chain.friction.v_scale)))
+        length = 1.5 / (swing + damp + weak)
+        # damped motion grows backwards: beyond e^3 the start would carry its lost digits
+        cap = self._half_period() if damp == 0.0 else min(self._half_period(), 3.0 / damp)
+        cap = 2.0 * cap if wanted is None else wanted
+        x, v, time = self.x_star, np.zeros(chain.n_mass), 0.0
+        for _ in range(_MOST_STEPS):
+            h = min(length, cap - time)
+            if h <= 1e-14 * cap:
+                return cap
+            h, xs, vs = self._step(x, v, h)
+            speed = (self.sign[:, None] * vs)[self.braked]
+            # at the arrival every velocity is zero: look at what multiplies the time
+            turn, _ = first_fall(speed[:, 1:] if time == 0.0 else speed)
+            self.steps.append((h, xs, vs))
+            if turn <= 1.0:
+                return time + turn * h
+            x, v, time = value(xs, 1.0), value(vs, 1.0), time + h
+        return time
+
+    def at(self, span: float) -> tuple[Floats, Floats]:
+        """Return displacements and velocities `span` seconds before the arrival."""
+        time = 0.0
+        for h, xs, vs in self.steps:
+            if span <= time + h:
+                tau = (span - time) / h
+                return value(xs, tau), value(vs, tau)
+            time += h
+        _, xs, vs = self.steps[-1]
+        return value(xs, 1.0), value(vs, 1.0)
+
+    def _step(self, x: Floats, v: Floats, h: float) -> tuple[float, Floats, Floats]:
+        """Return the length of a step back and the series on it, as long as they converge."""
+        length = h
+        while True:
+            xs, vs, misfit = self._series(x, v, -h)
+            size = float(np.max(np.abs(vs[:, :-2]))) + 1e-300
+            tail = float(np.max(np.abs(vs[:, -2:])))
+            share = (1e-17 * size / tail) ** (1.0 / (_ORDER - 1)) if tail > 0.0 else 1.0
+            if (misfit <= 1e-13 and share > 0.1) or h <= 1e-9 * length:
+                break
+            h *= 0.5
+        if share < 1.0:
+            shrink = share ** np.arange(_ORDER + 1)
+            return share * h, xs * shrink, vs * shrink
+        return h, xs, vs
+
+    def _series(self, x: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
+        """Return the series of x and v in the share of the step done, and the misfit of mu."""
+        n, m = x.size, self.chain.masses
+        xs, vs = np.zeros((n, _ORDER + 1)), np.zeros((n, _ORDER + 1))
+        mu = np.zeros((n, _ORDER + 1))
+        xs[:, 0], vs[:, 0], mu[:, 0] = x, v, self.moving_mu
+        if self.chain.friction.kind is not LawKind.USER:
+            return *self._expand(xs, vs, mu, h, m), 0.0
+        law, at_nodes = self.chain.law, powers(FIT_NODES, _ORDER + 1)
+        met, change = law.coefficient(np.repeat(v[:, None], FIT, axis=1)), math.inf
+        for _ in range(60):
+            mu[:, :FIT] = fitted(met)
+            xs, vs = self._expand(xs, vs, mu, h, m)
+            new = law.coefficient(vs @ at_nodes)
+            change, met = float(np.max(np.abs(new - met))), new
+            if change < 1e-14:
+                break
+        missed = np.abs(value(mu, 1.0) - law.coefficient(value(vs, 1.0)))
+        return xs, vs, max(change, float(np.max(missed)))
+
+    def _expand(
+        self, xs: Floats, vs: Floats, mu: Floats, h: float, m: Floats
+    ) -> tuple[Floats, Floats]:
+        chain, table, sign = self.chain, self.chain.friction, self.sign
+        weakens = table.kind is LawKind.EXPONENTIAL
+        decay = np.zeros_like(mu)
+        decay[:, 0] = np.exp(-np.abs(vs[:, 0]) / table.v_scale)
+        for k in range(_ORDER):
+            if weakens:
+                if k > 0:
+                    j = np.arange(1, k + 1)
+                    rate = -sign[:, None] * vs[:, 1 : k + 1] / table.v_scale[:, None]
+                    decay[:, k] = (j * rate * decay[:, k - 1 :: -1][:, :k]).sum(axis=1) / k
+                mu[:, k] = self.drop * decay[:, k] + (table.mu_kinetic if k == 0 else 0.0)
+            force = -links_pull(chain.link_stiffness, xs[:, k])
+            force -= links_pull(chain.link_damping, vs[:, k]) + chain.plate_springs * xs[:, k]
+            force -= sign * chain.normal_forces * mu[:, k]
+            if k == 0:
+                force += self.push
+            xs[:, k + 1] = h * vs[:, k] / (k + 1)
+            vs[:, k + 1] = h * force / (m * (k + 1))
+        return xs, vs
+
+    def _half_period(self) -> float:
+        """Return half the slowest period [s], estimated by inverse iteration."""
+        from stiction.chains._elastic import Elastic
+
+        elastic, m = Elastic(self.chain, "reach.chain"), self.chain.masses
+        shape = np.ones(m.size)
+        for _ in range(12):
+            shape = elastic.solve(m * shape)
+            shape = shape / np.max(np.abs(shape))
+        square = float(shape @ elastic.force(shape)) / float(shape @ (m * shape))
+        return math.pi / math.sqrt(square)
+
+
+def _why(chain: Chain, margins: Margins, interior: bool) -> str:
+    least = int(np.argmin(margins.relative))
+    proof = (
+        f"the smallest margin is {margins.force[least]:.6g} N at mass {least + 1} "
+        f"({100.0 * margins.relative[least]:.3g} % of its bound)"
+    )
+    if not interior:
+        return (
+            "This state lies on the boundary of the stick set. Without inertia, under a "
+            "constant load, dampers on every link and constant friction, motion tends to "
+            f"such states and never arrives in finite time ({proof})."
+        )
+    text = (
+        "Without inertia, under a constant load and friction that does not weaken, this "
+        "state is reached only by starting in it: wherever every mass is within its bound, "
+        "v'R = v'Cv + sum mu N |v| allows no velocity but zero, and the times at which that "
+        "holds form a set that is open and closed, so all earlier times belong to it; "
+        f"{proof}."
+    )
+    if chain.friction.kind in (LawKind.EXPONENTIAL, LawKind.USER, LawKind.STATIC_KINETIC):
+        text += (
+            " This chain's friction may weaken with slip; then a sliding branch can end at a "
+            "state inside the set, see stiction.chains.branches."
+        )
+    return text
