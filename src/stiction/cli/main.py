@@ -177,3 +177,26 @@ def plot(
 
     for path in draw(folder, what or (), format_, animate or ()):
         typer.echo(path)
+
+
+@app.command()
+@guarded
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper: chains.")],
+    figure: Annotated[
+        str | None,
+        typer.Argument(metavar="[FIGURE]", help="A figure or table: 5, or table-2. Default: all."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Folder. Default: out/reproduce-PAPER.")
+    ] = None,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw nothing.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what was reproduced before.")
+    ] = False,
+) -> None:
+    """A paper's figures and tables beside ours, with the differences."""
+    from stiction.cli import reproduce as papers
+
+    code = papers.reproduce(paper, figure, out, overwrite=overwrite, figures=not no_figures)
+    raise typer.Exit(code)

@@ -22,10 +22,13 @@ from stiction.errors import StoreError, explain
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["MARK", "Stage", "check_target", "staged"]
+__all__ = ["MARK", "TABLE", "Stage", "check_target", "staged"]
 
 MARK = "summary.json"
 """The file whose presence says that a folder holds a saved run."""
+
+TABLE = "comparison.md"
+"""The same for a reproduced figure or table."""
 
 _WHY_NEW = "a result never mixes with what is there already."
 _TRY_NEW = "give another folder with --out, or replace this one with --overwrite."
@@ -125,7 +128,7 @@ def _check_present(path: Path, overwrite: bool) -> None:
     if path == here or path in here.parents:
         got, needs = "the current folder, or one that holds it", "a folder of its own"
         raise StoreError(explain(where, got, needs, _WHY_NEW, _TRY_OTHER))
-    if any(path.iterdir()) and not (path / MARK).is_file():
+    if any(path.iterdir()) and not any((path / mark).is_file() for mark in (MARK, TABLE)):
         got, needs = "a folder with other things in it", f"a saved run (with {MARK}) to replace"
         why = "--overwrite removes the whole folder."
         raise StoreError(explain(where, got, needs, why, _TRY_OTHER))
