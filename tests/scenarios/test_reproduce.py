@@ -1,0 +1,73 @@
+"""`stiction reproduce`: our figure, and a table that says what the paper's text still holds."""
+
+import csv
+
+import pytest
+
+from stiction.cli.reproduce import PAPERS, Row
+from stiction.results.store import load
+
+
+def rows_of(folder):
+    with (folder / "comparison.csv").open(newline="") as file:
+        return {row["quantity"]: row for row in csv.DictReader(file)}
+
+
+def test_slip_wave_table(stiction, here):
+    answer = stiction("reproduce", "chains", "table-2", "--no-figures")
+    assert answer.code == 0
+    assert "lost in the text" in answer.out
+    folder = here / "out" / "reproduce-chains" / "table-2"
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "comparison.csv",
+        "comparison.md",
+        "slip-wave",
+    ]
+    rows = rows_of(folder)
+    assert float(rows["first slip of mass 2 [s]"]["ours"]) == pytest.approx(
+        4.742238325874063, rel=1e-10
+    )
+    assert float(rows["critical force of mass 1 [N]"]["ours"]) == pytest.approx(7.3575, rel=1e-14)
+    assert load(folder / "slip-wave").status.ok
+    assert stiction("reproduce", "chains", "Table 2").code == 2
+    assert stiction("reproduce", "chains", "Table 2", "--overwrite", "--no-figures").code == 0
+
+
+def test_figure_is_drawn(stiction, here):
+    assert stiction("reproduce", "chains", "5", "--out", "mine").code == 0
+    picture = here / "mine" / "figure-5" / "figure-5.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    rows = rows_of(here / "mine" / "figure-5")
+    assert rows["order of first slips, from the loaded end"]["ours"] == "3, 2, 1"
+    assert rows["displacements never decrease"]["ours"] == "yes"
+
+
+def test_everything_has_a_comparison(stiction, here):
+    answer = stiction("reproduce", "chains", "--no-figures")
+    assert answer.code == 0, answer
+    folders = sorted(p.name for p in (here / "out" / "reproduce-chains").iterdir())
+    assert folders == sorted([*(f"figure-{i}" for i in range(2, 11)), "table-1", "table-2"])
+    root = here / "out" / "reproduce-chains"
+    rest = rows_of(root / "figure-2")
+    corner = rest["ends from which every increase of f moves all masses"]
+    assert (corner["paper"], corner["ours"]) == ("the right ends", "lower")
+    energy = rows_of(root / "figure-10")
+    closed = {k: float(v["ours"]) for k, v in energy.items() if "own term" in k}
+    assert len(closed) == 4
+    assert max(closed.values()) < 1e-9
+    half = energy["energy-balance: uniform difference of the sides of (35) [J]"]
+    one = energy["theta-one: uniform difference of the sides of (35) [J]"]
+    assert float(half["ours"]) < 1e-9 < float(one["ours"])
+
+
+def test_differences_are_taken_of_numbers_only():
+    assert Row("a", 7.0, 6.5).cells == ("a", "7", "6.5", "-0.5")
+    assert Row("a", "lost", 6.5).difference == ""
+
+
+def test_wrong_papers_and_figures(refused):
+    assert "did you mean 'chains'?" in refused("reproduce", "chain")
+    for figure in ("11", "figure-1", "table-3", "x", ""):
+        refused("reproduce", "chains", figure)
+    refused("reproduce", "chains", "5", "--out", "/dev/null/x")
+    assert list(PAPERS) == ["chains"]
