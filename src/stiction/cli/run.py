@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
+from stiction.cli.interrupt import Interrupts
 from stiction.cli.progress import Bar
 from stiction.errors import Status
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
@@ -59,6 +59,7 @@ class Job:
         """The command that goes on where this job was interrupted."""
         settings = [word for change in self.changes for word in ("--set", change)]
         words = ["stiction", "run", self.name, *settings, "--out", str(self.folder), "--resume"]
+        words += ["--overwrite"] * self.overwrite + ["--no-figures"] * (not self.figures)
         return shlex.join(words)
 
 
@@ -69,38 +70,22 @@ def run_job(job: Job) -> int:
     """
     # whatever is wrong is refused here, before anything is solved or written
     scenario = read_scenario(job.name, job.changes)
-    check_target(job.folder, overwrite=job.overwrite)
+    place = check_target(job.folder, overwrite=job.overwrite)
     bare = dataclasses.replace(scenario, title="", paper="", figure="", note="")
-    place = Path(os.path.abspath(job.folder))
     checkpoint = FileCheckpoint(
         checkpoint_path(place), write_scenario(bare), resume=job.resume, every=job.every
     )
     if not job.resume and checkpoint.path.exists():
         _say("A checkpoint of an interrupted run is there; --resume would go on from it.")
     try:
-        with Bar(job.name, shown=not job.quiet) as bar, np.errstate(all="ignore"):
-            run = solve(
-                scenario.system,
-                scenario.method,
-                scenario.t_span,
-                save=scenario.save,
-                throw=False,
-                progress=bar,
-                checkpoint=checkpoint,
-            )
+        run = _solved(job, scenario, checkpoint)
+        drawn = _written(job, scenario, run)
     except KeyboardInterrupt:
         return _interrupted(job, checkpoint)
-    if run.status is Status.INTERRUPTED:
-        return _interrupted(job, checkpoint)
-    try:
-        _write(job, scenario, run)
-    except KeyboardInterrupt:
-        if not place.exists():
-            return _interrupted(job, checkpoint)
-        checkpoint.remove()
+    checkpoint.remove()
+    if not drawn:
         _say(f"Interrupted while drawing: {job.folder} is complete but for its figures.")
         return INTERRUPTED
-    checkpoint.remove()
     if not job.quiet:
         typer.echo(f"{screen(run)}\nwritten to   {job.folder}")
     if run.status.ok:
@@ -112,21 +97,54 @@ def run_job(job: Job) -> int:
     return FAILED
 
 
-def _write(job: Job, scenario: Scenario, run: Run) -> None:
+def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
+    quiet_numbers = np.errstate(all="ignore")
+    with Interrupts() as interrupts, Bar(job.name, shown=not job.quiet) as bar, quiet_numbers:
+
+        def report(fraction: float, note: str) -> None:
+            interrupts.check()
+            bar(fraction, note)
+
+        run = solve(
+            scenario.system,
+            scenario.method,
+            scenario.t_span,
+            save=scenario.save,
+            throw=False,
+            progress=report,
+            checkpoint=checkpoint,
+        )
+    if run.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return run
+
+
+def _written(job: Job, scenario: Scenario, run: Run) -> bool:
+    """Save the run; return False if Ctrl-C cost the figures, but not the numbers."""
+    drawing = False
+
     def draw(folder: Path) -> None:
+        nonlocal drawing
+        drawing = True
         from stiction.plot import write_figures
 
         write_figures(run, folder)
 
     # a run that failed is not drawn: what went wrong may be what a figure stumbles over
     wanted = job.figures and run.status.ok
-    save(
-        run,
-        job.folder,
-        overwrite=job.overwrite,
-        scenario=write_scenario(scenario),
-        draw=draw if wanted else None,
-    )
+    try:
+        save(
+            run,
+            job.folder,
+            overwrite=job.overwrite,
+            scenario=write_scenario(scenario),
+            draw=draw if wanted else None,
+        )
+    except KeyboardInterrupt:
+        if not drawing:
+            raise
+        return False
+    return True
 
 
 def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:

@@ -1,0 +1,54 @@
+"""Ctrl-C is kept in mind when something drops it."""
+
+import ctypes
+import signal
+
+import pytest
+
+from stiction.cli.interrupt import Interrupts
+
+
+@pytest.fixture(autouse=True)
+def usual_handler():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def press_and_drop():
+    # an exception cannot pass through a C callback: it is reported and dropped there
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+
+
+def test_ctrl_c_interrupts_at_once():
+    with pytest.raises(KeyboardInterrupt), Interrupts():
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_another_error_becomes_the_interrupt():
+    def solve():
+        with Interrupts():
+            press_and_drop()
+            raise RuntimeError("no compiled object yet")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        solve()
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_a_dropped_one_is_raised_at_the_next_check(capsys):
+    def solve():
+        with Interrupts() as interrupts:
+            interrupts.check()
+            press_and_drop()
+            interrupts.check()
+
+    with pytest.raises(KeyboardInterrupt):
+        solve()
+    assert capsys.readouterr().err == ""
+
+
+def test_other_errors_go_through():
+    with pytest.raises(RuntimeError, match="other"), Interrupts():
+        raise RuntimeError("other")
