@@ -52,11 +52,12 @@ fig, axes = plt.subplots(1, 2, figsize=(7.0, 3.0), layout="constrained")
 for (step, search), values in table.items():
     style = {"ls": "-" if search else "--", "color": "#0072B2" if step == 1e-3 else "#D55E00"}
     name = f"step {step:g} s, {'line search' if search else 'plain'}"
-    axes[0].loglog(widths, values[:, 0], marker="o", label=name, **style)
+    axes[0].semilogx(widths, values[:, 0], marker="o", label=name, **style)
     axes[1].semilogx(widths, 100.0 * values[:, 1], marker="o", **style)
 axes[0].set(xlabel="smoothing [m/s]", ylabel="Newton iterations per step")
 axes[1].set(xlabel="smoothing [m/s]", ylabel="steps not converged [%]")
-axes[0].legend(fontsize="x-small")
+axes[0].set_ylim(0.0, 36.0)
+axes[0].legend(fontsize="x-small", loc="upper right")
 
 for (step, search), values in table.items():
     print(f"step {step:g} s, {'line search' if search else 'plain Newton'}")

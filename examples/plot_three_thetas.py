@@ -79,6 +79,8 @@ for theta in THETAS:
         f"{run.energy.imbalance_rel:.0e}; scheme takes out {taken:+.3f} J; x off by {error:.1e} m"
     )
 ax.set(xlabel="time step [s]", ylabel="(35) off by [J]")
+ax.set_xticks(steps, [f"{step:g}" for step in steps])
+ax.minorticks_off()
 ax.legend()
 
 # %%
