@@ -55,7 +55,7 @@ Ints = npt.NDArray[np.int64]
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
 # entries of State.clock and State.counter
-TIME, WORK, VISCOUS, TAU = 0, 1, 2, 3
+TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
 PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
 
 # a coefficient below this share of the largest one is rounding, not motion
@@ -131,9 +131,16 @@ def advance(
         if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
             return ALL_STUCK
         tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
-        first, last_grouped = _first_events(p, state, s, count, tau, t, events)
+        # search a little past the last gap first: near events make far ones irrelevant,
+        # and on a short stretch most masses are excluded by one look at their series
+        horizon = min(tau, 4.0 * clock[GAP])
+        first, last_grouped = _first_events(p, state, s, count, horizon, t, events)
+        while first > horizon and horizon < tau:
+            horizon = min(tau, 8.0 * horizon)
+            first, last_grouped = _first_events(p, state, s, count, horizon, t, events)
         if first <= tau:
             tau = first
+        clock[GAP] = max(tau, 1e-3)
         t_new = limit if tau >= reach else t + tau / p.rate
         power_series(p, t, s.active, count, state.mode, s)
         _save_until(p, state, saved, s, count, t, t_new)
@@ -250,9 +257,9 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
 @kernel
 def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> float:
     """Return the first tau at which moving mass i stops, inf for none."""
-    size = _slip_series(p, s, i, state.mode[i])
+    size = _slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
     start = _leading_zeros(s.poly, state.lead[i], size, tau) if state.lead[i] > 0 else 0
-    return _root_from(s, start, size, tau)
+    return _root_from(s.poly, s.bernstein, start, size, tau)
 
 
 @kernel
@@ -263,7 +270,7 @@ def _take_back(p: Problem, state: State, s: Scratch, count: int) -> bool:
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0 and state.lead[i] >= 2:
-            size = _slip_series(p, s, i, state.mode[i])
+            size = _slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
             k = _leading_zeros(s.poly, 2, size, scale)
             if k < size and s.poly[k] < 0.0:
                 state.side[i] = state.mode[i]
@@ -303,12 +310,14 @@ def _leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
 
 
 @kernel
-def _slip_series(p: Problem, s: Scratch, i: int, sign: int) -> int:
-    """Write the series of sign * slip rate of mass i to s.poly; return its length."""
-    for k in range(p.order):
-        s.poly[k] = sign * p.rate * (k + 1) * s.x[k + 1, i + 1]
-    s.poly[0] -= sign * p.belt
-    return p.order
+def _slip_series(
+    x: Floats, poly: Floats, i: int, sign: int, order: int, rate: float, belt: float
+) -> int:
+    """Write the series of sign * slip rate of mass i to `poly`; return its length."""
+    for k in range(order):
+        poly[k] = sign * rate * (k + 1) * x[k + 1, i + 1]
+    poly[0] -= sign * belt
+    return order
 
 
 @kernel
@@ -351,49 +360,51 @@ def _first_events(
     s.root keeps each mass's own first root. Roots closer than rounding are one instant.
     """
     first = np.inf
+    mode, lead, side, root = state.mode, state.lead, state.side, s.root
+    x, poly, drive, work, size = s.x, s.poly, s.drive, s.bernstein, p.order - 1
     for a in range(count):
         i = s.active[a]
-        s.root[i] = np.inf
-        if state.mode[i] != 0:
-            s.root[i] = _stop_root(p, state, s, i, tau)
-        else:
+        root[i] = np.inf
+        if mode[i] != 0:
+            length = _slip_series(x, poly, i, mode[i], p.order, p.rate, p.belt)
+            start = _leading_zeros(poly, lead[i], length, tau) if lead[i] > 0 else 0
+            root[i] = _root_from(poly, work, start, length, tau)
+        elif p.mu_static[i] * p.normal[i] > 0.0:
+            # (a frictionless mass at rest has no drive at all, or it would have moved)
             bound = p.mu_static[i] * p.normal[i]
-            if bound == 0.0:
-                # a frictionless mass at rest has no drive at all, or it would have moved
-                continue
             for sign in (1, -1):
-                for k in range(p.order - 1):
-                    s.poly[k] = -sign * s.drive[k, i]
+                for k in range(size):
+                    poly[k] = -sign * drive[k, i]
                 start = 0
-                if state.lead[i] > 0 and sign == state.side[i]:
-                    s.poly[0] = 0.0
-                    start = _leading_zeros(s.poly, 1, p.order - 1, tau)
-                    if start < p.order - 1 and s.poly[start] < 0.0:
+                if lead[i] > 0 and sign == side[i]:
+                    poly[0] = 0.0
+                    start = _leading_zeros(poly, 1, size, tau)
+                    if start < size and poly[start] < 0.0:
                         # only rounding can push outward here; it gets no say in this step
                         continue
                 else:
-                    s.poly[0] += bound
-                s.root[i] = min(s.root[i], _root_from(s, start, p.order - 1, tau))
-                if p.law == STATIC_KINETIC and state.lead[i] == 0:
+                    poly[0] += bound
+                root[i] = min(root[i], _root_from(poly, work, start, size, tau))
+                if p.law == STATIC_KINETIC and lead[i] == 0:
                     _note_touch(p, state, s, i, bound, tau, t, events)
-        first = min(first, s.root[i])
+        first = min(first, root[i])
     group = first + 1e-13 * max(1.0, first) + 4e-16 * abs(t) * p.rate
     return first, group
 
 
 @kernel
-def _root_from(s: Scratch, start: int, size: int, tau: float) -> float:
-    """Return the first root in (0, tau] of s.poly, whose first `start` terms are zero."""
+def _root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float) -> float:
+    """Return the first root in (0, tau] of `poly`, whose first `start` terms are zero."""
     if start >= size:
         return np.inf
     power = 1.0
     for k in range(start, size):
-        s.poly[k - start] = s.poly[k] * power
+        poly[k - start] = poly[k] * power
         power *= tau
-    if s.poly[0] <= 0.0:
+    if poly[0] <= 0.0:
         # the reserve was used up within the rounding of the last step: now is the event
         return 0.0
-    root = first_root(s.poly, size - start, s.bernstein)
+    root = first_root(poly, size - start, bernstein)
     return np.inf if root == NO_ROOT else root * tau
 
 

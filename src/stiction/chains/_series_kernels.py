@@ -155,50 +155,56 @@ def expand(
         is known to have; they are set exactly, not left to rounding
     s : series; x by (order + 1, n + 2), drive and mu by (order, n), load by (order,)
     """
-    omega = p.rate
-    for a in range(count):
-        i = active[a]
-        if p.law == EXPONENTIAL and mode[i] != 0:
-            w = mode[i] * (omega * s.x[1, i + 1] - p.belt)
-            s.mu[0, i] = np.exp(-w / p.v_scale[i])
+    # arrays are taken out of the tuples here: handing whole tuples to an inner function
+    # copies them at every call, which cost twenty times the arithmetic
+    omega, law, x, mu, drive, load = p.rate, p.law, s.x, s.mu, s.drive, s.load
+    link_k, link_c, share, plate_k = p.link_k, p.link_c, p.share, p.plate_k
+    mass, normal, low = p.mass, p.normal, p.mu_kinetic
+    if law == EXPONENTIAL:
+        for a in range(count):
+            i = active[a]
+            w = mode[i] * (omega * x[1, i + 1] - p.belt)
+            mu[0, i] = np.exp(-w / p.v_scale[i])
     for k in range(p.order - 1):
+        rate = omega * (k + 1)
+        scale = 1.0 / (omega * omega * (k + 1) * (k + 2))
+        plate = 0.0
+        if k == 0:
+            plate = p.plate_speed * t
+        elif k == 1:
+            plate = p.plate_speed / omega
         for a in range(count):
             i = active[a]
             c = i + 1
-            left = p.link_k[i] * (s.x[k, c] - s.x[k, c - 1])
-            right = p.link_k[c] * (s.x[k, c + 1] - s.x[k, c])
-            rate = omega * (k + 1)
-            left += p.link_c[i] * rate * (s.x[k + 1, c] - s.x[k + 1, c - 1])
-            right += p.link_c[c] * rate * (s.x[k + 1, c + 1] - s.x[k + 1, c])
-            plate = -s.x[k, c]
-            if k == 0:
-                plate += p.plate_speed * t
-            elif k == 1:
-                plate += p.plate_speed / omega
-            force = right - left + p.share[i] * s.load[k] + p.plate_k[i] * plate
-            s.drive[k, i] = force
-            if mode[i] != 0:
-                force -= mode[i] * p.normal[i] * _mu_term(p, s, i, k, mode[i])
-                if k == 0 and lead[i] >= 2:
-                    force = 0.0
-                s.x[k + 2, c] = force / (p.mass[i] * omega * omega * (k + 1) * (k + 2))
+            left = link_k[i] * (x[k, c] - x[k, c - 1])
+            right = link_k[c] * (x[k, c + 1] - x[k, c])
+            left += link_c[i] * rate * (x[k + 1, c] - x[k + 1, c - 1])
+            right += link_c[c] * rate * (x[k + 1, c + 1] - x[k + 1, c])
+            force = right - left + share[i] * load[k] + plate_k[i] * (plate - x[k, c])
+            drive[k, i] = force
+            if mode[i] == 0:
+                continue
+            term = low[i] if k == 0 else 0.0
+            if law == EXPONENTIAL:
+                if k > 0:
+                    factor = -mode[i] * omega / p.v_scale[i]
+                    mu[k, i] = _exponential_term(x, mu, i, k, factor)
+                term += (p.mu_static[i] - low[i]) * mu[k, i]
+            elif law == USER:
+                term = mu[k, i] if k < FIT else 0.0
+            force -= mode[i] * normal[i] * term
+            if k == 0 and lead[i] >= 2:
+                force = 0.0
+            x[k + 2, c] = force / mass[i] * scale
 
 
 @kernel
-def _mu_term(p: Problem, s: Scratch, i: int, k: int, sign: int) -> float:
-    """Return coefficient k of mu along the motion; the series of exp(u) for weakening."""
-    if p.law == USER:
-        return s.mu[k, i] if k < FIT else 0.0
-    if p.law == EXPONENTIAL:
-        if k > 0:
-            total = 0.0
-            for j in range(1, k + 1):
-                # u = -sign * slip rate / v_scale; its coefficient j is (j + 1) x[j + 1]
-                total += j * (j + 1) * s.x[j + 1, i + 1] * s.mu[k - j, i]
-            s.mu[k, i] = -sign * p.rate / p.v_scale[i] * total / k
-        drop = p.mu_static[i] - p.mu_kinetic[i]
-        return drop * s.mu[k, i] + (p.mu_kinetic[i] if k == 0 else 0.0)
-    return p.mu_kinetic[i] if k == 0 else 0.0
+def _exponential_term(x: Floats, mu: Floats, i: int, k: int, factor: float) -> float:
+    """Return coefficient k of exp(u), u = factor * (x[1] + 2 x[2] tau + ...) of mass i."""
+    total = 0.0
+    for j in range(1, k + 1):
+        total += j * (j + 1) * x[j + 1, i + 1] * mu[k - j, i]
+    return factor * total / k
 
 
 @kernel
@@ -322,7 +328,8 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
     """
     s.work[:] = 0.0
     s.viscous[:] = 0.0
-    order, omega = p.order, p.rate
+    order, omega, law, x, work, heat = p.order, p.rate, p.law, s.x, s.work, s.heat
+    damped = p.link_c.max() > 0.0
     for a in range(count):
         i = active[a]
         c = i + 1
@@ -331,68 +338,78 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
                 if s.load[j] == 0.0:
                     continue
                 for k in range(1, order + 1):
-                    s.work[j + k] += p.share[i] * s.load[j] * k * s.x[k, c] / (j + k)
+                    work[j + k] += p.share[i] * s.load[j] * k * x[k, c] / (j + k)
         if p.plate_k[i] != 0.0 and p.plate_speed != 0.0:
             pull = p.plate_k[i] * p.plate_speed / omega
-            s.work[1] += pull * (p.plate_speed * t - s.x[0, c])
-            s.work[2] += 0.5 * pull * (p.plate_speed / omega - s.x[1, c])
+            work[1] += pull * (p.plate_speed * t - x[0, c])
+            work[2] += 0.5 * pull * (p.plate_speed / omega - x[1, c])
             for k in range(2, order + 1):
-                s.work[k + 1] -= pull * s.x[k, c] / (k + 1)
-        _friction_power(p, i, mode[i], s)
-    for a in range(count):
-        # each active mass brings the link on its left; the one on its right is its
-        # neighbour's, or a wall's, or a quiet neighbour's
-        i = active[a]
-        _link_power(p, i, s)
-        last = a == count - 1 or active[a + 1] != i + 1
-        if last:
-            _link_power(p, i + 1, s)
+                work[k + 1] -= pull * x[k, c] / (k + 1)
+        if mode[i] == 0:
+            if p.belt != 0.0:
+                for k in range(order - 1):
+                    work[k + 1] -= s.drive[k, i] * p.belt / (omega * (k + 1))
+            continue
+        weight = mode[i] * p.normal[i]
+        if law == EXPONENTIAL:
+            terms, factor, first = order - 1, p.mu_static[i] - p.mu_kinetic[i], p.mu_kinetic[i]
+        elif law == USER:
+            terms, factor, first = FIT, 1.0, 0.0
+        else:
+            terms, factor, first = 1, 0.0, p.mu_kinetic[i]
+        _friction_power(x, s.mu, heat, work, i, order, terms, weight, factor, first, p.belt / omega)
+    if damped:
+        for a in range(count):
+            # each active mass brings the link on its left; the one on its right is its
+            # neighbour's, or a wall's, or a quiet neighbour's
+            i = active[a]
+            _link_power(x, s.viscous, i, order, p.link_c[i] * omega)
+            if a == count - 1 or active[a + 1] != i + 1:
+                _link_power(x, s.viscous, i + 1, order, p.link_c[i + 1] * omega)
 
 
 @kernel
-def _link_power(p: Problem, link: int, s: Scratch) -> None:
-    if p.link_c[link] == 0.0:
+def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float) -> None:
+    """Add the heat of one damper; `factor` is its damping times the rate of tau."""
+    if factor == 0.0:
         return
-    for j in range(1, p.order + 1):
-        one = s.x[j, link + 1] - s.x[j, link]
+    for j in range(1, order + 1):
+        one = factor * j * (x[j, link + 1] - x[j, link])
         if one == 0.0:
             continue
-        factor = p.link_c[link] * p.rate * j * one
-        for k in range(1, p.order + 1):
-            s.viscous[j + k - 1] += factor * k * (s.x[k, link + 1] - s.x[k, link]) / (j + k - 1)
+        for k in range(1, order + 1):
+            viscous[j + k - 1] += one * k * (x[k, link + 1] - x[k, link]) / (j + k - 1)
 
 
 @kernel
-def _friction_power(p: Problem, i: int, sign: int, s: Scratch) -> None:
-    """Add the belt's work on mass i and fill its friction heat since the step began."""
-    order, c = p.order, i + 1
-    s.heat[:, i] = 0.0
-    if sign == 0:
-        if p.belt != 0.0:
-            for k in range(order - 1):
-                s.work[k + 1] -= s.drive[k, i] * p.belt / (p.rate * (k + 1))
-        return
-    weight = sign * p.normal[i]
-    terms = 1
-    if p.law == EXPONENTIAL:
-        terms = order - 1
-    elif p.law == USER:
-        terms = FIT
+def _friction_power(
+    x: Floats,
+    mu: Floats,
+    heat: Floats,
+    work: Floats,
+    i: int,
+    order: int,
+    terms: int,
+    weight: float,
+    factor: float,
+    first: float,
+    belt: float,
+) -> None:
+    """Fill the friction heat of a moving mass and add what the belt does to it.
+
+    mu has `terms` coefficients factor * mu[j, i], plus `first` at j = 0; `weight` is the
+    normal force with the sign of slip, `belt` the belt speed in units of tau.
+    """
+    heat[:, i] = 0.0
+    c = i + 1
     for j in range(terms):
-        if p.law == EXPONENTIAL:
-            mu = (p.mu_static[i] - p.mu_kinetic[i]) * s.mu[j, i]
-            if j == 0:
-                mu += p.mu_kinetic[i]
-        elif p.law == USER:
-            mu = s.mu[j, i]
-        else:
-            mu = p.mu_kinetic[i]
-        if mu == 0.0:
+        one = weight * (factor * mu[j, i] + (first if j == 0 else 0.0))
+        if one == 0.0:
             continue
-        s.work[j + 1] -= weight * mu * p.belt / (p.rate * (j + 1))
         for k in range(1, order + 1):
-            s.heat[j + k, i] += weight * mu * k * s.x[k, c] / (j + k)
-        s.heat[j + 1, i] -= weight * mu * p.belt / (p.rate * (j + 1))
+            heat[j + k, i] += one * k * x[k, c] / (j + k)
+        heat[j + 1, i] -= one * belt / (j + 1)
+        work[j + 1] -= one * belt / (j + 1)
 
 
 @kernel

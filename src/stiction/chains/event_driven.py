@@ -369,8 +369,8 @@ def _plain(values: Floats) -> Floats:
 
 def _start(ek: Any, chain: Chain, request: Request) -> State:
     n = chain.n_mass
-    clock = np.zeros(4)
-    clock[ek.TIME], clock[ek.TAU] = request.t_start, 0.25
+    clock = np.zeros(5)
+    clock[ek.TIME], clock[ek.TAU], clock[ek.GAP] = request.t_start, 0.25, 1.0
     x, v = np.zeros(n + 2), np.zeros(n + 2)
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start
     ints = (np.zeros(n, np.int64) for _ in range(4))
