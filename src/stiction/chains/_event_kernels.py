@@ -12,23 +12,42 @@ from zero.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains._event_records import (
+    EXPANSIONS,
+    GAP,
+    N_EVENTS,
+    N_TOUCH,
+    PIECE,
+    REST_SEEN,
+    STEPS,
+    STILL,
+    TAU,
+    TIME,
+    VISCOUS,
+    WORK,
+    Events,
+    Saved,
+    State,
+    column,
+    drive_at,
+    drive_of,
+    record_events,
+    save_rest,
+    save_until,
+)
 from stiction.chains._series_kernels import (
     STATIC_KINETIC,
     USER,
     Problem,
     Scratch,
-    energies,
     evaluate,
     expand,
     fit_forces,
     load_at,
     load_series,
-    mu_of,
     power_series,
 )
 from stiction.numerics.jit import kernel
@@ -54,57 +73,10 @@ Ints = npt.NDArray[np.int64]
 
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
-# entries of State.clock and State.counter
-TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
-PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
-
 # a coefficient below this share of the largest one is rounding, not motion
 _NOISE = 1e-12
 _TIE = 1e-12
 _FROZEN = 9
-
-
-class State(NamedTuple):
-    """All that a run needs to go on: what a checkpoint keeps."""
-
-    clock: Floats
-    counter: Ints
-    x: Floats
-    v: Floats
-    mode: Ints
-    shown: Ints
-    lead: Ints
-    side: Ints
-    heat: Floats
-
-
-class Saved(NamedTuple):
-    """What is kept at the save times."""
-
-    time: Floats
-    x: Floats
-    v: Floats
-    mode: npt.NDArray[np.int8]
-    friction: Floats
-    kinetic: Floats
-    stored: Floats
-    work: Floats
-    viscous: Floats
-    heat: Floats
-
-
-class Events(NamedTuple):
-    """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
-
-    time: Floats
-    mass: Ints
-    before: Ints
-    after: Ints
-    x: Floats
-    v: Floats
-    left: Floats
-    right: Floats
-    touch: Floats
 
 
 @kernel
@@ -119,15 +91,15 @@ def advance(
         if counter[N_EVENTS] + n > events.time.size:
             return EVENTS_FULL
         if t >= t_end:
-            _record(p, state, events, t)
-            _save_rest(p, state, saved, t_end)
+            record_events(p, state, events, t)
+            save_rest(p, state, saved, t_end)
             return DONE
         limit = _next_border(p, state, t, t_end)
         reach = (limit - t) * p.rate
         count = _settle(p, state, s, t, reach)
         if count < 0:
             return NOT_FINITE if count == -1 else STEP_VANISHED
-        _record(p, state, events, t)
+        record_events(p, state, events, t)
         if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
             return ALL_STUCK
         tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
@@ -143,7 +115,7 @@ def advance(
         clock[GAP] = max(tau, 1e-3)
         t_new = limit if tau >= reach else t + tau / p.rate
         power_series(p, t, s.active, count, state.mode, s)
-        _save_until(p, state, saved, s, count, t, t_new)
+        save_until(p, state, saved, s, count, t, t_new)
         _move_on(p, state, s, count, tau)
         counter[STILL] = counter[STILL] + 1 if t_new == t else 0
         if counter[STILL] > 4 * n + 100:
@@ -228,7 +200,7 @@ def _mark_ties(p: Problem, state: State, t: float) -> None:
     load = load_at(p, t, state.counter[PIECE])
     for i in range(p.mass.size):
         if state.mode[i] == 0 and state.lead[i] == 0:
-            drive = _drive_of(p, state.x, state.v, load, t, i)
+            drive = drive_of(p, state.x, state.v, load, t, i)
             if abs(drive) >= p.mu_static[i] * p.normal[i] * (1.0 - _TIE):
                 state.lead[i] = 1
                 state.side[i] = 1 if drive > 0.0 else -1
@@ -454,15 +426,7 @@ def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> No
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0:
-            state.heat[i] += _column(s.heat, i, size, tau)
-
-
-@kernel
-def _column(table: Floats, i: int, size: int, tau: float) -> float:
-    value = 0.0
-    for k in range(size - 1, -1, -1):
-        value = value * tau + table[k, i]
-    return value
+            state.heat[i] += column(s.heat, i, size, tau)
 
 
 @kernel
@@ -476,7 +440,7 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
         i = s.active[a]
         if s.root[i] > group:
             continue
-        drive = _drive(p, state, t, i)
+        drive = drive_at(p, state, t, i)
         bound = p.mu_static[i] * p.normal[i]
         if state.mode[i] == 0:
             state.mode[i] = 1 if drive > 0.0 else -1
@@ -498,103 +462,8 @@ def _decide(p: Problem, state: State, i: int, drive: float, bound: float) -> Non
 
 
 @kernel
-def _drive(p: Problem, state: State, t: float, i: int) -> float:
-    """Return the force on mass i without friction [N]."""
-    return _drive_of(p, state.x, state.v, load_at(p, t, state.counter[PIECE]), t, i)
-
-
-@kernel
-def _drive_of(p: Problem, x: Floats, v: Floats, load: float, t: float, i: int) -> float:
-    c = i + 1
-    left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
-    right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
-    plate = p.plate_k[i] * (p.plate_speed * t - x[c])
-    return right - left + p.share[i] * load + plate
-
-
-@kernel
-def _friction(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
-    if mode == 0:
-        return -drive
-    return -mode * p.normal[i] * mu_of(p, i, abs(v - p.belt))
-
-
-@kernel
-def _record(p: Problem, state: State, events: Events, t: float) -> None:
-    for i in range(p.mass.size):
-        if state.mode[i] == state.shown[i]:
-            continue
-        row = state.counter[N_EVENTS]
-        drive = _drive(p, state, t, i)
-        events.time[row] = t
-        events.mass[row] = i
-        events.before[row] = state.shown[i]
-        events.after[row] = state.mode[i]
-        events.x[row] = state.x[i + 1]
-        events.v[row] = state.v[i + 1]
-        events.left[row] = _friction(p, state.shown[i], drive, state.v[i + 1], i)
-        events.right[row] = _friction(p, state.mode[i], drive, state.v[i + 1], i)
-        state.counter[N_EVENTS] += 1
-        state.counter[REST_SEEN] = 0
-        state.shown[i] = state.mode[i]
-
-
-@kernel
 def _all_stuck(mode: Ints) -> bool:
     return not mode.any()
-
-
-@kernel
-def _save_until(
-    p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
-) -> None:
-    """Write the save times in [t, t_new)."""
-    counter = state.counter
-    size = 2 * p.order + 1
-    while counter[NEXT_SAVE] < saved.time.size and saved.time[counter[NEXT_SAVE]] < t_new:
-        row = counter[NEXT_SAVE]
-        time = saved.time[row]
-        tau = (time - t) * p.rate
-        s.xs[:] = state.x
-        s.vs[:] = state.v
-        evaluate(p, tau, s.active, count, s, s.xs, s.vs)
-        saved.heat[row, :] = state.heat
-        for a in range(count):
-            i = s.active[a]
-            if state.mode[i] != 0:
-                saved.heat[row, i] += _column(s.heat, i, size, tau)
-        saved.work[row] = state.clock[WORK] + horner(s.work, size, tau)
-        saved.viscous[row] = state.clock[VISCOUS] + horner(s.viscous, size, tau)
-        _save_row(p, state, saved, row, time, s.xs, s.vs)
-        counter[NEXT_SAVE] += 1
-
-
-@kernel
-def _save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
-    counter = state.counter
-    while counter[NEXT_SAVE] < saved.time.size:
-        row = counter[NEXT_SAVE]
-        saved.heat[row, :] = state.heat
-        saved.work[row] = state.clock[WORK]
-        saved.viscous[row] = state.clock[VISCOUS]
-        _save_row(p, state, saved, row, t_end, state.x, state.v)
-        counter[NEXT_SAVE] += 1
-
-
-@kernel
-def _save_row(
-    p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
-) -> None:
-    load = load_at(p, t, state.counter[PIECE])
-    for i in range(p.mass.size):
-        saved.x[row, i] = x[i + 1]
-        saved.v[row, i] = v[i + 1]
-        saved.mode[row, i] = state.mode[i]
-        drive = _drive_of(p, x, v, load, t, i)
-        saved.friction[row, i] = _friction(p, state.mode[i], drive, v[i + 1], i)
-    kinetic, stored = energies(p, t, x, v)
-    saved.kinetic[row] = kinetic
-    saved.stored[row] = stored
 
 
 @kernel
@@ -607,16 +476,5 @@ def first_modes(p: Problem, state: State) -> None:
             state.mode[i] = 1 if w > 0.0 else -1
             state.shown[i] = state.mode[i]
         else:
-            drive = _drive(p, state, state.clock[TIME], i)
+            drive = drive_at(p, state, state.clock[TIME], i)
             _decide(p, state, i, drive, p.mu_static[i] * p.normal[i])
-
-
-@kernel
-def save_now(p: Problem, state: State, saved: Saved, t: float) -> None:
-    """Write the present state as the next saved row."""
-    row = state.counter[NEXT_SAVE]
-    saved.heat[row, :] = state.heat
-    saved.work[row] = state.clock[WORK]
-    saved.viscous[row] = state.clock[VISCOUS]
-    _save_row(p, state, saved, row, t, state.x, state.v)
-    state.counter[NEXT_SAVE] += 1

@@ -24,7 +24,7 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Request, Run
 
 if TYPE_CHECKING:
-    from stiction.chains._event_kernels import Events, Saved, State
+    from stiction.chains._event_records import Events, Saved, State
     from stiction.chains._series_kernels import Problem, Scratch
     from stiction.numerics.callback import Callback
 
@@ -128,16 +128,17 @@ class _Solver:
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
         from stiction.chains import _event_kernels as ek
+        from stiction.chains import _event_records as er
         from stiction.numerics.callback import Callback
 
-        self.ek = ek
+        self.ek, self.er = ek, er
         self.method, self.chain, self.request = method, chain, request
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
         self.mu_call = Callback(chain.friction.function, "UserFriction.function")
         self.problem = _problem(method, chain, self.load_call, self.mu_call)
-        self.state = _start(ek, chain, request)
-        self.saved = _saved(ek, chain, request)
-        self.events = _events(ek, chain.n_mass)
+        self.state = _start(chain, request)
+        self.saved = _saved(chain, request)
+        self.events = _events(chain.n_mass)
         self.scratch = _scratch(chain.n_mass, method.order)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
@@ -152,7 +153,8 @@ class _Solver:
         return build_run(self.chain, self.method, self.request, self._history(status))
 
     def _loop(self) -> Status:
-        ek, request, counter = self.ek, self.request, self.state.counter
+        ek, er, request = self.ek, self.er, self.request
+        counter = self.state.counter
         span = request.t_end - request.t_start
         while True:
             code = ek.advance(
@@ -167,11 +169,11 @@ class _Solver:
             self.load_call.check()
             self.mu_call.check()
             self._drain()
-            t = float(self.state.clock[ek.TIME])
+            t = float(self.state.clock[er.TIME])
             if code == ek.DONE:
                 return Status.SOLVED
             if code == ek.ALL_STUCK:
-                counter[ek.REST_SEEN] = 1
+                counter[er.REST_SEEN] = 1
                 if self._stuck_for_good(t):
                     self.stop_time = t
             elif self.stop_time is not None and self.n_logged and self._moved_after_stop():
@@ -188,7 +190,7 @@ class _Solver:
                     "name its jumps in UserLoad.breakpoints"
                 )
                 return Status.WORK_LIMIT
-            if counter[ek.STEPS] >= self.method.max_steps:
+            if counter[er.STEPS] >= self.method.max_steps:
                 self.reason = f"max_steps = {self.method.max_steps} were used up"
                 return Status.WORK_LIMIT
             if self.n_logged >= self.method.max_events:
@@ -203,15 +205,15 @@ class _Solver:
 
     def _drain(self) -> None:
         """Move full rows out of the kernel's buffers."""
-        ek, counter, e = self.ek, self.state.counter, self.events
-        rows = int(counter[ek.N_EVENTS])
+        er, counter, e = self.er, self.state.counter, self.events
+        rows = int(counter[er.N_EVENTS])
         if rows:
             self.log.append(tuple(column[:rows].copy() for column in e[:8]))
             self.n_logged += rows
-            counter[ek.N_EVENTS] = 0
-        for row in range(int(counter[ek.N_TOUCH])):
+            counter[er.N_EVENTS] = 0
+        for row in range(int(counter[er.N_TOUCH])):
             self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
-        counter[ek.N_TOUCH] = 0
+        counter[er.N_TOUCH] = 0
 
     def _stuck_for_good(self, t: float) -> bool:
         """Whether no future load can move a mass: every drive stays within its bound."""
@@ -237,7 +239,7 @@ class _Solver:
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         arrays = {f"state_{name}": value for name, value in self.state._asdict().items()}
-        rows = int(self.state.counter[self.ek.NEXT_SAVE])
+        rows = int(self.state.counter[self.er.NEXT_SAVE])
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
         arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
         arrays["touches"] = np.array(self.touches, dtype=np.float64).reshape(-1, 2)
@@ -250,7 +252,7 @@ class _Solver:
             return False
         for name, value in self.state._asdict().items():
             value[...] = kept[f"state_{name}"]
-        rows = int(self.state.counter[self.ek.NEXT_SAVE])
+        rows = int(self.state.counter[self.er.NEXT_SAVE])
         for name, value in self.saved._asdict().items():
             value[:rows] = kept[f"saved_{name}"]
         columns = tuple(kept[f"log_{j}"] for j in range(8))
@@ -268,10 +270,10 @@ class _Solver:
         return [np.concatenate(parts) for parts in zip(*self.log, strict=True)]
 
     def _history(self, status: Status) -> ChainHistory:
-        ek, counter = self.ek, self.state.counter
+        er, counter = self.er, self.state.counter
         if not status.ok:
             self._keep_last_state()
-        rows = max(int(counter[ek.NEXT_SAVE]), 1)
+        rows = max(int(counter[er.NEXT_SAVE]), 1)
         kept = {name: value[:rows] for name, value in self.saved._asdict().items()}
         ledger = Ledger(
             time=kept["time"],
@@ -292,8 +294,8 @@ class _Solver:
             stop_time=self.stop_time,
             energy=ledger,
             stats={
-                "steps": int(counter[ek.STEPS]),
-                "expansions": int(counter[ek.EXPANSIONS]),
+                "steps": int(counter[er.STEPS]),
+                "expansions": int(counter[er.EXPANSIONS]),
                 "order": self.method.order,
             },
             status=status,
@@ -304,14 +306,14 @@ class _Solver:
 
     def _keep_last_state(self) -> None:
         """Save the state at which a failed run stands, as its last row."""
-        ek, state = self.ek, self.state
-        t = float(state.clock[ek.TIME])
-        row = int(state.counter[ek.NEXT_SAVE])
+        er, state = self.er, self.state
+        t = float(state.clock[er.TIME])
+        row = int(state.counter[er.NEXT_SAVE])
         if row < self.saved.time.size and np.isfinite(state.x).all():
             self.saved.time[row] = t
             self.saved.time[row + 1 :] = np.inf
-            state.counter[ek.NEXT_SAVE] = row
-            ek.save_now(self.problem, state, self.saved, t)
+            state.counter[er.NEXT_SAVE] = row
+            er.save_now(self.problem, state, self.saved, t)
 
     def _touch_loss(self, t: float, i: int) -> Loss:
         return Loss(
@@ -367,20 +369,23 @@ def _plain(values: Floats) -> Floats:
     return np.array(values, dtype=np.float64, order="C")
 
 
-def _start(ek: Any, chain: Chain, request: Request) -> State:
+def _start(chain: Chain, request: Request) -> State:
+    from stiction.chains import _event_records as er
+
     n = chain.n_mass
     clock = np.zeros(5)
-    clock[ek.TIME], clock[ek.TAU], clock[ek.GAP] = request.t_start, 0.25, 1.0
+    clock[er.TIME], clock[er.TAU], clock[er.GAP] = request.t_start, 0.25, 1.0
     x, v = np.zeros(n + 2), np.zeros(n + 2)
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start
     ints = (np.zeros(n, np.int64) for _ in range(4))
-    state: State = ek.State(clock, np.zeros(8, np.int64), x, v, *ints, np.zeros(n))
-    return state
+    return er.State(clock, np.zeros(8, np.int64), x, v, *ints, np.zeros(n))
 
 
-def _saved(ek: Any, chain: Chain, request: Request) -> Saved:
+def _saved(chain: Chain, request: Request) -> Saved:
+    from stiction.chains import _event_records as er
+
     rows, n = request.save.size, chain.n_mass
-    saved: Saved = ek.Saved(
+    return er.Saved(
         time=request.save.copy(),
         x=np.empty((rows, n)),
         v=np.empty((rows, n)),
@@ -392,15 +397,15 @@ def _saved(ek: Any, chain: Chain, request: Request) -> Saved:
         viscous=np.empty(rows),
         heat=np.empty((rows, n)),
     )
-    return saved
 
 
-def _events(ek: Any, n: int) -> Events:
+def _events(n: int) -> Events:
+    from stiction.chains import _event_records as er
+
     rows = max(1024, 4 * n)
     floats = [np.empty(rows) for _ in range(5)]
     ints = [np.empty(rows, np.int64) for _ in range(3)]
-    events: Events = ek.Events(floats[0], *ints, *floats[1:], np.empty((_TOUCH_ROWS, 2)))
-    return events
+    return er.Events(floats[0], *ints, *floats[1:], np.empty((_TOUCH_ROWS, 2)))
 
 
 def _scratch(n: int, order: int) -> Scratch:
