@@ -377,8 +377,17 @@ def _start(chain: Chain, request: Request) -> State:
     clock[er.TIME], clock[er.TAU], clock[er.GAP] = request.t_start, 0.25, 1.0
     x, v = np.zeros(n + 2), np.zeros(n + 2)
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start
-    ints = (np.zeros(n, np.int64) for _ in range(4))
-    return er.State(clock, np.zeros(8, np.int64), x, v, *ints, np.zeros(n))
+    return er.State(
+        clock=clock,
+        counter=np.zeros(8, np.int64),
+        x=x,
+        v=v,
+        mode=np.zeros(n, np.int64),
+        shown=np.zeros(n, np.int64),
+        lead=np.zeros(n, np.int64),
+        side=np.zeros(n, np.int64),
+        heat=np.zeros(n),
+    )
 
 
 def _saved(chain: Chain, request: Request) -> Saved:
@@ -403,9 +412,17 @@ def _events(n: int) -> Events:
     from stiction.chains import _event_records as er
 
     rows = max(1024, 4 * n)
-    floats = [np.empty(rows) for _ in range(5)]
-    ints = [np.empty(rows, np.int64) for _ in range(3)]
-    return er.Events(floats[0], *ints, *floats[1:], np.empty((_TOUCH_ROWS, 2)))
+    return er.Events(
+        time=np.empty(rows),
+        mass=np.empty(rows, np.int64),
+        before=np.empty(rows, np.int64),
+        after=np.empty(rows, np.int64),
+        x=np.empty(rows),
+        v=np.empty(rows),
+        left=np.empty(rows),
+        right=np.empty(rows),
+        touch=np.empty((_TOUCH_ROWS, 2)),
+    )
 
 
 def _scratch(n: int, order: int) -> Scratch:
