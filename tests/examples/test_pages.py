@@ -63,3 +63,38 @@ def test_commands_are_known(path):
         if words[0] == "run" and not words[1].endswith(".toml"):
             changes = [b for a, b in itertools.pairwise(words) if a == "--set"]
             assert st.read_scenario(words[1], changes).t_end > 0.0
+
+
+def steady(text: str) -> list[str]:
+    """Return the lines of a summary without what differs from machine to machine."""
+    closed = re.sub(r"closes to \S+ of", "closes to ... of", text)
+    return [line.rstrip() for line in closed.strip().splitlines() if not line.startswith("cost")]
+
+
+def printed_runs() -> list[tuple[list[str], str]]:
+    """Return the commands of the README that are shown with their output, and the output."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    shown = re.findall(r"stiction (run .*)\n((?:SOLVED)(?:.*\n)*?written to .*\n)", text)
+    return [(shlex.split(words), output) for words, output in shown]
+
+
+@pytest.mark.parametrize(("words", "output"), printed_runs(), ids=lambda v: str(v)[:30])
+def test_readme_shows_what_is_printed(words, output, tmp_path, monkeypatch):
+    from stiction.cli.main import app
+
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, [*words, "--no-figures"])
+    assert result.exit_code == 0
+    assert steady(result.output) == steady(output)
+
+
+def test_readme_shows_two_runs():
+    assert [words[1] for words, _ in printed_runs()] == ["detachment-wave", "slip-wave"]
+
+
+def test_start_page_shows_what_is_printed():
+    text = (ROOT / "docs" / "start.md").read_text("utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    scenario = st.read_scenario("slip-wave")
+    run = st.solve(scenario.system, scenario.method, scenario.t_span)
+    assert steady(str(run)) == steady(shown)
