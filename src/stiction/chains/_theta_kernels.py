@@ -1,0 +1,408 @@
+"""One step of the theta scheme: what the methods with exact and smoothed friction share.
+
+Everything is written for the slip w = v - V over the belt. With v_theta = V + w and
+x_theta = x + theta h (V + w) the scheme of the formulas sheet, section 5, reads
+
+    M dv / h + B w - F + friction(w) = 0,      B = C + theta h (K + K_plate),
+
+where F holds every force at x + theta h V and v = V. B acts through link elongations, so
+a rigid motion of stiffly joined masses costs no digits. `_theta_exact_kernels` finds w
+from the set-valued law, `_theta_smooth_kernels` from a smoothed one; `commit` moves the
+chain and keeps the ledger.
+
+Arrays come as rows of four tables, because a step of three masses takes less time than
+handing over thirty arrays: `c` what is constant, `f` what moves, `m` the modes, `a` the
+tridiagonal system of `numerics.tridiagonal`, whose solution is w. Rows are named below;
+entry i of a row belongs to mass i, or to the link on its left.
+"""
+
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.callback import call
+from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import SOLUTION
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Sums = tuple[float, float, float, float, float, float, float, float, float]
+
+# why a kernel came back
+DONE, PAUSE, EVENTS_FULL, REST, NOT_FINITE = range(5)
+# kinds of law, as in laws.coulomb.LawKind
+CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = range(4)
+
+# rows of c: what is constant; PIVOT is the row sum of A = M / (theta h) + B
+MASS, LINK_K, LINK_C, SHARE, PLATE_K, NORMAL, MU_STATIC, MU_KINETIC, V_SCALE = range(9)
+INERTIA, PIVOT, BOUND = range(9, 12)
+C_ROWS = 12
+# rows of f: the state, then work space that every step fills anew
+X, X_LOW, U, FORCE, HEAT, HEAT_LOW = range(6)
+STATE_ROWS = 6
+Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK, OLD_X, OLD_U, OLD_HEAT, BEST = range(6, 17)
+F_ROWS = 17
+# rows of m; FREE pins no mass
+MODE, NEW_MODE, FREE = range(3)
+M_ROWS = 3
+# entries of clock; a sum is followed by what its last addition lost
+LOAD, KINETIC, STORED, SCALE, WORST, WORST_TIME, REST_SINCE, SAVE_AT = range(8)
+WORK, VISCOUS, ALGORITHMIC, SUM_HEAT = 8, 10, 12, 14
+FIRST_MISS, WORST_MISS = 16, 17
+OLD_SUMS = 18
+CLOCK_SIZE = 23
+N_SUMS = 5
+# entries of counter
+STEP, PIECE, NEXT_SAVE, N_EVENTS, SLIPPING, SOLVES, MOST, MISSES, RESCUES = range(9)
+COUNTER_SIZE = 9
+
+# masses summed one by one before a partial sum joins the total: keeps long sums accurate
+_BLOCK = 256
+
+
+class Problem(NamedTuple):
+    """The numbers of a chain and a scheme that kernels read; units as in `Chain`."""
+
+    n: int
+    t_start: float
+    t_end: float
+    n_step: int
+    h: float
+    theta: float
+    belt: float
+    plate_speed: float
+    plates: bool
+    law: int
+    steady: bool
+    load_address: int
+    mu_address: int
+    mu_slope_address: int
+    exact: bool
+    tolerance: float
+    most: int
+    line_search: bool
+    shape: int
+    width: float
+    sign_address: int
+    sign_slope_address: int
+    creep: float
+
+
+class Work(NamedTuple):
+    """Tables and counters of a run; rows and entries are named above.
+
+    `pieces` has rows (time, offset, rate) of the load, `sines` (amplitude, frequency, phase).
+    """
+
+    pieces: Floats
+    sines: Floats
+    c: Floats
+    f: Floats
+    a: Floats
+    m: Ints
+    clock: Floats
+    counter: Ints
+
+
+class Saved(NamedTuple):
+    """What is kept at the save times; `sums` are the columns of the ledger."""
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    heat: Floats
+    sums: Floats
+
+
+class Events(NamedTuple):
+    """Mode changes: (time, x, v, friction before, friction after) and (mass, from, to)."""
+
+    values: Floats
+    marks: npt.NDArray[np.int32]
+
+
+@kernel
+def mu_of(p: Problem, c: Floats, i: int, speed: float) -> float:
+    """Return mu(speed) of mass i in slip, speed >= 0."""
+    if p.law == EXPONENTIAL:
+        drop = c[MU_STATIC, i] - c[MU_KINETIC, i]
+        return c[MU_KINETIC, i] + drop * np.exp(-speed / c[V_SCALE, i])
+    if p.law == USER:
+        return call(p.mu_address, speed)
+    return c[MU_KINETIC, i]
+
+
+@kernel
+def slope_of(p: Problem, c: Floats, i: int, speed: float) -> float:
+    """Return d mu / d speed of mass i in slip, speed >= 0."""
+    if p.law == EXPONENTIAL:
+        drop = c[MU_STATIC, i] - c[MU_KINETIC, i]
+        return -drop / c[V_SCALE, i] * np.exp(-speed / c[V_SCALE, i])
+    if p.law == USER:
+        return call(p.mu_slope_address, speed)
+    return 0.0
+
+
+@kernel
+def time_after(p: Problem, step: int) -> float:
+    """Return the time at which step number `step` (from 0) ends."""
+    return p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
+
+
+@kernel
+def load_at(pieces: Floats, sines: Floats, address: int, t: float, piece: int) -> float:
+    """Return the load [N] at time t, on the given piece."""
+    pull = pieces[1, piece] + pieces[2, piece] * (t - pieces[0, piece])
+    for j in range(sines.shape[1]):
+        pull += sines[0, j] * np.sin(sines[1, j] * t + sines[2, j])
+    if address != 0:
+        pull += call(address, t)
+    return pull
+
+
+@kernel
+def begin_step(p: Problem, pieces: Floats, sines: Floats, clock: Floats, counter: Ints) -> float:
+    """Read the load at the end of the step and return its value f_theta."""
+    if p.steady:
+        return clock[LOAD]
+    t = time_after(p, counter[STEP])
+    last = pieces.shape[1] - 1
+    while counter[PIECE] < last and pieces[0, counter[PIECE] + 1] <= t:
+        counter[PIECE] += 1
+    before = clock[LOAD]
+    clock[LOAD] = load_at(pieces, sines, p.load_address, t, counter[PIECE])
+    return p.theta * clock[LOAD] + (1.0 - p.theta) * before
+
+
+@kernel
+def forces(p: Problem, c: Floats, f: Floats, step: int, pull: float) -> None:
+    """Write F to row Q: all forces but inertia and friction on masses that ride on the belt."""
+    n = p.n
+    ride = p.theta * p.h * p.belt
+    left = c[LINK_K, 0] * (f[X, 0] + ride) + c[LINK_C, 0] * p.belt
+    for i in range(n):
+        if i + 1 < n:
+            right = c[LINK_K, i + 1] * (f[X, i + 1] - f[X, i])
+        else:
+            right = -c[LINK_K, n] * (f[X, i] + ride) - c[LINK_C, n] * p.belt
+        f[Q, i] = (right - left) + c[SHARE, i] * pull
+        left = right
+    if p.plates:
+        plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
+        for i in range(n):
+            f[Q, i] += c[PLATE_K, i] * (plate - f[X, i] - ride)
+
+
+@kernel
+def note_miss(p: Problem, clock: Floats, counter: Ints, size: float) -> None:
+    """Count a step that was not solved; `size` tells by how much."""
+    if counter[MISSES] == 0:
+        clock[FIRST_MISS] = time_after(p, counter[STEP])
+    counter[MISSES] += 1
+    # written so that NaN counts as the worst
+    if not size <= clock[WORST_MISS]:
+        clock[WORST_MISS] = size
+
+
+@kernel
+def commit(
+    p: Problem,
+    c: Floats,
+    f: Floats,
+    a: Floats,
+    m: Ints,
+    clock: Floats,
+    counter: Ints,
+    pull: float,
+) -> None:
+    """Move the chain by the slip w and enter the step into the ledger.
+
+    Source: formulas sheet, section 5, the discrete energy identity; the work of belt and
+    plate follows from the same product with v_theta.
+    Verified by: tests/properties/test_theta_energy.py::test_every_step_closes
+    """
+    n, h, belt = p.n, p.h, p.belt
+    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    for first in range(0, n, _BLOCK):
+        sums = sweep(p, c, f, a, m, first, min(first + _BLOCK, n))
+        kinetic += sums[0]
+        stored += sums[1]
+        viscous += sums[2]
+        spread += sums[3]
+        inertia += sums[4]
+        heat += sums[5]
+        pushed += sums[6]
+        ridden += sums[7]
+        stopped += sums[8]
+    rate, stretch = a[SOLUTION, n - 1] + belt, f[X, n - 1]
+    stored += c[LINK_K, n] * stretch * stretch
+    viscous += c[LINK_C, n] * rate * rate
+    spread += c[LINK_K, n] * rate * rate
+    work = h * (pull * pushed + belt * ridden)
+    if p.plates:
+        plate_stored, plate_spread, plate_work = plate_sums(p, c, f, a, counter[STEP])
+        stored += plate_stored
+        spread += plate_spread
+        work += plate_work
+    taken = (p.theta - 0.5) * (inertia + h * h * spread) + 0.5 * stopped
+    t = time_after(p, counter[STEP])
+    balance(clock, t, 0.5 * kinetic, 0.5 * stored, work, h * viscous, taken, heat)
+    counter[STEP] += 1
+
+
+@kernel
+def sweep(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, first: int, last: int) -> Sums:
+    """Move the masses from `first` to before `last` and return their sums for the ledger."""
+    belt, h = p.belt, p.h
+    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    rate_before = a[SOLUTION, first - 1] + belt if first > 0 else 0.0
+    x_before = f[X, first - 1] if first > 0 else 0.0
+    for i in range(first, last):
+        w, mass, force, du = a[SOLUTION, i], c[MASS, i], f[NEW_FORCE, i], f[DU, i]
+        rate = w + belt
+        # steps in x are tiny beside x: what an addition loses is kept for the next one
+        step = h * rate - f[X_LOW, i]
+        x = f[X, i] + step
+        f[X_LOW, i] = (x - f[X, i]) - step
+        f[X, i] = x
+        u = f[U, i] + du
+        inertia += mass * du * du
+        if p.exact and m[NEW_MODE, i] == 0:
+            # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
+            stopped += mass * u * u
+            ridden -= mass * u / h
+            u = 0.0
+        f[U, i] = u
+        kinetic += mass * (u + belt) * (u + belt)
+        spin, stretch = rate - rate_before, x - x_before
+        stored += c[LINK_K, i] * stretch * stretch
+        spread += c[LINK_K, i] * spin * spin
+        viscous += c[LINK_C, i] * spin * spin
+        gain = -h * force * w
+        heat += gain
+        gain -= f[HEAT_LOW, i]
+        total = f[HEAT, i] + gain
+        f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
+        f[HEAT, i] = total
+        pushed += c[SHARE, i] * rate
+        ridden += force
+        rate_before, x_before = rate, x
+    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
+
+
+@kernel
+def plate_sums(
+    p: Problem, c: Floats, f: Floats, a: Floats, step: int
+) -> tuple[float, float, float]:
+    """Return twice the energy in the plate springs, their spread, and the work of the plate."""
+    stored = spread = work = 0.0
+    place = p.plate_speed * (p.t_start + (step + 1) * p.h)
+    for i in range(p.n):
+        rate = p.plate_speed - (a[SOLUTION, i] + p.belt)
+        stretch = place - f[X, i]
+        # the stretch at theta, counted back from the end of the step
+        mean = stretch - (1.0 - p.theta) * p.h * rate
+        stored += c[PLATE_K, i] * stretch * stretch
+        spread += c[PLATE_K, i] * rate * rate
+        work += c[PLATE_K, i] * mean
+    return stored, spread, p.h * p.plate_speed * work
+
+
+@kernel
+def balance(
+    clock: Floats,
+    t: float,
+    kinetic: float,
+    stored: float,
+    work: float,
+    viscous: float,
+    taken: float,
+    heat: float,
+) -> None:
+    """Enter one step into the ledger and note its imbalance if it is the worst so far."""
+    change = (kinetic - clock[KINETIC]) + (stored - clock[STORED])
+    off = abs(change - work + heat + viscous + taken)
+    clock[KINETIC], clock[STORED] = kinetic, stored
+    add(clock, WORK, work)
+    add(clock, VISCOUS, viscous)
+    add(clock, ALGORITHMIC, taken)
+    add(clock, SUM_HEAT, heat)
+    size = max(max(kinetic, stored), max(abs(clock[WORK]), clock[SUM_HEAT]))
+    clock[SCALE] = max(clock[SCALE], max(size, clock[VISCOUS]))
+    if off > clock[WORST] * clock[SCALE]:
+        clock[WORST] = off / clock[SCALE]
+        clock[WORST_TIME] = t
+
+
+@kernel
+def add(clock: Floats, at: int, value: float) -> None:
+    """Add `value` to the sum at `at`, with what the last addition lost."""
+    value -= clock[at + 1]
+    total = clock[at] + value
+    clock[at + 1] = (total - clock[at]) - value
+    clock[at] = total
+
+
+@kernel
+def keep_old(p: Problem, f: Floats, clock: Floats) -> None:
+    """Keep the state at the start of a step inside which a save time lies."""
+    for i in range(p.n):
+        f[OLD_X, i], f[OLD_U, i], f[OLD_HEAT, i] = f[X, i], f[U, i], f[HEAT, i]
+    for j, at in enumerate((KINETIC, STORED, WORK, VISCOUS, ALGORITHMIC)):
+        clock[OLD_SUMS + j] = clock[at]
+
+
+@kernel
+def save_rows(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, saved: Saved) -> None:
+    """Write the save times inside the step just made, on straight lines between its ends."""
+    t = time_after(p, counter[STEP] - 1)
+    row = counter[NEXT_SAVE]
+    while row < saved.time.size and saved.time[row] <= t:
+        back = (t - saved.time[row]) / p.h
+        part = min(max(1.0 - back, 0.0), 1.0)
+        rest = 1.0 - part
+        for i in range(p.n):
+            saved.x[row, i] = rest * f[OLD_X, i] + part * f[X, i]
+            saved.v[row, i] = p.belt + (rest * f[OLD_U, i] + part * f[U, i])
+            saved.heat[row, i] = rest * f[OLD_HEAT, i] + part * f[HEAT, i]
+            saved.friction[row, i] = f[NEW_FORCE, i]
+            saved.mode[row, i] = m[NEW_MODE, i]
+        for j, at in enumerate((KINETIC, STORED, WORK, VISCOUS, ALGORITHMIC)):
+            saved.sums[row, j] = rest * clock[OLD_SUMS + j] + part * clock[at]
+        row += 1
+    counter[NEXT_SAVE] = row
+    clock[SAVE_AT] = saved.time[row] if row < saved.time.size else np.inf
+
+
+@kernel
+def record(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, events: Events) -> bool:
+    """Note every mass whose mode changed, at the end of the step; return whether one did."""
+    t = time_after(p, counter[STEP] - 1)
+    slipping, first = 0, counter[N_EVENTS]
+    for i in range(p.n):
+        if m[NEW_MODE, i] != m[MODE, i]:
+            row = counter[N_EVENTS]
+            events.values[row, 0] = t
+            events.values[row, 1] = f[X, i]
+            events.values[row, 2] = f[U, i] + p.belt
+            events.values[row, 3] = f[FORCE, i]
+            events.values[row, 4] = f[NEW_FORCE, i]
+            events.marks[row, 0] = i
+            events.marks[row, 1] = m[MODE, i]
+            events.marks[row, 2] = m[NEW_MODE, i]
+            m[MODE, i] = m[NEW_MODE, i]
+            counter[N_EVENTS] = row + 1
+        slipping += abs(m[NEW_MODE, i])
+    counter[SLIPPING] = slipping
+    if counter[N_EVENTS] == first:
+        return False
+    clock[REST_SINCE] = t
+    return True
