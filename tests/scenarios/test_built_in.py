@@ -74,8 +74,9 @@ def test_it_runs(stiction, here, name):
     summary = json.loads((here / "out" / name / "summary.json").read_text())
     assert summary["status"] == "solved"
     assert summary["energy"]["imbalance_rel"] < 1e-9
-    failed = [check for check in summary["audit"] if not check["ok"]]
-    assert not failed
+    failed = {check["check"] for check in summary["audit"] if not check["ok"]}
+    # explicit Euler is there to be seen doing this
+    assert failed == ({"scheme_creates_no_energy"} if name == "theta-0" else set())
     lost = summary["determinism"]["status"] == "lost"
     assert lost == (name == "quasistatic-branches"), summary["determinism"]
 

@@ -55,7 +55,7 @@ def test_everything_has_a_comparison(stiction, here):
     closed = {k: float(v["ours"]) for k, v in energy.items() if "own term" in k}
     assert len(closed) == 4
     assert max(closed.values()) < 1e-9
-    half = energy["energy-balance: uniform difference of the sides of (35) [J]"]
+    half = energy["theta-half: uniform difference of the sides of (35) [J]"]
     one = energy["theta-one: uniform difference of the sides of (35) [J]"]
     assert float(half["ours"]) < 1e-9 < float(one["ours"])
 

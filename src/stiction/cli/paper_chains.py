@@ -184,7 +184,7 @@ def _figure_10(runs: Runs) -> list[Row]:
     ]
 
 
-_NEWTON = "newton_per_step"
+_NEWTON = "mean_iterations"
 
 
 def _quantity(run: Run, name: str) -> Any:

@@ -14,6 +14,8 @@ __all__ = ["screen"]
 _WIDTH = 92
 _MOST_ROWS = 6
 _MOST_LOSSES = 3
+_MOST_FAILED = 2
+_MOST_RESULTS = 4
 _INDENT = "  "
 
 
@@ -30,7 +32,7 @@ def screen(run: Run) -> str:
         *_ledger(run),
         *_determinism(run),
         *_audit(run),
-        _cost(run),
+        *_cost(run),
     ]
     return "\n".join(lines)
 
@@ -140,7 +142,7 @@ def _words(run: Run) -> list[str]:
         label = "stop" if name == "stop_time" else ""
         text = f"{shown}{unit}{meaning}" if label else f"{name} = {shown}{unit}{meaning}"
         lines.append(_cut(_row(label or "result", text)))
-    return lines[:_MOST_ROWS]
+    return lines[:_MOST_RESULTS]
 
 
 def _events(run: Run) -> str:
@@ -192,28 +194,28 @@ def _determinism(run: Run) -> list[str]:
 def _audit(run: Run) -> list[str]:
     checks = list(run.audit)
     failed = [check for check in checks if not check.ok]
-    lines = [_failure(check) for check in failed]
+    lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check)]
+    if len(failed) > _MOST_FAILED:
+        lines.append(_row("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
     held = [check.check for check in checks if check.ok]
     if held:
         lines.extend(_wrapped("audit", f"{len(held)} held: {', '.join(held)}"))
     return lines or [_row("audit", "nothing was checked")]
 
 
-def _failure(check: Check) -> str:
+def _failure(check: Check) -> list[str]:
     value = "" if check.value is None else f" {check.value:.3g}"
     limit = "" if check.limit is None else f" (limit {check.limit:.3g})"
     when = "" if check.time is None else f" at t = {_short(check.time)} s"
     note = f": {check.note}" if check.note else ""
-    return _cut(_row("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}"))
+    return _wrapped("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}")[:2]
 
 
-def _cost(run: Run) -> str:
-    counts = ", ".join(
-        f"{name.replace('_', ' ')} {_short(value)}" for name, value in run.stats.items()
-    )
+def _cost(run: Run) -> list[str]:
+    counts = ", ".join(f"{k.replace('_', ' ')} {_short(value)}" for k, value in run.stats.items())
     wall = run.provenance.get("wall_s")
     spent = f"{_short(wall)} s" if isinstance(wall, int | float) else ""
-    return _cut(_row("cost", "; ".join(part for part in (spent, counts) if part)))
+    return _wrapped("cost", "; ".join(part for part in (spent, counts) if part))[:2]
 
 
 def _short(value: object, digits: int = 6) -> str:
