@@ -1,5 +1,6 @@
 """Scenario files: TOML to objects and back, and a clear error for everything else."""
 
+import dataclasses
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from hypothesis import strategies as some
 import stiction as st
 from stiction.errors import ModelError
 from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
+from stiction.scenario.registry import KINDS, find
 
 DESIGN = """
 [system]
@@ -115,6 +117,25 @@ def test_listing_builds_nothing():
         "assert not {'numpy', 'stiction.chains', 'stiction.laws'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_registered_name_is_a_class_of_its_kind(kind):
+    for name in KINDS[kind]:
+        found = find(kind, name, "here")
+        assert found.__name__ == name
+        assert dataclasses.is_dataclass(found)
+        bases = {base.__name__ for base in found.__mro__}
+        assert kind in bases or hasattr(
+            found, {"System": "default_method", "Method": "solve"}[kind]
+        )
+
+
+def test_every_public_description_can_be_written_to_a_file():
+    known = {name for names in KINDS.values() for name in names} | {"UserLoad", "UserFriction"}
+    answers = {"StickSet", "Run"}
+    public = {name for name in st.__all__ if dataclasses.is_dataclass(getattr(st, name))}
+    assert public - answers <= known
 
 
 # ---- what is refused

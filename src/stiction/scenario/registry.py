@@ -40,6 +40,10 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "SquareRootSign": "stiction.laws.smoothed",
         "TanhSign": "stiction.laws.smoothed",
     },
+    "BranchChoice": {
+        "SlideFrom": "stiction.chains.branches",
+        "StayStuck": "stiction.chains.branches",
+    },
 }
 
 ARTICLES = {
@@ -48,6 +52,7 @@ ARTICLES = {
     "Load": "a load",
     "Friction": "a friction law",
     "SmoothSign": "a smoothed sign",
+    "BranchChoice": "a choice of branch",
 }
 
 _PYTHON_ONLY = {"UserLoad": "PiecewiseLinear", "UserFriction": "ExponentialWeakening"}
