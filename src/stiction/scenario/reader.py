@@ -6,7 +6,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,25 +188,25 @@ class _Slot:
 
 
 def _slot(hint: object) -> _Slot:
-    """Return what a type allows; aliases and unions are resolved already."""
-    inner, listed, scalars, kind = [hint], False, set(), None
-    while inner:
-        part = inner.pop()
-        origin = typing.get_origin(part) or part
-        if not isinstance(origin, type) or origin is types.UnionType:
-            inner.extend(typing.get_args(part))
-        elif origin in _SCALARS:
-            scalars.add(origin.__name__)
-        elif hasattr(origin, "__iter__"):
-            listed = True
-            kind = kind or _slot(typing.get_args(part)[0]).kind if typing.get_args(part) else kind
-        else:
-            names = [base.__name__ for base in origin.__mro__]
-            kind = next((name for name in names if name in KINDS), kind)
-    return _Slot(kind, listed, frozenset(scalars))
+    """Return what a type allows; aliases are resolved already."""
+    parts = list(_members(hint))
+    lists = [part for part in parts if typing.get_origin(part) is not None]
+    inner = [*parts, *(typing.get_args(part)[0] for part in lists)]
+    bases = (base.__name__ for part in inner if isinstance(part, type) for base in part.__mro__)
+    kind = next((name for name in bases if name in KINDS), None)
+    scalars = (part.__name__ for part in _SCALARS if part in parts)
+    return _Slot(kind, bool(lists), frozenset(scalars))
 
 
 _SCALARS = (float, int, str, bool)
+
+
+def _members(hint: object) -> Iterator[object]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        for part in typing.get_args(hint):
+            yield from _members(part)
+    else:
+        yield hint
 
 
 def _convert(value: object, hint: object, where: str) -> Any:
