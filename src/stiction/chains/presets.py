@@ -153,8 +153,8 @@ def stick_set(*, force: float = 10.0, mu: float = 0.05) -> Preset:
 
     Source: Axioms 14(4) 299, Fig. 2 and Proposition 1.
     """
-    load = PiecewiseLinear(np.array([0.0, 1.0]), np.array([0.0, force]))
-    return _quasistatic(_chain((1.0, 1.0, 1.0), 20.0, 0.0, load, Coulomb(mu)), 2.0)
+    load = PiecewiseLinear(np.array([0.0, 1000.0]), np.array([0.0, force]))
+    return _quasistatic(_chain((1.0, 1.0, 1.0), 20.0, 0.0, load, Coulomb(mu)), 1200.0)
 
 
 def detachment_wave(
@@ -233,7 +233,7 @@ def random_friction(n: int = 10, *, seed: int = 1, t_end: float = 30.0) -> Prese
     return _event_driven(chain, t_end)
 
 
-def quasistatic_ramp(*, rate: float = 1.0, mu: float = 0.25, t_end: float = 10.0) -> Preset:
+def quasistatic_ramp(*, rate: float = 0.05, mu: float = 0.25, t_end: float = 200.0) -> Preset:
     """Return the slip wave without inertia: first slips exactly at the critical forces.
 
     Source: Axioms 14(4) 299, Problem 2.
@@ -246,9 +246,9 @@ def quasistatic_reversal() -> Preset:
 
     Source: Axioms 14(4) 299, Problem 2.
     """
-    time, value = np.array([0.0, 10.0, 30.0, 45.0]), np.array([0.0, 10.0, -10.0, 5.0])
+    time, value = np.array([0.0, 200.0, 600.0, 900.0]), np.array([0.0, 10.0, -10.0, 5.0])
     load = PiecewiseLinear(time, value)
-    return _quasistatic(_chain((1.0, 1.0, 1.0), 20.0, 0.0, load, Coulomb(0.25)), 45.0)
+    return _quasistatic(_chain((1.0, 1.0, 1.0), 20.0, 0.0, load, Coulomb(0.25)), 900.0)
 
 
 def quasistatic_branches() -> Preset:
