@@ -34,7 +34,7 @@ WRONG_FILES = {
 @pytest.mark.parametrize("text", WRONG_FILES.values(), ids=WRONG_FILES)
 def test_wrong_files(refused, here, text):
     (here / "wrong.toml").write_text(text)
-    refused("run", "wrong.toml")
+    assert refused("run", "wrong.toml")
 
 
 @pytest.mark.parametrize(
@@ -82,18 +82,18 @@ def test_wrong_files(refused, here, text):
     ],
 )
 def test_wrong_settings(refused, setting):
-    refused("run", "slip-wave", "--set", setting)
+    assert refused("run", "slip-wave", "--set", setting)
 
 
 def test_wrong_names(refused, here):
     assert "did you mean 'slip-wave'?" in refused("run", "slip-wav")
-    refused("run", "nothing.toml")
-    refused("run", here)
-    refused("run", "")
+    assert refused("run", "nothing.toml")
+    assert refused("run", here)
+    assert refused("run", "")
     (here / "folder.toml").mkdir()
-    refused("run", "folder.toml")
+    assert refused("run", "folder.toml")
     (here / "bytes.toml").write_bytes(b"\xff\x00\xfe")
-    refused("run", "bytes.toml")
+    assert refused("run", "bytes.toml")
 
 
 def test_output_folders_that_cannot_be(refused, here):
@@ -102,46 +102,46 @@ def test_output_folders_that_cannot_be(refused, here):
     (here / "mine").mkdir()
     (here / "mine" / "thesis.tex").write_text("years of work")
     assert "--overwrite" in refused("run", "slip-wave", "--out", "there")
-    refused("run", "slip-wave", "--out", "file")
-    refused("run", "slip-wave", "--out", "file", "--overwrite")
-    refused("run", "slip-wave", "--out", "file/below")
-    refused("run", "slip-wave", "--out", "mine", "--overwrite")
-    refused("run", "slip-wave", "--out", ".", "--overwrite")
-    refused("run", "slip-wave", "--out", "..", "--overwrite")
-    refused("run", "slip-wave", "--out", "")
-    refused("run", "slip-wave", "--out", "x" * 300)
+    assert refused("run", "slip-wave", "--out", "file")
+    assert refused("run", "slip-wave", "--out", "file", "--overwrite")
+    assert refused("run", "slip-wave", "--out", "file/below")
+    assert refused("run", "slip-wave", "--out", "mine", "--overwrite")
+    assert refused("run", "slip-wave", "--out", ".", "--overwrite")
+    assert refused("run", "slip-wave", "--out", "..", "--overwrite")
+    assert refused("run", "slip-wave", "--out", "")
+    assert refused("run", "slip-wave", "--out", "x" * 300)
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is closed to root")
 def test_a_closed_folder(refused, here):
     (here / "closed").mkdir(mode=0o500)
-    refused("run", "slip-wave", "--out", "closed/run")
+    assert refused("run", "slip-wave", "--out", "closed/run")
 
 
 @pytest.mark.parametrize("place", ["/proc/stiction/run", "/dev/null/run"])
 def test_places_where_nobody_can_write(refused, place):
     if not os.path.exists(os.path.dirname(os.path.dirname(place))):
         pytest.skip("no such place here")
-    refused("run", "slip-wave", "--out", place)
+    assert refused("run", "slip-wave", "--out", place)
 
 
 def test_saved_runs_that_are_damaged(refused, stiction, here):
-    refused("show", "nothing")
-    refused("show", ".")
-    refused("plot", "nothing")
+    assert refused("show", "nothing")
+    assert refused("show", ".")
+    assert refused("plot", "nothing")
     assert stiction("run", "slip-wave", "--no-figures", "--quiet").code == 0
-    refused("plot", "out/slip-wave", "--what", "phas")
-    refused("plot", "out/slip-wave", "--format", "bmp")
-    refused("plot", "out/slip-wave", "--animate", "bmp")
+    assert refused("plot", "out/slip-wave", "--what", "phas")
+    assert refused("plot", "out/slip-wave", "--format", "bmp")
+    assert refused("plot", "out/slip-wave", "--animate", "bmp")
     nc = here / "out" / "slip-wave" / "run.nc"
     whole = nc.read_bytes()
     for damaged in (whole[:1000], whole[: len(whole) // 2], b"", b"nonsense" * 100):
         nc.write_bytes(damaged)
         assert "run.nc" in refused("show", "out/slip-wave")
-        refused("plot", "out/slip-wave")
+        assert refused("plot", "out/slip-wave")
     nc.write_bytes(whole)
     (here / "out" / "slip-wave" / "summary.json").write_text('{"status": "solved"}')
-    refused("show", "out/slip-wave")
+    assert refused("show", "out/slip-wave")
 
 
 def test_checkpoints_of_another_problem(refused, stiction, here):
@@ -151,7 +151,7 @@ def test_checkpoints_of_another_problem(refused, stiction, here):
     FileCheckpoint(here / "out" / ".slip-wave.checkpoint", "another problem").save({})
     assert "another problem" in refused("run", "slip-wave", "--resume")
     (here / "out" / ".slip-wave.checkpoint").write_bytes(b"")
-    refused("run", "slip-wave", "--resume")
+    assert refused("run", "slip-wave", "--resume")
     # without --resume it is in nobody's way, and gone when the run is complete
     assert stiction("run", "slip-wave", "--no-figures").code == 0
     assert [path.name for path in (here / "out").iterdir()] == ["slip-wave"]

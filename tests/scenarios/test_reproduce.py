@@ -68,6 +68,6 @@ def test_differences_are_taken_of_numbers_only():
 def test_wrong_papers_and_figures(refused):
     assert "did you mean 'chains'?" in refused("reproduce", "chain")
     for figure in ("11", "figure-1", "table-3", "x", ""):
-        refused("reproduce", "chains", figure)
-    refused("reproduce", "chains", "5", "--out", "/dev/null/x")
+        assert refused("reproduce", "chains", figure)
+    assert refused("reproduce", "chains", "5", "--out", "/dev/null/x")
     assert list(PAPERS) == ["chains"]

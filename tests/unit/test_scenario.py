@@ -156,8 +156,8 @@ def test_unknown_type_names_the_nearest():
     assert "Ramp is a load; here stands a friction law" in message_of(
         DESIGN.replace('"Coulomb"', '"Ramp"')
     )
-    message_of(DESIGN.replace('"Coulomb"', "3"))
-    message_of(DESIGN.replace('"Coulomb"', '["Coulomb"]'))
+    assert message_of(DESIGN.replace('"Coulomb"', "3"))
+    assert message_of(DESIGN.replace('"Coulomb"', '["Coulomb"]'))
 
 
 def test_python_functions_are_refused():
@@ -168,9 +168,9 @@ def test_python_functions_are_refused():
 def test_wrong_syntax_names_the_line():
     assert "line 4" in message_of(DESIGN.replace("mass = [1.0, 1.0, 1.0]", "mass = [1.0, 1.0,,"))
     assert "line" in message_of(DESIGN.replace("mass =", "mass"))
-    message_of("\n" + "[" * 5000)
-    message_of(f"x = {'9' * 5000}\n")
-    message_of("a = 1\na = 2\n")
+    assert message_of("\n" + "[" * 5000)
+    assert message_of(f"x = {'9' * 5000}\n")
+    assert message_of("a = 1\na = 2\n")
 
 
 def less(*path):
@@ -270,7 +270,7 @@ def test_values_that_are_no_masses(value):
     ],
 )
 def test_other_values_that_make_no_sense(setting):
-    message_of(DESIGN, setting)
+    assert message_of(DESIGN, setting)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -278,12 +278,12 @@ def test_files_that_cannot_be_read(tmp_path):
     assert "No such file" in message_of("nothing.toml")
     folder = tmp_path / "folder.toml"
     folder.mkdir()
-    message_of(folder)
+    assert message_of(folder)
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe\x00")
     assert "UTF-8" in message_of(binary)
-    message_of("a\x00b.toml")
-    message_of("")
+    assert message_of("a\x00b.toml")
+    assert message_of("")
 
 
 # ---- settings
@@ -387,6 +387,6 @@ def test_any_value_anywhere_is_understood_or_refused(path, value):
     except ModelError:
         scenario = None
     if scenario is None:
-        message_of(text)
+        assert message_of(text)
     else:
         assert read_scenario(write_scenario(scenario)) == scenario
