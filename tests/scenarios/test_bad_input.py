@@ -77,6 +77,7 @@ def test_wrong_files(refused, here, text):
         "solve.save=[100.0]",
         "solve.save=10000000000",
         "system={type='Chain', mass=1.0, n=20000, stiffness=1.0}",
+        "system={type='Chain', mass=1.0, n=1000000000, stiffness=1.0}",
         "system={type='Chain', mass=1.0, n=1000000000000000, stiffness=1.0}",
         "nothing",
     ],

@@ -30,6 +30,8 @@ __all__ = ["Chain"]
 
 Floats = npt.NDArray[np.float64]
 
+MOST_MASSES = 20_000_000
+
 _SIDES = {
     "left": (True, False),
     "right": (False, True),
@@ -339,6 +341,16 @@ def _check_count(mass: object, n: object) -> None:
         why="a chain without masses has nothing to move.",
         try_="give n >= 1, or leave n out and give a list of masses.",
     )
+    if count > MOST_MASSES:
+        raise ModelError(
+            explain(
+                "Chain.n",
+                count,
+                f"at most {MOST_MASSES} masses",
+                "every mass needs some 200 bytes, so a larger chain could exhaust the memory.",
+                "give fewer masses; a rod is resolved long before that.",
+            )
+        )
     if size and size[0] != count:
         raise ModelError(
             explain(
