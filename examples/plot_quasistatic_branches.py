@@ -44,9 +44,11 @@ ax.set(xlabel="slip speed [m/s]", ylabel="force [N]")
 ax.legend()
 
 # %%
-# Method and solve ---------------- :func:`~stiction.chains.branches.branches` lists every
-# admissible velocity in a state. Following the fastest stable one gives the slipping motion, with
-# time as the integral of 1 / v over the path.
+# Method and solve
+# ----------------
+# :func:`~stiction.chains.branches.branches` lists every admissible velocity in a state. Following
+# the fastest stable one gives the slipping motion, with time as the integral of 1 / v over the
+# path.
 found = branches(chain, 0.25, [0.0])
 for branch in found.branches:
     print(f"admissible at the start: {branch.kind:8s} {branch.velocity[0]:.10f} m/s")

@@ -40,8 +40,10 @@ def rod(s):
 
 
 # %%
-# Method and solve ---------------- Two steps per link and wave; theta = 0.6 takes out the
-# vibration of single masses behind the front, which the rod does not have.
+# Method and solve
+# ----------------
+# Two steps per link and wave; theta = 0.6 takes out the vibration of single masses behind the
+# front, which the rod does not have.
 counts = (62, 250, 1000, 4000)
 runs = {
     n: st.solve(
