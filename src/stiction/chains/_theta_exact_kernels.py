@@ -241,7 +241,6 @@ def settle_weakening(
     """Correct modes and friction together: Newton's method with the slope of mu."""
     slack(p, c, f, pull)
     linearise(p, c, f, a, m)
-    off = np.inf
     for _ in range(_PLAIN_ROUNDS):
         again(p, c, f, a, m, counter)
         changed = correct(p, f, a, m, 0)
@@ -250,7 +249,7 @@ def settle_weakening(
             return
     counter[RESCUES] += 1
     if not rescue(p, c, f, a, m, counter):
-        note_miss(p, clock, counter, off)
+        note_miss(p, clock, counter, freeze(p, c, f, a, m, counter))
 
 
 @kernel
@@ -311,6 +310,28 @@ def rescue(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) 
 
 
 @kernel
+def freeze(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) -> float:
+    """Make the step with mu as it last was, and return by how much the law differs.
+
+    This is no solution, but friction resists every slip, so no energy comes from nowhere.
+    """
+    for i in range(p.n):
+        f[HOLD, i] = c[NORMAL, i] * mu_of(p, c, i, abs(a[SOLUTION, i]))
+        f[RESIST, i] = f[HOLD, i]
+        f[SLOPE, i] = 0.0
+        a[EXCESS, i] = c[PIVOT, i]
+    nested(p, c, f, a, m, counter, counter[SOLVES] + p.most)
+    worst = 0.0
+    for i in range(p.n):
+        law = c[NORMAL, i] * mu_of(p, c, i, abs(a[SOLUTION, i]))
+        off = abs(law - f[RESIST, i])
+        if off > worst * c[BOUND, i]:
+            worst = off / c[BOUND, i]
+        f[HOLD, i] = c[BOUND, i]
+    return worst
+
+
+@kernel
 def let_go(p: Problem, c: Floats, f: Floats, m: Ints) -> bool:
     """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
     any_released = False
@@ -353,7 +374,7 @@ def nested(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints, 
 
     Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,
     because every round is monotone for an M-matrix.
-    Verified by: tests/unit/chains/test_time_stepping.py::test_nested_rounds_settle_a_cycle
+    Verified by: tests/exact/test_theta_references.py::test_a_cycle_of_the_active_set_is_settled
     """
     while counter[SOLVES] < last:
         while counter[SOLVES] < last:

@@ -64,6 +64,8 @@ COUNTER_SIZE = 9
 
 # masses summed one by one before a partial sum joins the total: keeps long sums accurate
 _BLOCK = 256
+# save times this near the end of a step, in steps, are meant to be there
+_SAME = 1e-9
 
 
 class Problem(NamedTuple):
@@ -365,9 +367,9 @@ def save_rows(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, save
     """Write the save times inside the step just made, on straight lines between its ends."""
     t = time_after(p, counter[STEP] - 1)
     row = counter[NEXT_SAVE]
-    while row < saved.time.size and saved.time[row] <= t:
+    while row < saved.time.size and saved.time[row] <= t + _SAME * p.h:
         back = (t - saved.time[row]) / p.h
-        part = min(max(1.0 - back, 0.0), 1.0)
+        part = 1.0 if back < _SAME else max(1.0 - back, 0.0)
         rest = 1.0 - part
         for i in range(p.n):
             saved.x[row, i] = rest * f[OLD_X, i] + part * f[X, i]
@@ -379,7 +381,7 @@ def save_rows(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, save
             saved.sums[row, j] = rest * clock[OLD_SUMS + j] + part * clock[at]
         row += 1
     counter[NEXT_SAVE] = row
-    clock[SAVE_AT] = saved.time[row] if row < saved.time.size else np.inf
+    clock[SAVE_AT] = saved.time[row] - _SAME * p.h if row < saved.time.size else np.inf
 
 
 @kernel

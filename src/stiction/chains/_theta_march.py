@@ -79,7 +79,8 @@ class March:
     # ---- the loop
 
     def _loop(self) -> None:
-        advance, steps = self._advance(), max(1, 20_000 // self.chain.n_mass)
+        advance = self._advance()
+        steps = int(min(max(1, 20_000 // self.chain.n_mass), _MOST_STEPS))
         counter, step = self.work.counter, self.tk.STEP
         while True:
             start, before = wall.perf_counter(), int(counter[step])

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from stiction.chains._theta_kernels import (
     BEST,
-    BOUND,
     DONE,
     DU,
     EVENTS_FULL,
@@ -214,7 +213,7 @@ def residual(p: Problem, c: Floats, f: Floats, a: Floats) -> float:
         f[NEW_FORCE, i] = -friction
         inner = left - right + plate * c[PLATE_K, i] * w
         a[RHS, i] = inertia + inner - f[Q, i] + friction
-        size = abs(left) + abs(right) + abs(f[Q, i]) + c[BOUND, i]
+        size = abs(left) + abs(right) + abs(f[Q, i]) + abs(friction)
         noise = c[INERTIA, i] * (abs(w) + abs(f[U, i])) + a[COUPLING, i] * (abs(w) + abs(before))
         noise += a[COUPLING, i + 1] * (abs(w) + abs(after))
         allowed = p.tolerance * size + _ROUNDING * noise

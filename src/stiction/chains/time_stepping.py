@@ -41,6 +41,7 @@ __all__ = ["RegularizedTheta", "ThetaStepper"]
 Floats = npt.NDArray[np.float64]
 
 _STEP_IMBALANCE = 1e-12
+_NO_FORCE = 1e-200
 # slip speeds at which a user's law is searched for its steepest fall
 _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 
@@ -225,28 +226,39 @@ def _common_checks(march: March) -> Iterator[Check]:
 
 def _exact_checks(march: March) -> Iterator[Check]:
     chain, h, theta = march.chain, march.problem.h, march.scheme.theta
-    fall = _steepest_fall(chain)
-    if fall.any():
-        limit = float(np.min(chain.masses / (theta * np.maximum(fall, np.finfo(float).tiny))))
+    rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
+    if rate > np.finfo(float).tiny:
         yield Check(
             "step_below_weakening_limit",
-            h < limit,
+            h * rate < 1.0,
             h,
-            limit,
+            1.0 / rate,
             None,
             "a longer step has no unique solution under this weakening friction [s]",
         )
-    worst, time = 0.0, None
-    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
     rows = int(march.work.counter[march.tk.NEXT_SAVE])
+    worst, time = 0.0, None
     for row in range(rows):
         stuck = march.saved.mode[row] == 0
-        share = float(np.max(np.abs(march.saved.friction[row]) / bound, initial=0.0, where=stuck))
+        friction, bound = np.abs(march.saved.friction[row][stuck]), chain.stick_bound[stuck]
+        allowed = bound + _rounding(march, row)
+        share = float(np.max(friction / np.maximum(allowed, _NO_FORCE), initial=0.0))
         if share > worst:
             worst, time = share, float(march.saved.time[row])
     limit = 1.0 + 1e-9
     note = "friction of stuck masses over the static bound"
     yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
+
+
+def _rounding(march: March, row: int) -> float:
+    """Return what rounding can make of a force at a saved time [N]."""
+    tk, chain, saved = march.tk, march.chain, march.saved
+    stiff = 2.0 * float(np.max(chain.link_stiffness) + np.max(chain.plate_springs))
+    force = stiff * float(np.max(np.abs(saved.x[row])) + abs(chain.plate_speed * saved.time[row]))
+    force += abs(float(chain.load.at(saved.time[row])))
+    inertia = float(np.max(march.work.c[tk.INERTIA, : chain.n_mass]))
+    speed = float(np.max(np.abs(saved.v[row] - chain.belt_speed)))
+    return 1e-12 * (force + inertia * speed)
 
 
 def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:

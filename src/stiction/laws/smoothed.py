@@ -41,13 +41,13 @@ class SquareRootSign(SmoothSign):
 
     def sign(self, v: npt.ArrayLike, width: float) -> Floats:
         """Return v / sqrt(v^2 + width^2)."""
-        v = np.asarray(v, dtype=np.float64)
-        return np.asarray(v / np.sqrt(v * v + width * width))
+        # hypot: squares of a small width would underflow
+        return np.asarray(v / np.hypot(v, width))
 
     def slope(self, v: npt.ArrayLike, width: float) -> Floats:
         """Return width^2 / (v^2 + width^2)^(3/2)."""
-        v = np.asarray(v, dtype=np.float64)
-        return np.asarray(width * width / (v * v + width * width) ** 1.5)
+        size = np.hypot(v, width)
+        return np.asarray((width / size) ** 2 / size)
 
 
 @dataclass(frozen=True, eq=False)
