@@ -3,6 +3,7 @@
 import ast
 import csv
 import json
+import os
 import subprocess
 import sys
 
@@ -149,11 +150,29 @@ def test_light_commands_import_nothing_heavy(here):
     assert not heavy("run", "slip-wave", "--no-figures") & {"pandas", "xarray", "matplotlib"}
 
 
-def test_a_closed_pipe_is_quiet(here, command):
-    words = [*command, "list"]
+def closed_pipe(words):
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         error = process.stderr.read()
-        code = process.wait()
-    assert error == b""
-    assert code in (0, 1)
+    return process.returncode, error.decode()
+
+
+def test_a_closed_pipe_is_quiet(here, command):
+    assert closed_pipe([*command, "list"]) == (0, "")
+    assert closed_pipe([*command, "run", "slip-wave", "--no-figures"]) == (0, "")
+    assert st.load("out/slip-wave").status.ok
+    short = ["--set", "method.max_events=5", "--out", "short"]
+    code, error = closed_pipe([*command, "run", "baseline", *short])
+    assert code == 1
+    assert error.startswith("The solve stopped")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
+def test_a_full_disk_behind_the_output_is_said(here, command):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*command, "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr

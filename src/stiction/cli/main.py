@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from stiction.cli.output import put, silence
 from stiction.errors import StictionError, explain
 
 __all__ = ["app", "main"]
@@ -57,8 +57,12 @@ def guarded(command: C) -> C:
             typer.echo("Interrupted.", err=True)
             raise typer.Exit(INTERRUPTED) from error
         except BrokenPipeError:
-            # the reader of our output left, as `head` does; Python must not complain at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            silence()
+        except OSError as error:
+            # for example a full disk behind `> file`; what we write ourselves has its own message
+            got = error.strerror or str(error)
+            typer.echo(explain("stiction", got, *_NO_HELP), err=True)
+            raise typer.Exit(BAD_INPUT) from error
 
     return inner  # type: ignore[return-value]
 
@@ -69,6 +73,13 @@ _TOO_LARGE = explain(
     "arrays that fit",
     "a run keeps its system and every saved state in memory.",
     "fewer masses, or fewer saved states with --set solve.save=100.",
+)
+
+
+_NO_HELP = (
+    "a system that reads and writes",
+    "the operating system refused it.",
+    "check disks and permissions.",
 )
 
 
@@ -98,7 +109,7 @@ def list_() -> None:
     rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in entries()]
     widths = [max(len(row[i]) for row in rows) + 2 for i in (0, 1)]
     for name, source, title in rows:
-        typer.echo(f"{name:<{widths[0]}}{source:<{widths[1]}}{title}")
+        put(f"{name:<{widths[0]}}{source:<{widths[1]}}{title}")
 
 
 @app.command()
@@ -153,7 +164,7 @@ def show(
     from stiction.results.store import load
     from stiction.results.summary import screen
 
-    typer.echo(screen(load(folder)))
+    put(screen(load(folder)))
 
 
 @app.command()
@@ -176,7 +187,7 @@ def plot(
     from stiction.cli.plot import draw
 
     for path in draw(folder, what or (), format_, animate or ()):
-        typer.echo(path)
+        put(str(path))
 
 
 @app.command()

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
+from stiction.cli.output import put
 from stiction.cli.progress import Bar
 from stiction.errors import ModelError, explain, nearest
 from stiction.results.run import Run
@@ -107,8 +108,7 @@ def reproduce(
             (stage.folder / TABLE).write_text(_markdown(key, item, rows), encoding="utf-8")
             _write_csv(rows, stage.folder / "comparison.csv")
             stage.complete()
-        typer.echo(_screen(key, item, rows))
-        typer.echo(f"written to {root / key}\n")
+        put(f"{_screen(key, item, rows)}\nwritten to {root / key}\n")
     return 0
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from stiction.cli.interrupt import Interrupts
+from stiction.cli.output import put
 from stiction.cli.progress import Bar
 from stiction.errors import Status
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
@@ -87,7 +88,7 @@ def run_job(job: Job) -> int:
         _say(f"Interrupted while drawing: {job.folder} is complete but for its figures.")
         return INTERRUPTED
     if not job.quiet:
-        typer.echo(f"{screen(run)}\nwritten to   {job.folder}")
+        put(f"{screen(run)}\nwritten to   {job.folder}")
     if run.status.ok:
         return SOLVED
     _say(
