@@ -179,16 +179,20 @@ def _determinism(run: Run) -> list[str]:
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
     lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
     for loss in losses[:_MOST_LOSSES]:
-        where = "".join(
-            f", {key} {_short(value)}"
-            for key, value in loss.where.items()
-            if isinstance(value, int | float)
-        )
+        where = "".join(f", {key} {text}" for key, x in loss.where.items() if (text := _few(x)))
         choice = f"; taken: {loss.choice}" if loss.choice else ""
         lines.append(_cut(f"{_INDENT}t = {_short(loss.time)} s  {loss.kind}{where}{choice}"))
     if len(losses) > _MOST_LOSSES:
         lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
     return lines
+
+
+def _few(value: object) -> str:
+    """Return up to four numbers as text; nothing for what is longer or no number."""
+    if isinstance(value, (list, tuple)):
+        parts = [_few(entry) for entry in value]
+        return " | ".join(parts) if all(parts) and len(parts) <= 4 else ""
+    return _short(value) if isinstance(value, int | float) else ""
 
 
 def _audit(run: Run) -> list[str]:

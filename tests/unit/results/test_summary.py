@@ -50,6 +50,13 @@ def test_a_failed_run_says_why_and_what_to_try(make_run):
     assert "try a" in text
 
 
+def test_a_loss_shows_its_few_numbers(run):
+    where = {"velocities": [[0.0], [0.75]], "names": ["stick"], "many": [1.0] * 9, "load": 0.25}
+    lost = Determinism((Loss(0.0, "quasistatic_branches", where),))
+    text = str(dataclasses.replace(run, determinism=lost))
+    assert "t = 0 s  quasistatic_branches, velocities 0 | 0.75, load 0.25\n" in text
+
+
 def test_nothing_happened(run):
     text = str(dataclasses.replace(run, event_log=EventLog(), audit=Audit(), stats={}))
     assert "events       none" in text
