@@ -81,14 +81,21 @@ _FROZEN = 9
 
 @kernel
 def advance(
-    p: Problem, state: State, saved: Saved, events: Events, s: Scratch, t_end: float, steps: int
+    p: Problem,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    t_end: float,
+    steps: int,
+    room: int,
 ) -> int:
-    """Advance the chain by at most `steps` steps; return why it came back."""
+    """Advance the chain by at most `steps` steps or `room` events; return why it came back."""
     clock, counter = state.clock, state.counter
     n = p.mass.size
     for _ in range(steps):
         t = clock[TIME]
-        if counter[N_EVENTS] + n > events.time.size:
+        if counter[N_EVENTS] + n > events.time.size or (counter[N_EVENTS] >= room and t < t_end):
             return EVENTS_FULL
         if t >= t_end:
             record_events(p, state, events, t)

@@ -33,7 +33,8 @@ __all__ = ["EventDriven"]
 Floats = npt.NDArray[np.float64]
 
 MOST_MASSES = 10_000
-_STEPS_PER_CALL = 2_000
+# a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
+_MASS_STEPS_PER_CALL = 300_000
 _TOUCH_ROWS = 64
 
 
@@ -164,7 +165,8 @@ class _Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                _STEPS_PER_CALL,
+                max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass),
+                self.method.max_events - self.n_logged,
             )
             self.load_call.check()
             self.mu_call.check()

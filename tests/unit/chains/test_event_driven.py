@@ -275,6 +275,14 @@ def test_work_is_bounded():
     assert caught.value.run.t_end < 1e6
 
 
+def test_events_are_bounded():
+    chain = st.Chain(mass=1.0, n=3, stiffness=20.0, law=st.Coulomb(0.05), load=st.Constant(10.0))
+    run = st.solve(chain, st.EventDriven(max_events=5), (0.0, 10.0), throw=False)
+    assert run.status is st.Status.WORK_LIMIT
+    assert "max_events" in run.reason
+    assert 5 <= run.stats["events"] < 8
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -318,7 +326,8 @@ class Memory:
         return self.state
 
 
-def test_resume_is_bit_identical():
+def test_resume_is_bit_identical(monkeypatch):
+    monkeypatch.setattr("stiction.chains.event_driven._MASS_STEPS_PER_CALL", 3_000)
     chain = st.Chain(mass=1.0, n=3, stiffness=20.0, law=st.Coulomb(0.05), load=st.Sine(8.0, 2.0))
     method = st.EventDriven(max_step=0.002)
     whole = st.solve(chain, method, (0.0, 20.0))
