@@ -24,6 +24,7 @@ from stiction.chains._theta_kernels import (
     HOLD,
     INERTIA,
     LINK_K,
+    LOAD,
     MODE,
     MOST,
     MU_KINETIC,
@@ -93,38 +94,40 @@ _LEAST_PIVOT = 0.1
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with set-valued friction; return why it came back."""
-    pieces, sines, c, f, a, m, clock, counter = work
+    pieces, sines, f, m, clock, counter = work
     constant = p.law == CONSTANT or p.law == STATIC_KINETIC
     room = events.marks.shape[0] - p.n
-    prepare(p, c, f, a, m)
+    prepare(p, f, m)
     for _ in range(steps):
         if counter[STEP] >= p.n_step:
             return DONE
         if counter[N_EVENTS] > room:
             return EVENTS_FULL
         piece, solves = counter[PIECE], counter[SOLVES]
-        pull = begin_step(p, pieces, sines, clock, counter)
-        forces(p, c, f, counter[STEP], pull)
+        pull = clock[LOAD]
+        if not p.steady:
+            pull = begin_step(p, pieces, sines, clock, counter)
+        forces(p, f, counter[STEP], pull)
         for i in range(p.n):
-            f[Q, i] += c[INERTIA, i] * f[U, i]
+            f[Q, i] += f[INERTIA, i] * f[U, i]
         held = False
         if constant:
-            held = solve_modes(p, c, f, a, m, counter)
+            held = solve_modes(p, f, m, counter)
             if not held:
-                settle(p, c, f, a, m, clock, counter, pull)
+                settle(p, f, m, clock, counter, pull)
         else:
-            settle_weakening(p, c, f, a, m, clock, counter, pull)
+            settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
         size = 0.0
         for i in range(p.n):
-            f[DU, i] = (a[SOLUTION, i] - f[U, i]) / p.theta
-            size += a[SOLUTION, i] * a[SOLUTION, i]
+            f[DU, i] = (f[SOLUTION, i] - f[U, i]) / p.theta
+            size += f[SOLUTION, i] * f[SOLUTION, i]
         if not size < _LARGEST:
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, clock)
-        commit(p, c, f, a, m, clock, counter, pull)
+        commit(p, f, m, clock, counter, pull)
         if due:
             save_rows(p, f, m, clock, counter, saved)
         changed = not held and record(p, f, m, clock, counter, events)
@@ -136,19 +139,19 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 
 
 @kernel
-def prepare(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints) -> None:
+def prepare(p: Problem, f: Floats, m: Ints) -> None:
     """Fill the work space from the state alone, so that a resumed run goes on the same."""
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
-        f[HOLD, i] = c[BOUND, i]
-        f[RESIST, i] = c[MU_KINETIC, i] * c[NORMAL, i]
+        f[HOLD, i] = f[BOUND, i]
+        f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
         f[SLOPE, i] = 0.0
-        a[EXCESS, i] = c[PIVOT, i]
-    factorise(p.n, a, m, NEW_MODE)
+        f[EXCESS, i] = f[PIVOT, i]
+    factorise(p.n, f, m, NEW_MODE)
 
 
 @kernel
-def solve_modes(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) -> bool:
+def solve_modes(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     """Solve for the slip with the modes as they are and return whether they fit the result.
 
     The friction on slipping masses is their law's, on stuck ones what balance asks for.
@@ -156,15 +159,15 @@ def solve_modes(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: I
     n = p.n
     counter[SOLVES] += 1
     for i in range(n):
-        a[RHS, i] = f[Q, i] - m[NEW_MODE, i] * f[RESIST, i]
-    solve_factored(n, a)
+        f[RHS, i] = f[Q, i] - m[NEW_MODE, i] * f[RESIST, i]
+    solve_factored(n, f)
     good = True
     before = 0.0
     for i in range(n):
-        w, mode = a[SOLUTION, i], m[NEW_MODE, i]
+        w, mode = f[SOLUTION, i], m[NEW_MODE, i]
         if mode == 0:
-            after = a[SOLUTION, i + 1] if i + 1 < n else 0.0
-            drive = f[Q, i] + a[COUPLING, i] * before + a[COUPLING, i + 1] * after
+            after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+            drive = f[Q, i] + f[COUPLING, i] * before + f[COUPLING, i + 1] * after
             f[NEW_FORCE, i] = -drive
             good = good and abs(drive) <= f[HOLD, i]
         else:
@@ -175,7 +178,7 @@ def solve_modes(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: I
 
 
 @kernel
-def correct(p: Problem, f: Floats, a: Floats, m: Ints, side: int) -> int:
+def correct(p: Problem, f: Floats, m: Ints, side: int) -> int:
     """Correct the modes that contradict the last solve and return how many.
 
     `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
@@ -184,7 +187,7 @@ def correct(p: Problem, f: Floats, a: Floats, m: Ints, side: int) -> int:
     for i in range(p.n):
         mode = m[NEW_MODE, i]
         if mode != 0:
-            if mode * a[SOLUTION, i] <= 0.0 and side * mode >= 0:
+            if mode * f[SOLUTION, i] <= 0.0 and side * mode >= 0:
                 m[NEW_MODE, i] = 0
                 count += 1
         elif abs(f[NEW_FORCE, i]) > f[HOLD, i] + f[SLACK, i]:
@@ -196,64 +199,62 @@ def correct(p: Problem, f: Floats, a: Floats, m: Ints, side: int) -> int:
 
 
 @kernel
-def again(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) -> None:
+def again(p: Problem, f: Floats, m: Ints, counter: Ints) -> None:
     """Factorise for the corrected modes and solve."""
-    factorise(p.n, a, m, NEW_MODE)
-    solve_modes(p, c, f, a, m, counter)
+    factorise(p.n, f, m, NEW_MODE)
+    solve_modes(p, f, m, counter)
 
 
 @kernel
-def settle(
-    p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
-) -> None:
+def settle(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float) -> None:
     """Correct the modes until they fit, for friction that does not change with speed."""
-    slack(p, c, f, pull)
+    slack(p, f, pull)
     for _ in range(_PLAIN_ROUNDS):
-        if correct(p, f, a, m, 0) == 0:
+        if correct(p, f, m, 0) == 0:
             return
-        again(p, c, f, a, m, counter)
+        again(p, f, m, counter)
     counter[RESCUES] += 1
-    settled = rescue(p, c, f, a, m, counter)
+    settled = rescue(p, f, m, counter)
     for i in range(p.n):
-        f[HOLD, i] = c[BOUND, i]
-        f[RESIST, i] = c[MU_KINETIC, i] * c[NORMAL, i]
+        f[HOLD, i] = f[BOUND, i]
+        f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
     if not settled:
-        again(p, c, f, a, m, counter)
+        again(p, f, m, counter)
         note_miss(p, clock, counter, 1.0)
 
 
 @kernel
-def slack(p: Problem, c: Floats, f: Floats, pull: float) -> None:
+def slack(p: Problem, f: Floats, pull: float) -> None:
     """Write what rounding can add to the force on each mass: a tie must not cycle."""
     n = p.n
     for i in range(n):
-        size = f[HOLD, i] + abs(c[INERTIA, i] * f[U, i]) + abs(c[SHARE, i] * pull)
-        size += c[PLATE_K, i] * (abs(p.plate_speed * p.t_end) + abs(f[X, i]))
-        size += c[LINK_K, i] * abs(f[X, i] - (f[X, i - 1] if i > 0 else 0.0))
-        size += c[LINK_K, i + 1] * abs((f[X, i + 1] if i + 1 < n else 0.0) - f[X, i])
+        size = f[HOLD, i] + abs(f[INERTIA, i] * f[U, i]) + abs(f[SHARE, i] * pull)
+        size += f[PLATE_K, i] * (abs(p.plate_speed * p.t_end) + abs(f[X, i]))
+        size += f[LINK_K, i] * abs(f[X, i] - (f[X, i - 1] if i > 0 else 0.0))
+        size += f[LINK_K, i + 1] * abs((f[X, i + 1] if i + 1 < n else 0.0) - f[X, i])
         f[SLACK, i] = _ROUNDING * size
 
 
 @kernel
 def settle_weakening(
-    p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
+    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
 ) -> None:
     """Correct modes and friction together: Newton's method with the slope of mu."""
-    slack(p, c, f, pull)
-    linearise(p, c, f, a, m)
+    slack(p, f, pull)
+    linearise(p, f, m)
     for _ in range(_PLAIN_ROUNDS):
-        again(p, c, f, a, m, counter)
-        changed = correct(p, f, a, m, 0)
-        off = linearise(p, c, f, a, m)
+        again(p, f, m, counter)
+        changed = correct(p, f, m, 0)
+        off = linearise(p, f, m)
         if changed == 0 and off <= p.tolerance:
             return
     counter[RESCUES] += 1
-    if not rescue(p, c, f, a, m, counter):
-        note_miss(p, clock, counter, freeze(p, c, f, a, m, counter))
+    if not rescue(p, f, m, counter):
+        note_miss(p, clock, counter, freeze(p, f, m, counter))
 
 
 @kernel
-def linearise(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints) -> float:
+def linearise(p: Problem, f: Floats, m: Ints) -> float:
     """Put the tangent of mu(|w|) N at the present slip into the work space.
 
     Returns how far the last tangent was from the law, over the static bound, and leaves
@@ -264,15 +265,15 @@ def linearise(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints) -> float:
         mode = m[NEW_MODE, i]
         if mode == 0:
             continue
-        speed = max(mode * a[SOLUTION, i], 0.0)
-        friction = c[NORMAL, i] * mu_of(p, c, i, speed)
+        speed = max(mode * f[SOLUTION, i], 0.0)
+        friction = f[NORMAL, i] * mu_of(p, f, i, speed)
         off = abs(friction - (f[RESIST, i] + f[SLOPE, i] * speed))
         if off > worst * f[HOLD, i]:
             worst = off / f[HOLD, i]
-        slope = c[NORMAL, i] * slope_of(p, c, i, speed)
-        f[SLOPE, i] = max(slope, (_LEAST_PIVOT - 1.0) * c[PIVOT, i])
+        slope = f[NORMAL, i] * slope_of(p, f, i, speed)
+        f[SLOPE, i] = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
         f[RESIST, i] = friction - f[SLOPE, i] * speed
-        a[EXCESS, i] = c[PIVOT, i] + f[SLOPE, i]
+        f[EXCESS, i] = f[PIVOT, i] + f[SLOPE, i]
         f[NEW_FORCE, i] = -mode * friction
     return worst
 
@@ -281,7 +282,7 @@ def linearise(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints) -> float:
 
 
 @kernel
-def rescue(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) -> bool:
+def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     """Settle the modes in nested monotone rounds; return whether they settled.
 
     With a jump in the law, a mass that stuck at the start of the step is held by its static
@@ -293,50 +294,50 @@ def rescue(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) 
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
         if p.law == STATIC_KINETIC and m[MODE, i] != 0:
-            f[HOLD, i] = c[MU_KINETIC, i] * c[NORMAL, i]
+            f[HOLD, i] = f[MU_KINETIC, i] * f[NORMAL, i]
         f[RESIST, i] = f[HOLD, i]
     while counter[SOLVES] < last:
-        secant(p, c, f, a)
-        if not nested(p, c, f, a, m, counter, last):
+        secant(p, f)
+        if not nested(p, f, m, counter, last):
             return False
         if p.law == CONSTANT:
             return True
         if p.law == STATIC_KINETIC:
-            if not let_go(p, c, f, m):
+            if not let_go(p, f, m):
                 return True
-        elif secant(p, c, f, a) <= p.tolerance:
+        elif secant(p, f) <= p.tolerance:
             return True
     return False
 
 
 @kernel
-def freeze(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) -> float:
+def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     """Make the step with mu as it last was, and return by how much the law differs.
 
     This is no solution, but friction resists every slip, so no energy comes from nowhere.
     """
     for i in range(p.n):
-        f[HOLD, i] = c[NORMAL, i] * mu_of(p, c, i, abs(a[SOLUTION, i]))
+        f[HOLD, i] = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
         f[RESIST, i] = f[HOLD, i]
         f[SLOPE, i] = 0.0
-        a[EXCESS, i] = c[PIVOT, i]
-    nested(p, c, f, a, m, counter, counter[SOLVES] + p.most)
+        f[EXCESS, i] = f[PIVOT, i]
+    nested(p, f, m, counter, counter[SOLVES] + p.most)
     worst = 0.0
     for i in range(p.n):
-        law = c[NORMAL, i] * mu_of(p, c, i, abs(a[SOLUTION, i]))
+        law = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
         off = abs(law - f[RESIST, i])
-        if off > worst * c[BOUND, i]:
-            worst = off / c[BOUND, i]
-        f[HOLD, i] = c[BOUND, i]
+        if off > worst * f[BOUND, i]:
+            worst = off / f[BOUND, i]
+        f[HOLD, i] = f[BOUND, i]
     return worst
 
 
 @kernel
-def let_go(p: Problem, c: Floats, f: Floats, m: Ints) -> bool:
+def let_go(p: Problem, f: Floats, m: Ints) -> bool:
     """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
     any_released = False
     for i in range(p.n):
-        kinetic = c[MU_KINETIC, i] * c[NORMAL, i]
+        kinetic = f[MU_KINETIC, i] * f[NORMAL, i]
         if m[NEW_MODE, i] != 0 and f[HOLD, i] > kinetic:
             f[HOLD, i] = kinetic
             f[RESIST, i] = kinetic
@@ -345,7 +346,7 @@ def let_go(p: Problem, c: Floats, f: Floats, m: Ints) -> bool:
 
 
 @kernel
-def secant(p: Problem, c: Floats, f: Floats, a: Floats) -> float:
+def secant(p: Problem, f: Floats) -> float:
     """Put the secants of mu N between rest and the present slip into the work space.
 
     Returns by how much the friction at the present slip changed, over the static bound.
@@ -354,22 +355,22 @@ def secant(p: Problem, c: Floats, f: Floats, a: Floats) -> float:
     if p.law == CONSTANT or p.law == STATIC_KINETIC:
         return worst
     for i in range(p.n):
-        speed = abs(a[SOLUTION, i])
+        speed = abs(f[SOLUTION, i])
         if speed > 0.0:
-            slope = (c[NORMAL, i] * mu_of(p, c, i, speed) - f[RESIST, i]) / speed
+            slope = (f[NORMAL, i] * mu_of(p, f, i, speed) - f[RESIST, i]) / speed
         else:
-            slope = c[NORMAL, i] * slope_of(p, c, i, 0.0)
-        slope = max(slope, (_LEAST_PIVOT - 1.0) * c[PIVOT, i])
+            slope = f[NORMAL, i] * slope_of(p, f, i, 0.0)
+        slope = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
         off = abs(slope - f[SLOPE, i]) * speed
         if off > worst * f[HOLD, i]:
             worst = off / f[HOLD, i]
         f[SLOPE, i] = slope
-        a[EXCESS, i] = c[PIVOT, i] + slope
+        f[EXCESS, i] = f[PIVOT, i] + slope
     return worst
 
 
 @kernel
-def nested(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints, last: int) -> bool:
+def nested(p: Problem, f: Floats, m: Ints, counter: Ints, last: int) -> bool:
     """Find the modes for friction that is monotone in slip; false when the solves run out.
 
     Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,
@@ -378,9 +379,9 @@ def nested(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints, 
     """
     while counter[SOLVES] < last:
         while counter[SOLVES] < last:
-            again(p, c, f, a, m, counter)
-            if correct(p, f, a, m, 1) == 0:
+            again(p, f, m, counter)
+            if correct(p, f, m, 1) == 0:
                 break
-        if correct(p, f, a, m, -1) == 0:
+        if correct(p, f, m, -1) == 0:
             return True
     return False

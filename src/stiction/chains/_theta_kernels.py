@@ -10,10 +10,10 @@ a rigid motion of stiffly joined masses costs no digits. `_theta_exact_kernels` 
 from the set-valued law, `_theta_smooth_kernels` from a smoothed one; `commit` moves the
 chain and keeps the ledger.
 
-Arrays come as rows of four tables, because a step of three masses takes less time than
-handing over thirty arrays: `c` what is constant, `f` what moves, `m` the modes, `a` the
-tridiagonal system of `numerics.tridiagonal`, whose solution is w. Rows are named below;
-entry i of a row belongs to mass i, or to the link on its left.
+Arrays come as rows of two tables, because a step of three masses takes less time than
+handing over thirty arrays: `f` with numbers, `m` with modes. The first rows of `f` are the
+tridiagonal system of `numerics.tridiagonal`, whose solution is w; the others are named
+below. Entry i of a row belongs to mass i, or to the link on its left.
 """
 
 # NumPy's stubs type a single entry of an array as Any
@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from stiction.numerics.callback import call
 from stiction.numerics.jit import kernel
-from stiction.numerics.tridiagonal import SOLUTION
+from stiction.numerics.tridiagonal import ROWS, SOLUTION
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,15 +39,18 @@ DONE, PAUSE, EVENTS_FULL, REST, NOT_FINITE = range(5)
 # kinds of law, as in laws.coulomb.LawKind
 CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = range(4)
 
-# rows of c: what is constant; PIVOT is the row sum of A = M / (theta h) + B
-MASS, LINK_K, LINK_C, SHARE, PLATE_K, NORMAL, MU_STATIC, MU_KINETIC, V_SCALE = range(9)
-INERTIA, PIVOT, BOUND = range(9, 12)
-C_ROWS = 12
-# rows of f: the state, then work space that every step fills anew
-X, X_LOW, U, FORCE, HEAT, HEAT_LOW = range(6)
-STATE_ROWS = 6
-Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK, OLD_X, OLD_U, OLD_HEAT, BEST = range(6, 17)
-F_ROWS = 17
+# rows of f after those of the system. First what is constant; PIVOT is the row sum of
+# A = M / (theta h) + B
+_FIRST = ROWS
+MASS, LINK_K, LINK_C, SHARE, PLATE_K, NORMAL = range(_FIRST, _FIRST + 6)
+MU_STATIC, MU_KINETIC, V_SCALE, INERTIA, PIVOT, BOUND = range(_FIRST + 6, _FIRST + 12)
+# then the state, which a checkpoint keeps
+X, X_LOW, U, FORCE, HEAT, HEAT_LOW = range(_FIRST + 12, _FIRST + 18)
+STATE = slice(X, HEAT_LOW + 1)
+# then work space that every step fills anew
+Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK = range(_FIRST + 18, _FIRST + 25)
+OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 25, _FIRST + 29)
+F_ROWS = _FIRST + 29
 # rows of m; FREE pins no mass
 MODE, NEW_MODE, FREE = range(3)
 M_ROWS = 3
@@ -104,9 +107,7 @@ class Work(NamedTuple):
 
     pieces: Floats
     sines: Floats
-    c: Floats
     f: Floats
-    a: Floats
     m: Ints
     clock: Floats
     counter: Ints
@@ -132,22 +133,22 @@ class Events(NamedTuple):
 
 
 @kernel
-def mu_of(p: Problem, c: Floats, i: int, speed: float) -> float:
+def mu_of(p: Problem, f: Floats, i: int, speed: float) -> float:
     """Return mu(speed) of mass i in slip, speed >= 0."""
     if p.law == EXPONENTIAL:
-        drop = c[MU_STATIC, i] - c[MU_KINETIC, i]
-        return c[MU_KINETIC, i] + drop * np.exp(-speed / c[V_SCALE, i])
+        drop = f[MU_STATIC, i] - f[MU_KINETIC, i]
+        return f[MU_KINETIC, i] + drop * np.exp(-speed / f[V_SCALE, i])
     if p.law == USER:
         return call(p.mu_address, speed)
-    return c[MU_KINETIC, i]
+    return f[MU_KINETIC, i]
 
 
 @kernel
-def slope_of(p: Problem, c: Floats, i: int, speed: float) -> float:
+def slope_of(p: Problem, f: Floats, i: int, speed: float) -> float:
     """Return d mu / d speed of mass i in slip, speed >= 0."""
     if p.law == EXPONENTIAL:
-        drop = c[MU_STATIC, i] - c[MU_KINETIC, i]
-        return -drop / c[V_SCALE, i] * np.exp(-speed / c[V_SCALE, i])
+        drop = f[MU_STATIC, i] - f[MU_KINETIC, i]
+        return -drop / f[V_SCALE, i] * np.exp(-speed / f[V_SCALE, i])
     if p.law == USER:
         return call(p.mu_slope_address, speed)
     return 0.0
@@ -173,8 +174,6 @@ def load_at(pieces: Floats, sines: Floats, address: int, t: float, piece: int) -
 @kernel
 def begin_step(p: Problem, pieces: Floats, sines: Floats, clock: Floats, counter: Ints) -> float:
     """Read the load at the end of the step and return its value f_theta."""
-    if p.steady:
-        return clock[LOAD]
     t = time_after(p, counter[STEP])
     last = pieces.shape[1] - 1
     while counter[PIECE] < last and pieces[0, counter[PIECE] + 1] <= t:
@@ -185,22 +184,22 @@ def begin_step(p: Problem, pieces: Floats, sines: Floats, clock: Floats, counter
 
 
 @kernel
-def forces(p: Problem, c: Floats, f: Floats, step: int, pull: float) -> None:
+def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
     """Write F to row Q: all forces but inertia and friction on masses that ride on the belt."""
     n = p.n
     ride = p.theta * p.h * p.belt
-    left = c[LINK_K, 0] * (f[X, 0] + ride) + c[LINK_C, 0] * p.belt
+    left = f[LINK_K, 0] * (f[X, 0] + ride) + f[LINK_C, 0] * p.belt
     for i in range(n):
         if i + 1 < n:
-            right = c[LINK_K, i + 1] * (f[X, i + 1] - f[X, i])
+            right = f[LINK_K, i + 1] * (f[X, i + 1] - f[X, i])
         else:
-            right = -c[LINK_K, n] * (f[X, i] + ride) - c[LINK_C, n] * p.belt
-        f[Q, i] = (right - left) + c[SHARE, i] * pull
+            right = -f[LINK_K, n] * (f[X, i] + ride) - f[LINK_C, n] * p.belt
+        f[Q, i] = (right - left) + f[SHARE, i] * pull
         left = right
     if p.plates:
         plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
         for i in range(n):
-            f[Q, i] += c[PLATE_K, i] * (plate - f[X, i] - ride)
+            f[Q, i] += f[PLATE_K, i] * (plate - f[X, i] - ride)
 
 
 @kernel
@@ -217,9 +216,7 @@ def note_miss(p: Problem, clock: Floats, counter: Ints, size: float) -> None:
 @kernel
 def commit(
     p: Problem,
-    c: Floats,
     f: Floats,
-    a: Floats,
     m: Ints,
     clock: Floats,
     counter: Ints,
@@ -234,7 +231,7 @@ def commit(
     n, h, belt = p.n, p.h, p.belt
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     for first in range(0, n, _BLOCK):
-        sums = sweep(p, c, f, a, m, first, min(first + _BLOCK, n))
+        sums = sweep(p, f, m, first, min(first + _BLOCK, n))
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -244,13 +241,13 @@ def commit(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
-    rate, stretch = a[SOLUTION, n - 1] + belt, f[X, n - 1]
-    stored += c[LINK_K, n] * stretch * stretch
-    viscous += c[LINK_C, n] * rate * rate
-    spread += c[LINK_K, n] * rate * rate
+    rate, stretch = f[SOLUTION, n - 1] + belt, f[X, n - 1]
+    stored += f[LINK_K, n] * stretch * stretch
+    viscous += f[LINK_C, n] * rate * rate
+    spread += f[LINK_K, n] * rate * rate
     work = h * (pull * pushed + belt * ridden)
     if p.plates:
-        plate_stored, plate_spread, plate_work = plate_sums(p, c, f, a, counter[STEP])
+        plate_stored, plate_spread, plate_work = plate_sums(p, f, counter[STEP])
         stored += plate_stored
         spread += plate_spread
         work += plate_work
@@ -261,14 +258,14 @@ def commit(
 
 
 @kernel
-def sweep(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, first: int, last: int) -> Sums:
+def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
     belt, h = p.belt, p.h
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    rate_before = a[SOLUTION, first - 1] + belt if first > 0 else 0.0
+    rate_before = f[SOLUTION, first - 1] + belt if first > 0 else 0.0
     x_before = f[X, first - 1] if first > 0 else 0.0
     for i in range(first, last):
-        w, mass, force, du = a[SOLUTION, i], c[MASS, i], f[NEW_FORCE, i], f[DU, i]
+        w, mass, force, du = f[SOLUTION, i], f[MASS, i], f[NEW_FORCE, i], f[DU, i]
         rate = w + belt
         # steps in x are tiny beside x: what an addition loses is kept for the next one
         step = h * rate - f[X_LOW, i]
@@ -285,36 +282,34 @@ def sweep(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, first: int, last
         f[U, i] = u
         kinetic += mass * (u + belt) * (u + belt)
         spin, stretch = rate - rate_before, x - x_before
-        stored += c[LINK_K, i] * stretch * stretch
-        spread += c[LINK_K, i] * spin * spin
-        viscous += c[LINK_C, i] * spin * spin
+        stored += f[LINK_K, i] * stretch * stretch
+        spread += f[LINK_K, i] * spin * spin
+        viscous += f[LINK_C, i] * spin * spin
         gain = -h * force * w
         heat += gain
         gain -= f[HEAT_LOW, i]
         total = f[HEAT, i] + gain
         f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
         f[HEAT, i] = total
-        pushed += c[SHARE, i] * rate
+        pushed += f[SHARE, i] * rate
         ridden += force
         rate_before, x_before = rate, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
 
 
 @kernel
-def plate_sums(
-    p: Problem, c: Floats, f: Floats, a: Floats, step: int
-) -> tuple[float, float, float]:
+def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     """Return twice the energy in the plate springs, their spread, and the work of the plate."""
     stored = spread = work = 0.0
     place = p.plate_speed * (p.t_start + (step + 1) * p.h)
     for i in range(p.n):
-        rate = p.plate_speed - (a[SOLUTION, i] + p.belt)
+        rate = p.plate_speed - (f[SOLUTION, i] + p.belt)
         stretch = place - f[X, i]
         # the stretch at theta, counted back from the end of the step
         mean = stretch - (1.0 - p.theta) * p.h * rate
-        stored += c[PLATE_K, i] * stretch * stretch
-        spread += c[PLATE_K, i] * rate * rate
-        work += c[PLATE_K, i] * mean
+        stored += f[PLATE_K, i] * stretch * stretch
+        spread += f[PLATE_K, i] * rate * rate
+        work += f[PLATE_K, i] * mean
     return stored, spread, p.h * p.plate_speed * work
 
 

@@ -214,8 +214,8 @@ class March:
         return {
             "clock": work.clock,
             "counter": work.counter,
-            "state": work.f[: tk.STATE_ROWS, :n],
-            "slip": work.a[tri.SOLUTION, :n],
+            "state": work.f[tk.STATE, :n],
+            "slip": work.f[tri.SOLUTION, :n],
             "mode": work.m[tk.MODE, :n],
         }
 

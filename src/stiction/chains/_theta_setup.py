@@ -135,8 +135,7 @@ def make_work(chain: Chain, p: Problem) -> Work:
     n, law, pieces = p.n, chain.friction, chain.load.pieces()
     # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
-    c, f = np.zeros((tk.C_ROWS, width)), np.zeros((tk.F_ROWS, width))
-    a, m = np.zeros((tri.ROWS, width)), np.zeros((tk.M_ROWS, width), np.int64)
+    f, m = np.zeros((tk.F_ROWS, width)), np.zeros((tk.M_ROWS, width), np.int64)
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     for row, values in (
         (tk.MASS, chain.masses),
@@ -152,16 +151,14 @@ def make_work(chain: Chain, p: Problem) -> Work:
         (tk.PIVOT, inertia + p.theta * p.h * chain.plate_springs),
         (tk.BOUND, chain.stick_bound),
     ):
-        c[row, : values.size] = values
-    a[tri.COUPLING, : n + 1] = chain.link_damping + p.theta * p.h * chain.link_stiffness
+        f[row, : values.size] = values
+    f[tri.COUPLING, : n + 1] = chain.link_damping + p.theta * p.h * chain.link_stiffness
     f[tk.X, :n], f[tk.U, :n] = chain.x_start, chain.v_start - chain.belt_speed
     m[tk.FREE] = 1
     return tk.Work(
         pieces=np.array([pieces.time, pieces.offset, pieces.rate], order="C"),
         sines=np.array([pieces.amplitude, pieces.angular_frequency, pieces.phase], order="C"),
-        c=c,
         f=f,
-        a=a,
         m=m,
         clock=np.zeros(tk.CLOCK_SIZE),
         counter=np.zeros(tk.COUNTER_SIZE, np.int64),

@@ -25,6 +25,7 @@ from stiction.chains._theta_kernels import (
     FORCE,
     FREE,
     INERTIA,
+    LOAD,
     MODE,
     MOST,
     N_EVENTS,
@@ -85,7 +86,7 @@ _OVERSHOOT = 0.1
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with smoothed friction; return why it came back."""
-    pieces, sines, c, f, a, m, clock, counter = work
+    pieces, sines, f, m, clock, counter = work
     room = events.marks.shape[0] - p.n
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
@@ -95,18 +96,20 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         if counter[N_EVENTS] > room:
             return EVENTS_FULL
         solves = counter[SOLVES]
-        pull = begin_step(p, pieces, sines, clock, counter)
-        forces(p, c, f, counter[STEP], pull)
+        pull = clock[LOAD]
+        if not p.steady:
+            pull = begin_step(p, pieces, sines, clock, counter)
+        forces(p, f, counter[STEP], pull)
         if p.theta == 0.0:
-            explicit(p, c, f, a)
+            explicit(p, f)
         else:
-            off = newton(p, c, f, a, m, counter)
+            off = newton(p, f, m, counter)
             if not off <= 1.0:
                 note_miss(p, clock, counter, off * p.tolerance)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
         size, changed = 0.0, False
         for i in range(p.n):
-            w = a[SOLUTION, i]
+            w = f[SOLUTION, i]
             size += w * w + f[DU, i] * f[DU, i]
             if abs(w) > p.creep:
                 m[NEW_MODE, i] = 1 if w > 0.0 else -1
@@ -116,7 +119,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, clock)
-        commit(p, c, f, a, m, clock, counter, pull)
+        commit(p, f, m, clock, counter, pull)
         if due:
             save_rows(p, f, m, clock, counter, saved)
         if changed:
@@ -127,43 +130,43 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
 
 
 @kernel
-def explicit(p: Problem, c: Floats, f: Floats, a: Floats) -> None:
+def explicit(p: Problem, f: Floats) -> None:
     """Make the step of theta = 0: every force at the start of the step."""
     for i in range(p.n):
-        a[SOLUTION, i] = f[U, i]
-    residual(p, c, f, a)
+        f[SOLUTION, i] = f[U, i]
+    residual(p, f)
     for i in range(p.n):
-        f[DU, i] = -a[RHS, i] / c[INERTIA, i]
+        f[DU, i] = -f[RHS, i] / f[INERTIA, i]
 
 
 @kernel
-def newton(p: Problem, c: Floats, f: Floats, a: Floats, m: Ints, counter: Ints) -> float:
+def newton(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     """Solve G(w) = 0 from the slip of the last step; return the residual over its tolerance."""
     for i in range(p.n):
-        a[SOLUTION, i] = f[U, i]
-    off = residual(p, c, f, a)
+        f[SOLUTION, i] = f[U, i]
+    off = residual(p, f)
     for _ in range(p.most):
         if off <= 1.0:
             break
         for i in range(p.n):
-            f[BEST, i] = a[SOLUTION, i]
-            a[EXCESS, i] = c[PIVOT, i] + friction_slope(p, c, i, a[SOLUTION, i])
-            a[RHS, i] = -a[RHS, i]
-        factorise(p.n, a, m, FREE)
-        solve_factored(p.n, a)
+            f[BEST, i] = f[SOLUTION, i]
+            f[EXCESS, i] = f[PIVOT, i] + friction_slope(p, f, i, f[SOLUTION, i])
+            f[RHS, i] = -f[RHS, i]
+        factorise(p.n, f, m, FREE)
+        solve_factored(p.n, f)
         counter[SOLVES] += 1
         fall = 0.0
         for i in range(p.n):
-            f[DU, i] = a[SOLUTION, i]
-            fall += a[RHS, i] * f[DU, i]
-        off = step_along(p, c, f, a, fall)
+            f[DU, i] = f[SOLUTION, i]
+            fall += f[RHS, i] * f[DU, i]
+        off = step_along(p, f, fall)
     for i in range(p.n):
-        f[DU, i] = (a[SOLUTION, i] - f[U, i]) / p.theta
+        f[DU, i] = (f[SOLUTION, i] - f[U, i]) / p.theta
     return off
 
 
 @kernel
-def step_along(p: Problem, c: Floats, f: Floats, a: Floats, fall: float) -> float:
+def step_along(p: Problem, f: Floats, fall: float) -> float:
     """Go from BEST along DU, all the way or to near the lowest point; return the residual.
 
     G is the gradient of a convex potential (for every step below the weakening limit), whose
@@ -175,13 +178,13 @@ def step_along(p: Problem, c: Floats, f: Floats, a: Floats, fall: float) -> floa
     off = np.inf
     for _ in range(_HALVINGS):
         for i in range(p.n):
-            a[SOLUTION, i] = f[BEST, i] + part * f[DU, i]
-        off = residual(p, c, f, a)
+            f[SOLUTION, i] = f[BEST, i] + part * f[DU, i]
+        off = residual(p, f)
         if not p.line_search or off <= 1.0:
             break
         rate = 0.0
         for i in range(p.n):
-            rate += a[RHS, i] * f[DU, i]
+            rate += f[RHS, i] * f[DU, i]
         if rate > _OVERSHOOT * fall:
             far = part
         elif rate < -fall * (1.0 - _OVERSHOOT) and far < 1.0:
@@ -193,7 +196,7 @@ def step_along(p: Problem, c: Floats, f: Floats, a: Floats, fall: float) -> floa
 
 
 @kernel
-def residual(p: Problem, c: Floats, f: Floats, a: Floats) -> float:
+def residual(p: Problem, f: Floats) -> float:
     """Write G to row RHS and friction to NEW_FORCE; return max |G_i| over its tolerance.
 
     The tolerance of a mass is `tolerance` times the forces on it, inertia left out, and
@@ -204,32 +207,32 @@ def residual(p: Problem, c: Floats, f: Floats, a: Floats) -> float:
     plate = p.theta * p.h
     before = 0.0
     for i in range(n):
-        w = a[SOLUTION, i]
-        after = a[SOLUTION, i + 1] if i + 1 < n else 0.0
-        inertia = c[INERTIA, i] * (w - f[U, i])
-        left = a[COUPLING, i] * (w - before)
-        right = a[COUPLING, i + 1] * (after - w)
-        friction = c[NORMAL, i] * mu_of(p, c, i, abs(w)) * smooth_sign(p, w)
+        w = f[SOLUTION, i]
+        after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+        inertia = f[INERTIA, i] * (w - f[U, i])
+        left = f[COUPLING, i] * (w - before)
+        right = f[COUPLING, i + 1] * (after - w)
+        friction = f[NORMAL, i] * mu_of(p, f, i, abs(w)) * smooth_sign(p, w)
         f[NEW_FORCE, i] = -friction
-        inner = left - right + plate * c[PLATE_K, i] * w
-        a[RHS, i] = inertia + inner - f[Q, i] + friction
+        inner = left - right + plate * f[PLATE_K, i] * w
+        f[RHS, i] = inertia + inner - f[Q, i] + friction
         size = abs(left) + abs(right) + abs(f[Q, i]) + abs(friction)
-        noise = c[INERTIA, i] * (abs(w) + abs(f[U, i])) + a[COUPLING, i] * (abs(w) + abs(before))
-        noise += a[COUPLING, i + 1] * (abs(w) + abs(after))
+        noise = f[INERTIA, i] * (abs(w) + abs(f[U, i])) + f[COUPLING, i] * (abs(w) + abs(before))
+        noise += f[COUPLING, i + 1] * (abs(w) + abs(after))
         allowed = p.tolerance * size + _ROUNDING * noise
         # written so that NaN counts as the worst
-        if not abs(a[RHS, i]) <= worst * allowed:
-            worst = abs(a[RHS, i]) / allowed
+        if not abs(f[RHS, i]) <= worst * allowed:
+            worst = abs(f[RHS, i]) / allowed
         before = w
     return worst
 
 
 @kernel
-def friction_slope(p: Problem, c: Floats, i: int, w: float) -> float:
+def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
     """Return the derivative of N mu(|w|) phi(w / eps) with respect to w."""
-    mu, sign = mu_of(p, c, i, abs(w)), smooth_sign(p, w)
-    weakening = slope_of(p, c, i, abs(w)) * abs(sign)
-    return c[NORMAL, i] * (mu * smooth_slope(p, w) + weakening)
+    mu, sign = mu_of(p, f, i, abs(w)), smooth_sign(p, w)
+    weakening = slope_of(p, f, i, abs(w)) * abs(sign)
+    return f[NORMAL, i] * (mu * smooth_slope(p, w) + weakening)
 
 
 @kernel

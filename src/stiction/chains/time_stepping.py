@@ -42,6 +42,8 @@ Floats = npt.NDArray[np.float64]
 
 _STEP_IMBALANCE = 1e-12
 _NO_FORCE = 1e-200
+# numbers looked at together when saved states are checked
+_BLOCK = 1_000_000
 # slip speeds at which a user's law is searched for its steepest fall
 _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 
@@ -238,27 +240,29 @@ def _exact_checks(march: March) -> Iterator[Check]:
         )
     rows = int(march.work.counter[march.tk.NEXT_SAVE])
     worst, time = 0.0, None
-    for row in range(rows):
-        stuck = march.saved.mode[row] == 0
-        friction, bound = np.abs(march.saved.friction[row][stuck]), chain.stick_bound[stuck]
-        allowed = bound + _rounding(march, row)
-        share = float(np.max(friction / np.maximum(allowed, _NO_FORCE), initial=0.0))
-        if share > worst:
-            worst, time = share, float(march.saved.time[row])
+    block = max(1, _BLOCK // chain.n_mass)
+    for first in range(0, rows, block):
+        part = slice(first, min(first + block, rows))
+        allowed = chain.stick_bound + _rounding(march, part)[:, None]
+        share = np.abs(march.saved.friction[part]) / np.maximum(allowed, _NO_FORCE)
+        share[march.saved.mode[part] != 0] = 0.0
+        here = share.max(axis=1)
+        if here.max() > worst:
+            worst, time = float(here.max()), float(march.saved.time[first + here.argmax()])
     limit = 1.0 + 1e-9
     note = "friction of stuck masses over the static bound"
     yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
 
 
-def _rounding(march: March, row: int) -> float:
-    """Return what rounding can make of a force at a saved time [N]."""
-    tk, chain, saved = march.tk, march.chain, march.saved
+def _rounding(march: March, part: slice) -> Floats:
+    """Return what rounding can make of a force at each saved time [N]."""
+    chain, saved, row = march.chain, march.saved, march.tk.INERTIA
+    time, inertia = saved.time[part], float(np.max(march.work.f[row, : chain.n_mass]))
     stiff = 2.0 * float(np.max(chain.link_stiffness) + np.max(chain.plate_springs))
-    force = stiff * float(np.max(np.abs(saved.x[row])) + abs(chain.plate_speed * saved.time[row]))
-    force += abs(float(chain.load.at(saved.time[row])))
-    inertia = float(np.max(march.work.c[tk.INERTIA, : chain.n_mass]))
-    speed = float(np.max(np.abs(saved.v[row] - chain.belt_speed)))
-    return 1e-12 * (force + inertia * speed)
+    reach = np.max(np.abs(saved.x[part]), axis=1) + np.abs(chain.plate_speed * time)
+    speed = np.max(np.abs(saved.v[part] - chain.belt_speed), axis=1)
+    force = stiff * reach + np.abs(chain.load.at(time)) + inertia * speed
+    return np.asarray(1e-12 * force)
 
 
 def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
