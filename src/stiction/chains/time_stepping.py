@@ -224,9 +224,6 @@ def _common_checks(march: March) -> Iterator[Check]:
         float(clock[tk.FIRST_MISS]) if misses else None,
         f"steps that did not converge; the time is that of the first{size}",
     )
-
-
-def _exact_checks(march: March) -> Iterator[Check]:
     chain, h, theta = march.chain, march.problem.h, march.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if rate > np.finfo(float).tiny:
@@ -238,6 +235,10 @@ def _exact_checks(march: March) -> Iterator[Check]:
             None,
             "a longer step has no unique solution under this weakening friction [s]",
         )
+
+
+def _exact_checks(march: March) -> Iterator[Check]:
+    chain = march.chain
     rows = int(march.work.counter[march.tk.NEXT_SAVE])
     worst, time = 0.0, None
     block = max(1, _BLOCK // chain.n_mass)

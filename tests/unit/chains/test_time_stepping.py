@@ -326,6 +326,8 @@ def test_steps_beyond_the_weakening_limit_are_told():
         )
         assert line.ok is ok
         assert line.limit == pytest.approx(limit)
+        smooth_run = st.solve(chain, st.RegularizedTheta(step, 0.5, 1e-2), (0.0, 0.1))
+        assert check(smooth_run, "step_below_weakening_limit").ok is ok
     own = st.UserFriction(
         lambda v: 0.1 + 0.2 / (1.0 + 100.0 * v), lambda v: -20.0 / (1.0 + 100.0 * v) ** 2
     )
