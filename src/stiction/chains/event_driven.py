@@ -176,7 +176,7 @@ class _Solver:
                 return Status.SOLVED
             if code == ek.ALL_STUCK:
                 counter[er.REST_SEEN] = 1
-                if self._stuck_for_good(t):
+                if self.chain.rests_for_good(t, self.state.x[1:-1]):
                     self.stop_time = t
             elif self.stop_time is not None and self.n_logged and self._moved_after_stop():
                 self.stop_time = None
@@ -216,26 +216,6 @@ class _Solver:
         for row in range(int(counter[er.N_TOUCH])):
             self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
         counter[er.N_TOUCH] = 0
-
-    def _stuck_for_good(self, t: float) -> bool:
-        """Whether no future load can move a mass: every drive stays within its bound."""
-        chain = self.chain
-        creep = np.full(chain.n_mass, chain.belt_speed)
-        edge = np.zeros(1)
-        pull = np.diff(chain.link_stiffness * np.diff(np.concatenate([edge, creep, edge])))
-        drift = pull + chain.plate_springs * (chain.plate_speed - creep)
-        if drift.any():
-            return False
-        drive = chain.drive(t, self.state.x[1:-1], self.state.v[1:-1])
-        f = float(chain.load.at(t))
-        bound = chain.stick_bound * (1.0 + 1e-12)
-        for extreme in chain.load.bounds_after(t):
-            loaded = chain.load_shares != 0.0
-            change = np.zeros(chain.n_mass)
-            change[loaded] = chain.load_shares[loaded] * (extreme - f)
-            if (np.abs(drive + change) > bound).any():
-                return False
-        return True
 
     # ---- checkpoint
 

@@ -233,6 +233,31 @@ class Chain(Record):
         plate = self.plate_springs * (self.plate_speed * t - x)
         return np.asarray(np.diff(tension) + self.load_shares * float(self.load.at(t)) + plate)
 
+    def rests_for_good(self, t: float, x: Floats, since: float | None = None) -> bool:
+        """Return whether no later load can move a chain that sticks everywhere in x.
+
+        Masses that stick on a moving belt ride with it; they rest on it for good only if
+        that stretches nothing.
+
+        Parameters
+        ----------
+        t : time [s]
+        x : (n,) displacements [m]
+        since : time from which the load counts [s]; `t` when None
+        """
+        ride, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
+        pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
+        if (pull + self.plate_springs * (self.plate_speed - ride)).any():
+            return False
+        drive, now = self.drive(t, x, ride), float(self.load.at(t))
+        loaded = self.load_shares != 0.0
+        for extreme in self.load.bounds_after(t if since is None else since):
+            push = drive.copy()
+            push[loaded] += self.load_shares[loaded] * (extreme - now)
+            if (np.abs(push) > self.stick_bound * (1.0 + 1e-12)).any():
+                return False
+        return True
+
     def critical_force(self) -> Floats | None:
         """Return the load [N] at which each mass first slips under a slowly rising load.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.errors import Status
+from stiction.laws.coulomb import LawKind
 from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
@@ -113,7 +114,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         event_log=_event_log(history),
         energy=history.energy,
         determinism=Determinism(tuple(history.losses)),
-        audit=Audit((*_common_checks(history), *history.checks)),
+        audit=Audit((*_common_checks(chain, history), *history.checks)),
         quantities=quantities,
         stats={"events": len(history.events.time), **history.stats},
         citations=("chains",),
@@ -205,10 +206,10 @@ def _variables(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
     }
 
 
-def _common_checks(history: ChainHistory) -> list[Check]:
+def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
     closed = history.energy.imbalance_rel
     bound = 1e-9
-    return [
+    checks = [
         Check(
             "ledger_closes",
             bool(closed <= bound),
@@ -218,3 +219,24 @@ def _common_checks(history: ChainHistory) -> list[Check]:
             "largest energy imbalance over the largest energy",
         )
     ]
+    if chain.friction.kind is LawKind.STATIC_KINETIC:
+        checks.append(_stick_rule(chain, history))
+    return checks
+
+
+def _stick_rule(chain: Chain, history: ChainHistory) -> Check:
+    """Return where the bare law with a jump would have allowed slip, and that it did not."""
+    kinetic = chain.friction.mu_kinetic * chain.normal_forces
+    stuck = history.mode == 0
+    excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)
+    row = int(np.argmax(excess.max(axis=1)))
+    worst = float(excess[row].max())
+    return Check(
+        "stick_as_long_as_possible",
+        True,
+        max(worst, 0.0),
+        None,
+        float(history.time[row]) if worst > 0.0 else None,
+        "largest friction of a stuck mass above its kinetic friction [N]; above 0 the law "
+        "with a jump would also allow slip, and the rule that it sticks decided",
+    )

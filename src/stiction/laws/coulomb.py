@@ -193,8 +193,10 @@ class RandomCoulomb(Friction):
 class StaticKinetic(Friction):
     """A static coefficient at rest and a lower kinetic one in slip, with a jump at v = 0.
 
-    Between the two the bare inclusion allows both stick and slip; this law always sticks
-    as long as it can. A run says where that choice was made.
+    Between the two the bare inclusion allows both stick and slip; this law sticks as long
+    as it can. The audit of a run says how far that rule was needed
+    (`stick_as_long_as_possible`), and where it fails to decide, because the drive touches
+    the static bound and turns back, `determinism` has a line `grazing_onset`.
 
     Parameters
     ----------
