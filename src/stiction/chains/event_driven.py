@@ -1,7 +1,7 @@
 """Dynamic problem, event by event: exact modes, located events, finite-time stops.
 
 Between events the chain is smooth and its Taylor series in time is summed to rounding
-error (see `_series_kernels`); events are roots of the same series (see `_event_kernels`).
+error (see `_events.series_kernels`); events are roots of the same series (`_events.step_kernels`).
 Cost per step is O(order n); no matrix is formed.
 """
 
@@ -24,8 +24,8 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Request, Run
 
 if TYPE_CHECKING:
-    from stiction.chains._event_records import Events, Saved, State
-    from stiction.chains._series_kernels import Problem, Scratch
+    from stiction.chains._events.records import Events, Saved, State
+    from stiction.chains._events.series_kernels import Problem, Scratch
     from stiction.numerics.callback import Callback
 
 __all__ = ["EventDriven"]
@@ -128,8 +128,8 @@ class _Solver:
     """One solve: buffers, the loop over kernel calls, and the report."""
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
-        from stiction.chains import _event_kernels as ek
-        from stiction.chains import _event_records as er
+        from stiction.chains._events import records as er
+        from stiction.chains._events import step_kernels as ek
         from stiction.numerics.callback import Callback
 
         self.ek, self.er = ek, er
@@ -307,7 +307,7 @@ class _Solver:
 
 
 def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Callback) -> Problem:
-    from stiction.chains._series_kernels import Problem
+    from stiction.chains._events.series_kernels import Problem
 
     table, pieces = chain.friction, chain.load.pieces()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
@@ -352,7 +352,7 @@ def _plain(values: Floats) -> Floats:
 
 
 def _start(chain: Chain, request: Request) -> State:
-    from stiction.chains import _event_records as er
+    from stiction.chains._events import records as er
 
     n = chain.n_mass
     clock = np.zeros(5)
@@ -373,7 +373,7 @@ def _start(chain: Chain, request: Request) -> State:
 
 
 def _saved(chain: Chain, request: Request) -> Saved:
-    from stiction.chains import _event_records as er
+    from stiction.chains._events import records as er
 
     rows, n = request.save.size, chain.n_mass
     return er.Saved(
@@ -391,7 +391,7 @@ def _saved(chain: Chain, request: Request) -> Saved:
 
 
 def _events(n: int) -> Events:
-    from stiction.chains import _event_records as er
+    from stiction.chains._events import records as er
 
     rows = max(1024, 4 * n)
     return er.Events(
@@ -408,7 +408,7 @@ def _events(n: int) -> Events:
 
 
 def _scratch(n: int, order: int) -> Scratch:
-    from stiction.chains._series_kernels import Scratch
+    from stiction.chains._events.series_kernels import Scratch
 
     return Scratch(
         x=np.zeros((order + 1, n + 2)),

@@ -34,7 +34,7 @@ from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 
 if TYPE_CHECKING:
-    from stiction.chains._theta_march import March
+    from stiction.chains._theta.march import March
 
 __all__ = ["RegularizedTheta", "ThetaStepper"]
 
@@ -94,8 +94,8 @@ class ThetaStepper(Record):
 
     def solve(self, chain: Chain, request: Request) -> Run:
         """Return the run of `chain`; the method of `stiction.solve`."""
-        from stiction.chains._theta_march import March
-        from stiction.chains._theta_setup import Scheme
+        from stiction.chains._theta.march import March
+        from stiction.chains._theta.setup import Scheme
 
         _check_chain(self, chain)
         scheme = Scheme(
@@ -178,8 +178,8 @@ class RegularizedTheta(Record):
 
     def solve(self, chain: Chain, request: Request) -> Run:
         """Return the run of `chain`; the method of `stiction.solve`."""
-        from stiction.chains._theta_march import March
-        from stiction.chains._theta_setup import Scheme
+        from stiction.chains._theta.march import March
+        from stiction.chains._theta.setup import Scheme
 
         _check_chain(self, chain)
         scheme = Scheme(

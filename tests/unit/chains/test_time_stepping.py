@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.chains import _theta_exact_kernels as exact
-from stiction.chains import _theta_march, _theta_setup
-from stiction.chains import _theta_smooth_kernels as smooth
+from stiction.chains._theta import exact_kernels as exact
+from stiction.chains._theta import march as theta_march
+from stiction.chains._theta import setup as theta_setup
+from stiction.chains._theta import smooth_kernels as smooth
 from stiction.laws import SmoothSign
 from stiction.numerics import tridiagonal as tri
 from stiction.results.run import Request
@@ -141,7 +142,7 @@ def test_events_of_two_steps_are_joined():
     rows = sorted([*turn, *arrest, *apart, *brief])
     values, marks = np.zeros((len(rows), 5)), np.array([row[1:] for row in rows])
     values[:, 0] = [row[0] for row in rows]
-    values, marks = _theta_march._joined(values, marks, h)
+    values, marks = theta_march._joined(values, marks, h)
     joined = [(t, *mark) for t, mark in zip(values[:, 0], marks.tolist(), strict=True)]
     assert sorted(joined) == sorted([(0.1, 1, 1, -1), (0.1, 0, 1, 0), *apart, *brief])
 
@@ -288,20 +289,20 @@ def test_more_events_than_allowed_end_the_run():
 
 def test_the_event_buffer_grows(monkeypatch):
     whole = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
-    original = _theta_march.March.__init__
+    original = theta_march.March.__init__
 
     def small(self, *args):
         original(self, *args)
         self.events = self.tk.Events(np.empty((4, 5)), np.empty((4, 3), np.int32))
 
-    monkeypatch.setattr(_theta_march.March, "__init__", small)
+    monkeypatch.setattr(theta_march.March, "__init__", small)
     run = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
     assert run.event_log.time.tolist() == whole.event_log.time.tolist()
     assert len(run.event_log) > 16
 
 
 def test_an_interrupt_gives_what_there_is(monkeypatch):
-    monkeypatch.setattr(_theta_march, "_MOST_STEPS", 100)
+    monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
 
     def stop(fraction, note):
         if fraction > 0.5:
@@ -445,10 +446,10 @@ def test_newtons_matrix_is_the_derivative_of_the_residual():
     )
     request = Request(0.0, 1.0, np.array([0.0, 1.0]))
     for shape in (st.SquareRootSign(), st.TanhSign(), OwnTanh()):
-        scheme = _theta_setup.Scheme(
+        scheme = theta_setup.Scheme(
             "RegularizedTheta", 0.05, 0.7, 50, 1e-13, 10**6, 10**6, shape=shape, smoothing=0.1
         )
-        march = _theta_march.March(scheme, chain, request)
+        march = theta_march.March(scheme, chain, request)
         p, work = march.problem, march.work
         n, w = 4, np.array([0.05, -0.2, 0.11, -0.01])
 
@@ -529,7 +530,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, law, monkeypatch):
         plate_speed=0.2,
     )
     whole = st.solve(chain, method, (0.0, 6.0), save=77)
-    monkeypatch.setattr(_theta_march, "_MOST_STEPS", max(1, int(1.1 / method.step)))
+    monkeypatch.setattr(theta_march, "_MOST_STEPS", max(1, int(1.1 / method.step)))
     notebook = Notebook()
     pieces = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=notebook)
     assert_same_run(whole, pieces)
@@ -540,7 +541,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, law, monkeypatch):
 
 
 def test_an_interrupted_run_goes_on_from_where_it_was(monkeypatch):
-    monkeypatch.setattr(_theta_march, "_MOST_STEPS", 100)
+    monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
     notebook = Notebook()
     notebook.due = lambda: False
 
@@ -569,8 +570,8 @@ def test_progress_rises_to_the_end():
 def test_kernels_are_the_same_in_python():
     """The hot kernel of the active set, run by the interpreter on the same tables."""
     request = Request(0.0, 1.0, np.array([0.0, 1.0]))
-    scheme = _theta_setup.Scheme("ThetaStepper", 1e-2, 0.5, 1000, 1e-13, 10**6, 10**6)
-    marches = [_theta_march.March(scheme, CHAIN, request) for _ in range(2)]
+    scheme = theta_setup.Scheme("ThetaStepper", 1e-2, 0.5, 1000, 1e-13, 10**6, 10**6)
+    marches = [theta_march.March(scheme, CHAIN, request) for _ in range(2)]
     for march, solve in zip(marches, (exact.solve_modes, exact.solve_modes.py_func), strict=True):
         w = march.work
         w.f[march.tk.Q, :3] = [0.3, -0.2, 4.0]

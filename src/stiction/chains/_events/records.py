@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._series_kernels import (
+from stiction.chains._events.series_kernels import (
     Problem,
     Scratch,
     energies,

@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._theta_kernels import (
+from stiction.chains._theta.step_kernels import (
     BEST,
     DONE,
     DU,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._theta_kernels import (
+from stiction.chains._theta.step_kernels import (
     BOUND,
     CONSTANT,
     DONE,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._event_records import (
+from stiction.chains._events.records import (
     EXPANSIONS,
     GAP,
     N_EVENTS,
@@ -38,7 +38,7 @@ from stiction.chains._event_records import (
     save_rest,
     save_until,
 )
-from stiction.chains._series_kernels import (
+from stiction.chains._events.series_kernels import (
     STATIC_KINETIC,
     USER,
     Problem,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._theta_setup import (
+from stiction.chains._theta.setup import (
     Scheme,
     begin,
     callbacks,
@@ -25,7 +25,7 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Request
 
 if TYPE_CHECKING:
-    from stiction.chains._theta_kernels import Events, Problem, Saved, Work
+    from stiction.chains._theta.step_kernels import Events, Problem, Saved, Work
 
 __all__ = ["March"]
 
@@ -46,7 +46,7 @@ class March:
     """
 
     def __init__(self, scheme: Scheme, chain: Chain, request: Request) -> None:
-        from stiction.chains import _theta_kernels as tk
+        from stiction.chains._theta import step_kernels as tk
 
         self.tk, self.scheme, self.chain, self.request = tk, scheme, chain, request
         self.calls = callbacks(chain, scheme)
@@ -101,10 +101,10 @@ class March:
 
     def _advance(self) -> Callable[[Problem, Work, Saved, Events, int], int]:
         if self.scheme.exact:
-            from stiction.chains._theta_exact_kernels import advance_exact
+            from stiction.chains._theta.exact_kernels import advance_exact
 
             return advance_exact
-        from stiction.chains._theta_smooth_kernels import advance_smooth
+        from stiction.chains._theta.smooth_kernels import advance_smooth
 
         return advance_smooth
 

@@ -16,7 +16,7 @@ from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.results.run import Request
 
 if TYPE_CHECKING:
-    from stiction.chains._theta_kernels import Events, Problem, Saved, Work
+    from stiction.chains._theta.step_kernels import Events, Problem, Saved, Work
     from stiction.numerics.callback import Callback
 
 __all__ = ["Scheme", "begin", "callbacks", "make_problem", "make_saved", "make_work", "slip_mu"]
@@ -78,8 +78,8 @@ def make_problem(
     chain: Chain, request: Request, scheme: Scheme, calls: Mapping[str, Callback]
 ) -> Problem:
     """Return the numbers of the run; raise ModelError if it would take too many steps."""
-    from stiction.chains import _theta_kernels as tk
-    from stiction.chains import _theta_smooth_kernels as smooth
+    from stiction.chains._theta import smooth_kernels as smooth
+    from stiction.chains._theta import step_kernels as tk
 
     span, pieces = request.t_end - request.t_start, chain.load.pieces()
     varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
@@ -129,7 +129,7 @@ def make_problem(
 
 def make_work(chain: Chain, p: Problem) -> Work:
     """Return the tables of a run, with the chain in its state at the start."""
-    from stiction.chains import _theta_kernels as tk
+    from stiction.chains._theta import step_kernels as tk
     from stiction.numerics import tridiagonal as tri
 
     n, law, pieces = p.n, chain.friction, chain.load.pieces()
@@ -167,7 +167,7 @@ def make_work(chain: Chain, p: Problem) -> Work:
 
 def make_saved(chain: Chain, request: Request) -> Saved:
     """Return room for the states at the save times."""
-    from stiction.chains import _theta_kernels as tk
+    from stiction.chains._theta import step_kernels as tk
 
     rows, n = request.save.size, chain.n_mass
     return tk.Saved(
@@ -188,7 +188,7 @@ def begin(
 
     A mass that cannot be held at the start is released there: an event at that time.
     """
-    from stiction.chains import _theta_kernels as tk
+    from stiction.chains._theta import step_kernels as tk
 
     n, clock, counter, t = p.n, work.clock, work.counter, p.t_start
     x, u, mode = work.f[tk.X, :n], work.f[tk.U, :n], work.m[tk.MODE, :n]

@@ -1,0 +1,1 @@
+"""Inside `EventDriven`: series of the motion, steps from event to event, records."""

@@ -1,0 +1,1 @@
+"""Inside the theta schemes: one step with exact or smoothed friction, and the march."""
