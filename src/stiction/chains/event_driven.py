@@ -36,6 +36,8 @@ MOST_MASSES = 10_000
 # a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
 _MASS_STEPS_PER_CALL = 300_000
 _TOUCH_ROWS = 64
+# a user's load is looked at in steps of at most this share of the time span
+_LONGEST_FIT = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,8 @@ class _Solver:
         self.method, self.chain, self.request = method, chain, request
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
         self.mu_call = Callback(chain.friction.function, "UserFriction.function")
-        self.problem = _problem(method, chain, self.load_call, self.mu_call)
+        span = request.t_end - request.t_start
+        self.problem = _problem(method, chain, self.load_call, self.mu_call, span)
         self.state = _start(chain, request)
         self.saved = _saved(chain, request)
         self.events = _events(chain.n_mass)
@@ -157,6 +160,7 @@ class _Solver:
         ek, er, request = self.ek, self.er, self.request
         counter = self.state.counter
         span = request.t_end - request.t_start
+        steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         while True:
             code = ek.advance(
                 self.problem,
@@ -165,7 +169,7 @@ class _Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass),
+                min(steps, self.method.max_steps - int(counter[er.STEPS])),
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
@@ -178,13 +182,14 @@ class _Solver:
                 counter[er.REST_SEEN] = 1
                 if self.chain.rests_for_good(t, self.state.x[1:-1]):
                     self.stop_time = t
-            elif self.stop_time is not None and self.n_logged and self._moved_after_stop():
-                self.stop_time = None
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
             if code == ek.STALLED:
-                self.reason = f"events follow each other without time passing at t = {t:.9g} s"
+                self.reason = (
+                    f"time does not pass at t = {t:.9g} s: events follow each other, or a user's "
+                    "function jumps there; name its jumps in UserLoad.breakpoints"
+                )
                 return Status.WORK_LIMIT
             if code == ek.STEP_VANISHED:
                 self.reason = (
@@ -202,9 +207,6 @@ class _Solver:
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
 
-    def _moved_after_stop(self) -> bool:
-        return bool((self.state.mode != 0).any())
-
     def _drain(self) -> None:
         """Move full rows out of the kernel's buffers."""
         er, counter, e = self.er, self.state.counter, self.events
@@ -212,6 +214,8 @@ class _Solver:
         if rows:
             self.log.append(tuple(column[:rows].copy() for column in e[:8]))
             self.n_logged += rows
+            # whatever moved now did not rest for good
+            self.stop_time = None
             counter[er.N_EVENTS] = 0
         for row in range(int(counter[er.N_TOUCH])):
             self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
@@ -266,6 +270,8 @@ class _Solver:
             viscous_heat=kept["viscous"],
         )
         checks = _checks(self.chain, kept)
+        if self.load_call.address:
+            checks.append(self._sampling())
         return ChainHistory(
             time=kept["time"],
             x=kept["x"],
@@ -284,6 +290,20 @@ class _Solver:
             reason=self.reason,
             checks=checks,
             losses=[self._touch_loss(t, i) for t, i in self.touches],
+        )
+
+    def _sampling(self) -> Check:
+        longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
+        if self.method.max_step is not None:
+            longest = min(longest, self.method.max_step)
+        return Check(
+            "user_load_sampled",
+            True,
+            longest,
+            None,
+            None,
+            "longest step [s] on which a user's load is looked at, 11 times; what is shorter "
+            "can be missed: name it in UserLoad.breakpoints or set max_step",
         )
 
     def _keep_last_state(self) -> None:
@@ -306,7 +326,9 @@ class _Solver:
         )
 
 
-def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Callback) -> Problem:
+def _problem(
+    method: EventDriven, chain: Chain, load_call: Callback, mu_call: Callback, span: float
+) -> Problem:
     from stiction.chains._events.series_kernels import Problem
 
     table, pieces = chain.friction, chain.load.pieces()
@@ -317,6 +339,7 @@ def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Ca
     if table.kind is LawKind.EXPONENTIAL:
         drop = (table.mu_static - table.mu_kinetic) * chain.normal_forces
         weak = float(np.max(drop / (m * table.v_scale)))
+    rate = float(stiff + damp + weak) or 1.0
     return Problem(
         mass=_plain(m),
         link_k=_plain(k),
@@ -338,10 +361,11 @@ def _problem(method: EventDriven, chain: Chain, load_call: Callback, mu_call: Ca
         sine_phase=_plain(pieces.phase),
         load_address=load_call.address,
         mu_address=mu_call.address,
-        rate=float(stiff + damp + weak) or 1.0,
+        rate=rate,
         order=method.order,
         tolerance=min(method.rtol, 1e-2) * 1e-5,
         fit_tolerance=max(method.rtol, 1e-11),
+        longest_fit=_LONGEST_FIT * span * rate,
         longest=np.inf if method.max_step is None else float(method.max_step),
     )
 
@@ -403,7 +427,7 @@ def _events(n: int) -> Events:
         v=np.empty(rows),
         left=np.empty(rows),
         right=np.empty(rows),
-        touch=np.empty((_TOUCH_ROWS, 2)),
+        touch=np.empty((_TOUCH_ROWS + 4 * n, 2)),
     )
 
 

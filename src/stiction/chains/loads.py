@@ -268,7 +268,8 @@ class UserLoad(Load):
     Parameters
     ----------
     function : takes a time [s], returns a force [N]; smooth between the breakpoints
-    breakpoints : times [s] at which it, or a derivative, jumps
+    breakpoints : times [s] at which it, or a derivative, jumps; at a jump the value after
+        it counts
     """
 
     function: Callable[[float], float]

@@ -219,6 +219,20 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
             "largest energy imbalance over the largest energy",
         )
     ]
+    heat = history.energy.friction_heat
+    gained = float(np.max(-np.diff(heat, axis=0), initial=0.0))
+    limit = 1e-9 * history.energy.scale
+    checks.append(
+        Check(
+            "friction_dissipates",
+            bool(gained <= limit),
+            gained,
+            limit,
+            None,
+            "largest heat that friction gave back between saved states [J]; "
+            "above 0 the law has a negative coefficient at speeds that were met",
+        )
+    )
     if chain.friction.kind is LawKind.STATIC_KINETIC:
         checks.append(_stick_rule(chain, history))
     return checks

@@ -265,6 +265,87 @@ def test_grazing_onset_is_reported():
     assert loss.time == pytest.approx(math.pi / 2.0, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "jump", [lambda t: 5.0 if t >= 1.0 else 0.0, lambda t: 5.0 if t > 1.0 else 0.0]
+)
+def test_load_that_jumps_at_a_named_time(jump):
+    """From rest at t = 1 under 5 N: a cosine until the mass stops, past t = 3."""
+    chain = st.Chain(mass=1.0, stiffness=1.0, load=st.UserLoad(jump, [1.0]), law=st.Coulomb(0.25))
+    run = st.solve(chain, st.EventDriven(), (0.0, 3.0))
+    assert run.quantities["onset_time"].value == [1.0]
+    exact = (5.0 - 0.25 * 9.81) * (1.0 - math.cos(2.0))
+    assert run.final["x"][0] == pytest.approx(exact, rel=1e-9)
+    assert run.audit.ok
+
+
+def test_load_that_jumps_unannounced_is_refused():
+    load = st.UserLoad(lambda t: 5.0 if t >= 1.0 else 0.0)
+    chain = st.Chain(mass=1.0, stiffness=1.0, load=load, law=st.Coulomb(0.25))
+    run = st.solve(chain, st.EventDriven(), (0.0, 3.0), throw=False)
+    assert run.status is st.Status.WORK_LIMIT
+    assert "breakpoints" in run.reason
+
+
+def test_short_pulse_is_not_missed():
+    load = st.UserLoad(lambda t: 5.0 * math.exp(-(((t - 7.77) / 0.02) ** 2)))
+    chain = st.Chain(mass=1.0, stiffness=1.0, load=load, law=st.Coulomb(0.25))
+    run = st.solve(chain, st.EventDriven(), (0.0, 10.0))
+    assert run.stats["events"] >= 2
+    assert "user_load_sampled" in [check.check for check in run.audit]
+
+
+@pytest.mark.parametrize(("excess", "slips"), [(-1e-11, False), (0.0, False), (1e-9, True)])
+def test_touch_of_the_static_bound(excess, slips):
+    """With a jump in friction a mass whose drive only touches the bound keeps sticking."""
+    bound = 0.25 * 9.81
+    chain = st.Chain(
+        mass=1.0,
+        stiffness=1.0,
+        load=st.Sine(bound * (1.0 + excess), 1.0),
+        law=st.StaticKinetic(0.25, 0.2),
+    )
+    run = st.solve(chain, st.EventDriven(), (0.0, 300.0))
+    assert (run.stats["events"] > 0) == slips
+    if not slips:
+        assert len(run.determinism.losses) == math.floor(300.0 / math.pi + 0.5)
+        assert {loss.kind for loss in run.determinism.losses} == {"grazing_onset"}
+
+
+def test_touch_at_a_corner_of_the_load():
+    bound = 0.25 * 9.81
+    chain = st.Chain(
+        mass=1.0,
+        stiffness=1.0,
+        load=st.PiecewiseLinear([0.0, 1.0, 2.0], [0.0, bound, 0.0]),
+        law=st.StaticKinetic(0.25, 0.2),
+    )
+    run = st.solve(chain, st.EventDriven(), (0.0, 3.0))
+    assert run.stats["events"] == 0
+    assert [(loss.kind, loss.time) for loss in run.determinism.losses] == [("grazing_onset", 1.0)]
+
+
+def test_very_slow_load():
+    """Onset after 10^9 s: powers of the step must not overflow."""
+    chain = st.Chain(mass=1.0, stiffness=1e4, load=st.Ramp(1e-9), law=st.Coulomb(0.25))
+    run = st.solve(chain, st.EventDriven(max_steps=5_000), (0.0, 4e9), save=2, throw=False)
+    assert run.quantities["onset_time"].value[0] == pytest.approx(0.25 * 9.81 / 1e-9, rel=1e-12)
+
+
+def test_no_rest_for_good_before_a_slip():
+    chain = st.Chain(mass=1.0, stiffness=1.0, load=st.Sine(0.25 * 9.81, 1.0), law=st.Coulomb(0.25))
+    run = st.solve(chain, st.EventDriven(), (0.0, 10.0))
+    stop = run.quantities["stop_time"].value
+    slips = run.event_log.time[run.event_log.contact > 0]
+    assert stop is None or slips.size == 0 or stop >= slips.max()
+
+
+def test_friction_that_pushes_is_reported():
+    law = st.UserFriction(lambda v: 0.3 - 0.05 * v, lambda v: -0.05)
+    chain = st.Chain(mass=1.0, stiffness=1.0, law=law, v0=20.0)
+    run = st.solve(chain, st.EventDriven(), (0.0, 1.0))
+    assert [check.check for check in run.audit if not check.ok] == ["friction_dissipates"]
+
+
 def test_work_is_bounded():
     chain = st.Chain(mass=1.0, stiffness=1.0, law=st.Coulomb(0.0), x0=1.0)
     run = st.solve(chain, st.EventDriven(max_steps=5, max_step=0.01), (0.0, 1e6), throw=False)

@@ -77,6 +77,10 @@ DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 
 _NOISE = 1e-12
 _TIE = 1e-12
 _FROZEN = 9
+# the longest step in units of the fastest vibration
+_FARTHEST = 1e8
+# a fitted drive counts as beyond its bound from this excess on
+_FIT_TIE = 1e-9
 
 
 @kernel
@@ -95,7 +99,9 @@ def advance(
     n = p.mass.size
     for _ in range(steps):
         t = clock[TIME]
-        if counter[N_EVENTS] + n > events.time.size or (counter[N_EVENTS] >= room and t < t_end):
+        full = counter[N_EVENTS] + n > events.time.size
+        full = full or counter[N_TOUCH] + 3 * n > events.touch.shape[0]
+        if full or (counter[N_EVENTS] >= room and t < t_end):
             return EVENTS_FULL
         if t >= t_end:
             record_events(p, state, events, t)
@@ -103,7 +109,11 @@ def advance(
             return DONE
         limit = _next_border(p, state, t, t_end)
         reach = (limit - t) * p.rate
-        count = _settle(p, state, s, t, reach)
+        if reach > _FARTHEST:
+            # powers of tau up to the order of the series must stay finite numbers
+            reach = _FARTHEST
+            limit = t + reach / p.rate
+        count = _settle(p, state, s, t, reach, events)
         if count < 0:
             return NOT_FINITE if count == -1 else STEP_VANISHED
         record_events(p, state, events, t)
@@ -170,7 +180,7 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
 
 
 @kernel
-def _settle(p: Problem, state: State, s: Scratch, t: float, reach: float) -> int:
+def _settle(p: Problem, state: State, s: Scratch, t: float, reach: float, events: Events) -> int:
     """Decide the modes at t, expand the series, and return the number of active masses.
 
     A mass that was just released must move the way it was pushed, and one at the edge of
@@ -196,8 +206,10 @@ def _settle(p: Problem, state: State, s: Scratch, t: float, reach: float) -> int
                 return -2
         else:
             expand(p, t, s.active, count, state.mode, state.lead, s)
-        if not _take_back(p, state, s, count):
-            return count
+        if not _take_back(p, state, s, count, reach):
+            break
+    if p.law == STATIC_KINETIC:
+        _note_corners(p, state, s, count, t, events)
     return count
 
 
@@ -214,9 +226,29 @@ def _mark_ties(p: Problem, state: State, t: float) -> None:
 
 
 @kernel
+def _note_corners(
+    p: Problem, state: State, s: Scratch, count: int, t: float, events: Events
+) -> None:
+    """Note grazes at a border of steps: a drive at the static bound that turns inward."""
+    for a in range(count):
+        i = s.active[a]
+        if state.mode[i] != 0 or state.lead[i] != 1:
+            continue
+        for k in range(p.order - 1):
+            s.poly[k] = state.side[i] * s.drive[k, i]
+        k = _leading_zeros(s.poly, 1, p.order - 1, 1.0)
+        row = state.counter[N_TOUCH]
+        last = row > 0 and events.touch[row - 1, 1] == i and events.touch[row - 1, 0] > t - 1e-9
+        if k < p.order - 1 and s.poly[k] < 0.0 and not last and p.normal[i] > 0.0:
+            events.touch[row, 0] = t
+            events.touch[row, 1] = i
+            state.counter[N_TOUCH] += 1
+
+
+@kernel
 def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
     """Expand with a user's functions on the longest step that fits; whether one was found."""
-    tau = min(reach, 2.0 * state.clock[TAU])
+    tau = min(reach, 2.0 * state.clock[TAU], p.longest_fit)
     for _ in range(80):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
         if misfit <= p.fit_tolerance:
@@ -242,35 +274,67 @@ def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> floa
 
 
 @kernel
-def _take_back(p: Problem, state: State, s: Scratch, count: int) -> bool:
+def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -> bool:
     """Correct one mode that contradicts its own series; return whether one was changed."""
     fitted = p.law == USER or p.load_address != 0
     scale = state.clock[TAU] if fitted else 1.0
+    size = p.order - 1
     for a in range(count):
         i = s.active[a]
+        bound = p.mu_static[i] * p.normal[i]
         if state.mode[i] != 0 and state.lead[i] >= 2:
-            size = _slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
-            k = _leading_zeros(s.poly, 2, size, scale)
-            if k < size and s.poly[k] < 0.0:
+            length = _slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
+            k = _leading_zeros(s.poly, 2, length, scale)
+            if k < length and s.poly[k] < 0.0:
                 state.side[i] = state.mode[i]
                 state.mode[i] = 0
                 state.lead[i] = _FROZEN
                 return True
-        elif state.mode[i] == 0 and state.lead[i] == 1:
-            bound = p.mu_static[i] * p.normal[i]
-            for k in range(p.order - 1):
-                s.poly[k] = state.side[i] * s.drive[k, i]
-            s.poly[0] = bound
-            k = _leading_zeros(s.poly, 1, p.order - 1, scale)
-            if bound == 0.0 and k < p.order - 1 and s.poly[k] < 0.0:
-                # without friction any push moves the mass, whichever way it points
-                state.side[i] = -state.side[i]
-                s.poly[k] = -s.poly[k]
-            if k < p.order - 1 and s.poly[k] > 0.0:
+        elif state.mode[i] == 0 and state.lead[i] != _FROZEN:
+            if abs(s.drive[0, i]) > bound * (1.0 + (_FIT_TIE if fitted else _TIE)):
+                # the load jumped: the mass is beyond its bound from the first moment
+                state.mode[i] = 1 if s.drive[0, i] > 0.0 else -1
+                state.lead[i] = 1
+                return True
+            if state.lead[i] == 1 and _leaves_its_edge(p, state, s, i, bound, scale, reach, size):
                 state.mode[i] = state.side[i]
                 state.lead[i] = 1 if p.law == STATIC_KINETIC else 2
                 return True
     return False
+
+
+@kernel
+def _leaves_its_edge(
+    p: Problem,
+    state: State,
+    s: Scratch,
+    i: int,
+    bound: float,
+    scale: float,
+    reach: float,
+    size: int,
+) -> bool:
+    """Return whether a stuck mass whose drive equals its bound is pushed beyond it."""
+    for k in range(size):
+        s.poly[k] = state.side[i] * s.drive[k, i]
+    s.poly[0] = bound
+    k = _leading_zeros(s.poly, 1, size, scale)
+    if k == size:
+        return False
+    if bound == 0.0 and s.poly[k] < 0.0:
+        # without friction any push moves the mass, whichever way it points
+        state.side[i] = -state.side[i]
+        s.poly[k] = -s.poly[k]
+    if s.poly[k] < 0.0:
+        return False
+    if p.law != STATIC_KINETIC:
+        return True
+    # with a jump a touch must not release: the drive has to rise beyond rounding
+    tau = min(reach, scale)
+    for j in range(size):
+        s.poly[j] = -state.side[i] * s.drive[j, i]
+    s.poly[0] = bound * _TIE
+    return _root_from(s.poly, s.bernstein, 0, size, tau) <= tau
 
 
 @kernel
@@ -363,9 +427,18 @@ def _first_events(
                         continue
                 else:
                     poly[0] += bound
+                    if p.law == STATIC_KINETIC and poly[0] > 0.0:
+                        # a touch within rounding is no crossing: the mass keeps sticking
+                        poly[0] += bound * _TIE
+                        beyond = _root_from(poly, work, 0, size, tau)
+                        if beyond > tau:
+                            poly[0] -= bound * _TIE
+                            _note_touch(p, state, s, i, bound, tau, t, events)
+                            continue
+                        for k in range(size):
+                            poly[k] = -sign * drive[k, i]
+                        poly[0] += bound
                 root[i] = min(root[i], _root_from(poly, work, start, size, tau))
-                if p.law == STATIC_KINETIC and lead[i] == 0:
-                    _note_touch(p, state, s, i, bound, tau, t, events)
         first = min(first, root[i])
     group = first + 1e-13 * max(1.0, first) + 4e-16 * abs(t) * p.rate
     return first, group
@@ -395,8 +468,6 @@ def _note_touch(
 
     s.poly holds the reserve in units of the step after the search for its root.
     """
-    if s.root[i] <= tau or state.counter[N_TOUCH] >= events.touch.shape[0]:
-        return
     size = p.order - 1
     swing = 0.0
     for k in range(1, size):
@@ -450,8 +521,9 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
         drive = drive_at(p, state, t, i)
         bound = p.mu_static[i] * p.normal[i]
         if state.mode[i] == 0:
-            state.mode[i] = 1 if drive > 0.0 else -1
-            state.lead[i] = 1 if p.law == STATIC_KINETIC else 2
+            # at its bound, to rounding: the series after this instant decide
+            state.side[i] = 1 if drive > 0.0 else -1
+            state.lead[i] = 1
         else:
             _decide(p, state, i, drive, bound)
 
