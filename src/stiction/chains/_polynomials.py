@@ -54,11 +54,11 @@ def derivative(rows: Floats) -> Floats:
 
 
 def first_fall(rows: Floats) -> tuple[float, list[int]]:
-    """Return the first tau in (0, 1] at which a row falls to zero, and which rows do.
+    """Return the first tau in [0, 1] at which a row falls to zero, and which rows do.
 
     Parameters
     ----------
-    rows : (m, count) coefficients by rising power, rows[:, 0] > 0
+    rows : (m, count) coefficients by rising power; rows[:, 0] < 0 counts as a fall at 0
 
     Returns
     -------
@@ -75,7 +75,7 @@ def first_fall(rows: Floats) -> tuple[float, list[int]]:
     bernstein = rows @ _to_bernstein(count).T
     found: list[tuple[float, int]] = []
     best = math.inf
-    for row in np.flatnonzero((bernstein[:, 1:] <= 0.0).any(axis=1)):
+    for row in np.flatnonzero((bernstein <= 0.0).any(axis=1)):
         root = _root(bernstein[row], rows[row], best)
         if root < math.inf:
             found.append((root, int(row)))
@@ -85,6 +85,8 @@ def first_fall(rows: Floats) -> tuple[float, list[int]]:
 
 def _root(b: Floats, c: Floats, best: float) -> float:
     """Return the first root of one row, or inf; intervals beyond `best` are not looked at."""
+    if b[0] < 0.0:
+        return 0.0
     left, right = _halves(b.size)
     stack = [(0.0, 1.0, b, 0)]
     while stack:

@@ -18,6 +18,7 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 Multiply = Callable[[Floats], Floats]
 Solve = Callable[[npt.NDArray[np.intp], Floats], Floats]
+Excess = Callable[[Floats, Signs], tuple[Floats, Floats]]
 
 _QUICK_TRIES = 50
 
@@ -30,6 +31,7 @@ def signed_minimum(
     start: Signs,
     kept: npt.NDArray[np.bool_] | None = None,
     held: npt.NDArray[np.bool_] | None = None,
+    side: Signs | None = None,
 ) -> tuple[Floats, Signs]:
     """Return the minimum v and its signs.
 
@@ -41,6 +43,8 @@ def signed_minimum(
     start : (n,) signs to begin with
     kept : entries whose sign stays as it is in `start`, whatever v says
     held : entries that stay at rest, whatever the force says
+    side : where it is not 0, the only sign that entry may take: it rests while the force
+        to that side is at most `bound`, however large the force to the other side is
 
     Notes
     -----
@@ -52,23 +56,29 @@ def signed_minimum(
     n = rho.size
     kept = np.zeros(n, bool) if kept is None else kept
     held = np.zeros(n, bool) if held is None else held
+    side = np.zeros(n, np.int8) if side is None else side
     slack = 1e-14 * (np.abs(rho) + bound)
+
+    def excess(v: Floats, sign: Signs) -> tuple[Floats, Floats]:
+        rest = rho - multiply(v)
+        over = np.where(side == 0, np.abs(rest), side * rest) - bound - slack
+        return np.where((sign == 0) & ~held, over, 0.0), np.where(side == 0, np.sign(rest), side)
+
     sign, seen = start.copy(), set()
     sign[held] = 0
     for _ in range(_QUICK_TRIES):
         seen.add(sign.tobytes())
         v = _moved(solve, rho, bound, sign)
-        rest = rho - multiply(v)
+        over, way = excess(v, sign)
         new = np.where(kept | (v * sign > 0.0), sign, 0)
-        over = (sign == 0) & ~held & (np.abs(rest) > bound + slack)
-        new = np.where(over, np.sign(rest), new).astype(np.int8)
+        new = np.where(over > 0.0, way, new).astype(np.int8)
         if np.array_equal(new, sign):
             return v, sign
         sign = new
         if sign.tobytes() in seen:
             break
     sign = np.where(kept, start, 0).astype(np.int8)
-    return _one_by_one(multiply, solve, rho, bound, sign, kept, held, slack)
+    return _one_by_one(excess, solve, rho, bound, sign, kept, slack)
 
 
 def _moved(solve: Solve, rho: Floats, bound: Floats, sign: Signs) -> Floats:
@@ -80,23 +90,22 @@ def _moved(solve: Solve, rho: Floats, bound: Floats, sign: Signs) -> Floats:
 
 
 def _one_by_one(
-    multiply: Multiply,
+    excess: Excess,
     solve: Solve,
     rho: Floats,
     bound: Floats,
     sign: Signs,
     kept: npt.NDArray[np.bool_],
-    held: npt.NDArray[np.bool_],
     slack: Floats,
 ) -> tuple[Floats, Signs]:
     """Lawson and Hanson's method with signs: let the worst entry go, keep all signs true."""
     v = _moved(solve, rho, bound, sign)
     for _ in range(20 * rho.size + 100):
-        excess = np.where((sign == 0) & ~held, np.abs(rho - multiply(v)) - bound - slack, 0.0)
-        worst = int(np.argmax(excess))
-        if excess[worst] <= 0.0:
+        over, way = excess(v, sign)
+        worst = int(np.argmax(over))
+        if over[worst] <= 0.0:
             break
-        sign[worst] = np.sign((rho - multiply(v))[worst])
+        sign[worst] = way[worst]
         while True:
             target = _moved(solve, rho, bound, sign)
             wrong = (sign != 0) & ~kept & (target * sign <= 0.0)
@@ -111,5 +120,5 @@ def _one_by_one(
             sign[first], v[first] = 0, 0.0
         if sign[worst] == 0:
             # it came back at once: its excess is rounding, so it may stay at rest
-            slack[worst] += excess[worst]
+            slack[worst] += over[worst]
     return v, sign
