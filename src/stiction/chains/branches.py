@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains._elastic import Elastic
-from stiction.chains._weakening import Weakening
+from stiction.chains._quasistatic.weakening import Weakening
 from stiction.chains.model import Chain
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import LawKind

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains._elastic import Elastic
-from stiction.chains._load_path import LoadPath, slope
-from stiction.chains._weakening import Weakening
+from stiction.chains._quasistatic.load_path import LoadPath, slope
+from stiction.chains._quasistatic.weakening import Weakening
 from stiction.chains.branches import BranchChoice, StayStuck
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, build_run
@@ -109,21 +109,21 @@ class Quasistatic(Record):
         return build_run(chain, self, request, history)
 
     def _history(self, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
-        from stiction.chains import _damped_rise, _play
-        from stiction.chains._sweeping import Sweep
+        from stiction.chains._quasistatic import damped_rise, play
+        from stiction.chains._quasistatic.sweeping import Sweep
 
         if not weak.constant:
             if not weak.strengthens and not chain.link_damping.any():
                 return Sweep(self, chain, request, may_slip=False).run()
-            from stiction.chains._sliding import Slide
+            from stiction.chains._quasistatic.sliding import Slide
 
             return Slide(self, chain, request, weak).run()
-        if _play.is_play(chain):
+        if play.is_play(chain):
             span = (request.t_start, request.t_end)
             path = LoadPath.of(chain.load, *span, self.load_samples, self.max_events)
-            return _play.play_history(chain, request, path, self.max_events)
-        if _damped_rise.applies(chain, request):
-            return _damped_rise.rise_history(chain, request)
+            return play.play_history(chain, request, path, self.max_events)
+        if damped_rise.applies(chain, request):
+            return damped_rise.rise_history(chain, request)
         return Sweep(self, chain, request, may_slip=True).run()
 
 

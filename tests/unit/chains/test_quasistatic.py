@@ -28,10 +28,10 @@ from stiction import (
     UserLoad,
     solve,
 )
-from stiction.chains import _damped_rise, _play
-from stiction.chains._load_path import LoadPath, slope
 from stiction.chains._polynomials import first_fall
-from stiction.chains._sweeping import Sweep
+from stiction.chains._quasistatic import damped_rise, play
+from stiction.chains._quasistatic.load_path import LoadPath, slope
+from stiction.chains._quasistatic.sweeping import Sweep
 from stiction.exact import chains as exact
 from stiction.results.run import Request
 
@@ -51,7 +51,7 @@ def request(t_end, rows=201, t_start=0.0):
 
 def by_play(chain, t_end, rows=201):
     path = LoadPath.of(chain.load, 0.0, t_end, 2000, 10**6)
-    return _play.play_history(chain, request(t_end, rows), path, 10**6)
+    return play.play_history(chain, request(t_end, rows), path, 10**6)
 
 
 def by_modes(chain, t_end, rows=201):
@@ -254,7 +254,7 @@ def test_damped_rise_is_the_closed_form():
         law=Coulomb(0.15),
         load=Ramp(1.5),
     )
-    assert _damped_rise.applies(chain, request(15.0))
+    assert damped_rise.applies(chain, request(15.0))
     run = solve(chain, Quasistatic(), (0.0, 15.0))
     critical = exact.critical_force(chain.masses, 0.15)
     x, v = exact.damped_ramp(run.time, 1.5, critical, chain.stiffness, chain.damping)
@@ -280,8 +280,8 @@ def test_damped_rise_equals_modes(supports, sign):
         supports=supports,
         load_vector=end[way],
     )
-    assert _damped_rise.applies(chain, request(15.0))
-    a, b = _damped_rise.rise_history(chain, request(15.0)), by_modes(chain, 15.0)
+    assert damped_rise.applies(chain, request(15.0))
+    a, b = damped_rise.rise_history(chain, request(15.0)), by_modes(chain, 15.0)
     np.testing.assert_allclose(a.x, b.x, atol=1e-12)
     np.testing.assert_allclose(a.v, b.v, atol=1e-12)
     np.testing.assert_array_equal(a.mode, b.mode)

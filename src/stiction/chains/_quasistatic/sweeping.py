@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._deciding import Decider, Moment, tridiagonal_solver
-from stiction.chains._load_path import jumps_at
 from stiction.chains._polynomials import derivative, first_fall, powers, value
-from stiction.chains._slip_frame import Frame, Recorder, load_series
+from stiction.chains._quasistatic.deciding import Decider, Moment, tridiagonal_solver
+from stiction.chains._quasistatic.load_path import jumps_at
+from stiction.chains._quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory
 from stiction.errors import ModelError, Status, explain

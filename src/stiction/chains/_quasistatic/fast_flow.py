@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._deciding import tridiagonal_solver
 from stiction.chains._elastic import links_pull
+from stiction.chains._quasistatic.deciding import tridiagonal_solver
+from stiction.chains._quasistatic.slip_frame import Frame
+from stiction.chains._quasistatic.weakening import Weakening
 from stiction.chains._signed_qp import signed_minimum
-from stiction.chains._slip_frame import Frame
-from stiction.chains._weakening import Weakening
 
 __all__ = ["FastFlow"]
 

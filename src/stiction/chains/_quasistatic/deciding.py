@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains._elastic import links_pull
+from stiction.chains._quasistatic.slip_frame import Frame
 from stiction.chains._signed_qp import signed_minimum
-from stiction.chains._slip_frame import Frame
 
 __all__ = ["Decider", "Moment", "tridiagonal_solver"]
 

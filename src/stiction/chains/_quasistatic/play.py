@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._load_path import LoadPath, slope
+from stiction.chains._quasistatic.load_path import LoadPath, slope
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.errors import Status

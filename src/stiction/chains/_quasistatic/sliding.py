@@ -1,8 +1,8 @@
 """Quasistatic chain with dampers under friction that depends on the slip speed.
 
-A run follows one branch (see `_slip_branch`) until a mass stops, a stuck mass lets go or
+A run follows one branch (see `slip_branch`) until a mass stops, a stuck mass lets go or
 the branch ends, and goes on along the branch that a little inertia would lead to (see
-`_fast_flow`). Where other branches open it says so.
+`fast_flow`). Where other branches open it says so.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._fast_flow import FastFlow
-from stiction.chains._load_path import slope
 from stiction.chains._polynomials import derivative, first_fall, value
-from stiction.chains._slip_branch import Arc, Dense, SlipBranch
-from stiction.chains._slip_frame import Frame, Recorder, load_series
-from stiction.chains._sweeping import Step
-from stiction.chains._weakening import Weakening
+from stiction.chains._quasistatic.fast_flow import FastFlow
+from stiction.chains._quasistatic.load_path import slope
+from stiction.chains._quasistatic.slip_branch import Arc, Dense, SlipBranch
+from stiction.chains._quasistatic.slip_frame import Frame, Recorder, load_series
+from stiction.chains._quasistatic.sweeping import Step
+from stiction.chains._quasistatic.weakening import Weakening
 from stiction.chains.branches import MOST_MASSES, Branch, least_slip_force, velocities
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory

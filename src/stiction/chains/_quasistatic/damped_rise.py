@@ -16,7 +16,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._load_path import breakpoints
+from stiction.chains._quasistatic.load_path import breakpoints
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.results.ledger import Ledger

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains._elastic import Elastic, links_pull
-from stiction.chains._load_path import left_value, slope
 from stiction.chains._polynomials import FIT, FIT_NODES, fitted, value
+from stiction.chains._quasistatic.load_path import left_value, slope
 from stiction.chains.loads import Pieces
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from stiction.chains._sliding import Slide
+    from stiction.chains._quasistatic.sliding import Slide
 
 __all__ = ["Arc", "Dense", "SlipBranch"]
 
@@ -59,6 +59,9 @@ class SlipBranch:
         """Return d(v, t)/ds."""
         v, t = z[:-1], float(z[-1])
         asked = self.slide.drift(t)[self.a] - self.k @ v
+        if v.size == 1:
+            only = np.append(asked, self.c[0, 0] + self.slopes(v)[0])
+            return np.asarray(only / self.sizes[0])
         eigen, shapes = np.linalg.eigh(self.c + np.diag(self.slopes(v)))
         share = eigen / self.sizes
         others = np.array([np.prod(np.delete(share, i)) for i in range(share.size)])

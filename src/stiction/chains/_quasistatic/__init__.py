@@ -1,0 +1,1 @@
+"""Inside `Quasistatic`: loads cut at their turns, modes, branches, records."""
