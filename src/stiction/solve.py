@@ -83,6 +83,7 @@ def solve(
     from stiction.results.provenance import provenance
     from stiction.results.run import Request
 
+    _check_kinds(system, method)
     if method is None:
         method = system.default_method()
     t_start, t_end = _span(t_span)
@@ -105,18 +106,53 @@ def solve(
     return run
 
 
-def _span(t_span: tuple[float, float]) -> tuple[float, float]:
-    import numpy as np
+def _check_kinds(system: object, method: object) -> None:
+    """Refuse what is no system or no method, classes instead of objects included."""
+    if isinstance(system, type) or not hasattr(system, "default_method"):
+        raise ModelError(
+            explain(
+                "solve.system",
+                repr(system),
+                "a system, such as Chain(...)",
+                "the first argument is what moves.",
+                "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
+            )
+        )
+    if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
+        span = isinstance(method, (tuple, list)) and len(method) == 2
+        raise ModelError(
+            explain(
+                "solve.method",
+                repr(method),
+                "a method object, such as EventDriven(), or None",
+                "the second argument says how the system is solved.",
+                f"t_span={method!r} for the time span."
+                if span
+                else "write the method with parentheses, for example EventDriven().",
+            )
+        )
 
-    from stiction.numerics.checks import number
+
+def _span(t_span: tuple[float, float]) -> tuple[float, float]:
+    from stiction.numerics.checks import number, shape_of
 
     why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
-    if np.ndim(t_span) != 1 or np.size(t_span) != 2:
+    if shape_of(t_span) != (2,):
         raise ModelError(explain("solve.t_span", repr(t_span), "two times [s]", why, try_))
     t_start, t_end = (number("solve.t_span", t, unit="s", why=why, try_=try_) for t in t_span)
     if not t_end > t_start:
         raise ModelError(
             explain("solve.t_span", f"({t_start}, {t_end})", "an end after the start", why, try_)
+        )
+    if t_end - t_start < 1e-9 * max(abs(t_start), abs(t_end)):
+        raise ModelError(
+            explain(
+                "solve.t_span",
+                f"({t_start!r}, {t_end!r})",
+                "a span of at least 1e-9 of the times themselves",
+                "floating point cannot tell the moments inside a shorter one apart.",
+                "let the run start near t = 0.",
+            )
         )
     return t_start, t_end
 
@@ -129,14 +165,14 @@ def _saves(
 ) -> npt.NDArray[np.float64]:
     import numpy as np
 
-    from stiction.numerics.checks import numbers
+    from stiction.numerics.checks import numbers, shape_of
 
     if save is None:
         count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
         return np.linspace(t_start, t_end, count)
     why = "the state is kept at these times, first and last included."
     try_ = "give a count >= 2, or rising times inside the time span."
-    if np.ndim(save) == 0:
+    if shape_of(save) == ():
         if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
             raise ModelError(explain("solve.save", repr(save), "a count >= 2", why, try_))
         _check_memory(int(save), size)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number, numbers
+from stiction.numerics.checks import Record, number, numbers, shape_of
 
 __all__ = [
     "Constant",
@@ -187,7 +187,7 @@ class PiecewiseLinear(Load):
         value = numbers(
             "PiecewiseLinear.value",
             self.value,
-            size=time.size if np.ndim(self.value) else None,
+            size=time.size if shape_of(self.value) else None,
             unit="N",
             per="point",
             why=why,
@@ -201,6 +201,18 @@ class PiecewiseLinear(Load):
                     "times [s] that rise strictly",
                     "a load has one value at each time.",
                     "sort the points; for a jump use two times that differ a little.",
+                )
+            )
+        with np.errstate(over="ignore"):
+            steep = np.abs(np.diff(value) / np.diff(time)) if time.size > 1 else np.zeros(1)
+        if not np.isfinite(steep).all():
+            raise ModelError(
+                explain(
+                    "PiecewiseLinear.time",
+                    "points so close that the slope between them is infinite",
+                    "finite slopes [N/s]",
+                    "the load runs in straight lines between these points.",
+                    "move the points apart.",
                 )
             )
         object.__setattr__(self, "time", time)
@@ -276,13 +288,11 @@ class UserLoad(Load):
     breakpoints: Sequence[float] = field(default=())
 
     def __post_init__(self) -> None:
+        reason: BaseException | None = None
         try:
             probe = float(self.function(0.0))
-        except (TypeError, ValueError) as error:
-            probe = np.nan
-            reason: BaseException | None = error
-        else:
-            reason = None
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            probe, reason = np.nan, error
         if not np.isfinite(probe):
             raise ModelError(
                 explain(
@@ -293,8 +303,16 @@ class UserLoad(Load):
                     "for example UserLoad(lambda t: 2.0 * t * t).",
                 )
             ) from reason
-        times = sorted(float(t) for t in self.breakpoints)
-        object.__setattr__(self, "breakpoints", tuple(times))
+        if shape_of(self.breakpoints) != (0,):
+            times = numbers(
+                "UserLoad.breakpoints",
+                self.breakpoints,
+                unit="s",
+                per="jump",
+                why="the load is followed smoothly between these times.",
+                try_="give a list of times, for example [1.0, 2.5].",
+            )
+            object.__setattr__(self, "breakpoints", tuple(sorted(times.tolist())))
 
     def pieces(self) -> Pieces:
         """Return level pieces at zero that break at the breakpoints, and the function."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from stiction.chains.loads import Constant, Load
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
-from stiction.numerics.checks import Numbers, Record, number, numbers, whole
+from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven import EventDriven
@@ -118,7 +118,7 @@ class Chain(Record):
             full = numbers(
                 where, given, size=shape[0], per=shape[1], rule=rule, unit=unit, why=why, try_=try_
             )
-            object.__setattr__(self, name, float(full[0]) if np.ndim(given) == 0 else full)
+            object.__setattr__(self, name, float(full[0]) if shape_of(given) == () else full)
         for name, rule, unit in (
             ("belt_speed", "finite", "m/s"),
             ("plate_speed", "finite", "m/s"),
@@ -135,6 +135,7 @@ class Chain(Record):
             )
             object.__setattr__(self, name, value)
         self.friction  # noqa: B018 - a law with lists of a wrong length is refused here
+        self._check_sizes()
 
     # ---- what methods read
 
@@ -324,6 +325,30 @@ class Chain(Record):
                     )
                 )
 
+    def _check_sizes(self) -> None:
+        """Refuse numbers that are finite alone but not together."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            m, k, c = self.masses, self.link_stiffness, self.link_damping
+            derived = {
+                "normal forces [N]": self.normal_forces,
+                "static friction [N]": self.stick_bound,
+                "stiffness over mass [1/s^2]": (k[:-1] + k[1:] + self.plate_springs) / m,
+                "damping over mass [1/s]": (c[:-1] + c[1:]) / m,
+                "kinetic energy at the start [J]": m * self.v_start**2,
+                "elastic energy at the start [J]": (k[:-1] + k[1:]) * self.x_start**2,
+            }
+        for name, values in derived.items():
+            if not np.isfinite(values).all():
+                raise ModelError(
+                    explain(
+                        "Chain",
+                        f"{name} beyond floating point",
+                        "products of the given numbers that are finite too",
+                        "an infinite force or energy leaves nothing to compute with.",
+                        "choose units in which the chain has moderate numbers.",
+                    )
+                )
+
     def _full(self, value: Numbers) -> Floats:
         full = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), self.n_mass))
         full.flags.writeable = False
@@ -346,7 +371,7 @@ _WHY_N = "friction needs a contact that is pressed together, not pulled apart."
 
 
 def _check_count(mass: object, n: object) -> None:
-    size = np.shape(mass)  # type: ignore[call-overload]
+    size = shape_of(mass)
     if len(size) > 1 or 0 in size:
         raise ModelError(
             explain(

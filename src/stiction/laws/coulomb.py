@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Numbers, Record, number, numbers, whole
+from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
 
 __all__ = [
     "Coulomb",
@@ -251,18 +251,18 @@ class ExponentialWeakening(Friction):
 
     def __post_init__(self) -> None:
         _check_pair("ExponentialWeakening", self)
+        single = shape_of(self.v_scale) == ()
         scale = numbers(
             "ExponentialWeakening.v_scale",
-            np.atleast_1d(np.asarray(self.v_scale)),
+            self.v_scale,
+            size=1 if single else None,
             rule="positive",
             unit="m/s",
             per="contact, or one for all",
             why="friction weakens over this slip speed; zero would be a jump.",
             try_="give a positive speed, or use StaticKinetic for a jump.",
         )
-        object.__setattr__(
-            self, "v_scale", float(scale[0]) if np.ndim(self.v_scale) == 0 else scale
-        )
+        object.__setattr__(self, "v_scale", float(scale[0]) if single else scale)
 
     def table(self, n: int) -> FrictionTable:
         """Return the law for `n` contacts."""
@@ -311,7 +311,7 @@ class UserFriction(Friction):
 
     def __post_init__(self) -> None:
         for v in (0.0, 1e-6, 1e-3, 0.02, 0.3, 1.0, 4.0):
-            mu, slope = float(self.function(v)), float(self.slope_function(v))
+            mu, slope = _probe(self.function, v), _probe(self.slope_function, v)
             if not (np.isfinite(mu) and mu >= 0.0 and np.isfinite(slope)):
                 raise ModelError(
                     explain(
@@ -354,13 +354,23 @@ class UserFriction(Friction):
         return _mapped(self.slope_function, v)
 
 
+def _probe(function: object, v: float) -> float:
+    """Return function(v), NaN for whatever is no function of a speed."""
+    if not callable(function):
+        return np.nan
+    try:
+        return float(function(v))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return np.nan
+
+
 def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
     speed = np.abs(np.asarray(v, dtype=np.float64))
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
 
 
 def _coefficient(where: str, value: Numbers) -> Numbers:
-    if np.ndim(value) == 0:
+    if shape_of(value) == ():
         return number(where, value, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU)
     return numbers(where, value, rule="nonnegative", per="contact", why=_WHY_MU, try_=_TRY_MU)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 
-__all__ = ["Numbers", "Record", "number", "numbers", "whole"]
+__all__ = ["Numbers", "Record", "number", "numbers", "shape_of", "whole"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -61,10 +61,8 @@ def number(
     passes, needs = _RULES[rule]
     needs = needs.replace("numbers", "number")
     wanted = f"one {needs}{_unit(unit)}"
-    if isinstance(value, (bool, str)) or value is None:
-        raise ModelError(explain(where, repr(value), wanted, why, try_))
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(_plain(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
     if array.ndim != 0:
@@ -95,8 +93,6 @@ def numbers(
     """
     passes, needs = _RULES[rule]
     wanted = f"{needs}{_unit(unit)}, one per {per}"
-    if isinstance(value, (str, bytes)) or value is None:
-        raise ModelError(explain(where, repr(value), wanted, why, try_))
     try:
         array = np.array(_plain(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -126,14 +122,31 @@ def whole(where: str, value: object, *, least: int, why: str, try_: str) -> int:
     return int(value)
 
 
+_NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)
+
+
 def _plain(value: object) -> object:
-    if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
-        value = list(value)
-        if any(isinstance(entry, (bool, str)) for entry in value):
+    """Return what NumPy may turn into floats; raise TypeError for what only looks like it."""
+    if value is None or isinstance(value, _NOT_NUMBERS):
+        raise TypeError("not numbers")
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iuf":
             raise TypeError("not numbers")
-    elif isinstance(value, bool):
-        raise TypeError("not a number")
+    elif isinstance(value, Iterable):
+        value = list(value)
+        if any(entry is None or isinstance(entry, _NOT_NUMBERS) for entry in value):
+            raise TypeError("not numbers")
     return value
+
+
+def shape_of(value: object) -> tuple[int, ...]:
+    """Return the shape of what a user gave; ragged lists count as two-dimensional."""
+    if isinstance(value, (dict, set, frozenset)):
+        return (len(value),)
+    try:
+        return np.shape(value)  # type: ignore[no-any-return, call-overload]
+    except ValueError:
+        return (len(value), 0)  # type: ignore[arg-type]
 
 
 def _unit(unit: str) -> str:
