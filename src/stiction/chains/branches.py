@@ -183,7 +183,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
         does not depend on speed (then the velocity does not follow from the place).
 
     Source: formulas sheet of the chains paper, section 1e.
-    Verified by: tests/unit/chains/test_quasistatic.py::test_branches_of_the_reference
+    Verified by: tests/unit/chains/test_branches.py::test_branches_of_the_reference
     """
     if chain.n_mass > MOST_MASSES:
         raise ModelError(

@@ -51,11 +51,15 @@ def request(t_end, rows=201, t_start=0.0):
 
 def by_play(chain, t_end, rows=201):
     path = LoadPath.of(chain.load, 0.0, t_end, 2000, 10**6)
-    return play.play_history(chain, request(t_end, rows), path, 10**6)
+    history = play.play_history(chain, request(t_end, rows), path, 10**6)
+    assert history.time.size == rows
+    return history
 
 
 def by_modes(chain, t_end, rows=201):
-    return Sweep(Quasistatic(), chain, request(t_end, rows), may_slip=True).run()
+    history = Sweep(Quasistatic(), chain, request(t_end, rows), may_slip=True).run()
+    assert history.time.size == rows
+    return history
 
 
 def check_inclusion(chain, history, tolerance=1e-9):

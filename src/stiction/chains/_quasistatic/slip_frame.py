@@ -170,7 +170,9 @@ class Recorder:
         """Add one stretch: its saved times and its energies."""
         u0, u1 = span.u
         ends, _, *_ = span.state(np.array([u0, u1]))
-        stop = int(np.searchsorted(self.time, ends[1], side="right"))
+        # a stretch that ends at a saved time may miss it by rounding
+        reached = float(ends[1]) + 1e-13 * (self.request.t_end - self.request.t_start)
+        stop = int(np.searchsorted(self.time, reached, side="right"))
         stop = max(stop, self.filled)
         saves = self.time[self.filled : stop]
         at = np.clip(span.parameter(saves), u0, u1) if saves.size else np.empty(0)
