@@ -78,6 +78,8 @@ def run_job(job: Job) -> int:
     )
     if not job.resume and checkpoint.path.exists():
         _say("A checkpoint of an interrupted run is there; --resume would go on from it.")
+    if job.resume and not checkpoint.path.exists():
+        _say("There is no checkpoint to go on from; the run starts at the beginning.")
     try:
         run = _solved(job, scenario, checkpoint)
         drawn = _written(job, scenario, run)

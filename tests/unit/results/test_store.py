@@ -290,6 +290,11 @@ def test_damaged_files_are_named(run, tmp_path, name, damage):
         lambda s: s.update(determinism=[]),
         lambda s: s["audit"].pop(),
         lambda s: s.update(t_end="soon"),
+        lambda s: s.update(stats=[1, 2]),
+        lambda s: s.update(stats={"steps": "many"}),
+        lambda s: s["audit"][0].update(value="x"),
+        lambda s: s["determinism"].update(losses=[{"time": "x", "kind": 3}]),
+        lambda s: s["quantities"].update(onset_time={"value": ["soon"], "unit": "s"}),
     ],
 )
 def test_changed_summaries_are_refused(run, tmp_path, change):
