@@ -1,0 +1,131 @@
+"""Counts of work and how well the energy closes: numbers that no machine changes.
+
+The file of results this script writes is also what a test compares the code with.
+"""
+
+from __future__ import annotations
+
+from bench_accuracy import chain_of
+from record import Record, arguments
+from scenarios import BASELINE, PROBLEMS, SLIP_WAVE, STEP_WAVE, Problem
+
+import stiction as st
+from stiction.laws.smoothed import SquareRootSign, TanhSign
+
+
+def solved(problem: Problem, method: object) -> st.Run:
+    """Return the run, without the states that are not needed here."""
+    return st.solve(chain_of(problem), method, (0.0, problem.t_end), save=2, throw=False)
+
+
+def counts(problem: Problem) -> list[dict]:
+    """Return the counts of our methods on a problem; a test asks for the same."""
+    step = problem.t_end / 10_000
+    methods: list[tuple[str, object]] = [
+        ("EventDriven, default", st.EventDriven()),
+        ("ThetaStepper, theta 0.5, 10^4 steps asked", st.ThetaStepper(step=step)),
+        ("ThetaStepper, theta 1, 10^4 steps asked", st.ThetaStepper(step=step, theta=1.0)),
+        (
+            "RegularizedTheta, theta 0.5, width 1e-4, 10^4 steps",
+            st.RegularizedTheta(step=step, theta=0.5, smoothing=1e-4),
+        ),
+    ]
+    rows = []
+    for name, method in methods:
+        run = solved(problem, method)
+        keys = ("steps", "expansions", "solves", "most_iterations", "unconverged_steps", "events")
+        found = {key: run.stats[key] for key in keys if key in run.stats}
+        rows.append({"problem": problem.name, "method": name, **found})
+    return rows
+
+
+def newton_counts(record: Record, quick: bool) -> None:
+    """How many Newton iterations smoothing costs, plain and with line search."""
+    for step in (1e-2, 1e-3):
+        for theta in (0.5, 1.0):
+            for exponent in range(1, 5 if quick else 9):
+                width = 10.0**-exponent
+                for line_search in (False, True):
+                    method = st.RegularizedTheta(
+                        step=step, theta=theta, smoothing=width, line_search=line_search
+                    )
+                    run = solved(BASELINE, method)
+                    record.add(
+                        "newton",
+                        step=step,
+                        theta=theta,
+                        width=width,
+                        line_search=line_search,
+                        mean=run.stats["newton_iterations"] / run.stats["steps"],
+                        most=run.stats["most_iterations"],
+                        unconverged=run.stats["unconverged_steps"],
+                        steps=run.stats["steps"],
+                    )
+
+
+def energy(record: Record) -> None:
+    """How well the discrete energy identity holds in the worst step of a run."""
+    worst = 0.0
+    for problem in PROBLEMS:
+        step = problem.t_end / 10_000
+        methods: list[object] = [
+            st.ThetaStepper(step=step, theta=theta) for theta in (0.5, 0.6, 0.75, 1.0)
+        ]
+        for theta in (0.0, 0.25, 0.5, 0.75, 1.0):
+            shapes = (SquareRootSign(), TanhSign()) if problem is BASELINE else (SquareRootSign(),)
+            for shape in shapes:
+                # an explicit step must resolve the smoothing
+                width = 1e-2 if theta < 0.5 else 1e-4
+                methods.append(
+                    st.RegularizedTheta(step=step, theta=theta, smoothing=width, shape=shape)
+                )
+        for method in methods:
+            run = solved(problem, method)
+            ledger = run.energy
+            name = type(method).__name__
+            if isinstance(method, st.RegularizedTheta):
+                name += f", {type(method.shape).__name__}"
+            record.add(
+                "energy",
+                problem=problem.name,
+                method=name,
+                theta=method.theta,
+                step_imbalance=ledger.step_imbalance_rel,
+                imbalance=ledger.imbalance_rel,
+                taken=float(ledger.algorithmic[-1] / ledger.scale),
+                status=run.status.name,
+            )
+            if run.status.ok:
+                worst = max(worst, ledger.step_imbalance_rel)
+        run = solved(problem, st.EventDriven())
+        record.add(
+            "energy",
+            problem=problem.name,
+            method="EventDriven",
+            theta=None,
+            step_imbalance=None,
+            imbalance=run.energy.imbalance_rel,
+            taken=0.0,
+            status=run.status.name,
+        )
+    record.target(
+        "energy identity, worst step of every theta scheme on every problem above",
+        "<= 1e-12 relative per step, every theta",
+        f"{worst:.1e}",
+        worst <= 1e-12,
+    )
+
+
+def main() -> None:
+    options = arguments(__doc__)
+    record = Record("counts", options.quick)
+    for problem in (BASELINE, SLIP_WAVE, STEP_WAVE):
+        for row in counts(problem):
+            record.add("count", **row)
+    newton_counts(record, options.quick)
+    energy(record)
+    record.close()
+
+
+if __name__ == "__main__":
+    main()

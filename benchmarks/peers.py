@@ -1,0 +1,182 @@
+"""The other programs: which settings they run with, and how they are asked.
+
+Every peer runs in a process of its own, is warmed up before it is timed, and gives the
+best of several runs. Each is set up as its documentation advises, or better where that
+turned out faster; what was tried is said in README.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scenarios import Answer, Problem
+
+HERE = Path(__file__).resolve().parent
+# wall time after which a point is given up [s]
+LONGEST = 240.0
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One point: a program with its settings, and their names in the table."""
+
+    name: str
+    setting: str
+    script: str
+    settings: dict
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a peer said; `failed` says why there is nothing else."""
+
+    seconds: float = float("nan")
+    runs: int = 0
+    answer: Answer | None = None
+    counts: dict | None = None
+    versions: dict | None = None
+    failed: str | None = None
+
+
+def ask(peer: Peer, problem: Problem, budget: float = 2.0) -> Reply:
+    """Run a peer on a problem; a program that is missing or gives up is a reply too."""
+    python = sys.executable
+    if peer.script == "peer_siconos.py":
+        found = siconos_python()
+        if found is None:
+            return Reply(failed="not installed")
+        python = found
+    question = {"problem": problem.plain(), "settings": peer.settings, "budget": budget}
+    try:
+        run = subprocess.run(
+            [python, str(HERE / peer.script)],
+            input=json.dumps(question),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            # two BLAS threads on such small matrices only get in each other's way
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )
+    except subprocess.TimeoutExpired:
+        return Reply(failed=f"not done after {LONGEST:.0f} s")
+    if run.returncode != 0:
+        last = run.stderr.strip().splitlines()[-1:] or ["no message"]
+        return Reply(failed=f"ended with code {run.returncode}: {last[0]}")
+    said = json.loads(run.stdout.splitlines()[-1])
+    if "failed" in said:
+        return Reply(failed=said["failed"])
+    events, onset = said["events"], said["onset"]
+    answer = Answer(
+        np.array(said["x"]),
+        np.array(said["v"]),
+        None if events is None else [(e[0], e[1], e[2], e[3]) for e in events],
+        None if onset is None else np.array(onset, float),
+    )
+    return Reply(said["seconds"], said["runs"], answer, said["counts"], said["versions"])
+
+
+@cache
+def siconos_python() -> str | None:
+    """Return an interpreter that has Siconos: SICONOS_PYTHON, else the system's."""
+    for python in (os.environ.get("SICONOS_PYTHON"), "/usr/bin/python3"):
+        if python is None or not Path(python).exists():
+            continue
+        run = subprocess.run([python, "-c", "import siconos.kernel"], capture_output=True)
+        if run.returncode == 0:
+            return python
+    return None
+
+
+# ---- the settings
+
+
+def smoothed(method: str, width: float, rtol: float) -> Peer:
+    """SciPy with friction mu N tanh(v / width)."""
+    name = "SciPy odeint (LSODA)" if method == "odeint" else f"SciPy solve_ivp {method}"
+    settings = {
+        "kind": "smoothed",
+        "method": method,
+        "width": width,
+        "rtol": rtol,
+        "atol": rtol * 1e-2,
+    }
+    return Peer(name, f"tanh {width:.0e}, rtol {rtol:.0e}", "peer_scipy.py", settings)
+
+
+def restarted(rtol: float, max_step: float | None) -> Peer:
+    """SciPy with set-valued friction: stop at each event, start again."""
+    settings = {
+        "kind": "events",
+        "method": "DOP853",
+        "rtol": rtol,
+        "atol": rtol * 1e-2,
+        "max_step": 1e300 if max_step is None else max_step,
+        "most_events": 2000,
+    }
+    more = "" if max_step is None else f", max_step {max_step:.0e}"
+    return Peer(
+        "SciPy DOP853, events + restart", f"rtol {rtol:.0e}{more}", "peer_scipy.py", settings
+    )
+
+
+def nivp_fixed(step: float, solver: str) -> Peer:
+    """solve-nivp with the trapezoidal rule, its most accurate fixed step here."""
+    settings = {"method": "trapezoidal", "solver": solver, "adaptive": False, "step": step}
+    return Peer(
+        "solve-nivp", f"trapezoidal, {_NIVP[solver]}, h = {step:.0e}", "peer_nivp.py", settings
+    )
+
+
+def nivp_adaptive(step: float, rtol: float) -> Peer:
+    """solve-nivp as in its friction example: composite rule, adaptive steps."""
+    solver = "semismooth_newton"
+    settings = {"method": "composite", "solver": solver, "adaptive": True, "step": step}
+    setting = f"composite, {_NIVP[solver]}, adaptive, rtol {rtol:.0e}"
+    return Peer("solve-nivp", setting, "peer_nivp.py", {**settings, "rtol": rtol})
+
+
+def siconos(step: float, formulation: str = "relay", solver: str = "AVI_CAOFERRIS") -> Peer:
+    """Siconos: Moreau-Jean time stepping with theta = 1/2."""
+    settings = {"step": step, "theta": 0.5, "formulation": formulation, "solver": solver}
+    setting = f"{formulation}, theta 0.5, h = {step:.0e}"
+    return Peer("Siconos time stepping", setting, "peer_siconos.py", settings)
+
+
+_NIVP = {"semismooth_newton": "Newton", "VI": "VI"}
+
+
+def peers(problem: Problem) -> list[Peer]:
+    """Return the points that are measured on a problem."""
+    if problem.n == 3:
+        return [
+            *(smoothed("odeint", 1e-8, rtol) for rtol in (1e-6, 1e-7, 1e-9, 1e-12)),
+            *(smoothed("LSODA", 1e-8, rtol) for rtol in (1e-6, 1e-9)),
+            smoothed("odeint", 1e-4, 1e-6),
+            smoothed("LSODA", 1e-4, 1e-6),
+            smoothed("Radau", 1e-8, 1e-6),
+            smoothed("Radau", 1e-4, 1e-6),
+            *(restarted(rtol, None) for rtol in (1e-6, 1e-9, 1e-12)),
+            nivp_fixed(1e-2, "semismooth_newton"),
+            nivp_fixed(2e-3, "semismooth_newton"),
+            nivp_adaptive(1e-2, 1e-3),
+            siconos(1e-3, "contact", "NSGS"),
+            *(siconos(step) for step in (1e-2, 1e-3, 1e-4)),
+        ]
+    return [
+        *(smoothed("odeint", 1e-8, rtol) for rtol in (1e-6, 1e-9, 1e-12)),
+        smoothed("LSODA", 1e-8, 1e-9),
+        smoothed("odeint", 1e-4, 1e-6),
+        smoothed("Radau", 1e-4, 1e-6),
+        *(restarted(1e-9, max_step) for max_step in (3e-4, 1e-4)),
+        nivp_fixed(1e-3, "VI"),
+        nivp_fixed(2e-4, "VI"),
+        siconos(1e-3, "contact", "NSGS"),
+        *(siconos(step, "relay", "PGS") for step in (1e-3, 1e-4, 2e-5)),
+    ]

@@ -1,0 +1,272 @@
+"""The committed table, RESULTS.md, made from the points of every script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SCRIPTS = ("accuracy", "scaling", "cli", "counts")
+
+HEAD = """# Measured
+
+Made by `make bench`; every number comes from a line of `benchmarks/results/*.jsonl`. Times are the
+best of several warm runs, the ratio is to `EventDriven` with its defaults. The error is that of the
+worst mass at the worst sample time, over the largest displacement or velocity; errors of onsets and
+events are in seconds. How the solvers were set up is said in `benchmarks/README.md`.
+"""
+
+
+def points() -> dict[str, list[dict]]:
+    """Return the points of each script that has been run."""
+    found = {}
+    for name in SCRIPTS:
+        path = HERE / "results" / f"{name}.jsonl"
+        if path.exists():
+            found[name] = [json.loads(line) for line in path.read_text().splitlines()]
+    return found
+
+
+def write() -> str:
+    """Write RESULTS.md and return its name."""
+    found = points()
+    parts = [HEAD, _machines(found)]
+    every = [line for lines in found.values() for line in lines]
+    parts.append(_targets(every))
+    if "accuracy" in found:
+        parts.append(_accuracy(found["accuracy"]))
+    if "scaling" in found:
+        parts.append(_scaling(found["scaling"]))
+    if "cli" in found:
+        parts.append(_commands(found["cli"]))
+    if "counts" in found:
+        parts += [_counts(found["counts"]), _newton(found["counts"]), _energy(found["counts"])]
+    path = HERE / "RESULTS.md"
+    path.write_text("\n".join(parts))
+    return path.name
+
+
+# ---- parts
+
+
+def _machines(found: dict[str, list[dict]]) -> str:
+    rows, versions = [], {}
+    for name, lines in found.items():
+        m = lines[0]
+        where = f"{m['processor']}, {m['cores']} cores, {m['system']}, Python {m['python']}"
+        busy = f"{m['load_before']} / {m.get('load_after')}"
+        rows.append((f"`bench_{name}.py`", m["date"], m["commit"], where, busy))
+        versions |= m["versions"]
+        for line in lines:
+            versions |= line.get("versions", {}) if line["kind"] == "point" else {}
+    versions.pop("python", None)
+    table = _table(("script", "date", "commit", "machine", "load before / after"), rows)
+    names = ", ".join(f"{name} {value or 'not installed'}" for name, value in versions.items())
+    return f"{table}\n{names}.\n"
+
+
+def _targets(lines: list[dict]) -> str:
+    rows = [
+        (line["what"], line["wanted"], line["measured"], _VERDICT[line["met"]])
+        for line in lines
+        if line["kind"] == "target"
+    ]
+    return "## Numbers to be reached\n\n" + _table(("what", "wanted", "measured", ""), rows)
+
+
+_VERDICT = {True: "met", False: "**missed**", None: "not measured"}
+
+
+def _accuracy(lines: list[dict]) -> str:
+    parts = ["## Error against work\n"]
+    for about in (line for line in lines if line["kind"] == "reference"):
+        parts.append(f"### {about['title']}\n")
+        parts.append(
+            f"Reference: {about['source']}. The dense modal solution of `modal.py` agrees with it "
+            f"within {about['modal_state']:.0e}, onsets within {about['modal_onset']:.0e} s.\n"
+        )
+        mine = [p for p in lines if p["kind"] == "point" and p["problem"] == about["problem"]]
+        unit = next((p["seconds"] for p in mine if p["solver"] == "EventDriven"), None)
+        rows = [_accuracy_row(p, unit, about["events"]) for p in mine]
+        head = ("solver", "setting", "time", "ratio", "error", "onsets [s]", "events [s]", "work")
+        parts.append(_table(head, rows))
+    return "\n".join(parts)
+
+
+def _accuracy_row(p: dict, unit: float | None, n_events: int) -> tuple[str, ...]:
+    name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
+    if "failed" in p:
+        return (name, p["setting"], "-", "-", p["failed"], "", "", "")
+    events = "-"
+    if p["events"] is not None:
+        events = _error(p["event_error"])
+        if isinstance(p["event_error"], str):
+            events = f"other sequence ({p['events']}, not {n_events})"
+    ratio = "-" if unit is None else f"{p['seconds'] / unit:.3g}"
+    return (
+        name,
+        p["setting"],
+        _time(p["seconds"]),
+        ratio,
+        _error(p["state_error"]),
+        _error(p["onset_error"]),
+        events,
+        _work(p["counts"]),
+    )
+
+
+def _work(counts: dict) -> str:
+    names = {
+        "steps": "steps",
+        "restarts": "restarts",
+        "right_sides": "right sides",
+        "solves": "solves",
+        "iterations": "iterations",
+        "unconverged": "unconverged",
+        "unconverged_steps": "unconverged",
+    }
+    shown = [f"{counts[k]} {n}" for k, n in names.items() if counts.get(k)]
+
+    return ", ".join(shown)
+
+
+def _scaling(lines: list[dict]) -> str:
+    steps = [line for line in lines if line["kind"] == "step"]
+    rows = []
+    for p in steps:
+        setting = f"theta {p['theta']:g}" + (f", {p['formulation']}" if "formulation" in p else "")
+        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
+        each = f"{1e9 * p['seconds_per_step']:.0f} ns"
+        solves = f"{p['solves'] / p['steps']:.4f}" if "solves" in p else "-"
+        rows.append((name, p["problem"], setting, each, solves, str(p.get("unconverged", "-"))))
+    head = ("solver", "problem", "setting", "per step", "solves per step", "unconverged")
+    parts = ["## Cost of a step, three masses\n", _table(head, rows)]
+    sizes = [line for line in lines if line["kind"] == "size"]
+    rows = [
+        (
+            p["chain"],
+            f"10^{len(str(p['n'])) - 1}",
+            f"{p['steps']:,}",
+            f"{1e9 * p['per_mass']:.1f} ns",
+            f"{p['solves'] / p['steps']:.2f}",
+            f"{p['most']}" if "most" in p else "-",
+            f"{p['events']:,}",
+            str(p["unconverged"]),
+        )
+        for p in sizes
+    ]
+    head = (
+        "chain",
+        "n",
+        "steps",
+        "per mass and step",
+        "solves per step",
+        "most",
+        "events",
+        "unconv.",
+    )
+    parts += ["## Cost of a step, n masses (`ThetaStepper`, theta 0.5)\n", _table(head, rows)]
+    rows = [
+        (f"{p['n']:,}", str(p["steps"]), f"{p['growth_bytes'] / 2**20:.1f} MiB")
+        for p in lines
+        if p["kind"] == "memory" and "growth_bytes" in p
+    ]
+    head = ("masses", "steps", "growth of peak memory")
+    parts += ["## Memory of a run that stores two states\n", _table(head, rows)]
+    return "\n".join(parts)
+
+
+def _commands(lines: list[dict]) -> str:
+    rows = [
+        (f"`{p['name']}`", p["failed"] or f"{p['seconds']:.2f} s")
+        for p in lines
+        if p["kind"] == "command"
+    ]
+    return "## Command line, warm\n\n" + _table(("command", "time"), rows)
+
+
+def _counts(lines: list[dict]) -> str:
+    keys = ("steps", "expansions", "solves", "most_iterations", "unconverged_steps", "events")
+    rows = [
+        (p["problem"], p["method"], *(f"{p[key]:,}" if key in p else "-" for key in keys))
+        for p in lines
+        if p["kind"] == "count"
+    ]
+    head = (
+        "problem",
+        "method",
+        "steps",
+        "series",
+        "solves",
+        "most per step",
+        "unconverged",
+        "events",
+    )
+    return "## Counts of work\n\n" + _table(head, rows)
+
+
+def _newton(lines: list[dict]) -> str:
+    found = [p for p in lines if p["kind"] == "newton"]
+    columns = sorted({(p["step"], p["theta"]) for p in found}, reverse=True)
+    cells = {(p["width"], p["step"], p["theta"], p["line_search"]): p for p in found}
+    rows = []
+    for width in sorted({p["width"] for p in found}, reverse=True):
+        for line_search in (False, True):
+            row = [f"{width:.0e}", "line search" if line_search else "plain"]
+            for step, theta in columns:
+                p = cells[width, step, theta, line_search]
+                lost = f", **{100 * p['unconverged'] / p['steps']:.1f} % unconverged**"
+                row.append(f"{p['mean']:.2f} ({p['most']})" + (lost if p["unconverged"] else ""))
+            rows.append(tuple(row))
+    head = ("width [m/s]", "Newton", *(f"h = {h:.0e}, theta {theta:g}" for h, theta in columns))
+    return (
+        "## Newton iterations against smoothing (`RegularizedTheta`, baseline)\n\n"
+        "Mean per step, in brackets the most in one step; at most 50 are allowed.\n\n"
+        + _table(head, rows)
+    )
+
+
+def _energy(lines: list[dict]) -> str:
+    rows = [
+        (
+            p["problem"],
+            p["method"],
+            "-" if p["theta"] is None else f"{p['theta']:g}",
+            _error(p["step_imbalance"]),
+            _error(p["imbalance"]),
+            f"{p['taken']:.1e}",
+        )
+        for p in lines
+        if p["kind"] == "energy"
+    ]
+    head = ("problem", "method", "theta", "worst step", "whole run", "taken by the scheme")
+    return (
+        "## How well the energy closes\n\nImbalance over the largest energy; the last column is "
+        "what the scheme itself takes out (negative: creates).\n\n" + _table(head, rows)
+    )
+
+
+# ---- words
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1e9 * seconds:.3g} ns"
+
+
+def _error(value: float | str | None) -> str:
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else f"{value:.1e}"
+
+
+if __name__ == "__main__":
+    print(write())
