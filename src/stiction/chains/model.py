@@ -260,11 +260,14 @@ class Chain(Record):
         return True
 
     def critical_force(self) -> Floats | None:
-        """Return the load [N] at which each mass first slips under a slowly rising load.
+        """Return the load [N] at which each mass slips if it rises slowly from rest.
 
         F_i = mu_s sum_{j >= i} N_j plus the force stored in link i at the start; it does
-        not depend on the stiffness. Known in closed form for the canonical chain only
-        (one wall at the left, load on mass n, no plate, no belt); None otherwise.
+        not depend on the stiffness. That is where the static bounds are used up: with
+        constant friction the slow onset, with weakening friction an upper bound, because
+        masses that slip already resist less. The start must be a state of rest. Known in
+        closed form for the canonical chain only (one wall at the left, load on mass n, no
+        plate, no belt); None otherwise.
 
         Source: formulas sheet of the chains paper, section 3.
         Verified by: tests/exact/test_chain_closed_forms.py::test_critical_force

@@ -95,7 +95,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         "critical_force": Quantity(
             None if critical is None else critical.tolist(),
             "N",
-            "load at which each mass would slip if the load rose slowly",
+            "load at which each mass would slip if it rose slowly and friction stayed static",
         ),
         "stop_time": Quantity(history.stop_time, "s", "all masses stick for good from here"),
         **history.quantities,

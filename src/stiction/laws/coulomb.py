@@ -60,19 +60,6 @@ class FrictionTable:
     function: Callable[[float], float] | None = None
     derivative: Callable[[float], float] | None = None
 
-    @property
-    def steepest_decrease(self) -> float:
-        """Largest rate L at which mu falls with slip speed [s/m]; inf for a jump.
-
-        Source: formulas sheet of the chains paper, sections 1b and 5.
-        """
-        drop = self.mu_static - self.mu_kinetic
-        if self.kind is LawKind.CONSTANT or not drop.any():
-            return 0.0
-        if self.kind is LawKind.STATIC_KINETIC:
-            return np.inf if (drop > 0.0).any() else 0.0
-        return float(np.max(drop / self.v_scale))
-
 
 class Friction(Record, abc.ABC):
     """A friction law: a static bound for stick, a coefficient for slip."""

@@ -58,10 +58,3 @@ class EventLog:
         )
         frame.attrs["units"] = {"time": "s", **self.units}
         return frame
-
-    def first(self, kind: str, contact: int) -> float | None:
-        """Return the time [s] of the first event of `kind` at `contact`, None if there is none."""
-        for t, c, k in zip(self.time, self.contact, self.kind, strict=True):
-            if k == kind and c == contact:
-                return float(t)
-        return None

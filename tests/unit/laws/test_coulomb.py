@@ -27,14 +27,14 @@ def test_static_kinetic_jump():
     law = st.StaticKinetic(0.4, 0.25)
     assert float(law.coefficient(0.0)) == 0.25
     assert law.table(2).mu_static[0] == 0.4
-    assert law.table(2).steepest_decrease == np.inf
+    assert law.table(2).mu_kinetic[0] == 0.25
 
 
 def test_exponential_ends():
     law = st.ExponentialWeakening(0.4, 0.25, 0.1)
     assert float(law.coefficient(0.0)) == 0.4
     assert float(law.coefficient(100.0)) == pytest.approx(0.25, abs=1e-15)
-    assert law.table(1).steepest_decrease == pytest.approx(0.15 / 0.1)
+    assert float(law.slope(0.0)) == pytest.approx(-0.15 / 0.1)
 
 
 def test_static_below_kinetic_is_refused():
