@@ -143,7 +143,8 @@ def memory(record: Record, quick: bool) -> None:
                 text=True,
             )
             if run.returncode != 0:
-                record.add("memory", n=n, steps=n_step, failed=run.stderr.strip().splitlines()[-1][:200])
+                last_word = run.stderr.strip().splitlines()[-1][:200]
+                record.add("memory", n=n, steps=n_step, failed=last_word)
                 continue
             point = json.loads(run.stdout)
             record.add("memory", **point)
