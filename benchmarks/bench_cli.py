@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from peers import last_line
 from record import Record, arguments
 
 # a process start varies more than a computation: take the best of several
@@ -22,8 +23,7 @@ def best_of(command: list[str], repeat: int) -> tuple[float, str | None]:
         run = subprocess.run(command, capture_output=True, text=True)
         times.append(time.perf_counter() - start)
         if run.returncode != 0:
-            last = run.stderr.strip().splitlines()[-1:] or ["no message"]
-            return float("nan"), f"ended with code {run.returncode}: {last[0]}"
+            return float("nan"), f"ended with code {run.returncode}: {last_line(run.stderr)}"
     return min(times[1:]), None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from bench_accuracy import chain_of
 from long_chains import CHAINS
-from peers import Peer, ask, siconos
+from peers import Peer, ask, last_line, siconos
 from record import Record, arguments
 from scenarios import BASELINE, SLIP_WAVE
 
@@ -143,8 +143,7 @@ def memory(record: Record, quick: bool) -> None:
                 text=True,
             )
             if run.returncode != 0:
-                last_word = run.stderr.strip().splitlines()[-1][:200]
-                record.add("memory", n=n, steps=n_step, failed=last_word)
+                record.add("memory", n=n, steps=n_step, failed=last_line(run.stderr))
                 continue
             point = json.loads(run.stdout)
             record.add("memory", **point)

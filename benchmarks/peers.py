@@ -67,8 +67,7 @@ def ask(peer: Peer, problem: Problem, budget: float = 2.0) -> Reply:
     except subprocess.TimeoutExpired:
         return Reply(failed=f"not done after {LONGEST:.0f} s")
     if run.returncode != 0:
-        last = run.stderr.strip().splitlines()[-1:] or ["no message"]
-        return Reply(failed=f"ended with code {run.returncode}: {last[0]}")
+        return Reply(failed=f"ended with code {run.returncode}: {last_line(run.stderr)}")
     said = json.loads(run.stdout.splitlines()[-1])
     if "failed" in said:
         return Reply(failed=said["failed"])
@@ -80,6 +79,12 @@ def ask(peer: Peer, problem: Problem, budget: float = 2.0) -> Reply:
         None if onset is None else np.array(onset, float),
     )
     return Reply(said["seconds"], said["runs"], answer, said["counts"], said["versions"])
+
+
+def last_line(text: str) -> str:
+    """Return what a failed program said last; the lines before name places on this machine."""
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "no message"
 
 
 @cache
