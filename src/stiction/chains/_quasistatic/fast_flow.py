@@ -124,27 +124,42 @@ class FastFlow:
         v, sign : where the flow is
         slow : speed [m/s] below which a mass may be at rest now
         """
-        a = np.flatnonzero(sign)
-        out = np.zeros(v.size)
-        if a.size == 0:
-            return out
-        c, size = self.damping[np.ix_(a, a)], float(np.max(np.abs(v)))
-        out[a] = v[a]
-        for target in targets:
-            for _ in range(40):
-                h = c + np.diag(self.weak.slope(out)[a])
-                if np.linalg.eigvalsh(h)[0] <= 0.0:
-                    return None
-                friction = sign[a] * self.weak.force(out)[a]
-                step = np.linalg.solve(h, target[a] - friction - c @ out[a])
-                out[a] += step
-                if float(np.max(np.abs(step))) <= 1e-15 * size:
-                    break
-            near = float(np.max(np.abs(out - v))) <= 0.1 * size + slow
-            if not near or (out * sign < -slow)[~self.frame.free].any():
-                return None
-        rest = np.abs(targets[0] - links_pull(self.frame.c, out)) - self.frame.bound
+        size, free = float(np.max(np.abs(v))), self.frame.free
+        later = self._newton(targets[0], v, sign)
+        if later is None or float(np.max(np.abs(later[0] - v))) > 0.1 * size + slow:
+            return None
+        out = self._newton(targets[1], later[0], sign)
+        if out is None:
+            return None
+        # between the two moments a velocity moves by this much at most
+        moved = 20.0 * float(np.max(np.abs(targets[0] - targets[1]))) / later[1] + slow
+        off = float(np.max(np.abs(out[0] - later[0])))
+        if off > 1e-3 * size + moved or (out[0] * sign < -moved)[~free].any():
+            return None
+        rest = np.abs(targets[0] - links_pull(self.frame.c, later[0])) - self.frame.bound
         if (rest > 1e-9 * self.frame.bound)[sign == 0].any():
             return None
         # the root at the moment itself may be rest exactly, where slip begins smoothly
-        return np.where(self.frame.free, out, sign * np.maximum(out * sign, 0.0))
+        return np.where(free, out[0], sign * np.maximum(out[0] * sign, 0.0))
+
+    def _newton(self, target: Floats, v: Floats, sign: Signs) -> tuple[Floats, float] | None:
+        """Return the root of the force balance near v, and the smallest eigenvalue of H there.
+
+        None where H is not positive definite on the way: that is no stable branch.
+        """
+        a = np.flatnonzero(sign)
+        out, least = np.where(sign != 0, v, 0.0), np.inf
+        if a.size == 0:
+            return out, least
+        c, size = self.damping[np.ix_(a, a)], float(np.max(np.abs(v)))
+        for _ in range(25):
+            h = c + np.diag(self.weak.slope(out)[a])
+            least = float(np.linalg.eigvalsh(h)[0])
+            if least <= 0.0:
+                return None
+            friction = sign[a] * self.weak.force(out)[a]
+            step = np.linalg.solve(h, target[a] - friction - c @ out[a])
+            out[a] += step
+            if float(np.max(np.abs(step))) <= 1e-15 * size:
+                break
+        return out, least

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.chains._polynomials import FIT_NODES, derivative, first_fall, fitted
 from stiction.chains.loads import Load, Pieces
 
-__all__ = ["LoadPath", "breakpoints", "jumps_at", "left_value", "slope"]
+__all__ = ["LoadPath", "breakpoints", "jumps_at", "left_value", "one_piece", "slope"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,6 +92,14 @@ def left_value(pieces: Pieces, t: float) -> float:
     if pieces.function is None:
         return float(pieces.at(t))
     return float(pieces.at(np.nextafter(t, -np.inf)))
+
+
+def one_piece(pieces: Pieces, t: float) -> Pieces:
+    """Return the line and the sines that hold at `t`, for all times."""
+    j = slice(max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0), None)
+    return dataclasses.replace(
+        pieces, time=pieces.time[j][:1], offset=pieces.offset[j][:1], rate=pieces.rate[j][:1]
+    )
 
 
 def jumps_at(pieces: Pieces, t: float, scale: float) -> bool:

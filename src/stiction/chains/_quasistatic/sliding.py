@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.chains._polynomials import derivative, first_fall, value
 from stiction.chains._quasistatic.fast_flow import FastFlow
-from stiction.chains._quasistatic.load_path import slope
+from stiction.chains._quasistatic.load_path import one_piece, slope
 from stiction.chains._quasistatic.slip_branch import Arc, Dense, SlipBranch
 from stiction.chains._quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.chains._quasistatic.sweeping import Step
@@ -63,6 +63,7 @@ class Slide:
         self.lag = self._lag()
         self.marks = self._marks()
         self.window: tuple[float, float, Floats] | None = None
+        self.piece = frame.pieces
         self.least = least_slip_force(weak, self.damping[0, 0]) if frame.n == 1 else 0.0
         self.open, self.chosen, self.unsure = False, False, False
         self.losses: list[Loss] = []
@@ -124,6 +125,8 @@ class Slide:
         """Return the next time [s] at which a stretch must end."""
         ahead = float(self.marks[np.searchsorted(self.marks, self.t, side="right")])
         if self.frame.pieces.function is None:
+            # one piece alone, so that a step that looks past its end meets no kink
+            self.piece = one_piece(self.frame.pieces, self.t)
             return ahead
         h = min(ahead - self.t, self.span / 16.0)
         if self.window is not None:
@@ -138,7 +141,7 @@ class Slide:
     def load(self, t: Floats) -> Floats:
         """Return the load [N] on the present stretch."""
         if self.window is None:
-            return np.asarray(self.frame.pieces.at(t))
+            return np.asarray(self.piece.at(t))
         begin, h, series = self.window
         return np.array([float(value(series, float(s))) for s in (t - begin) / h])
 
@@ -146,7 +149,7 @@ class Slide:
         """Return q'(t) [N/s] on the present stretch."""
         frame = self.frame
         if self.window is None:
-            rate = float(slope(frame.pieces, t))
+            rate = float(slope(self.piece, t))
         else:
             begin, h, series = self.window
             rate = float(value(derivative(series), (t - begin) / h)) / h
@@ -323,6 +326,11 @@ class Slide:
         solver = DOP853(branch.rates, 0.0, start, np.inf, rtol=rtol, atol=atol)  # type: ignore[arg-type]
         armed = self._signs(branch, start[:, None], limit)[:, 0] > 0.0
         while True:
+            pace = float(branch.rates(0.0, solver.y)[-1])
+            if pace > 0.0:
+                # not far past the end of the stretch, where the load is not meant
+                ahead = 1.1 * max(limit - float(solver.y[-1]), 1e-12 * self.span)
+                solver.h_abs = min(solver.h_abs, ahead / pace)
             solver.step()
             # the polynomial between the ends of a step is less exact than the ends
             solver.h_abs *= 0.6
