@@ -1,0 +1,213 @@
+"""Call a user's functions of arrays from compiled code, whether Numba understands them or not.
+
+Kernels see one kind of function, ``f(x, s, p, out)``: arrays in, an array filled. It is
+passed by address, so a kernel is compiled once and cached for every system there is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import inspect
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.jit import kernel
+
+__all__ = ["ArrayCallback", "address_of", "call_arrays"]
+
+Floats = npt.NDArray[np.float64]
+_POINTER = types.CPointer(types.float64)
+_SIGNATURE = types.void(_POINTER, _POINTER, _POINTER, _POINTER)
+
+
+class ArrayCallback:
+    """A set of user functions behind one address that kernels can call.
+
+    Parameters
+    ----------
+    parts : functions of x alone, or of (x, s) where `signed`; each returns a number or a
+        sequence; their results stand one after the other in `out`
+    counts : how many numbers each part returns
+    n, n_signs : lengths of x and s
+    name : field they came from, for messages
+    signed : whether the parts take the signs as a second argument
+    choose : whether s[0] > 0 picks part 0 and anything else part 1
+
+    Attributes
+    ----------
+    address : what kernels call
+    compiled : whether Numba compiled every part
+    cost : seconds per call where it is plain Python, else 0
+    error : what a part raised, kept for `check`
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Callable[..., object]],
+        counts: Sequence[int],
+        *,
+        n: int,
+        n_signs: int,
+        name: str,
+        signed: bool = False,
+        choose: bool = False,
+    ) -> None:
+        self.name = name
+        self.error: BaseException | None = None
+        self.cost = 0.0
+        self._shape = (n, n_signs, counts[0] if choose else sum(counts))
+        self._parts, self._counts = tuple(parts), tuple(counts)
+        self._signed, self._choose = signed, choose
+        compiled = self._compile()
+        self.compiled = compiled is not None
+        if compiled is None:
+            self._keep: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._python)
+            self.address = ctypes.cast(self._keep, ctypes.c_void_p).value or 0
+        else:
+            self._keep = compiled
+            self.address = int(cast(int, compiled.address))
+
+    def measure(self, x: Floats, s: Floats) -> None:
+        """Set `cost` from a few calls at (x, s) if the parts are plain Python."""
+        if self.compiled:
+            return
+        out, p = np.empty(self._shape[2]), np.zeros(1)
+        arguments = [a.ctypes.data for a in (x, s, p, out)]
+        begin = time.perf_counter()
+        for _ in range(5):
+            self._python(*arguments)
+        self.cost = (time.perf_counter() - begin) / 5.0
+
+    def check(self) -> None:
+        """Raise ModelError if a part raised while compiled code was calling it."""
+        if isinstance(self.error, KeyboardInterrupt):
+            raise self.error
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise ModelError(
+                explain(
+                    self.name,
+                    f"{type(error).__name__}: {error}",
+                    "a function that returns finite numbers wherever the flow goes",
+                    "it was called during the solve and failed there.",
+                    "call it by hand with the state of the run.",
+                )
+            ) from error
+
+    def _python(self, x_at: int, s_at: int, p_at: int, out_at: int) -> None:
+        n, n_signs, n_out = self._shape
+        out = _view(out_at, n_out)
+        if self.error is not None:
+            out[:] = math.nan
+            return
+        try:
+            x, s = _view(x_at, n).copy(), _view(s_at, n_signs).copy()
+            begin = 0
+            for part, count in self._picked(s):
+                out[begin : begin + count] = part(x, s) if self._signed else part(x)
+                begin += count
+        except BaseException as error:  # noqa: BLE001
+            # an exception cannot pass through compiled code: keep it for `check`
+            self.error = error
+            out[:] = math.nan
+
+    def _picked(self, s: Floats) -> list[tuple[Callable[..., Any], int]]:
+        every = list(zip(self._parts, self._counts, strict=True))
+        return [every[0 if s[0] > 0.0 else 1]] if self._choose else every
+
+    def _compile(self) -> Any:
+        if any(_may_raise(part) for part in self._parts):
+            return None
+        try:
+            jitted = [
+                part if hasattr(part, "py_func") else numba.njit(error_model="numpy")(part)
+                for part in self._parts
+            ]
+            return numba.cfunc(_SIGNATURE, error_model="numpy")(self._wrapper(jitted))
+        except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError):
+            return None
+
+    def _wrapper(self, jitted: Sequence[Any]) -> Callable[..., None]:
+        """Return f(x, s, p, out) that calls the parts, written out entry by entry.
+
+        A tuple of numbers of different types can only be indexed by constants in compiled
+        code, so the body is generated for these counts.
+        """
+        n, n_signs, n_out = self._shape
+        arguments = "x, s" if self._signed else "x"
+        lines = [
+            "def wrapper(x_at, s_at, p_at, out_at):",
+            f"    x = carray(x_at, ({n},))",
+            f"    s = carray(s_at, ({n_signs},))",
+            f"    out = carray(out_at, ({n_out},))",
+        ]
+        begin = 0
+        for i, count in enumerate(self._counts):
+            indent = "    "
+            if self._choose:
+                lines.append(f"    {'if s[0] > 0.0' if i == 0 else 'else'}:")
+                indent, begin = "        ", 0
+            lines.append(f"{indent}r{i} = part{i}({arguments})")
+            if count == 1 and not self._choose:
+                lines.append(f"{indent}out[{begin}] = r{i}")
+            else:
+                lines += [f"{indent}out[{begin + j}] = r{i}[{j}]" for j in range(count)]
+            begin += count
+        scope: dict[str, Any] = {f"part{i}": part for i, part in enumerate(jitted)}
+        scope["carray"] = numba.carray
+        exec("\n".join(lines), scope)
+        return cast(Callable[..., None], scope["wrapper"])
+
+
+def _view(address: int, count: int) -> Floats:
+    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
+
+
+def _may_raise(function: Callable[..., object]) -> bool:
+    """Return whether it must stay in Python: compiled code would swallow its exceptions."""
+    function = getattr(function, "py_func", function)
+    code = getattr(function, "__code__", None)
+    return code is None or any(op.opname == "RAISE_VARARGS" for op in dis.get_instructions(code))
+
+
+def address_of(function: Any) -> Any:
+    """Return the C function of a kernel ``f(x, s, p, out)`` of ours, compiled and cached.
+
+    `function` takes four pointers and makes arrays of them with `numba.carray`; its
+    `.address` is what kernels call. Keep the returned object alive.
+    """
+    if len(inspect.signature(function).parameters) != 4:
+        raise TypeError("a kernel behind an address takes (x, s, p, out)")
+    return numba.cfunc(_SIGNATURE, error_model="numpy", cache=True)(function)
+
+
+@intrinsic
+def _call(typingctx: Any, address: Any, x: Any, s: Any, p: Any, out: Any) -> Any:
+    """Call the function at `address` with four addresses of arrays."""
+    signature = types.void(types.int64, types.int64, types.int64, types.int64, types.int64)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer_type = ir.DoubleType().as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer_type] * 4)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        builder.call(function, [builder.inttoptr(a, pointer_type) for a in args[1:]])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@kernel
+def call_arrays(address: int, x: Floats, s: Floats, p: Floats, out: Floats) -> None:
+    """Call the function f(x, s, p, out) at `address`; all arrays are contiguous."""
+    _call(address, x.ctypes.data, s.ctypes.data, p.ctypes.data, out.ctypes.data)  # type: ignore[call-arg, arg-type]

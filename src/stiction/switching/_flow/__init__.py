@@ -1,0 +1,1 @@
+"""Kernels of the event-driven flow; private to `stiction.switching`."""

@@ -1,0 +1,71 @@
+"""Gradients of switching functions and the fields seen on a surface: kernels."""
+
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.jit import kernel
+
+__all__ = ["gradients", "lie_pair"]
+
+Floats = npt.NDArray[np.float64]
+
+# central differences of order 8; exact for polynomials up to degree 8
+_WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
+_STEP = 0.015625
+
+
+@kernel
+def gradients(
+    surface: int, gradient: int, p: Floats, scale: Floats, x: Floats, out: Floats, work: Floats
+) -> None:
+    """Fill out[m, n] with the gradients of the m switching functions at x.
+
+    Parameters
+    ----------
+    surface, gradient : addresses; gradient 0 takes differences of `surface`
+    p : numbers handed to them
+    scale : (n,) sizes of the states
+    out : (m, n) contiguous
+    work : (2, >= m + k + n) scratch
+    """
+    m, n = out.shape
+    if gradient != 0:
+        call_arrays(gradient, x, x, p, out.reshape(m * n))
+        return
+    row, y = work[0], work[1]
+    for j in range(n):
+        y[j] = x[j]
+    for j in range(n):
+        # a power of two: x + d and x - d are then exact for most x
+        d = _STEP * scale[j]
+        for i in range(m):
+            out[i, j] = 0.0
+        for a in range(4):
+            shift = (a + 1) * d
+            y[j] = x[j] + shift
+            call_arrays(surface, y, y, p, row)
+            for i in range(m):
+                out[i, j] += _WEIGHTS[a] * row[i]
+            y[j] = x[j] - shift
+            call_arrays(surface, y, y, p, row)
+            for i in range(m):
+                out[i, j] -= _WEIGHTS[a] * row[i]
+        y[j] = x[j]
+        for i in range(m):
+            out[i, j] /= d
+
+
+@kernel
+def lie_pair(normal: Floats, plus: Floats, minus: Floats) -> tuple[float, float]:
+    """Return L+ and L-: how fast h grows along the field of each side."""
+    up, down = 0.0, 0.0
+    for j in range(normal.size):
+        up += normal[j] * plus[j]
+        down += normal[j] * minus[j]
+    return up, down

@@ -1,0 +1,453 @@
+"""Piecewise-smooth flows: x' = f(x; s), where s_i is the sign of h_i(x).
+
+Each h_i(x) = 0 is a switching surface. On it s_i may take any value between -1 and 1
+(Filippov's convex set), which is how a body sticks. Where h_i is not zero the field is
+smooth up to the surface and a little beyond it, as Filippov's theory asks.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, numbers, shape_of
+
+if TYPE_CHECKING:
+    from stiction.methods import EventDriven
+    from stiction.results.run import Request, Run
+
+__all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"]
+
+Floats = npt.NDArray[np.float64]
+
+# what a scenario writes for the mode at one surface, and the sign it stands for
+MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """What kernels need of a system: addresses of functions f(x, s, p, out), and sizes.
+
+    Parameters
+    ----------
+    field : fills out[n] with x' for the signs s[m]; |s_i| = 1 except in `power`
+    surface : fills out[m + k] with h_1 .. h_m and the kink functions g_1 .. g_k
+    gradient : fills out[m n] with the gradients of h_1 .. h_m; 0 where differences of
+        `surface` must do
+    power : fills out[3] with the rates of external work, friction heat and viscous heat;
+        s_i is the multiplier in [-1, 1] on a surface; 0 where the system has no energy
+    params : numbers handed to each of them as p
+    n, m, k : number of states, of surfaces, of kinks
+    line : whether kink 1 together with surface 1 is a line where the field has no limit
+    scale : (n,) sizes of the states, for differences and tolerances
+    parallel : whether several threads may call the functions at once
+    keep : objects that own the code behind the addresses
+    """
+
+    field: int
+    surface: int
+    gradient: int
+    power: int
+    params: Floats
+    n: int
+    m: int
+    k: int = 0
+    line: bool = False
+    scale: Floats = field(default_factory=lambda: np.ones(1))
+    parallel: bool = True
+    keep: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class LineExit:
+    """One way to go on from a point of a codimension-2 line.
+
+    Parameters
+    ----------
+    kind : `slip`, `slide`, `escape` (sliding in the escaping region) or `rest`
+    mode : "+", "-" or "slide"
+    direction : unit direction in state space in which it leaves
+    speed : |x'| along it [state unit / time unit]; 0 for rest
+    angle : atan2(h, g) of the direction
+    """
+
+    kind: str
+    mode: str
+    direction: tuple[float, ...]
+    speed: float
+    angle: float
+
+
+class SwitchingSystem(Record, abc.ABC):
+    """Base of every piecewise-smooth flow.
+
+    A subclass is a frozen dataclass with the fields `x0` and `mode` (start) besides its
+    parameters, and gives `state_names` and `compiled`.
+    """
+
+    x0: Sequence[float] | None
+    mode: str | None
+
+    @property
+    @abc.abstractmethod
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+
+    @property
+    def state_units(self) -> tuple[str, ...]:
+        """Units of the states; "1" where the system is dimensionless."""
+        return ("1",) * len(self.state_names)
+
+    @property
+    def time_unit(self) -> str:
+        """Unit of time; "1" where the system is dimensionless."""
+        return "1"
+
+    @property
+    def citation_keys(self) -> tuple[str, ...]:
+        """Keys of the papers behind the system."""
+        return ("switching",)
+
+    @abc.abstractmethod
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+
+    @functools.cached_property
+    def compiled(self) -> Compiled:
+        """The compiled functions of this system."""
+        return self.compile()
+
+    # ---- what a system may add
+
+    def energies(self, x: Floats) -> tuple[Floats, Floats] | None:
+        """Return kinetic and stored energy for states (t, n), None where there is none."""
+        return None
+
+    def outputs(self, x: Floats, s: Floats) -> dict[str, tuple[Floats, str, str]]:
+        """Return further results by name as (values, unit, meaning).
+
+        Parameters
+        ----------
+        x : (t, n) states
+        s : (t, m) signs; the multiplier in [-1, 1] on a surface
+        """
+        return {}
+
+    def line_exits(self, x: Floats) -> tuple[LineExit, ...]:
+        """Return the ways out of a codimension-2 line at the point x of it."""
+        return ()
+
+    # ---- one point at a time, for analysis and checks
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers one saved state holds."""
+        return len(self.state_names) + 5
+
+    def surfaces_at(self, x: Floats) -> Floats:
+        """Return (m,) the switching functions at `x`."""
+        return self._all_functions(x)[: self.compiled.m]
+
+    def kinks_at(self, x: Floats) -> Floats:
+        """Return (k,) the kink functions at `x`."""
+        return self._all_functions(x)[self.compiled.m :]
+
+    def _all_functions(self, x: Floats) -> Floats:
+        c = self.compiled
+        return _called(c.surface, x, np.zeros(c.m), c.params, c.m + c.k)
+
+    def field(self, x: Floats, s: Sequence[float] | Floats | float) -> Floats:
+        """Return (n,) x' at `x` with the signs `s` (each +1 or -1)."""
+        c = self.compiled
+        return _called(c.field, x, np.atleast_1d(np.array(s, dtype=float)), c.params, c.n)
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return (m, n) the gradients of the switching functions at `x`."""
+        from stiction.switching._flow.geometry import gradients
+
+        c = self.compiled
+        out, work = np.empty((c.m, c.n)), np.empty((2, c.m + c.k + c.n))
+        gradients(c.surface, c.gradient, c.params, c.scale, _plain(x), out, work)
+        return out
+
+    # ---- solving
+
+    def default_method(self) -> EventDriven:
+        """Return the method `solve` uses when none is given."""
+        from stiction.methods import EventDriven
+
+        return EventDriven()
+
+    def solve_event_driven(self, method: EventDriven, request: Request) -> Run:
+        """Return the run by the event-driven method."""
+        from stiction.switching.event_driven import solve_event_driven
+
+        return solve_event_driven(method, self, request)
+
+    # ---- checks shared by all systems
+
+    def _check_start(self) -> None:
+        """Refuse a start of a wrong size or a mode nobody knows."""
+        name, n = type(self).__name__, len(self.state_names)
+        if self.x0 is not None:
+            x0 = numbers(
+                f"{name}.x0",
+                self.x0,
+                size=None if shape_of(self.x0) != () else n,
+                per="state",
+                why=f"the state is ({', '.join(self.state_names)}).",
+                try_=f"give {n} numbers.",
+            )
+            if x0.size != n:
+                raise ModelError(
+                    explain(
+                        f"{name}.x0",
+                        f"{x0.size} values",
+                        f"{n} values, one per state",
+                        f"the state is ({', '.join(self.state_names)}).",
+                        f"give {n} numbers.",
+                    )
+                )
+            object.__setattr__(self, "x0", x0)
+        if self.mode is not None and self.mode not in MODES:
+            raise ModelError(
+                explain(
+                    f"{name}.mode",
+                    repr(self.mode),
+                    "one of " + ", ".join(map(repr, MODES)),
+                    "a start on the surface may leave it to either side or slide along it.",
+                    "leave it out where the start is off the surface.",
+                )
+            )
+
+
+def _plain(values: object) -> Floats:
+    """Return a fresh contiguous array: one type, so one compilation."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
+def _called(address: int, x: object, s: Floats, p: Floats, count: int) -> Floats:
+    from stiction.numerics.array_callback import call_arrays
+
+    out = np.empty(count)
+    call_arrays(address, _plain(x), _plain(s), p, out)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseSmooth(SwitchingSystem):
+    """A piecewise-smooth flow from plain Python functions.
+
+    The functions are compiled when Numba can compile them; otherwise they run as they
+    are, which the audit of a run says with the cost per call. The flow is autonomous: for
+    a force that depends on time, make the time (or a phase) a state.
+
+    Parameters
+    ----------
+    h : h(x), the switching function; or several of them
+    f_plus, f_minus : x' where h > 0 and where h < 0, each smooth across h = 0; with
+        several surfaces give `f` instead
+    f : f(x, s) with the signs s_1 .. s_m of the switching functions
+    kinks : functions whose zeros are kinks of the field; crossing one is an event
+    x0 : start; the dimension of the flow is its length
+    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+    names : names of the states; x1, x2, ... when left out
+    h_gradient : gradient of h (of each h one after the other); differences of order 8
+        when left out, exact for a plane
+    scale : sizes of the states; 1 when left out
+
+    Notes
+    -----
+    Along the intersection of two surfaces the field is the product combination
+    sum over signs of prod (1 + s_i lam_i) / 2 f(x, s), which is the only one for forces
+    that add up, as dry friction does.
+
+    Source: Szalai, Jeffrey 2014, section II; Filippov 1988.
+    Verified by: tests/unit/switching/test_model.py::test_fields_and_gradients
+    """
+
+    h: Callable[..., Any] | Sequence[Callable[..., Any]]
+    f_plus: Callable[..., Any] | None = None
+    f_minus: Callable[..., Any] | None = None
+    f: Callable[..., Any] | None = None
+    kinks: Sequence[Callable[..., Any]] = ()
+    x0: Sequence[float] | None = None
+    mode: str | None = None
+    names: Sequence[str] | None = None
+    h_gradient: Callable[..., Any] | None = None
+    scale: Sequence[float] | float = 1.0
+
+    def __post_init__(self) -> None:
+        name = "PiecewiseSmooth"
+        for label, part in self._functions():
+            if not callable(part):
+                raise ModelError(
+                    explain(
+                        f"{name}.{label}",
+                        repr(part),
+                        "a function of the state x",
+                        "a flow is described by functions.",
+                        "for example h=lambda x: x[0].",
+                    )
+                )
+        signed = self.f is not None
+        if signed == (self.f_plus is not None) or signed == (self.f_minus is not None):
+            raise ModelError(
+                explain(
+                    name,
+                    "f with f_plus or f_minus" if signed else "no field on one side",
+                    "either f_plus and f_minus, or f(x, s)",
+                    "each side of the surface needs one field.",
+                    "give f_plus=..., f_minus=..., or f=lambda x, s: ... .",
+                )
+            )
+        if not signed and len(self.surfaces) > 1:
+            raise ModelError(
+                explain(
+                    name,
+                    f"f_plus and f_minus with {len(self.surfaces)} surfaces",
+                    "f(x, s), with one sign per surface",
+                    "two fields cannot tell four or more regions apart.",
+                    "give f=lambda x, s: ... .",
+                )
+            )
+        if self.x0 is None:
+            raise ModelError(
+                explain(
+                    f"{name}.x0",
+                    "nothing",
+                    "a start, one number per state",
+                    "its length is the dimension of the flow.",
+                    "for example x0=[1.0, 0.0].",
+                )
+            )
+        why, try_ = "a flow starts somewhere.", "for example x0=[1.0, 0.0]."
+        x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
+        object.__setattr__(self, "x0", x0)
+        scale = numbers(
+            f"{name}.scale",
+            self.scale,
+            size=x0.size,
+            per="state",
+            rule="positive",
+            why="differences and tolerances are taken relative to it.",
+            try_="give the usual size of each state.",
+        )
+        object.__setattr__(self, "scale", scale)
+        if self.names is not None and len(tuple(self.names)) != x0.size:
+            raise ModelError(
+                explain(
+                    f"{name}.names",
+                    f"{len(tuple(self.names))} names",
+                    f"{x0.size} names, one per state",
+                    "they are the columns of the results.",
+                    "leave them out for x1, x2, ...",
+                )
+            )
+        self._check_start()
+        self._check_values()
+
+    @property
+    def surfaces(self) -> tuple[Callable[..., Any], ...]:
+        """The switching functions."""
+        return tuple(self.h) if isinstance(self.h, Sequence) else (self.h,)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        if self.names is not None:
+            return tuple(self.names)
+        return tuple(f"x{i + 1}" for i in range(len(_sized(self.x0))))
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        from stiction.numerics.array_callback import ArrayCallback
+
+        n, m, k = len(_sized(self.x0)), len(self.surfaces), len(self.kinks)
+        sizes: dict[str, int] = {"n": n, "n_signs": m}
+        if self.f is not None:
+            field_ = ArrayCallback([self.f], [n], name=self._label("f"), signed=True, **sizes)
+        else:
+            parts = [_given(self.f_plus), _given(self.f_minus)]
+            label = self._label("f_plus, f_minus")
+            field_ = ArrayCallback(parts, [n, n], name=label, choose=True, **sizes)
+        parts = [*self.surfaces, *self.kinks]
+        surface = ArrayCallback(parts, [1] * (m + k), name=self._label("h, kinks"), **sizes)
+        keep = [field_, surface]
+        if self.h_gradient is not None:
+            label = self._label("h_gradient")
+            keep.append(ArrayCallback([self.h_gradient], [m * n], name=label, **sizes))
+        start, signs = _plain(self.x0), np.ones(m)
+        for callback in keep:
+            callback.measure(start, signs)
+        return Compiled(
+            field=field_.address,
+            surface=surface.address,
+            gradient=keep[2].address if len(keep) > 2 else 0,
+            power=0,
+            params=np.zeros(1),
+            n=n,
+            m=m,
+            k=k,
+            scale=_plain(self.scale),
+            parallel=all(callback.compiled for callback in keep),
+            keep=tuple(keep),
+        )
+
+    def _label(self, what: str) -> str:
+        return f"PiecewiseSmooth.{what}"
+
+    def _functions(self) -> list[tuple[str, Any]]:
+        found = [("h", part) for part in self.surfaces]
+        found += [("kinks", part) for part in self.kinks]
+        optional = ("f_plus", "f_minus", "f", "h_gradient")
+        return found + [(n, v) for n in optional if (v := getattr(self, n)) is not None]
+
+    def _check_values(self) -> None:
+        """Call every function once at the start: wrong sizes are refused at the door."""
+        n, m = len(_sized(self.x0)), len(self.surfaces)
+        x, signs = _plain(self.x0), np.ones(m)
+        wanted = [(label, part, (x,), 1) for label, part in self._functions() if label == "h"]
+        wanted += [("kinks", part, (x,), 1) for part in self.kinks]
+        for label in ("f_plus", "f_minus"):
+            if getattr(self, label) is not None:
+                wanted.append((label, getattr(self, label), (x,), n))
+        if self.f is not None:
+            wanted += [("f", self.f, (x, signs), n), ("f", self.f, (x, -signs), n)]
+        if self.h_gradient is not None:
+            wanted.append(("h_gradient", self.h_gradient, (x,), m * n))
+        for label, part, arguments, count in wanted:
+            _check_value(self._label(label), part, arguments, count)
+
+
+def _check_value(where: str, part: Callable[..., Any], arguments: tuple[Any, ...], n: int) -> None:
+    needs = "one finite number" if n == 1 else f"{n} finite numbers"
+    why = "it is called at the start x0 before anything is solved."
+    try_ = "call it by hand with x0; a constant must be written as a number of its own."
+    try:
+        value = np.asarray(part(*(a.copy() for a in arguments)), dtype=np.float64)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        got = f"{type(error).__name__}: {error}"
+        raise ModelError(explain(where, got, needs, why, try_)) from error
+    if value.size != n or (n > 1 and value.ndim != 1):
+        got = f"{value.size} numbers" if value.ndim else "one number"
+        raise ModelError(explain(where, got, needs, why, try_))
+    if not np.isfinite(value).all():
+        raise ModelError(explain(where, f"{value.tolist()}", needs, why, try_))
+
+
+def _given(function: Callable[..., Any] | None) -> Callable[..., Any]:
+    if function is None:
+        raise TypeError("checked at the door")
+    return function
+
+
+def _sized(x0: Sequence[float] | None) -> Sequence[float]:
+    return () if x0 is None else x0
