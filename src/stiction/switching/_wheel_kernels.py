@@ -1,0 +1,189 @@
+"""The wheel on a turntable as plain functions of arrays, for processors and graphics cards.
+
+No function here allocates, raises or calls NumPy: the same source compiles for both. The
+parameters stand in p in the order of `PARAMETERS`.
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from stiction.laws._tyre_kernels import simplified
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "PARAMETERS",
+    "field_at",
+    "gradient_at",
+    "power_at",
+    "surface_at",
+    "wheel_field",
+    "wheel_forced",
+    "wheel_gradient",
+    "wheel_power",
+    "wheel_surface",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# what p holds, in this order; `physical` and `between` are 0 or 1
+PARAMETERS = (
+    "d",
+    "m",
+    "c1",
+    "c2",
+    "beta",
+    "r0",
+    "omega0",
+    "mu",
+    "sin",
+    "cos",
+    "kappa",
+    "k2",
+    "physical",
+    "between",
+)
+
+
+@kernel
+def wheel_forced(x: Floats, force: float, moment: float, p: Floats, out: Floats) -> None:
+    """Fill out[3] with x' under a given friction force [N] and moment [N m].
+
+    Source: Szalai, Jeffrey 2014, (1)-(3); formulas sheet, section 1.
+    Verified by: tests/unit/switching/test_wheel.py::test_energy_balance
+    """
+    r, v, w = x[0], x[1], x[2]
+    d, m, beta, slip = p[0], p[1], p[4], w - p[6]
+    inertia = beta * beta + r * r
+    pull = p[11] * (p[5] - r) - p[3] * v + m * r * w * w
+    damped = slip if p[13] != 0.0 else w
+    drag = p[2] * damped + 2.0 * m * r * v * w
+    p2 = d * r * p[9] + inertia * p[8]
+    out[0] = m * inertia * v
+    out[1] = (inertia + d * d) * pull - d * drag + force * p2 + d * moment
+    out[2] = d * pull - drag + force * r * p[9] + moment
+    if p[12] != 0.0:
+        out[0] = v
+        out[1] /= m * inertia
+        out[2] /= m * inertia
+
+
+@kernel
+def wheel_surface(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[2] with the lateral slip velocity h and the rolling velocity g [m/s].
+
+    Source: Szalai, Jeffrey 2014, (4), (5); formulas sheet, section 1.
+    Verified by: tests/unit/switching/test_wheel.py::test_surface_and_gradient
+    """
+    slip = x[2] - p[6]
+    along = x[1] - p[0] * slip
+    out[0] = -along * p[8] - x[0] * slip * p[9]
+    out[1] = -along * p[9] + x[0] * slip * p[8]
+
+
+@kernel
+def wheel_gradient(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[3] with the gradient of h.
+
+    Source: formulas sheet, section 1, differentiated by hand.
+    Verified by: tests/unit/switching/test_wheel.py::test_surface_and_gradient
+    """
+    out[0] = -(x[2] - p[6]) * p[9]
+    out[1] = -p[8]
+    out[2] = p[0] * p[8] - x[0] * p[9]
+
+
+@kernel
+def wheel_field(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[3] with x' on the side s[0] = +1 or -1, smooth across h = 0.
+
+    Source: Szalai, Jeffrey 2014, (1)-(7); formulas sheet, sections 1 and 2.
+    Verified by: tests/unit/switching/test_wheel.py::test_energy_balance
+    """
+    slip = x[2] - p[6]
+    along = x[1] - p[0] * slip
+    h = -along * p[8] - x[0] * slip * p[9]
+    g = -along * p[9] + x[0] * slip * p[8]
+    force, moment = simplified(s[0], h, g, p[10], p[7])
+    wheel_forced(x, force, moment, p, out)
+
+
+@kernel
+def wheel_power(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[3] with the rates of external work, friction heat and viscous heat.
+
+    Per unit of the run's time. Inside (-1, 1) s[0] is the multiplier on the surface, where
+    F = mu s and M = sgn(g) kappa F. Friction heat is F h, of the lateral slip; what else
+    passes through the contact and the outer end of the damper, the drive of the turntable
+    and the power of the moment, is external work.
+
+    Source: derived from the formulas sheet, section 1, (A1')-(A3).
+    Verified by: tests/unit/switching/test_wheel.py::test_energy_balance
+    """
+    r, v, w = x[0], x[1], x[2]
+    slip = w - p[6]
+    along = v - p[0] * slip
+    h = -along * p[8] - r * slip * p[9]
+    g = -along * p[9] + r * slip * p[8]
+    if abs(s[0]) < 1.0:
+        force = p[7] * s[0]
+        moment = math.copysign(p[10], g) * force
+        h = 0.0
+    else:
+        force, moment = simplified(s[0], h, g, p[10], p[7])
+    rate = 1.0 if p[12] != 0.0 else p[1] * (p[4] * p[4] + r * r)
+    drive = moment * w - force * p[6] * (p[0] * p[8] - r * p[9])
+    spin = w
+    if p[13] != 0.0:
+        drive -= p[2] * slip * p[6]
+        spin = slip
+    out[0] = rate * drive
+    out[1] = rate * force * h
+    out[2] = rate * (p[3] * v * v + p[2] * spin * spin)
+
+
+def field_at(x: Any, s: Any, p: Any, out: Any) -> None:
+    """`wheel_field` behind four pointers."""
+    wheel_field(
+        numba.carray(x, (3,)),
+        numba.carray(s, (1,)),
+        numba.carray(p, (14,)),
+        numba.carray(out, (3,)),
+    )
+
+
+def surface_at(x: Any, s: Any, p: Any, out: Any) -> None:
+    """`wheel_surface` behind four pointers."""
+    wheel_surface(
+        numba.carray(x, (3,)),
+        numba.carray(s, (1,)),
+        numba.carray(p, (14,)),
+        numba.carray(out, (2,)),
+    )
+
+
+def gradient_at(x: Any, s: Any, p: Any, out: Any) -> None:
+    """`wheel_gradient` behind four pointers."""
+    wheel_gradient(
+        numba.carray(x, (3,)),
+        numba.carray(s, (1,)),
+        numba.carray(p, (14,)),
+        numba.carray(out, (3,)),
+    )
+
+
+def power_at(x: Any, s: Any, p: Any, out: Any) -> None:
+    """`wheel_power` behind four pointers."""
+    wheel_power(
+        numba.carray(x, (3,)),
+        numba.carray(s, (1,)),
+        numba.carray(p, (14,)),
+        numba.carray(out, (3,)),
+    )
