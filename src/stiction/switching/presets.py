@@ -1,0 +1,534 @@
+"""Classic systems that switch: a block on a belt, a relay, a two-fold, two blocks, a drop.
+
+Each is a frozen description with compiled functions, so that it runs at full speed and can
+be written in a scenario file.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import number, numbers, whole
+from stiction.switching.model import Compiled, SwitchingSystem
+
+__all__ = [
+    "BeltOscillator",
+    "NormalForm",
+    "RelayFeedback",
+    "StaticJumpOscillator",
+    "TwoBlockStickSlip",
+]
+
+Floats = npt.NDArray[np.float64]
+Outputs = dict[str, tuple[Floats, str, str]]
+
+_TRY = "leave it out for the default."
+
+
+@functools.cache
+def _functions(family: str, power: bool) -> tuple[Any, ...]:
+    """Return the compiled field, surface and power of one family, made once per process."""
+    from stiction.numerics.array_callback import address_of
+    from stiction.switching import _preset_kernels
+
+    names = ["field", "surface"] + (["power"] if power else [])
+    return tuple(address_of(getattr(_preset_kernels, f"{family}_{name}")) for name in names)
+
+
+def _compiled(
+    family: str, params: Sequence[float] | Floats, plane: Floats, scale: Floats, power: bool = True
+) -> Compiled:
+    keep = _functions(family, power)
+    return Compiled(
+        field=int(keep[0].address),
+        surface=int(keep[1].address),
+        gradient=0,
+        power=int(keep[2].address) if power else 0,
+        params=np.array(params, dtype=np.float64),
+        n=plane.shape[1],
+        m=plane.shape[0],
+        plane=plane,
+        scale=scale,
+        keep=keep,
+    )
+
+
+def _check_number(system: object, name: str, rule: str, why: str) -> None:
+    where = f"{type(system).__name__}.{name}"
+    value = number(where, getattr(system, name), rule=rule, why=why, try_=_TRY)
+    object.__setattr__(system, name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class BeltOscillator(SwitchingSystem):
+    """A block on a belt, held by a spring, with friction that weakens in proportion to slip.
+
+        x'' + x = -(mu0 - alpha |x' - vb|) sgn(x' - vb),
+
+    where h = x' - vb = 0 is stick: it lasts while |x| <= mu0. Lengths and times are scaled
+    so that mass and stiffness are 1. For 0 < alpha < 2 and vb > 0 small enough all motions
+    end in one stick-slip cycle; mu0 and vb do not enter its period.
+
+    Parameters
+    ----------
+    mu0 : friction at rest over stiffness [1]
+    alpha : weakening per slip speed [1]; negative strengthens. Beyond a slip of mu0/alpha
+        the force would drive the block, so stay below.
+    belt_speed : vb [1]
+    x0 : x, v; by default stick at x = 0, which is on the cycle
+    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+
+    Source: reference problem `belt`; closed form in `stiction.exact.switching.belt_cycle`.
+    Verified by: tests/unit/switching/test_presets.py::test_belt_cycle_by_quadrature
+    """
+
+    mu0: float = 1.0
+    alpha: float = 0.1
+    belt_speed: float = 0.5
+    x0: Sequence[float] | None = None
+    mode: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_number(self, "mu0", "positive", "without friction at rest nothing sticks.")
+        _check_number(self, "alpha", "finite", "it is the slope of friction over slip.")
+        _check_number(self, "belt_speed", "finite", "the belt moves at one speed.")
+        if self.x0 is None:
+            object.__setattr__(self, "x0", (0.0, self.belt_speed))
+        self._check_start()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        return ("x", "v")
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        size = self.mu0 + abs(self.belt_speed)
+        params = (self.mu0, self.alpha, self.belt_speed)
+        return _compiled("belt", params, np.array([[0.0, 1.0]]), np.full(2, size))
+
+    def energies(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return kinetic and stored energy for states (t, 2)."""
+        return 0.5 * x[:, 1] ** 2, 0.5 * x[:, 0] ** 2
+
+    def outputs(self, x: Floats, s: Floats) -> Outputs:
+        """Return the friction force on the block."""
+        force = -s[:, 0] * self.mu0 + self.alpha * (x[:, 1] - self.belt_speed)
+        return {"friction": (force, "1", "friction force on the block")}
+
+
+@dataclass(frozen=True, eq=False)
+class RelayFeedback(SwitchingSystem):
+    """A linear plant under a relay: x' = A x + b u, u = -sgn(c x).
+
+    Give either `order`, `pole` and `gain` for the plant gain / (s + pole)^order in
+    controllable form (states y/gain and its derivatives), or `matrix`, `input` and
+    `output` for any plant. 1/(s + 1)^3, the default, ends in a cycle without sliding.
+
+    Parameters
+    ----------
+    order : order of the plant [1]
+    pole : the plant's poles lie at -pole [1/time]
+    gain : > 0 [1]
+    matrix : A row by row, n^2 numbers
+    input, output : b and c, n numbers each
+    x0 : n states; by default where c x = |c|, off the surface
+    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+
+    Source: closed form of the cycle in `stiction.exact.switching.relay_half_period`.
+    Verified by: tests/unit/switching/test_presets.py::test_relay_half_period
+    """
+
+    order: int = 3
+    pole: float = 1.0
+    gain: float = 1.0
+    matrix: Sequence[float] | None = None
+    input: Sequence[float] | None = None
+    output: Sequence[float] | None = None
+    x0: Sequence[float] | None = None
+    mode: str | None = None
+
+    def __post_init__(self) -> None:
+        why = "it is the number of poles of the plant."
+        order = whole("RelayFeedback.order", self.order, least=1, why=why, try_=_TRY)
+        if order > _MOST_STATES:
+            raise ModelError(
+                explain(
+                    "RelayFeedback.order",
+                    order,
+                    f"at most {_MOST_STATES}",
+                    "the coefficients of (s + pole)^order would lose all digits.",
+                    "give a smaller order.",
+                )
+            )
+        _check_number(self, "pole", "finite", "it places the poles of the plant.")
+        _check_number(self, "gain", "positive", "a gain of the other sign is no feedback.")
+        self._check_plant()
+        a, _, c = self.plant
+        if not np.isfinite(a).all():
+            raise ModelError(
+                explain(
+                    "RelayFeedback.pole",
+                    self.pole,
+                    "a number whose powers are finite",
+                    "the matrix holds powers of it.",
+                    "scale the time.",
+                )
+            )
+        if self.x0 is None:
+            object.__setattr__(self, "x0", c / np.linalg.norm(c))
+        self._check_start()
+
+    def _check_plant(self) -> None:
+        given = {name: getattr(self, name) for name in ("matrix", "input", "output")}
+        if all(part is None for part in given.values()):
+            return
+        missing = [name for name, part in given.items() if part is None]
+        if missing:
+            raise ModelError(
+                explain(
+                    f"RelayFeedback.{missing[0]}",
+                    "nothing",
+                    "matrix, input and output together",
+                    "a general plant is x' = A x + b u with y = c x.",
+                    "give all three, or none for gain/(s + pole)^order.",
+                )
+            )
+        if (self.order, self.pole, self.gain) != (3, 1.0, 1.0):
+            raise ModelError(
+                explain(
+                    "RelayFeedback",
+                    "a matrix together with order, pole or gain",
+                    "one of the two",
+                    "each of them describes the whole plant.",
+                    "leave out order, pole and gain.",
+                )
+            )
+        why, try_ = "it couples the states with the relay.", "give one number per state."
+        output = numbers("RelayFeedback.output", self.output, per="state", why=why, try_=try_)
+        n = output.size
+        input_ = numbers("RelayFeedback.input", self.input, size=n, per="state", why=why, try_=try_)
+        why, try_ = "A is written row by row.", "give n^2 numbers for n outputs."
+        matrix = numbers(
+            "RelayFeedback.matrix",
+            self.matrix,
+            size=n * n,
+            per="pair of states",
+            why=why,
+            try_=try_,
+        )
+        if not output.any():
+            raise ModelError(
+                explain(
+                    "RelayFeedback.output",
+                    "zeros",
+                    "at least one number that is not 0",
+                    "the relay switches where c x = 0; its gradient must not vanish.",
+                    "name the state the relay sees.",
+                )
+            )
+        for name, value in (("matrix", matrix), ("input", input_), ("output", output)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def plant(self) -> tuple[Floats, Floats, Floats]:
+        """A (n, n), b (n,) and c (n,)."""
+        if self.matrix is not None:
+            c = np.asarray(self.output, dtype=np.float64)
+            shape = (c.size, c.size)
+            a = np.asarray(self.matrix, dtype=np.float64).reshape(shape)
+            return a, np.asarray(self.input, dtype=np.float64), c
+        n = self.order
+        a, b, c = np.eye(n, k=1), np.zeros(n), np.zeros(n)
+        coefficients = np.ones(1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(n):
+                coefficients = np.convolve(coefficients, (1.0, self.pole))
+        a[-1] = -coefficients[:0:-1]
+        b[-1], c[0] = 1.0, self.gain
+        return a, b, c
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        return tuple(f"x{i + 1}" for i in range(self.plant[2].size))
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        a, b, c = self.plant
+        params = np.concatenate(([float(c.size)], a.ravel(), b, c))
+        return _compiled("relay", params, c[None, :].copy(), np.ones(c.size), power=False)
+
+    def outputs(self, x: Floats, s: Floats) -> Outputs:
+        """Return what the relay sees and what it answers."""
+        return {
+            "y": (x @ self.plant[2], "1", "output of the plant"),
+            "u": (-s[:, 0], "1", "input of the plant"),
+        }
+
+
+_MOST_STATES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class NormalForm(SwitchingSystem):
+    """The local normal form of an invisible two-fold, at the origin.
+
+        f+ = (-y, 1, J1) for x > 0,   f- = (z, J2, 1) for x < 0.
+
+    Sliding where y, z > 0, escaping where y, z < 0. J1, J2 < 0 with J1 J2 > 1 is case 1:
+    sliding reaches the origin in finite time and the future is no longer unique there.
+
+    Parameters
+    ----------
+    J1, J2 : numbers of the two-fold [1]
+    x0 : x, y, z; by default a sliding point
+    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+
+    Source: Szalai, Jeffrey 2014, (30) with the scaling mended; formulas sheet, section 5.
+    Verified by: tests/unit/switching/test_presets.py::test_normal_form_fields
+    """
+
+    J1: float
+    J2: float
+    x0: Sequence[float] | None = (0.0, 0.3, 0.1)
+    mode: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("J1", "J2"):
+            _check_number(self, name, "finite", "it turns one field against the other.")
+        self._check_start()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        return ("x", "y", "z")
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        plane = np.array([[1.0, 0.0, 0.0]])
+        return _compiled("normal", (self.J1, self.J2), plane, np.ones(3), power=False)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoBlockStickSlip(SwitchingSystem):
+    """Two blocks on one belt, each held by a spring and coupled by a third.
+
+        m_i v_i' = -k_i x_i +- k_c (x2 - x1) - F_i(|v_i - vb|) sgn(v_i - vb),
+        F_i(u) = kinetic_i + (static_i - kinetic_i) e^(-u / v_scale).
+
+    Two switching functions h_i = v_i - vb; where both vanish both blocks ride on the belt.
+
+    Parameters
+    ----------
+    mass : of each block [kg]
+    stiffness : of the spring of each block to the wall [N/m]
+    coupling : stiffness between the blocks [N/m]
+    friction : force at rest, of each block [N]
+    kinetic : force at fast slip, of each block [N]; None is the same as at rest
+    v_scale : slip speed over which friction drops [m/s]
+    belt_speed : vb [m/s]
+    x0 : x1, x2, v1, v2; by default at rest on the belt, springs relaxed
+    mode : at a start on a surface "+", "-" or "slide"; None takes what is forced
+
+    Notes
+    -----
+    Forces of the two contacts add up, so the multipliers on the intersection are unique.
+
+    Source: Newton's law; the friction law is `ExponentialWeakening` of stiction.laws.
+    Verified by: tests/unit/switching/test_presets.py::test_fields_by_hand
+    """
+
+    mass: Sequence[float] | float = 1.0
+    stiffness: Sequence[float] | float = 1.0
+    coupling: float = 1.2
+    friction: Sequence[float] | float = (1.0, 1.3)
+    kinetic: Sequence[float] | float | None = (0.6, 0.8)
+    v_scale: float = 0.5
+    belt_speed: float = 0.2
+    x0: Sequence[float] | None = None
+    mode: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, rule, why in (
+            ("mass", "positive", "a block without mass has no inertia to slip with."),
+            ("stiffness", "nonnegative", "a spring that pushes outward holds no block."),
+            ("friction", "nonnegative", "negative friction would create energy."),
+            ("kinetic", "nonnegative", "negative friction would create energy."),
+        ):
+            given = self.friction if getattr(self, name) is None else getattr(self, name)
+            where, try_ = f"TwoBlockStickSlip.{name}", "give one number, or one per block."
+            value = numbers(where, given, size=2, per="block", rule=rule, why=why, try_=try_)
+            object.__setattr__(self, name, value)
+        _check_number(self, "coupling", "nonnegative", "a spring between blocks pulls back.")
+        _check_number(self, "v_scale", "positive", "friction drops over some slip speed.")
+        _check_number(self, "belt_speed", "finite", "the belt moves at one speed.")
+        if self.x0 is None:
+            object.__setattr__(self, "x0", (0.0, 0.0, self.belt_speed, self.belt_speed))
+        self._check_start()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        return ("x1", "x2", "v1", "v2")
+
+    @property
+    def state_units(self) -> tuple[str, ...]:
+        """Units of the states."""
+        return ("m", "m", "m/s", "m/s")
+
+    @property
+    def time_unit(self) -> str:
+        """Unit of time."""
+        return "s"
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        mass, stiff = np.asarray(self.mass), np.asarray(self.stiffness)
+        static, kinetic = np.asarray(self.friction), np.asarray(self.kinetic)
+        ends = (self.v_scale, self.belt_speed)
+        params = np.concatenate((mass, stiff, (self.coupling,), static, kinetic, ends))
+        plane = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+        length, speed = _sizes(
+            float(mass.max()),
+            float(stiff.max()) + self.coupling,
+            float(static.max()),
+            self.belt_speed,
+        )
+        return _compiled("blocks", params, plane, np.array([length, length, speed, speed]))
+
+    def energies(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return kinetic and stored energy [J] for states (t, 4)."""
+        kinetic = 0.5 * x[:, 2:] ** 2 @ np.asarray(self.mass)
+        walls = 0.5 * x[:, :2] ** 2 @ np.asarray(self.stiffness)
+        return kinetic, walls + 0.5 * self.coupling * (x[:, 1] - x[:, 0]) ** 2
+
+    def outputs(self, x: Floats, s: Floats) -> Outputs:
+        """Return the friction force on each block [N]."""
+        static, kinetic = np.asarray(self.friction), np.asarray(self.kinetic)
+        force = _friction_force(s, x[:, 2:] - self.belt_speed, static, kinetic, self.v_scale)
+        meaning = "friction force on block"
+        return {f"friction{i + 1}": (force[:, i], "N", f"{meaning} {i + 1}") for i in range(2)}
+
+
+@dataclass(frozen=True, eq=False)
+class StaticJumpOscillator(SwitchingSystem):
+    """A block on a belt whose friction drops steeply as soon as it slips.
+
+        m v' = -k x - c v - N mu(|v - vb|) sgn(v - vb),
+        mu(u) = mu_kinetic + (mu_static - mu_kinetic) e^(-u / v_scale).
+
+    Parameters
+    ----------
+    mu_static, mu_kinetic : friction coefficients at rest and at fast slip [1]
+    stiffness : of the spring [N/m]
+    belt_speed : vb [m/s]
+    mass : of the block [kg]
+    normal_force : N [N]
+    damping : of the block [N s/m]
+    v_scale : slip speed over which friction drops [m/s]
+    x0 : x, v; by default stick with a relaxed spring
+    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+
+    Notes
+    -----
+    A true jump, mu_static at rest and mu_kinetic at any slip, is no Filippov field: stick
+    bears up to mu_static N, and the convex hull of both sides only mu_kinetic N. Here the
+    drop has the width `v_scale`, and the flow is exact for that law: stick ends at
+    mu_static N, and the field of each side is smooth. As v_scale -> 0 the cycle tends to
+    that of the true jump. The set-valued law with zero width is `StaticKinetic` of
+    stiction.laws, which chains of blocks solve.
+
+    Source: Newton's law; the friction law is `ExponentialWeakening` of stiction.laws.
+    Verified by: tests/unit/switching/test_presets.py::test_fields_by_hand
+    """
+
+    mu_static: float = 0.6
+    mu_kinetic: float = 0.4
+    stiffness: float = 1.0
+    belt_speed: float = 0.2
+    mass: float = 1.0
+    normal_force: float = 1.0
+    damping: float = 0.0
+    v_scale: float = 1e-2
+    x0: Sequence[float] | None = None
+    mode: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_number(self, "mu_static", "nonnegative", "negative friction would create energy.")
+        _check_number(self, "mu_kinetic", "nonnegative", "negative friction would create energy.")
+        _check_number(self, "stiffness", "nonnegative", "the spring holds the block.")
+        _check_number(self, "belt_speed", "finite", "the belt moves at one speed.")
+        _check_number(self, "mass", "positive", "a block without mass has no inertia to slip with.")
+        _check_number(self, "normal_force", "nonnegative", "a contact presses, it does not pull.")
+        _check_number(self, "damping", "nonnegative", "a damper takes energy out.")
+        _check_number(
+            self, "v_scale", "positive", "a jump of zero width is no field (StaticKinetic has it)."
+        )
+        if self.x0 is None:
+            object.__setattr__(self, "x0", (0.0, self.belt_speed))
+        self._check_start()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        return ("x", "v")
+
+    @property
+    def state_units(self) -> tuple[str, ...]:
+        """Units of the states."""
+        return ("m", "m/s")
+
+    @property
+    def time_unit(self) -> str:
+        """Unit of time."""
+        return "s"
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        static, kinetic = self._forces
+        params = (self.mass, self.stiffness, self.damping, static, kinetic)
+        length, speed = _sizes(self.mass, self.stiffness, static, self.belt_speed)
+        ends = (self.v_scale, self.belt_speed)
+        return _compiled(
+            "jump", (*params, *ends), np.array([[0.0, 1.0]]), np.array([length, speed])
+        )
+
+    @property
+    def _forces(self) -> tuple[float, float]:
+        return self.mu_static * self.normal_force, self.mu_kinetic * self.normal_force
+
+    def energies(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return kinetic and stored energy [J] for states (t, 2)."""
+        return 0.5 * self.mass * x[:, 1] ** 2, 0.5 * self.stiffness * x[:, 0] ** 2
+
+    def outputs(self, x: Floats, s: Floats) -> Outputs:
+        """Return the friction force on the block [N]."""
+        static, kinetic = self._forces
+        slip = x[:, 1] - self.belt_speed
+        force = _friction_force(s[:, 0], slip, static, kinetic, self.v_scale)
+        return {"friction": (force, "N", "friction force on the block")}
+
+
+def _sizes(mass: float, stiffness: float, force: float, speed: float) -> tuple[float, float]:
+    """Return usual sizes of position and velocity; 1 where nothing sets them."""
+    rate = np.sqrt(stiffness / mass)
+    length = force / stiffness if stiffness > 0.0 else 0.0
+    fast = abs(speed) + length * rate
+    length = length + (abs(speed) / rate if rate > 0.0 else 0.0)
+    return float(length) or 1.0, float(fast) or 1.0
+
+
+def _friction_force(
+    side: Floats, slip: Floats, static: Floats | float, kinetic: Floats | float, v_scale: float
+) -> Floats:
+    """Return the friction force; on a surface slip is 0 and `side` the multiplier."""
+    drop = (np.asarray(static) - kinetic) * np.exp(-np.abs(slip) / v_scale)
+    return np.asarray(-side * (kinetic + drop))
