@@ -45,6 +45,7 @@ class Compiled:
         s_i is the multiplier in [-1, 1] on a surface; 0 where the system has no energy
     params : numbers handed to each of them as p
     n, m, k : number of states, of surfaces, of kinks
+    plane : (m, n) the gradients where they are the same everywhere, None otherwise
     line : whether kink 1 together with surface 1 is a line where the field has no limit
     scale : (n,) sizes of the states, for differences and tolerances
     parallel : whether several threads may call the functions at once
@@ -59,6 +60,7 @@ class Compiled:
     n: int
     m: int
     k: int = 0
+    plane: Floats | None = None
     line: bool = False
     scale: Floats = field(default_factory=lambda: np.ones(1))
     parallel: bool = True
@@ -387,16 +389,22 @@ class PiecewiseSmooth(SwitchingSystem):
         start, signs = _plain(self.x0), np.ones(m)
         for callback in keep:
             callback.measure(start, signs)
+        gradient = keep[2].address if len(keep) > 2 else 0
+        scale, p = _plain(self.scale), np.zeros(1)
+        plane = None
+        if self.h_gradient is None:
+            plane = _planes(surface.address, p, scale, start, m, k)
         return Compiled(
             field=field_.address,
             surface=surface.address,
-            gradient=keep[2].address if len(keep) > 2 else 0,
+            gradient=gradient,
             power=0,
-            params=np.zeros(1),
+            params=p,
             n=n,
             m=m,
             k=k,
-            scale=_plain(self.scale),
+            plane=plane,
+            scale=scale,
             parallel=all(callback.compiled for callback in keep),
             keep=tuple(keep),
         )
@@ -425,6 +433,25 @@ class PiecewiseSmooth(SwitchingSystem):
             wanted.append(("h_gradient", self.h_gradient, (x,), m * n))
         for label, part, arguments, count in wanted:
             _check_value(self._label(label), part, arguments, count)
+
+
+def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: int) -> Floats | None:
+    """Return (m, n) the gradients if they are the same at scattered points, else None."""
+    from stiction.switching._flow.geometry import gradients
+
+    rng, n = np.random.default_rng(0), start.size
+    work, found = np.empty((2, m + k + n)), []
+    for _ in range(5):
+        out = np.empty((m, n))
+        at = start + scale * rng.uniform(-3.0, 3.0, n)
+        gradients(surface, 0, p, scale, at, out, work)
+        found.append(out)
+    # what varies less than the rounding of the differences is a plane; drop that rounding
+    spread = np.max(np.abs(np.array(found) - found[0]))
+    size = float(np.max(np.abs(found[0])))
+    if not spread <= 1e-11 * size:
+        return None
+    return np.where(np.abs(found[0]) < 1e-13 * size, 0.0, np.round(found[0] / size, 13) * size)
 
 
 def _check_value(where: str, part: Callable[..., Any], arguments: tuple[Any, ...], n: int) -> None:

@@ -1,0 +1,140 @@
+"""The first root of a function sampled on a step, by its Bernstein coefficients.
+
+Samples at Chebyshev points of (0, 1] determine a polynomial; in Bernstein form it lies in
+the hull of its coefficients and has at most as many roots as they change sign, so a step
+without an event is recognised for certain and two events in one step cannot hide.
+"""
+
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+
+__all__ = ["NODES", "NONE", "bernstein_from_samples", "first_fall", "nodes", "value_and_slope"]
+
+Floats = npt.NDArray[np.float64]
+
+NODES = 9
+NONE = 2.0
+DEPTH = 36
+
+
+@functools.cache
+def nodes() -> Floats:
+    """Return NODES Chebyshev points of (0, 1], the last one 1."""
+    return np.array(0.5 - 0.5 * np.cos(np.pi * (2.0 * np.arange(NODES) + 2.0) / (2 * NODES)))
+
+
+@functools.cache
+def bernstein_from_samples() -> Floats:
+    """Return (NODES, NODES): Bernstein coefficients of degree NODES - 1 from the samples."""
+    from math import comb
+
+    theta, degree = nodes()[:, None], NODES - 1
+    j = np.arange(NODES)
+    binomial = np.array([comb(degree, int(i)) for i in j], dtype=np.float64)
+    basis = binomial * theta**j * (1.0 - theta) ** (degree - j)
+    return np.ascontiguousarray(np.linalg.inv(basis))
+
+
+@kernel
+def value_and_slope(b: Floats, s: float, work: Floats) -> tuple[float, float]:
+    """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1]."""
+    count = b.size
+    for i in range(count):
+        work[i] = b[i]
+    slope = 0.0
+    for level in range(1, count):
+        if level == count - 1:
+            slope = (count - 1) * (work[1] - work[0])
+        for i in range(count - level):
+            work[i] = (1.0 - s) * work[i] + s * work[i + 1]
+    return work[0], slope
+
+
+@kernel
+def first_fall(b: Floats, work: Floats) -> float:
+    """Return the first s in (0, 1] where the polynomial falls to zero or below, or NONE.
+
+    Parameters
+    ----------
+    b : (count,) Bernstein coefficients; b[0] > 0, otherwise the root is at the start: 0.0
+    work : (>= DEPTH + 3, >= count + 2) scratch space
+
+    Notes
+    -----
+    Pairs of roots closer than 2^-36 of the step count as a touch and are passed over.
+    Verified by: tests/unit/numerics/test_bernstein.py::test_first_fall_matches_numpy
+    """
+    count = b.size
+    if b[0] <= 0.0:
+        return 0.0
+    least = b[0]
+    for i in range(count):
+        work[0, i] = b[i]
+        least = min(least, b[i])
+    if least > 0.0:
+        return NONE
+    # a stack of intervals, the leftmost on top; columns count, count + 1: low end and width
+    work[0, count], work[0, count + 1] = 0.0, 1.0
+    top = 0
+    while top >= 0:
+        low, width = work[top, count], work[top, count + 1]
+        changes, last = 0, 1.0
+        for i in range(count):
+            if work[top, i] * last < 0.0:
+                changes += 1
+                last = -last
+        if work[top, 0] <= 0.0 and low > 0.0:
+            return low
+        if changes == 0:
+            if work[top, count - 1] <= 0.0 and top == 0:
+                return 1.0
+            top -= 1
+        elif changes == 1 and work[top, count - 1] < 0.0:
+            return _refine(b, low, low + width, work[DEPTH + 2])
+        elif top >= DEPTH or width < 2.0**-DEPTH:
+            top -= 1
+        else:
+            _halve(work, top, count)
+            work[top, count + 1] = 0.5 * width
+            work[top + 1, count], work[top + 1, count + 1] = low, 0.5 * width
+            work[top, count] = low + 0.5 * width
+            top += 1
+    return NONE
+
+
+@kernel
+def _halve(work: Floats, top: int, count: int) -> None:
+    """Split row `top` by de Casteljau at the middle: left half into row top + 1."""
+    work[top + 1, 0] = work[top, 0]
+    for level in range(1, count):
+        for i in range(count - level):
+            work[top, i] = 0.5 * (work[top, i] + work[top, i + 1])
+        work[top + 1, level] = work[top, 0]
+
+
+@kernel
+def _refine(b: Floats, low: float, high: float, work: Floats) -> float:
+    """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
+    s = 0.5 * (low + high)
+    for _ in range(60):
+        value, slope = value_and_slope(b, s, work)
+        if value > 0.0:
+            low = s
+        else:
+            high = s
+        step = s - value / slope if slope != 0.0 else NONE
+        if not (low < step < high):
+            step = 0.5 * (low + high)
+        if abs(step - s) <= 2e-16 or value == 0.0:
+            return step
+        s = step
+    return s

@@ -1,0 +1,214 @@
+"""One Runge-Kutta step, its error, its dense output, and the first event inside it: kernels."""
+
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.bernstein import NODES, NONE, first_fall
+from stiction.numerics.jit import kernel
+from stiction.switching._flow.rates import FLOOR, SHARE, N, event_values, rates
+
+__all__ = ["dense", "dense_rows", "finish_stages", "first_event", "step"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# rows of the weights in the tableau
+_SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
+DENSE_ROWS = 7
+
+
+@kernel
+def _stage(
+    table: Floats, row: int, count: int, h: float, y: Floats, k: Floats, out: Floats
+) -> None:
+    """Fill out with y + h sum_j table[row, j] k[j] over the first `count` stages."""
+    for c in range(y.size):
+        out[c] = 0.0
+    for j in range(count):
+        a = table[row, j]
+        if a != 0.0:
+            for c in range(y.size):
+                out[c] += a * k[j, c]
+    for c in range(y.size):
+        out[c] = y[c] + h * out[c]
+
+
+@kernel
+def step(
+    addr: Ints,
+    dims: Ints,
+    p: Floats,
+    scale: Floats,
+    sides: Floats,
+    pace: Floats,
+    table: Floats,
+    tol: Floats,
+    y: Floats,
+    h: float,
+    k: Floats,
+    y_new: Floats,
+    grad: Floats,
+    work: Floats,
+) -> float:
+    """Fill y_new with the step of length h from y; return its error over the tolerance.
+
+    k[0] must hold the rates at y; k[12] holds those at y_new afterwards. `tol` is (rtol,
+    atol). Energies are carried along but do not steer the step. NaN errors count as inf.
+    """
+    for j in range(1, 12):
+        _stage(table, j, j, h, y, k, y_new)
+        rates(addr, dims, p, scale, sides, pace, y_new, k[j], grad, work)
+    _stage(table, _SOLUTION, 12, h, y, k, y_new)
+    rates(addr, dims, p, scale, sides, pace, y_new, k[12], grad, work)
+    e3 = e5 = 0.0
+    n = dims[N]
+    for c in range(n + 1):
+        unit = scale[c] if c < n else 1.0
+        size = tol[1] * unit + tol[0] * max(abs(y[c]), abs(y_new[c]))
+        size = max(size * pace[SHARE], pace[FLOOR] * abs(h))
+        a3 = a5 = 0.0
+        for j in range(13):
+            a3 += table[_ERROR3, j] * k[j, c]
+            a5 += table[_ERROR5, j] * k[j, c]
+        e3 += (a3 / size) ** 2
+        e5 += (a5 / size) ** 2
+    if e5 == 0.0 and e3 == 0.0:
+        return 0.0
+    error = abs(h) * e5 / np.sqrt((e5 + 0.01 * e3) * (n + 1))
+    return error if error == error else np.inf
+
+
+@kernel
+def finish_stages(
+    addr: Ints,
+    dims: Ints,
+    p: Floats,
+    scale: Floats,
+    sides: Floats,
+    pace: Floats,
+    table: Floats,
+    y: Floats,
+    h: float,
+    k: Floats,
+    spare: Floats,
+    grad: Floats,
+    work: Floats,
+) -> None:
+    """Compute the last three stages, which only the dense output needs."""
+    for j in range(13, 16):
+        _stage(table, j, j, h, y, k, spare)
+        rates(addr, dims, p, scale, sides, pace, spare, k[j], grad, work)
+
+
+@kernel
+def dense_rows(table: Floats, y: Floats, y_new: Floats, h: float, k: Floats, f: Floats) -> None:
+    """Fill f[7] with the coefficients of the dense output of a finished step."""
+    for c in range(y.size):
+        change = y_new[c] - y[c]
+        f[0, c] = change
+        f[1, c] = h * k[0, c] - change
+        f[2, c] = 2.0 * change - h * (k[12, c] + k[0, c])
+        for d in range(4):
+            total = 0.0
+            for j in range(16):
+                total += table[_DENSE + d, j] * k[j, c]
+            f[3 + d, c] = h * total
+
+
+@kernel
+def dense(f: Floats, y: Floats, s: float, out: Floats) -> None:
+    """Fill out with the solution at the fraction s of the step that began at y."""
+    for c in range(y.size):
+        value = 0.0
+        for r in range(DENSE_ROWS):
+            value += f[DENSE_ROWS - 1 - r, c]
+            value *= s if r % 2 == 0 else 1.0 - s
+        out[c] = y[c] + value
+
+
+@kernel
+def first_event(
+    addr: Ints,
+    dims: Ints,
+    p: Floats,
+    scale: Floats,
+    sides: Floats,
+    pace: Floats,
+    kinks: Floats,
+    t_end: float,
+    nodes: Floats,
+    to_bernstein: Floats,
+    start: Floats,
+    noise: Floats,
+    order: Ints,
+    y: Floats,
+    h: float,
+    f: Floats,
+    samples: Floats,
+    coefficients: Floats,
+    roots: Floats,
+    spare: Floats,
+    grad: Floats,
+    work: Floats,
+) -> tuple[int, float, float]:
+    """Return which event function falls to zero first in a step, where, and the nearest miss.
+
+    Parameters
+    ----------
+    start : (2, e) event functions at the start of the step and their slopes there [per s]
+    noise : (e,) size below which a value is rounding
+    order : (e,) how many times each function is known to be zero at the start: 0, 1 or 2;
+        such a root is divided out, so that it cannot be found again
+    samples, coefficients : (NODES, e) and (e, NODES), filled
+
+    Returns
+    -------
+    index of the function, or -1; fraction of the step; the smallest sampled value of any
+    function of a surface over its largest, which tells when to look for a touch.
+    """
+    e = order.size
+    for a in range(NODES):
+        dense(f, y, nodes[a], spare)
+        event_values(addr, dims, p, scale, sides, pace, kinks, t_end, spare, samples[a], grad, work)
+    best, which = NONE, -1
+    for i in range(e):
+        positive = True
+        for a in range(NODES):
+            value = samples[a, i]
+            if order[i] > 0:
+                value -= start[0, i]
+                theta = nodes[a]
+                if order[i] == 1:
+                    value = value / theta if abs(value) > noise[i] else noise[i]
+                else:
+                    value -= start[1, i] * h * theta
+                    value = value / (theta * theta) if abs(value) > noise[i] else noise[i]
+            samples[a, i] = value
+            positive = positive and value > 0.0
+        for a in range(NODES):
+            total = 0.0
+            for b in range(NODES):
+                total += to_bernstein[a, b] * samples[b, i]
+            coefficients[i, a] = total
+        if order[i] == 0 and start[0, i] > 0.0:
+            coefficients[i, 0] = start[0, i]
+        if positive and coefficients[i, 0] <= 0.0:
+            coefficients[i, 0] = noise[i]
+        root = first_fall(coefficients[i], roots)
+        if root < best:
+            best, which = root, i
+    miss = 1.0
+    m = sides.size
+    for i in range(m):
+        if sides[i] != 0.0 and order[i] == 0:
+            low, high = samples[0, i], samples[0, i]
+            for a in range(NODES):
+                low, high = min(low, samples[a, i]), max(high, samples[a, i])
+            if low < miss * high:
+                miss = low / high
+    return which, best, miss

@@ -1,0 +1,32 @@
+"""The Runge-Kutta pair of order 8(5,3) with dense output of order 7.
+
+Source: Hairer, Norsett, Wanner, Solving ordinary differential equations I, code DOP853;
+the coefficients are those of SciPy's class of that name.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["STAGES", "tableau"]
+
+STAGES = 16
+
+
+@functools.cache
+def tableau() -> npt.NDArray[np.float64]:
+    """Return (23, 16): rows 0-15 stage weights, 16 solution, 17-18 errors, 19-22 dense output."""
+    from scipy.integrate import DOP853
+
+    table = np.zeros((23, STAGES))
+    table[:12, :12] = DOP853.A
+    table[12, :12] = DOP853.B
+    table[13:16] = DOP853.A_EXTRA
+    table[16, :12] = DOP853.B
+    table[17, :13] = DOP853.E3
+    table[18, :13] = DOP853.E5
+    table[19:23] = DOP853.D
+    return table
