@@ -322,14 +322,18 @@ class Pacejka(Record):
                     "check the law and the range of angles.",
                 )
             )
+
+        def miss(p: Floats) -> Floats:
+            return _magic(tan, p[0], p[1], p[2], p[3]) - y / top
+
         best = None
         for shape in (1.3, 1.9, 2.4):
             for steep in (1.0, 5.0):
                 start = np.array([steep, shape, 1.0, 0.0])
                 fit = least_squares(
-                    lambda p: _magic(tan, *p) - y / top,
+                    miss,
                     start,
-                    bounds=([0.0, 0.1, 0.0, -50.0], [1e4, 4.0, 10.0, 1.0]),
+                    bounds=([0.0, 0.1, 0.0, -500.0], [1e4, 4.0, 10.0, 1.0]),
                     xtol=1e-12,
                     ftol=1e-12,
                 )
