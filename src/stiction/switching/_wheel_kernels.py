@@ -24,8 +24,10 @@ __all__ = [
     "gradient_at",
     "power_at",
     "surface_at",
+    "wheel_contact",
     "wheel_field",
     "wheel_forced",
+    "wheel_forces",
     "wheel_gradient",
     "wheel_power",
     "wheel_surface",
@@ -116,6 +118,37 @@ def wheel_field(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
 
 
 @kernel
+def wheel_contact(x: Floats, s: float, p: Floats) -> tuple[float, float, float]:
+    """Return the lateral slip velocity, the friction force and the moment for one sign.
+
+    Inside (-1, 1) s is the multiplier on the surface, where F = mu s, M = sgn(g) kappa F.
+
+    Source: Szalai, Jeffrey 2014, (6), (7), (12); formulas sheet, section 2.
+    Verified by: tests/unit/switching/test_wheel.py::test_outputs
+    """
+    slip = x[2] - p[6]
+    along = x[1] - p[0] * slip
+    h = -along * p[8] - x[0] * slip * p[9]
+    g = -along * p[9] + x[0] * slip * p[8]
+    if abs(s) < 1.0:
+        force = p[7] * s
+        return 0.0, force, math.copysign(p[10], g) * force
+    force, moment = simplified(s, h, g, p[10], p[7])
+    return h, force, moment
+
+
+@kernel
+def wheel_forces(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[t, 2] with friction force [N] and moment [N m] for states x[t, 3], signs s[t].
+
+    Source: as for `wheel_contact`.
+    Verified by: tests/unit/switching/test_wheel.py::test_outputs
+    """
+    for i in range(x.shape[0]):
+        _, out[i, 0], out[i, 1] = wheel_contact(x[i], s[i], p)
+
+
+@kernel
 def wheel_power(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     """Fill out[3] with the rates of external work, friction heat and viscous heat.
 
@@ -129,15 +162,7 @@ def wheel_power(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     """
     r, v, w = x[0], x[1], x[2]
     slip = w - p[6]
-    along = v - p[0] * slip
-    h = -along * p[8] - r * slip * p[9]
-    g = -along * p[9] + r * slip * p[8]
-    if abs(s[0]) < 1.0:
-        force = p[7] * s[0]
-        moment = math.copysign(p[10], g) * force
-        h = 0.0
-    else:
-        force, moment = simplified(s[0], h, g, p[10], p[7])
+    h, force, moment = wheel_contact(x, s[0], p)
     rate = 1.0 if p[12] != 0.0 else p[1] * (p[4] * p[4] + r * r)
     drive = moment * w - force * p[6] * (p[0] * p[8] - r * p[9])
     spin = w

@@ -11,17 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number
-from stiction.switching.model import Compiled, SwitchingSystem
+from stiction.switching.model import Compiled, LineExit, SwitchingSystem
+
+if TYPE_CHECKING:
+    from stiction.switching.line import LineChange, LineRay
+    from stiction.switching.wheel_folds import WheelTwoFolds
 
 __all__ = ["WheelOnTurntable"]
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 # a start off the surface, from which the wheel slips, slides and meets the two-fold
 _START = (0.2, 0.1, -0.95)
@@ -135,7 +141,9 @@ class WheelOnTurntable(SwitchingSystem):
         """The numbers kernels get, in the order of `_wheel_kernels.PARAMETERS`."""
         first = [self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0, self.mu]
         last = [self.kappa, self.k2, float(self.physical_time), float(self.c1_between_disks)]
-        return np.array([*first, math.sin(self.gamma), math.cos(self.gamma), *last])
+        # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
+        turn = [math.sin(self.gamma), math.cos(self.gamma)]
+        return np.array([*first, *(0.0 if abs(a) < 1e-15 else a for a in turn), *last])
 
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
@@ -176,3 +184,174 @@ class WheelOnTurntable(SwitchingSystem):
         slider = 0.5 * self.m * ((v - self.d * w) ** 2 + (r * w) ** 2)
         disk = 0.5 * self.m * self.beta**2 * w**2
         return slider + disk, 0.5 * self.k2 * (r - self.r0) ** 2
+
+    def outputs(self, x: Floats, s: Floats) -> dict[str, tuple[Floats, str, str]]:
+        """Return friction and reactions by name as (values, unit, meaning).
+
+        Parameters
+        ----------
+        x : (t, 3) states
+        s : (t, 1) signs; the multiplier in [-1, 1] on the surface
+
+        Source: Szalai, Jeffrey 2014, (4)-(7), (12) and appendix A with the signs of the
+        formulas sheet, section 1.
+        Verified by: tests/unit/switching/test_wheel.py::test_outputs
+        """
+        from stiction.switching._wheel_kernels import wheel_forces
+
+        x = np.array(x, dtype=np.float64, order="C").reshape(-1, 3)
+        s = np.array(s, dtype=np.float64, order="C").reshape(-1)
+        contact = np.empty((len(x), 2))
+        wheel_forces(x, s, self.params, contact)
+        force, moment = contact.T.copy()
+        (r, v, w), sin, cos = x.T, self.params[8], self.params[9]
+        slip = w - self.omega0
+        along = v - self.d * slip
+        spring = -self.k2 * (r - self.r0) - self.c2 * v
+        # (3) in physical time gives the acceleration of the disk, which (A1') needs
+        damping = self.c1 * (slip if self.c1_between_disks else w)
+        pull = spring + self.m * r * w**2
+        torque = self.d * pull - damping - 2.0 * self.m * r * v * w + force * r * cos + moment
+        turn = torque / (self.m * (self.beta**2 + r**2))
+        wall = self.m * (-r * turn + self.d * w**2 - 2.0 * v * w) + force * cos
+        return {
+            "friction_force": (force, "N", "lateral force on the wheel, opposed to slip"),
+            "friction_moment": (moment, "N m", "aligning moment on the wheel"),
+            "slip_velocity": (-along * sin - r * slip * cos, "m/s", "lateral velocity h"),
+            "rolling_velocity": (-along * cos + r * slip * sin, "m/s", "rolling velocity g"),
+            "multiplier": (s, "1", "sign of h, or the share of friction used in stick"),
+            "wall_force": (wall, "N", "R1, force of the slit on the slider across it"),
+            "spring_force": (spring, "N", "R2, force of spring and damper on the slider"),
+        }
+
+    # ---- two-folds
+
+    @classmethod
+    def at_two_fold(
+        cls, r_star: float = 0.1859, omega_star: float = -1.037, **others: Any
+    ) -> WheelOnTurntable:
+        """Return the wheel whose kappa and k2 put a two-fold at r* [m], omega* [rad/s].
+
+        Parameters
+        ----------
+        others : any other field but kappa and k2
+
+        Raises
+        ------
+        ModelError : where no kappa > 0 and k2 >= 0 do so.
+
+        Source: Szalai, Jeffrey 2014, (10), (11); formulas sheet, section 4.
+        Verified by: tests/unit/switching/test_wheel.py::test_at_two_fold
+        """
+        name = "WheelOnTurntable.at_two_fold"
+        why, try_ = "it is a place of the wheel.", "for example 0.1859 and -1.037."
+        r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
+        omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
+        wheel = cls(**others)
+        found = wheel.two_folds_at(r, omega)
+        kappa, k2 = float(found.kappa), float(found.k2)
+        if not (kappa > 0.0 and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
+            raise ModelError(
+                explain(
+                    name,
+                    f"r* = {r!r}, omega* = {omega!r}, which ask for kappa = {kappa:.4g}, "
+                    f"k2 = {k2:.4g}",
+                    "a place with kappa > 0 and k2 >= 0",
+                    "kappa > 0 asks for r* cos(gamma) g* < 0, where g* is "
+                    "r* (omega* - omega0) / sin(gamma).",
+                    "move r* or omega*, or look at `fig4_flags`; the cases gamma = 0 and "
+                    "gamma = pi/2 have no such two-fold.",
+                )
+            )
+        return cls(**others, kappa=kappa, k2=k2)
+
+    def two_fold_state(self) -> WheelTwoFolds:
+        """Return all two-folds of this wheel with their local numbers, in the order of r.
+
+        Source: formulas sheet, sections 4 and 5.
+        Verified by: tests/unit/switching/test_wheel.py::test_all_two_folds
+        """
+        from stiction.switching.wheel_folds import all_two_folds
+
+        return all_two_folds(self)
+
+    def two_folds_at(self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike) -> WheelTwoFolds:
+        """Return the two-folds other kappa, k2 would put at r* [m], omega* [rad/s].
+
+        Numbers or arrays that broadcast; kappa and k2 of this wheel are not used.
+
+        Source: formulas sheet, sections 4 and 5.
+        Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+        """
+        from stiction.switching.wheel_folds import placed_two_folds
+
+        return placed_two_folds(self, r_star, omega_star)
+
+    def fig4_flags(self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike) -> dict[str, Flags]:
+        """Return the conditions of Fig. 4 on a grid, (n_omega, n_r) by panel.
+
+        Parameters
+        ----------
+        r_star : (n_r,) [m]
+        omega_star : (n_omega,) [rad/s]
+
+        Returns
+        -------
+        `b` K-- > 0, `c` K++ < 0, `d` J1 < 0, `e` J2 < 0, `f` J1 J2 > 1, `g1` k2 > 0, `g2`
+        kappa > 0, and `all` of them.
+
+        Source: Szalai, Jeffrey 2014, Fig. 4.
+        Verified by: tests/unit/switching/test_wheel.py::test_fig4_flags
+        """
+        r = np.atleast_1d(np.asarray(r_star, dtype=np.float64))
+        omega = np.atleast_1d(np.asarray(omega_star, dtype=np.float64))
+        return self.two_folds_at(r[None, :], omega[:, None]).flags
+
+    def degenerate_places(
+        self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike
+    ) -> dict[str, Floats]:
+        """Return rows (r*, omega*) with J1 J2 = 1 (`product`) and with J1 + J2 = 0 (`sum`).
+
+        Parameters
+        ----------
+        r_star : (n,) [m]
+        omega_star : (k,) increasing [rad/s]; each interval is searched
+
+        Source: Szalai, Jeffrey 2014, section IV.
+        Verified by: tests/unit/switching/test_wheel.py::test_degenerate_places
+        """
+        from stiction.switching.wheel_folds import degenerate_places
+
+        return degenerate_places(self, r_star, omega_star)
+
+    # ---- the line h = g = 0
+
+    def line_exits(self, x: Floats) -> tuple[LineExit, ...]:
+        """Return the ways out of the line h = g = 0 at its point closest to `x`.
+
+        Source: formulas sheet, section 7.
+        Verified by: tests/unit/switching/test_wheel.py::test_exits_at_the_paper_parameters
+        """
+        from stiction.switching.line import line_exits_at
+
+        return line_exits_at(self, x)
+
+    def line_rays(self, r: float) -> tuple[LineRay, ...]:
+        """Return every way into and out of the point (r, 0, omega0) of the line; r in m.
+
+        Source: formulas sheet, section 7.
+        Verified by: tests/unit/switching/test_wheel.py::test_rays_follow_the_field
+        """
+        from stiction.switching.line import line_rays_at
+
+        return line_rays_at(self, (r, 0.0, self.omega0))
+
+    def line_changes(self, r_low: float, r_high: float) -> tuple[LineChange, ...]:
+        """Return the places r [m] where ways into or out of the line appear or disappear.
+
+        Source: formulas sheet, section 7.
+        Verified by: tests/unit/switching/test_wheel.py::test_thresholds_of_the_line
+        """
+        from stiction.switching.line import line_changes
+
+        return line_changes(self, r_low, r_high)
