@@ -302,13 +302,13 @@ def _accept(flow: Flow) -> None:
 @kernel
 def _save_until(flow: Flow, h: float, t: float, share: float, last: bool) -> None:
     """Keep the state at every saving time up to t, read off the dense output of the step."""
-    n, m = flow.dims[N], flow.dims[M]
+    n, way = flow.dims[N], flow.pace[DIRECTION]
     count, save, y, spare = flow.count, flow.save, flow.y, flow.spare
     row = count[N_SAVES]
     t0 = y[n]
-    while row < save.size and save[row] <= t:
+    while row < save.size and (t - save[row]) * way >= 0.0:
         target = save[row]
-        if last or target <= t0:
+        if last or (target - t0) * way <= 0.0:
             for c in range(y.size):
                 spare[c] = y[c]
         else:
@@ -337,12 +337,12 @@ def _when(flow: Flow, target: float, s: float, share: float) -> float:
         off = flow.spare[n] - target
         if abs(off) <= 2.0 * _EPS * max(1.0, abs(target)):
             break
-        if off > 0.0:
+        if off * flow.pace[DIRECTION] > 0.0:
             high = s
         else:
             low = s
         slope = (flow.trial[n] - flow.y[n]) / share
-        guess = s - off / slope if slope > 0.0 else -1.0
+        guess = s - off / slope if slope != 0.0 else -1.0
         s = guess if low < guess < high else 0.5 * (low + high)
     return s
 

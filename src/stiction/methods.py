@@ -1,0 +1,243 @@
+"""Descriptions of methods that several systems share, and of what to choose where they must.
+
+A description holds numbers and checks them. The work is done by the system, which knows
+its own structure: `EventDriven` asks it to solve itself event by event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, whole
+
+if TYPE_CHECKING:
+    from stiction.results.run import Request, Run
+
+__all__ = ["ByKind", "Enumerate", "EventDriven", "Leave", "Policy", "Sample", "Stop"]
+
+
+class Policy(Record):
+    """Base of what a run does where the model allows more than one future."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stop(Policy):
+    """End the run where the future stops being unique; the default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leave(Policy):
+    """Leave to one side, after a given time.
+
+    Parameters
+    ----------
+    side : "+" or "-", the side of the surface it leaves to
+    after : time spent in the escaping region first [time unit of the system]; at a
+        two-fold it must be positive, because nothing can leave it at once
+
+    Verified by: tests/unit/switching/test_policies.py::test_leave_a_two_fold
+    """
+
+    side: str = "+"
+    after: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.side not in ("+", "-"):
+            raise ModelError(
+                explain(
+                    "Leave.side",
+                    repr(self.side),
+                    "'+' or '-'",
+                    "a surface has two sides, h > 0 and h < 0.",
+                    "for example side = '+'.",
+                )
+            )
+        number(
+            "Leave.after",
+            self.after,
+            rule="nonnegative",
+            why="it leaves now or later.",
+            try_="give a time such as 0.5.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(Policy):
+    """Draw exits at random; the run follows the first, the others are reported.
+
+    Parameters
+    ----------
+    n : how many exits are drawn each time
+    hazard : rate of leaving [1 / time unit]: dwell times are exponential with this rate,
+        sides and directions are equally likely
+    seed : of the random numbers
+
+    Verified by: tests/unit/switching/test_policies.py::test_sampled_dwell_times
+    """
+
+    n: int = 1
+    hazard: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole(
+            "Sample.n", self.n, least=1, why="at least one future is followed.", try_="give n = 1."
+        )
+        number(
+            "Sample.hazard",
+            self.hazard,
+            rule="positive",
+            why="it is the rate at which the state leaves; at rate zero it never would.",
+            try_="give 1 over the mean time you expect.",
+        )
+        why = "it makes the draws repeatable."
+        whole("Sample.seed", self.seed, least=0, why=why, try_="give seed = 0.")
+
+
+@dataclass(frozen=True, eq=False)
+class Enumerate(Policy):
+    """Try exits on a grid and both sides; the run follows the first, the others are reported.
+
+    Parameters
+    ----------
+    grid : exits per direction
+    """
+
+    grid: int = 8
+
+    def __post_init__(self) -> None:
+        why = "a grid needs two points per direction."
+        whole("Enumerate.grid", self.grid, least=2, why=why, try_="give grid = 8.")
+
+
+@dataclass(frozen=True, eq=False)
+class ByKind(Policy):
+    """One policy for each kind of loss.
+
+    Parameters
+    ----------
+    two_fold, codim2_line, escaping_start : what to do at each; `Stop` when left out
+
+    Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
+    """
+
+    two_fold: Policy = Stop()
+    codim2_line: Policy = Stop()
+    escaping_start: Policy = Stop()
+
+    def __post_init__(self) -> None:
+        for name in ("two_fold", "codim2_line", "escaping_start"):
+            policy = getattr(self, name)
+            if not isinstance(policy, Policy) or isinstance(policy, ByKind):
+                raise ModelError(
+                    explain(
+                        f"ByKind.{name}",
+                        repr(policy),
+                        "one of Stop, Leave, Sample, Enumerate",
+                        "it says what to do at one kind of place.",
+                        "for example Leave(side='-').",
+                    )
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class EventDriven(Record):
+    """From event to event: modes are exact, events are located, stick does not creep.
+
+    Chains sum Taylor series, so that there is no discretisation error between events.
+    Piecewise-smooth flows use a Runge-Kutta pair of order 8 with dense output.
+
+    Parameters
+    ----------
+    rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
+    atol : absolute tolerance of a step in units of the scale of each state; `rtol` when
+        None. Chains sum their series to rounding and have no use for it
+    order : order p of the series of a chain, 8 to 60; 30 is near the fastest for full
+        precision. With steps of fixed length h the error falls as h^p, as h^(p-1) where
+        events are located
+    max_step : longest step [time unit]; None leaves it to the method
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    policy : what a flow does where its future is not unique; None stops there
+
+    Source: formulas sheet of the chains paper, section 6; of the paper on switching, 3.
+    Verified by: tests/exact/test_chain_references.py::test_events_and_states
+    """
+
+    rtol: float = 1e-12
+    atol: float | None = None
+    order: int = 30
+    max_step: float | None = None
+    max_steps: int = 2_000_000
+    max_events: int = 1_000_000
+    policy: Policy | None = None
+
+    def __post_init__(self) -> None:
+        number(
+            "EventDriven.rtol",
+            self.rtol,
+            rule="positive",
+            why="steps are as long as this tolerance allows.",
+            try_="give a number such as 1e-12.",
+        )
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise ModelError(
+                explain(
+                    "EventDriven.rtol",
+                    self.rtol,
+                    "a number between 1e-14 and 1e-2",
+                    "below, rounding rules; above, events would be missed.",
+                    "1e-12 costs hardly more than 1e-6.",
+                )
+            )
+        why, try_ = "the work of a run is bounded.", "leave the default."
+        for name, least in (("order", 8), ("max_steps", 1), ("max_events", 1)):
+            whole(f"EventDriven.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        if self.order > 60:
+            raise ModelError(
+                explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
+            )
+        for name, why in (
+            ("max_step", "a step must go forward."),
+            ("atol", "steps are as long as this tolerance allows."),
+        ):
+            if getattr(self, name) is not None:
+                number(
+                    f"EventDriven.{name}",
+                    getattr(self, name),
+                    rule="positive",
+                    why=why,
+                    try_="leave it out.",
+                )
+        if self.policy is not None and not isinstance(self.policy, Policy):
+            raise ModelError(
+                explain(
+                    "EventDriven.policy",
+                    repr(self.policy),
+                    "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
+                    "it says what to do where the future is not unique.",
+                    "leave it out to stop there.",
+                )
+            )
+
+    def solve(self, system: object, request: Request) -> Run:
+        """Return the run of `system`; the method of `stiction.solve`.
+
+        Raises
+        ------
+        ModelError : if the system has no event-driven method.
+        """
+        solver = getattr(system, "solve_event_driven", None)
+        if solver is None:
+            raise ModelError(
+                explain(
+                    "EventDriven",
+                    type(system).__name__,
+                    "a system with events, such as Chain or WheelOnTurntable",
+                    "the method uses the structure of the system.",
+                    "give the system's own method.",
+                )
+            )
+        run: Run = solver(self, request)
+        return run

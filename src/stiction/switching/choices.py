@@ -1,0 +1,240 @@
+"""What a policy does where the future is not unique: pure from policy and place to starts.
+
+Each `Start` is one of the futures the model allows there; the run follows the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.methods import Enumerate, Leave, Policy, Sample
+from stiction.switching._flow.trajectory import Tolerance
+from stiction.switching.exits import EscapingWedge, Exit
+from stiction.switching.model import LineExit, SwitchingSystem
+
+__all__ = ["Place", "Start", "starts"]
+
+Floats = npt.NDArray[np.float64]
+
+# how far from a codimension-2 line an orbit is started along its ray [units of the scale]
+_OFF_LINE = 1e-9
+_NAMES = {1.0: "+", -1.0: "-"}
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where determinism is lost: kind, time, state, signs before, surface (from 0)."""
+
+    kind: str
+    t: float
+    x: Floats
+    sides: Floats
+    surface: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """One future: after `wait` at the place the trajectory is at x with these signs.
+
+    Parameters
+    ----------
+    x, sides : state and signs from which it goes on
+    wait : time that has passed there
+    note : the choice in words
+    side : the side of a later exit, for a state that still slides in the escaping region
+        until `dwell` has passed; 0 when it is free to go
+    dwell : time of sliding still to come before it leaves to `side`
+    through : the exit behind a two-fold, whose way is known backward; None otherwise
+    rest : whether it stays where it is for ever
+    """
+
+    x: Floats
+    sides: Floats
+    wait: float = 0.0
+    note: str = ""
+    side: float = 0.0
+    dwell: float = 0.0
+    through: Exit | None = None
+    rest: bool = False
+
+
+def starts(
+    system: SwitchingSystem,
+    policy: Policy,
+    place: Place,
+    rng: np.random.Generator,
+    tolerance: Tolerance,
+) -> tuple[Sequence[Start], str]:
+    """Return the futures a policy takes at a place, and why there are none.
+
+    Parameters
+    ----------
+    rng : where `Sample` draws from
+    tolerance : of the ways back from exits to a two-fold
+    """
+    if place.kind == "two_fold":
+        return _at_two_fold(system, policy, place, rng, tolerance)
+    if place.kind == "codim2_line":
+        return _at_line(system, policy, place, rng)
+    if place.kind == "escaping_start":
+        return _in_escaping(policy, place, rng)
+    return (), "the policy says nothing about this place"
+
+
+# ---- in an escaping region
+
+
+def _in_escaping(
+    policy: Policy, place: Place, rng: np.random.Generator
+) -> tuple[Sequence[Start], str]:
+    if isinstance(policy, Leave):
+        return [_slide_then(place, _sign(policy.side), policy.after)], ""
+    if isinstance(policy, Sample):
+        dwell = rng.exponential(1.0 / policy.hazard, policy.n)
+        side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)
+        pairs = zip(side, dwell, strict=True)
+        return [_slide_then(place, float(s), float(d)) for s, d in pairs], ""
+    if isinstance(policy, Enumerate):
+        return [_slide_then(place, side, 0.0) for side in (1.0, -1.0)], ""
+    return (), "it stops where the future is not unique"
+
+
+def _slide_then(place: Place, side: float, dwell: float) -> Start:
+    sides = place.sides.copy()
+    sides[place.surface] = 0.0 if dwell > 0.0 else side
+    note = f"leave to {_NAMES[side]} after {dwell:.6g}"
+    return Start(place.x, sides, note=note, side=side if dwell > 0.0 else 0.0, dwell=dwell)
+
+
+def _sign(side: str) -> float:
+    return 1.0 if side == "+" else -1.0
+
+
+# ---- at a two-fold
+
+
+def _at_two_fold(
+    system: SwitchingSystem,
+    policy: Policy,
+    place: Place,
+    rng: np.random.Generator,
+    tolerance: Tolerance,
+) -> tuple[Sequence[Start], str]:
+    if not isinstance(policy, (Leave, Sample, Enumerate)):
+        return (), "it stops where the future is not unique"
+    if isinstance(policy, Leave) and policy.after <= 0.0:
+        return (), (
+            "nothing can leave a two-fold at once, both sides bend back to the surface; "
+            "Leave(side, after) needs after > 0 here"
+        )
+    try:
+        wedge = EscapingWedge(system, place.x, tolerance)
+        reach = wedge.longest(math.pi / 4)
+    except (ModelError, np.linalg.LinAlgError) as error:
+        return (), str(error).splitlines()[0]
+    found: list[tuple[Exit, float]] = []
+    if isinstance(policy, Leave):
+        exit_ = wedge.exit_after(math.pi / 4, policy.after)
+        if exit_ is None:
+            longest = f"{reach.dwell:.6g}"
+            return (), f"no orbit dwells {policy.after:.6g} in the escaping region: {longest} at most"
+        found.append((exit_, _sign(policy.side)))
+    elif isinstance(policy, Sample):
+        found = _sampled(wedge, policy, rng)
+    else:
+        found = _enumerated(wedge, policy)
+    if not found:
+        return (), "no exit was found"
+    return [_through(place, exit_, side) for exit_, side in found], ""
+
+
+def _sampled(
+    wedge: EscapingWedge, policy: Sample, rng: np.random.Generator
+) -> list[tuple[Exit, float]]:
+    """Draw dwell times from the hazard and directions evenly, within what exists."""
+    found: list[tuple[Exit, float]] = []
+    for _ in range(20 * policy.n):
+        angle = float(rng.uniform(0.0, math.pi / 2))
+        dwell = float(rng.exponential(1.0 / policy.hazard))
+        side = 1.0 if rng.random() < 0.5 else -1.0
+        exit_ = wedge.exit_after(angle, dwell) if dwell > 0.0 else None
+        # a draw beyond the last exit of its ray is drawn again
+        if exit_ is not None:
+            found.append((exit_, side))
+        if len(found) == policy.n:
+            break
+    return found
+
+
+def _enumerated(wedge: EscapingWedge, policy: Enumerate) -> list[tuple[Exit, float]]:
+    found = []
+    for a in range(policy.grid):
+        angle = (a + 0.5) / policy.grid * math.pi / 2
+        try:
+            last = wedge.longest(angle)
+        except ModelError:
+            # the rays next to a fold may come from elsewhere
+            continue
+        for b in range(policy.grid):
+            exit_ = wedge.exit_at(angle, last.distance * (b + 1.0) / policy.grid)
+            if exit_ is not None:
+                found += [(exit_, 1.0), (exit_, -1.0)]
+    return found
+
+
+def _through(place: Place, exit_: Exit, side: float) -> Start:
+    sides = place.sides.copy()
+    sides[place.surface] = side
+    note = f"leave to {_NAMES[side]} after {exit_.dwell:.6g}, direction {exit_.angle:.4g}"
+    return Start(exit_.x, sides, wait=exit_.dwell, note=note, through=exit_)
+
+
+# ---- on a codimension-2 line
+
+
+def _at_line(
+    system: SwitchingSystem, policy: Policy, place: Place, rng: np.random.Generator
+) -> tuple[Sequence[Start], str]:
+    ways = list(system.line_exits(place.x))
+    if not isinstance(policy, (Leave, Sample, Enumerate)):
+        names = ", ".join(f"{way.kind} {way.mode}" for way in ways)
+        return (), f"it stops where the future is not unique (ways out: {names or 'none known'})"
+    moving = [way for way in ways if way.kind != "rest"]
+    if isinstance(policy, Leave):
+        moving = [way for way in moving if way.mode == policy.side]
+        if not moving:
+            known = ", ".join(f"{way.kind} {way.mode}" for way in ways) or "none known"
+            return (), f"no way out to {policy.side} (ways out: {known})"
+        return [_off_line(system, place, moving[0])], ""
+    if isinstance(policy, Enumerate):
+        return [_off_line(system, place, way) for way in ways], ""
+    if not moving:
+        return (), "no way out is known"
+    picked = rng.integers(len(moving), size=policy.n)
+    dwell = rng.exponential(1.0 / policy.hazard, policy.n)
+    side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)
+    return [
+        _off_line(system, place, moving[int(i)], float(d), float(s))
+        for i, d, s in zip(picked, dwell, side, strict=True)
+    ], ""
+
+
+def _off_line(
+    system: SwitchingSystem, place: Place, way: LineExit, dwell: float = 0.0, side: float = 0.0
+) -> Start:
+    if way.kind == "rest":
+        return Start(place.x, place.sides, note="rest", rest=True)
+    distance = _OFF_LINE * float(np.max(system.compiled.scale))
+    sides = place.sides.copy()
+    sides[0] = {"+": 1.0, "-": -1.0, "slide": 0.0}[way.mode]
+    x = place.x + distance * np.array(way.direction)
+    note = f"{way.kind} {way.mode} at angle {way.angle:.6g}"
+    if way.kind != "escape":
+        dwell, side = 0.0, 0.0
+    return Start(x, sides, distance / way.speed, note, side, dwell)

@@ -1,0 +1,454 @@
+"""The event-driven method for piecewise-smooth flows: the loop around the kernels.
+
+Kernels carry the state from event to event (`_flow.advance`). They stop where nothing in
+the model decides how it goes on; what happens there is the choice of a policy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, Status, explain
+from stiction.methods import EventDriven, Policy, Stop
+from stiction.results.determinism import Loss
+from stiction.results.run import Request, Run, Variable
+from stiction.switching._flow import records as r
+from stiction.switching._flow.trajectory import Tolerance, Trajectory
+from stiction.switching.choices import Place, Start, starts
+from stiction.switching.exits import dwell_time
+from stiction.switching.model import MODES, SwitchingSystem
+from stiction.switching.outcome import FlowHistory, build_run
+
+__all__ = ["solve_event_driven"]
+
+Floats = npt.NDArray[np.float64]
+
+# a call of the kernel lasts a few hundredths of a second, so that Ctrl-C is heard
+_STEPS_PER_CALL = 5000
+_EVENT_ROWS = 512
+_KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.ESCAPING}
+_STOP = Stop()
+
+
+def solve_event_driven(method: EventDriven, system: SwitchingSystem, request: Request) -> Run:
+    """Return the run of a piecewise-smooth system.
+
+    Raises
+    ------
+    ModelError : if the start is no start, or a user's function fails.
+
+    Verified by: tests/exact/test_wheel_runs.py::test_reference_trajectories
+    """
+    return _Solver(method, system, request).run()
+
+
+class _Solver:
+    """One solve: the trajectory, the losses of determinism, and the report."""
+
+    def __init__(self, method: EventDriven, system: SwitchingSystem, request: Request) -> None:
+        self.method, self.system, self.request = method, system, request
+        longest = np.inf if method.max_step is None else float(method.max_step)
+        self.tolerance = Tolerance(method.rtol, method.atol, longest)
+        self.path = Trajectory(
+            system, self.tolerance, request.save, events=_EVENT_ROWS, energies=True
+        )
+        self.policy: Policy = _STOP if method.policy is None else method.policy
+        self.rng = np.random.default_rng(getattr(self.policy, "seed", 0))
+        self.rows: list[Floats] = []
+        self.n_events = 0
+        self.losses: list[Loss] = []
+        self.reason = ""
+        self.leave_at, self.leave_to = np.inf, 0.0
+        self.futures: list[tuple[Place, Start]] = []
+
+    def run(self) -> Run:
+        status = self._loop() if self._resume() else self._from_start()
+        return build_run(self.system, self.method, self._history(status))
+
+    # ---- start
+
+    def _from_start(self) -> Status:
+        x = np.array(self.system.x0, dtype=np.float64)
+        sides = _start_sides(self.system, self.path, self.request.t_start, x)
+        path, t = self.path, self.request.t_start
+        for i in np.flatnonzero(path.on_surface(x)):
+            probe = np.where(np.arange(sides.size) == i, 0.0, sides)
+            path.place(t, x, probe)
+            plus, minus, _, escaping, fold = path.landing(int(i))
+            gap = _two_fold_gap(path, int(i))
+            if gap and self.system.mode is None:
+                path.place(t, x, probe)
+                return self._after(self._lost("two_fold", int(i)))
+            if escaping and not fold:
+                path.place(t, x, probe if self.system.mode is None else sides)
+                if self.system.mode is None:
+                    return self._after(self._lost("escaping_start", int(i)))
+                choice = f"mode {self.system.mode!r} as the start says"
+                self._note_loss("escaping_start", int(i), choice)
+        path.place(t, x, sides)
+        return self._loop()
+
+    # ---- the loop
+
+    def _after(self, status: Status | None) -> Status:
+        return self._loop() if status is None else status
+
+    def _loop(self) -> Status:
+        request, path = self.request, self.path
+        span = request.t_end - request.t_start
+        while True:
+            used = int(path.flow.count[r.STEPS])
+            room = min(_STEPS_PER_CALL, self.method.max_steps - used)
+            code = path.advance(min(request.t_end, self.leave_at), max(room, 1))
+            self._check_functions()
+            self._drain()
+            status = self._act(code)
+            if status is not None:
+                return status
+            if int(path.flow.count[r.STEPS]) >= self.method.max_steps:
+                self.reason = f"max_steps = {self.method.max_steps} were used up"
+                return Status.WORK_LIMIT
+            if self.n_events >= self.method.max_events:
+                self.reason = f"max_events = {self.method.max_events} were used up"
+                return Status.WORK_LIMIT
+            request.progress((path.t - request.t_start) / span, f"{self.n_events} events")
+            if request.checkpoint is not None and request.checkpoint.due():
+                request.checkpoint.save(self._pack())
+
+    def _act(self, code: int) -> Status | None:
+        """Return how the run ends, or None when it goes on."""
+        path = self.path
+        if code == r.DONE:
+            if path.t >= self.request.t_end:
+                return Status.SOLVED
+            self._leave_now()
+        elif code == r.TWO_FOLD_HIT:
+            return self._lost("two_fold", 0)
+        elif code == r.LINE_HIT:
+            return self._lost("codim2_line", 0)
+        elif code == r.PILED_UP:
+            if _two_fold_gap(path, 0, 1e-5):
+                return self._lost("two_fold", 0)
+            self.reason = f"infinitely many events pile up at t = {path.t:.9g}"
+            return Status.ACCUMULATION
+        elif code == r.SPLIT:
+            return self._split()
+        elif code == r.CORNER:
+            self.reason = (
+                f"three surfaces meet, or no combination of two goes on, at t = {path.t:.9g}"
+            )
+            return Status.NO_CONTINUATION
+        elif code == r.NOT_FINITE:
+            self.reason = f"the field is not finite at t = {path.t:.9g}"
+            return Status.NOT_FINITE
+        elif code == r.STALLED:
+            self.reason = f"time does not pass at t = {path.t:.9g}: steps or events shrink to nothing"
+            return Status.WORK_LIMIT
+        return None
+
+    def _leave_now(self) -> None:
+        """Leave the escaping region at the time that was chosen."""
+        path, side = self.path, self.leave_to
+        sides = path.sides
+        i = int(np.flatnonzero(sides == 0.0)[0])
+        sides[i] = side
+        path.log(r.LEAVE, 0.0, side)
+        self._place(path.t, path.x, sides)
+        self.leave_at, self.leave_to = np.inf, 0.0
+
+    def _place(self, t: float, x: Floats, sides: Floats) -> None:
+        self.path.place(t, x, sides)
+
+    def _split(self) -> Status | None:
+        """A fold from which the other side is open too: go on as before, or stop."""
+        kind = "fold"
+        if isinstance(self.policy, Stop):
+            self._note_loss(kind, 0, "stopped")
+            self.reason = "a fold from which the state may leave to either side"
+            return Status.STOPPED
+        self._note_loss(kind, 0, "it goes on in its mode")
+        return None
+
+    # ---- where determinism is lost
+
+    def _note_loss(self, kind: str, surface: int, choice: str) -> None:
+        where = {"contact": surface + 1, "state": self.path.x.tolist()}
+        self.losses.append(Loss(self.path.t, kind, where, choice))
+        if kind in _KINDS:
+            sides = self.path.sides
+            self.path.log(_KINDS[kind], float(sides[surface]), float(sides[surface]))
+            self._drain()
+
+    def _lost(self, kind: str, surface: int) -> Status | None:
+        path = self.path
+        place = Place(kind, path.t, path.x, path.sides, surface)
+        if len(self.losses) >= self.method.max_events:
+            self.reason = "determinism is lost over and over at the same moment"
+            return Status.WORK_LIMIT
+        policy = self.policy
+        found, why = starts(self.system, policy, place, self.rng, self.tolerance)
+        if not found:
+            self._note_loss(kind, surface, why)
+            self.reason = f"{kind} at t = {place.t:.9g}: {why}"
+            return Status.STOPPED
+        self._note_loss(kind, surface, found[0].note)
+        self.futures += [(place, start) for start in found]
+        return self._follow(place, found[0])
+
+    def _follow(self, place: Place, start: Start) -> Status | None:
+        """Go on from a start; what lies between the place and it is filled in."""
+        path, t = self.path, place.t + start.wait
+        if start.rest:
+            self._fill_rest(place)
+            return Status.SOLVED
+        before = place.sides[place.surface]
+        if start.through is not None:
+            self._fill_through(place, start)
+            if t > self.request.t_end:
+                return Status.SOLVED
+        self._place(t, start.x, start.sides)
+        after = start.sides[place.surface]
+        if start.through is not None:
+            path.log(r.LEAVE, 0.0, float(after))
+        elif after != before:
+            path.log(r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS, before, after)
+        if start.dwell > 0.0:
+            self.leave_at, self.leave_to = t + start.dwell, start.side
+        return None
+
+    def _fill_rest(self, place: Place) -> None:
+        """Keep the state where it is until the end."""
+        flow = self.path.flow
+        n = self.system.compiled.n
+        for row in range(int(flow.count[r.N_SAVES]), flow.save.size):
+            flow.saved[row, 0] = flow.save[row]
+            flow.saved[row, 1 : n + 1] = place.x
+            flow.saved[row, n + 1 :] = flow.y[n + 1 :]
+        flow.count[r.N_SAVES] = flow.save.size
+        flow.y[n] = self.request.t_end
+
+    def _fill_through(self, place: Place, start: Start) -> None:
+        """Save the way from a two-fold to an exit, which is computed backward."""
+        flow, n = self.path.flow, self.system.compiled.n
+        t_exit = place.t + start.wait
+        first = int(flow.count[r.N_SAVES])
+        last = int(np.searchsorted(flow.save, min(t_exit, self.request.t_end), side="right"))
+        times = flow.save[first:last] - t_exit
+        back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1])[2]
+        rows = min(int(back.flow.count[r.N_SAVES]), times.size)
+        origin = back.flow.y[n + 1 :].copy()
+        for j in range(times.size):
+            row, source = first + j, times.size - 1 - j
+            flow.saved[row, 0] = flow.save[row]
+            if source < rows:
+                flow.saved[row, 1 : n + 1] = back.flow.saved[source, 1 : n + 1]
+                spent = back.flow.saved[source, n + 1 :] - origin
+                flow.saved[row, n + 1 :] = flow.y[n + 1 :] + spent
+                flow.saved_signs[row] = back.flow.saved_signs[source]
+            else:
+                flow.saved[row, 1 : n + 1] = place.x
+                flow.saved[row, n + 1 :] = flow.y[n + 1 :]
+        flow.count[r.N_SAVES] = last
+        flow.y[n + 1 :] -= origin
+        if t_exit > self.request.t_end:
+            flow.y[n], flow.y[:n] = self.request.t_end, flow.saved[last - 1, 1 : n + 1]
+
+    # ---- other futures
+
+    def _other_futures(self) -> dict[str, Variable]:
+        """Follow every future of the last loss to the end of the run or the next loss."""
+        if len(self.futures) < 2:
+            return {}
+        n = self.system.compiled.n
+        exits, ends, times, sides, kinds = [], [], [], [], []
+        for place, start in self.futures:
+            path = Trajectory(self.system, self.tolerance, np.empty(0), events=64)
+            t = place.t + start.wait
+            path.place(t, start.x, start.sides)
+            code = r.DONE if start.rest else path.advance(self.request.t_end, 20_000)
+            exits.append([t, *start.x])
+            sides.append(start.sides[place.surface])
+            ends.append(path.x)
+            times.append(path.t)
+            kinds.append(code)
+        names = {
+            "future_exit": (np.array(exits), ("future", "exit"), "time and state of the exit"),
+            "future_side": (np.array(sides), ("future",), "side it leaves to, 0 if it slides"),
+            "future_state": (np.array(ends).reshape(-1, n), ("future", "state"), "last state"),
+            "future_time": (np.array(times), ("future",), "time of the last state"),
+            "future_end": (np.array(kinds, dtype=np.int64), ("future",), _FUTURE_END),
+        }
+        return {name: Variable(v, dims, "1", text) for name, (v, dims, text) in names.items()}
+
+    # ---- bookkeeping
+
+    def _check_functions(self) -> None:
+        for callback in self.system.compiled.keep:
+            if hasattr(callback, "check"):
+                callback.check()
+
+    def _drain(self) -> None:
+        """Move the events out of the kernel's rows."""
+        count = self.path.flow.count
+        rows = int(count[r.N_EVENTS])
+        if rows:
+            self.rows.append(self.path.flow.event[:rows].copy())
+            self.n_events += rows
+            count[r.N_EVENTS] = 0
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        flow = self.path.flow
+        names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
+        arrays = {name: getattr(flow, name) for name in names}
+        arrays["events"] = self._events()
+        arrays["leave"] = np.array([self.leave_at, self.leave_to])
+        arrays["lost"] = np.array(
+            [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
+        ).reshape(len(self.losses), -1)
+        words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
+        arrays["lost_words"] = np.array(words, dtype=np.str_).reshape(len(words), -1)
+        return arrays
+
+    def _resume(self) -> bool:
+        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
+        if kept is None:
+            return False
+        flow = self.path.flow
+        names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
+        for name in names:
+            getattr(flow, name)[...] = kept[name]
+        self.rows, self.n_events = [kept["events"]], len(kept["events"])
+        self.leave_at, self.leave_to = (float(v) for v in kept["leave"])
+        for row, words in zip(kept["lost"], kept["lost_words"], strict=True):
+            where = {"contact": int(words[1]), "state": row[1:].tolist()}
+            self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
+        return True
+
+    def _events(self) -> Floats:
+        width = self.path.flow.event.shape[1]
+        return np.concatenate(self.rows) if self.rows else np.empty((0, width))
+
+    def _history(self, status: Status) -> FlowHistory:
+        flow, c = self.path.flow, self.system.compiled
+        self._drain()
+        futures = self._other_futures()
+        rows = int(flow.count[r.N_SAVES])
+        saved, signs = flow.saved[:rows], flow.saved_signs[:rows]
+        if not rows or (saved[-1, 0] < self.path.t and np.isfinite(flow.y).all()):
+            # the state in which the run ended belongs to it
+            last = np.concatenate([[self.path.t], flow.y[: c.n], flow.y[c.n + 1 :]])
+            saved = np.vstack([saved, last])
+            signs = np.vstack([signs, self.path.sides])
+        energy = saved[:, c.n + 1 :] if flow.dims[4] else None
+        return FlowHistory(
+            time=saved[:, 0].copy(),
+            x=saved[:, 1 : c.n + 1].copy(),
+            signs=signs.copy(),
+            sliding=np.abs(signs) != 1.0,
+            energy=None if energy is None else energy.copy(),
+            events=self._events(),
+            losses=self.losses,
+            stats={
+                "steps": int(flow.count[r.STEPS]),
+                "rejected": int(flow.count[r.REJECTED]),
+            },
+            status=status,
+            reason=self.reason,
+            futures=futures,
+        )
+
+
+_FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
+
+
+def _two_fold_gap(path: Trajectory, i: int, share: float = 1e-10) -> bool:
+    """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
+    system, x, sides = path.system, path.x, path.sides
+    normal = system.gradient(x)[i]
+    sizes, speeds = [], []
+    for side in (1.0, -1.0):
+        signs = np.where(sides == 0.0, 1.0, sides)
+        signs[i] = side
+        field = system.field(x, signs)
+        sizes.append(abs(float(normal @ field)))
+        speeds.append(float(np.linalg.norm(normal) * np.linalg.norm(field)))
+    return max(sizes) <= share * max(speeds)
+
+
+def _start_sides(system: SwitchingSystem, path: Trajectory, t: float, x: Floats) -> Floats:
+    """Return the signs at the start, or refuse a start that is none."""
+    name = f"{type(system).__name__}.x0"
+    h, m = system.surfaces_at(x), system.compiled.m
+    fields = [system.field(x, np.where(np.arange(m) < a, -1.0, 1.0)) for a in (0, m)]
+    for callback in system.compiled.keep:
+        if hasattr(callback, "check"):
+            callback.check()
+    if not np.isfinite(h).all() or not all(np.isfinite(f).all() for f in fields):
+        raise ModelError(
+            explain(
+                name,
+                f"{x.tolist()}, where h = {h.tolist()} and x' = {fields[0].tolist()}",
+                "a start at which the field and h are finite",
+                "the flow starts there.",
+                "start inside the domain of the functions.",
+            )
+        )
+    near = path.on_surface(x)
+    gradients = system.gradient(x)
+    sides = np.where(h > 0.0, 1.0, -1.0)
+    for i in range(m):
+        flat = not np.abs(gradients[i]).max() > 0.0
+        if flat and abs(h[i]) <= 1e-12:
+            raise ModelError(
+                explain(
+                    name,
+                    f"{x.tolist()}, where h = 0 and its gradient is zero",
+                    "a switching function whose gradient is not zero where it switches",
+                    "without it the surface has no sides.",
+                    "take another h with the same zeros, for example its square root.",
+                )
+            )
+        if near[i] and not flat:
+            sides[i] = _side_on_surface(system, path, t, x, sides, i)
+        elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
+            raise ModelError(
+                explain(
+                    f"{type(system).__name__}.mode",
+                    f"{system.mode!r} at a start with h = {h[0]:.6g}",
+                    f"{'+' if sides[0] > 0.0 else '-'!r} or nothing",
+                    "off the surface the mode is the sign of h.",
+                    "leave the mode out, or start on the surface.",
+                )
+            )
+    return sides
+
+
+def _side_on_surface(
+    system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
+) -> float:
+    """Return the sign with which a start on surface i goes on."""
+    probe = sides.copy()
+    probe[i] = 0.0
+    path.place(t, x, probe)
+    plus, minus, along, escaping, _ = path.landing(i)
+    wanted = None if system.mode is None or i > 0 else MODES[system.mode]
+    if wanted is not None:
+        allowed = {1.0: plus, -1.0: minus, 0.0: along}[wanted]
+        if not allowed and not _two_fold_gap(path, i):
+            ways = [n for n, ok in (("+", plus), ("-", minus), ("slide", along)) if ok]
+            raise ModelError(
+                explain(
+                    f"{type(system).__name__}.mode",
+                    f"{system.mode!r} at x0 = {x.tolist()}",
+                    f"one of {', '.join(map(repr, ways))}",
+                    "on the surface the field must let the state go that way.",
+                    "leave the mode out to take what is forced.",
+                )
+            )
+        return wanted
+    if escaping or along:
+        return 0.0
+    return 1.0 if plus else -1.0

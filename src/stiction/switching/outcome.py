@@ -1,0 +1,202 @@
+"""From the arrays of a flow to a Run: the one place that names results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.results.audit import Audit, Check
+from stiction.results.determinism import Determinism, Loss
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Run, Variable
+from stiction.switching._flow.records import KINDS
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["FlowHistory", "build_run"]
+
+Floats = npt.NDArray[np.float64]
+
+_NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
+# two states this close, relative to the scale, belong to the same point of a cycle
+_CYCLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FlowHistory:
+    """What the event-driven method computed.
+
+    Parameters
+    ----------
+    time : (t,) saved times
+    x : (t, n) states
+    signs : (t, m) signs of the surfaces; the multiplier in [-1, 1] on one
+    sliding : (t, m) whether the state slides on the surface
+    energy : (t, 3) external work, friction heat, viscous heat; None without energies
+    events : (e, 7 + n) rows as `records` describes them
+    futures : what other choices led to, by name
+    """
+
+    time: Floats
+    x: Floats
+    signs: Floats
+    sliding: npt.NDArray[np.bool_]
+    energy: Floats | None
+    events: Floats
+    losses: Sequence[Loss]
+    stats: Mapping[str, int | float]
+    status: Status = Status.SOLVED
+    reason: str = ""
+    checks: Sequence[Check] = ()
+    futures: Mapping[str, Variable] = field(default_factory=dict)
+
+
+def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> Run:
+    """Return the Run of a flow history."""
+    names = system.state_names
+    return Run(
+        system=system,
+        method=method,
+        system_name=type(system).__name__,
+        method_name=type(method).__name__,
+        status=history.status,
+        reason=history.reason,
+        t_end=float(history.time[-1]),
+        time=history.time,
+        variables=_variables(system, history),
+        final={name: history.x[-1:, j].copy() for j, name in enumerate(names)},
+        event_log=_event_log(system, history),
+        energy=_ledger(system, history),
+        determinism=Determinism(tuple(history.losses)),
+        audit=Audit((*_checks(system, history), *history.checks)),
+        quantities=_quantities(system, history),
+        stats={"events": len(history.events), **history.stats},
+        citations=system.citation_keys,
+        time_unit=system.time_unit,
+        family="switching",
+    )
+
+
+def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Variable]:
+    found = {}
+    for j, (name, unit) in enumerate(zip(system.state_names, system.state_units, strict=True)):
+        found[name] = Variable(history.x[:, j], ("time",), unit, f"state {name}")
+    mode = np.where(history.sliding, 0, np.sign(history.signs)).astype(np.int8)
+    found["mode"] = Variable(mode, ("time", "contact"), "1", "-1 h < 0, 0 slide, 1 h > 0")
+    meaning = "sign of h, the multiplier in [-1, 1] while sliding"
+    found["multiplier"] = Variable(history.signs, ("time", "contact"), "1", meaning)
+    for name, (values, unit, meaning) in system.outputs(history.x, history.signs).items():
+        dims = ("time",) if values.ndim == 1 else ("time", "contact")
+        found[name] = Variable(values, dims, unit, meaning)
+    return {**found, **history.futures}
+
+
+def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
+    rows, n = history.events, len(system.state_names)
+    names, units = system.state_names, system.state_units
+    columns = {name: rows[:, 5 + j].copy() for j, name in enumerate(names)}
+    # the state is continuous: both sides of an event differ in the multiplier alone
+    columns |= {f"{name}_after": rows[:, 5 + j].copy() for j, name in enumerate(names)}
+    columns["multiplier"] = rows[:, 5 + n].copy()
+    columns["multiplier_after"] = rows[:, 6 + n].copy()
+    unit = dict(zip(names, units, strict=True))
+    after = {f"{name}_after": u for name, u in unit.items()}
+    return EventLog(
+        rows[:, 0].copy(),
+        rows[:, 1].astype(np.int64) + 1,
+        [_NAMES[float(v)] for v in rows[:, 2]],
+        [_NAMES[float(v)] for v in rows[:, 3]],
+        [KINDS[int(v)] for v in rows[:, 4]],
+        columns,
+        {**unit, **after, "multiplier": "1", "multiplier_after": "1"},
+    )
+
+
+def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
+    energies = system.energies(history.x)
+    if energies is None or history.energy is None:
+        return Ledger.undefined(history.time)
+    kinetic, stored = energies
+    return Ledger(
+        time=history.time,
+        kinetic=kinetic,
+        stored=stored,
+        external_work=history.energy[:, 0],
+        friction_heat=history.energy[:, 1:2],
+        viscous_heat=history.energy[:, 2],
+    )
+
+
+def _checks(system: SwitchingSystem, history: FlowHistory) -> list[Check]:
+    """Return what can be verified of the saved states without trusting the solver."""
+    scale, m = np.asarray(system.compiled.scale), system.compiled.m
+    worst = np.zeros(3)
+    when = [0.0, 0.0, 0.0]
+    for row, x in enumerate(history.x):
+        h = system.surfaces_at(x)
+        reach = np.abs(system.gradient(x)) @ np.maximum(np.abs(x), scale)
+        for i in range(m):
+            off = abs(h[i]) / reach[i] if reach[i] > 0.0 else 0.0
+            sliding = history.sliding[row, i]
+            wrong = max(0.0, -h[i] * history.signs[row, i] / max(reach[i], 1e-300))
+            values = (off if sliding else 0.0, 0.0 if sliding else wrong, 0.0)
+            values = (*values[:2], abs(history.signs[row, i]) if sliding else 0.0)
+            for a, value in enumerate(values):
+                if value > worst[a]:
+                    worst[a], when[a] = value, float(history.time[row])
+    limits = (1e-9, 1e-9, 1.0 + 1e-6)
+    names = ("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")
+    notes = (
+        "distance from the surface while sliding, over the size of the state",
+        "how far h has the other sign than its mode, over the size of the state",
+        "multiplier while sliding: within [-1, 1] for a Filippov solution",
+    )
+    found = [
+        Check(name, bool(value <= limit), float(value), limit, t, note)
+        for name, value, limit, t, note in zip(names, worst, limits, when, notes, strict=True)
+    ]
+    return found + _compiled_check(system)
+
+
+def _compiled_check(system: SwitchingSystem) -> list[Check]:
+    callbacks = [c for c in system.compiled.keep if hasattr(c, "compiled")]
+    if not callbacks:
+        return []
+    slow = [c for c in callbacks if not c.compiled]
+    cost = max((c.cost for c in slow), default=0.0)
+    note = "every function of the system runs as compiled code"
+    if slow:
+        names = ", ".join(c.name for c in slow)
+        note = f"{names} run as plain Python, {1e6 * cost:.0f} us a call: exact, but slow"
+    return [Check("functions_compiled", True, float(len(slow)), None, None, note)]
+
+
+def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quantity]:
+    unit = system.time_unit
+    first: dict[str, float] = {}
+    for loss in history.losses:
+        first.setdefault(loss.kind, loss.time)
+    found = {
+        f"first_{kind}": Quantity(t, unit, "first time determinism is lost in this way")
+        for kind, t in first.items()
+    }
+    period = _period(system, history.events)
+    if period is not None:
+        found["period"] = Quantity(period, unit, "time between the last two equal events")
+    return found
+
+
+def _period(system: SwitchingSystem, rows: Floats) -> float | None:
+    """Return the time between the last event and the last one like it at the same state."""
+    if len(rows) < 2:
+        return None
+    n, scale = len(system.state_names), np.asarray(system.compiled.scale)
+    last = rows[-1]
+    like = (rows[:-1, 1:5] == last[1:5]).all(axis=1)
+    near = (np.abs(rows[:-1, 5 : 5 + n] - last[5 : 5 + n]) <= _CYCLE * scale).all(axis=1)
+    found = np.flatnonzero(like & near)
+    return float(last[0] - rows[found[-1], 0]) if found.size else None
