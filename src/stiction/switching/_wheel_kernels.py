@@ -4,16 +4,17 @@ No function here allocates, raises or calls NumPy: the same source compiles for 
 parameters stand in p in the order of `PARAMETERS`.
 """
 
-# mypy: disable-error-code="no-any-return"
+# NumPy's stubs type a single entry of an array as Any; Numba re-exports carray silently
+# mypy: disable-error-code="no-any-return, attr-defined"
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+from numba import carray
 
 from stiction.laws._tyre_kernels import simplified
 from stiction.numerics.jit import kernel
@@ -174,41 +175,25 @@ def wheel_power(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     out[2] = rate * (p[3] * v * v + p[2] * spin * spin)
 
 
-def field_at(x: Any, s: Any, p: Any, out: Any) -> None:
+def field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_field` behind four pointers."""
-    wheel_field(
-        numba.carray(x, (3,)),
-        numba.carray(s, (1,)),
-        numba.carray(p, (14,)),
-        numba.carray(out, (3,)),
-    )
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (3,))
+    wheel_field(x, s, p, out)
 
 
-def surface_at(x: Any, s: Any, p: Any, out: Any) -> None:
+def surface_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_surface` behind four pointers."""
-    wheel_surface(
-        numba.carray(x, (3,)),
-        numba.carray(s, (1,)),
-        numba.carray(p, (14,)),
-        numba.carray(out, (2,)),
-    )
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (2,))
+    wheel_surface(x, s, p, out)
 
 
-def gradient_at(x: Any, s: Any, p: Any, out: Any) -> None:
+def gradient_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_gradient` behind four pointers."""
-    wheel_gradient(
-        numba.carray(x, (3,)),
-        numba.carray(s, (1,)),
-        numba.carray(p, (14,)),
-        numba.carray(out, (3,)),
-    )
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (3,))
+    wheel_gradient(x, s, p, out)
 
 
-def power_at(x: Any, s: Any, p: Any, out: Any) -> None:
+def power_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_power` behind four pointers."""
-    wheel_power(
-        numba.carray(x, (3,)),
-        numba.carray(s, (1,)),
-        numba.carray(p, (14,)),
-        numba.carray(out, (3,)),
-    )
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (3,))
+    wheel_power(x, s, p, out)

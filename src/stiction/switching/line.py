@@ -165,7 +165,7 @@ def line_changes(
     def labels(r: float) -> tuple[str, ...]:
         return tuple(sorted(ray.label for ray in line_rays_at(wheel, (r, 0.0, wheel.omega0))))
 
-    changes = []
+    changes: list[LineChange] = []
     places = np.linspace(r_low, r_high, count + 1).tolist()
     sets = [labels(r) for r in places]
     for i in range(count):

@@ -8,6 +8,7 @@ the speed omega of the disk.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,6 +46,16 @@ _FIELDS = (
     ("kappa", "positive", "m", "the contact trails the wheel by it."),
     ("k2", "nonnegative", "N/m", "the spring pulls the slider back."),
 )
+
+
+@functools.cache
+def _functions() -> tuple[Any, ...]:
+    """Return the compiled field, surface, gradient and power, made once per process."""
+    from stiction.numerics.array_callback import address_of
+    from stiction.switching import _wheel_kernels as kernels
+
+    parts = (kernels.field_at, kernels.surface_at, kernels.gradient_at, kernels.power_at)
+    return tuple(address_of(part) for part in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,18 +158,7 @@ class WheelOnTurntable(SwitchingSystem):
 
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
-        from stiction.numerics.array_callback import address_of
-        from stiction.switching import _wheel_kernels as kernels
-
-        keep = [
-            address_of(function)
-            for function in (
-                kernels.field_at,
-                kernels.surface_at,
-                kernels.gradient_at,
-                kernels.power_at,
-            )
-        ]
+        keep = _functions()
         field_, surface, gradient, power = (int(c.address) for c in keep)
         return Compiled(
             field=field_,
@@ -171,7 +171,7 @@ class WheelOnTurntable(SwitchingSystem):
             k=1,
             line=True,
             scale=np.array([0.1, 0.1, 0.1]),
-            keep=tuple(keep),
+            keep=keep,
         )
 
     def energies(self, x: Floats) -> tuple[Floats, Floats]:

@@ -227,6 +227,8 @@ def degenerate_places(
     for name, gap in (("product", _product_gap), ("sum", _sum_gap)):
         positive = gap(grid) > 0.0
         hit = (positive[:, :-1] != positive[:, 1:]) & good[:, :-1] & good[:, 1:]
+        # across omega0 the sign of g changes: another law, not a root
+        hit &= grid.g[:, :-1] * grid.g[:, 1:] > 0.0
         row, column = np.nonzero(hit)
         low, high, at = omega[column], omega[column + 1], r[row]
         rising = ~positive[row, column]
