@@ -184,7 +184,7 @@ def tighten(flow: Flow, i: int, gap: float) -> float:
         size = max(size, abs(plus[c]), abs(minus[c]))
     flow.pace[SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # differences over 1/64 of the scale lose as many digits
-    noise = 4e-16 if flow.dims[PLANE] == 1 or flow.addr[GRADIENT] != 0 else 3e-14
+    noise = 1.2e-14 if flow.dims[PLANE] == 1 or flow.addr[GRADIENT] != 0 else 3e-14
     flow.pace[FLOOR] = noise * speed * size / flow.pace[NORM]
     return speed
 
