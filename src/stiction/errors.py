@@ -57,16 +57,18 @@ class Status(enum.Enum):
     """How a run ended. The value is what `summary.json` holds; `advice` says what to do."""
 
     SOLVED = "solved"
+    STOPPED = "stopped"
     WORK_LIMIT = "work_limit"
     UNCONVERGED = "unconverged"
     NO_CONTINUATION = "no_continuation"
     NOT_FINITE = "not_finite"
+    ACCUMULATION = "accumulation"
     INTERRUPTED = "interrupted"
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end time."""
-        return self is Status.SOLVED
+        """Whether the run reached its end time, or the end its policy chose."""
+        return self in (Status.SOLVED, Status.STOPPED)
 
     @property
     def advice(self) -> str:
@@ -76,6 +78,8 @@ class Status(enum.Enum):
 
 _ADVICE = {
     Status.SOLVED: "the end time was reached",
+    Status.STOPPED: "the future is not unique there, and the policy says stop; choose one "
+    "with a policy such as Leave, Sample or Enumerate",
     Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; "
     "try a shorter time span, a larger limit, or a method with a fixed step",
     Status.UNCONVERGED: "a nonlinear solve did not converge; try a smaller step",
@@ -83,6 +87,8 @@ _ADVICE = {
     "try the dynamic problem, which keeps inertia, or add damping",
     Status.NOT_FINITE: "the state left the range of finite numbers; "
     "try a smaller step or an implicit scheme (theta >= 1/2)",
+    Status.ACCUMULATION: "infinitely many events pile up at one moment; "
+    "end the run before it, or start again behind it with a mode of your choice",
     Status.INTERRUPTED: "the run was interrupted; continue it from its checkpoint with --resume",
 }
 

@@ -40,6 +40,7 @@ class Ledger:
     adhesive, viscous_heat, impact_loss, algorithmic : (t,) [J]; None counts as zero
     step_imbalance_rel : largest imbalance of a single step over the size of the energies;
         None where the method has no exact identity per step
+    defined : whether the system has an energy at all; if not, every column is zero
     """
 
     time: Floats
@@ -52,6 +53,13 @@ class Ledger:
     impact_loss: Floats = field(default_factory=lambda: np.zeros(1))
     algorithmic: Floats = field(default_factory=lambda: np.zeros(1))
     step_imbalance_rel: float | None = None
+    defined: bool = True
+
+    @classmethod
+    def undefined(cls, time: Floats) -> Ledger:
+        """Return the ledger of a system that has no energy."""
+        zero = np.zeros(time.size)
+        return cls(time, zero, zero, zero, np.zeros((time.size, 1)), defined=False)
 
     @property
     def total_friction_heat(self) -> Floats:

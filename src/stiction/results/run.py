@@ -108,6 +108,8 @@ class Run:
     citations : keys for `cite`
     asked : (s,) times [s] at which the state was asked for, first the start, last the end
         that was wanted; None when it is not known
+    time_unit : unit of every time above, "1" for a dimensionless system
+    family : the package the system belongs to; figures are chosen by it
     """
 
     system: object | None
@@ -129,6 +131,8 @@ class Run:
     provenance: Mapping[str, object] = field(default_factory=dict)
     citations: Sequence[str] = ()
     asked: npt.NDArray[np.float64] | None = None
+    time_unit: str = "s"
+    family: str = "chains"
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:
@@ -152,7 +156,7 @@ class Run:
         sizes: dict[str, int] = {}
         for v in self.variables.values():
             sizes.update(zip(v.dims, v.values.shape, strict=True))
-        coords: dict[str, Any] = {"time": ("time", self.time, {"units": "s"})}
+        coords: dict[str, Any] = {"time": ("time", self.time, {"units": self.time_unit})}
         for dim, size in sizes.items():
             if dim in {"mass", "contact"}:
                 coords[dim] = np.arange(1, size + 1)
