@@ -24,7 +24,14 @@ from stiction.errors import ModelError, Status, explain
 from stiction.laws.tyre import StretchedString
 from stiction.numerics.checks import Record, number, numbers, whole
 
-__all__ = ["DynamicTyreWheel", "Sensitivity", "TyreMotion", "sensitivity"]
+__all__ = [
+    "DynamicTyreWheel",
+    "Sensitivity",
+    "Tread",
+    "TyreMotion",
+    "lyapunov_exponent",
+    "sensitivity",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,6 +60,25 @@ _RULES = {
 
 
 @dataclass(frozen=True, eq=False)
+class Tread:
+    """What the patch remembers; the elements lie in order from its rear to its front.
+
+    Parameters
+    ----------
+    displacement : (nodes + 1,) of the material elements [m]
+    slip : (nodes + 1,) -1, 0 in stick, or 1
+    offset : share of the first element that is in the patch; the last has the rest
+    front, rear : displacement at the edges [m]
+    """
+
+    displacement: Floats
+    slip: Floats
+    offset: float = 0.5
+    front: float = 0.0
+    rear: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class TyreMotion:
     """What `DynamicTyreWheel.integrate` returns.
 
@@ -62,7 +88,7 @@ class TyreMotion:
     states : (n, 3) r [m], v [m/s], omega [1/s]
     force, moment : (n,) F [N], M [N m]
     h, g : (n,) lateral and rolling velocity [m/s]
-    displacement : (nodes + 1,) of the material elements at the end [m]
+    tread : what the patch remembers at the end
     work, heat, shed : energy [J] put into the tread by the ground, turned into heat, and
         carried out of the patch by material that leaves
     stored : energy in the patch at the end [J]
@@ -76,7 +102,7 @@ class TyreMotion:
     moment: Floats
     h: Floats
     g: Floats
-    displacement: Floats
+    tread: Tread
     work: float
     heat: float
     shed: float
@@ -214,7 +240,7 @@ class DynamicTyreWheel(Record):
         start: Sequence[float] | Floats,
         times: Sequence[float] | Floats,
         *,
-        displacement: Sequence[float] | Floats | None = None,
+        tread: Tread | None = None,
         longest_step: float | None = None,
         held: bool = False,
         max_steps: int = 2_000_000,
@@ -225,7 +251,8 @@ class DynamicTyreWheel(Record):
         ----------
         start : r [m], v [m/s], omega [1/s]
         times : rising, the first is the time of the start [s]
-        displacement : (nodes + 1,) of the tread at the start [m]; at rest when left out
+        tread : the tread at the start, such as that of an earlier motion; at rest when left
+            out
         longest_step : [s]; a twentieth of the fastest oscillation when left out. Steps are
             also limited so that material moves at most 0.4 elements
         held : keep r, v, omega and let the tyre alone move, for steady states
@@ -240,7 +267,7 @@ class DynamicTyreWheel(Record):
         """
         from stiction.switching import _dynamic_tyre_kernels as kernels
 
-        state, when, q = self._door(start, times, displacement)
+        state, when = _door(start, times)
         step = self.fastest_step if longest_step is None else longest_step
         step = number(
             "integrate.longest_step",
@@ -258,8 +285,7 @@ class DynamicTyreWheel(Record):
             try_="give a larger number.",
         )
         p = self._parameters(step, 0.4)
-        patch, slip = np.zeros(kernels.N_PATCH), np.zeros(q.size)
-        patch[0] = 0.5
+        q, slip, patch = self._unpacked(tread)
         out = np.full((when.size, 5), np.nan)
         stored = self._stored(q, patch)
         code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, (least, int(held)))
@@ -273,7 +299,7 @@ class DynamicTyreWheel(Record):
             moment=out[:, 4],
             h=slips[:, 0],
             g=slips[:, 1],
-            displacement=q,
+            tread=Tread(q, slip, patch[0], patch[1], patch[2]),
             work=scale * patch[3] + stored,
             heat=scale * patch[4],
             shed=scale * patch[5],
@@ -284,11 +310,17 @@ class DynamicTyreWheel(Record):
 
     @property
     def fastest_step(self) -> float:
-        """A twentieth of the period of the stiffest oscillation of the wheel on its tread."""
+        """A twentieth of the fastest period [s], or less where a damper is quicker.
+
+        Either the wheel swings on its tread, or slider and disk on their spring, which are
+        fastest together at r = 0.
+        """
         stretch = max(1.0, np.tan(self._own_angle) / np.tan(self.onset_angle))
         length = 2.0 * self.half_length + self.relaxation
-        stiffness = 2.0 * self.mu / (length * np.tan(self._own_angle)) * stretch
-        return float(0.05 * 2.0 * np.pi / np.sqrt(4.0 * stiffness / self.m))
+        tread = 8.0 * self.mu / (length * np.tan(self._own_angle)) * stretch / self.m
+        lever = (self.beta**2 + self.d**2) / (self.m * self.beta**2)
+        quick = max(self.c2 * lever, self.c1 / (self.m * self.beta**2))
+        return float(0.1 * np.pi / max(np.sqrt(max(tread, abs(self.k2) * lever)), quick))
 
     def _stored(self, q: Floats, patch: Floats) -> float:
         length = np.full(q.size, 2.0 * self.half_length / self.nodes)
@@ -309,43 +341,48 @@ class DynamicTyreWheel(Record):
             dtype=np.float64,
         )
 
-    def _door(self, start: object, times: object, q: object) -> tuple[Floats, Floats, Floats]:
-        state = numbers(
-            "integrate.start",
-            start,
-            size=3,
-            per="state",
-            why="the state is (r, v, omega).",
-            try_="for example (0.2, 0.1, -0.95).",
+    def _unpacked(self, tread: Tread | None) -> tuple[Floats, Floats, Floats]:
+        """Return displacement, slip and the patch's numbers as fresh arrays."""
+        size = self.nodes + 1
+        if tread is None:
+            tread = Tread(np.zeros(size), np.zeros(size))
+        why, try_ = "the tread remembers.", "give the tread of a motion with as many nodes."
+        q, slip = (
+            numbers(f"integrate.tread.{name}", value, size=size, why=why, try_=try_)
+            for name, value in (("displacement", tread.displacement), ("slip", tread.slip))
         )
-        when = numbers(
-            "integrate.times",
-            times,
-            per="time to save",
-            unit="s",
-            why="the motion is saved there.",
-            try_="for example numpy.linspace(0.0, 0.5, 200).",
-        )
-        if np.any(np.diff(when) <= 0.0):
-            raise ModelError(
-                explain(
-                    "integrate.times",
-                    "times that do not rise",
-                    "times in rising order [s]",
-                    "the motion is integrated forward, once.",
-                    "sort them and leave out repeated ones.",
-                )
+        patch = np.array([tread.offset, tread.front, tread.rear, 0.0, 0.0, 0.0])
+        return q.copy(), slip.copy(), patch
+
+
+def _door(start: object, times: object) -> tuple[Floats, Floats]:
+    state = numbers(
+        "integrate.start",
+        start,
+        size=3,
+        per="state",
+        why="the state is (r, v, omega).",
+        try_="for example (0.2, 0.1, -0.95).",
+    )
+    when = numbers(
+        "integrate.times",
+        times,
+        per="time to save",
+        unit="s",
+        why="the motion is saved there.",
+        try_="for example numpy.linspace(0.0, 0.5, 200).",
+    )
+    if np.any(np.diff(when) <= 0.0):
+        raise ModelError(
+            explain(
+                "integrate.times",
+                "times that do not rise",
+                "times in rising order [s]",
+                "the motion is integrated forward, once.",
+                "sort them and leave out repeated ones.",
             )
-        tread = numbers(
-            "integrate.displacement",
-            np.zeros(self.nodes + 1) if q is None else q,
-            size=self.nodes + 1,
-            per="element",
-            unit="m",
-            why="the tread remembers how it was displaced.",
-            try_="leave it out for a tread at rest.",
         )
-        return state.copy(), when.copy(), tread.copy()
+    return state.copy(), when.copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,3 +482,50 @@ def _exit_time(motion: TyreMotion, speed: float) -> float:
     i = int(rises[0])
     share = (speed - size[i]) / (size[i + 1] - size[i])
     return float(motion.t[i] + share * (motion.t[i + 1] - motion.t[i]))
+
+
+def lyapunov_exponent(
+    wheel: DynamicTyreWheel,
+    start: Sequence[float] | Floats,
+    *,
+    window: float = 0.05,
+    windows: int = 200,
+    displacement: float = 1e-9,
+) -> tuple[Floats, Floats]:
+    """Return the growth rate [1/s] in each window of a long motion, and the states there.
+
+    A copy is set back to `displacement` from the motion after each window, in the direction
+    it had taken, on the tread of the motion. The mean of the rates is the largest Lyapunov
+    exponent, as far as the wheel's own three states show it.
+
+    Parameters
+    ----------
+    window : time between two resets [s]
+    windows : how many; the motion lasts their product
+    displacement : distance after each reset in r [m], v [m/s], omega [1/s]
+
+    Returns
+    -------
+    (n,) rates and (n, 3) states at the ends of the windows; n < windows for a motion that is
+    lost.
+
+    Source: Benettin's method.
+    Verified by: tests/unit/switching/test_dynamic_tyre.py::test_lyapunov_exponent_of_a_spiral
+    """
+    state = np.array(start, dtype=np.float64)
+    way = np.full(3, np.sqrt(1.0 / 3.0))
+    times = np.array([0.0, window])
+    tread: Tread | None = None
+    rates, states = [], []
+    for _ in range(windows):
+        base = wheel.integrate(state, times, tread=tread)
+        copy = wheel.integrate(state + displacement * way, times, tread=tread)
+        if not (base.status.ok and copy.status.ok):
+            break
+        state, tread = base.states[-1], base.tread
+        gap = copy.states[-1] - state
+        size = float(np.linalg.norm(gap))
+        rates.append(np.log(size / displacement) / window)
+        states.append(state)
+        way = gap / size if size > 0.0 else way
+    return np.array(rates), np.array(states).reshape(-1, 3)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from stiction.errors import ModelError, Status
 from stiction.exact.switching import Turntable, wheel_two_fold
 from stiction.laws.tyre import SimplifiedTyre
-from stiction.switching.dynamic_tyre import DynamicTyreWheel, sensitivity
+from stiction.switching.dynamic_tyre import DynamicTyreWheel, Tread, lyapunov_exponent, sensitivity
 
 TABLE = Turntable(1.0, 1.0, 0.001, 0.001, 0.05, 0.1, -1.0, 1.0, -0.75 * np.pi)
 FOLD = wheel_two_fold(TABLE, 0.1859, -1.037)
@@ -97,10 +97,10 @@ def test_energy_of_the_tread_closes(wheel):
         for g in (1.0, -0.7):
             motion, _ = settled(wheel, g, share)
             off = motion.work - motion.heat - motion.shed - motion.stored
-            # what varies within an element is not counted: an error of first order
-            assert abs(off) < 0.1 / wheel.nodes * motion.work
+            # what varies within an element is not counted: an error of second order
+            assert abs(off) < 5.0 / wheel.nodes**2 * motion.work
             assert motion.heat >= 0.0
-            assert (motion.heat > 0.0) == (share > 1.0 or wheel is LONG)
+            assert motion.heat > 0.0 or share < 1.0
 
 
 def test_friction_heat_is_positive_in_motion():
@@ -137,9 +137,8 @@ def test_free_wheel_conserves_energy():
 
 def test_rolling_back_sheds_and_renews():
     forward = WHEEL.integrate(state_at(0.19, 0.005, 1.0), np.array([0.0, 1e-3]), held=True)
-    tread = forward.displacement
     back = WHEEL.integrate(
-        state_at(0.19, 0.005, -1.0), np.array([0.0, 1e-3]), displacement=tread, held=True
+        state_at(0.19, 0.005, -1.0), np.array([0.0, 1e-3]), tread=forward.tread, held=True
     )
     assert_allclose(back.force[-1], forward.force[-1], rtol=1e-3)
     assert_allclose(back.moment[-1], -forward.moment[-1], rtol=1e-3)
@@ -149,6 +148,7 @@ def test_sensitivity_is_linear_at_first():
     times = np.linspace(0.0, 0.1, 101)
     result = sensitivity(STRETCHED, AT_FOLD, times, displacements=(1e-6, 1e-9), copies=3)
     growth = result.separation / result.displacements[:, None, None]
+    # reason: the larger displacement is not small against what breaks loose when
     assert_allclose(growth[0], growth[1], rtol=0.2)
     assert result.exponent.shape == result.growth.shape == (2,)
     assert result.exit_time.shape == (2, 3)
@@ -191,7 +191,53 @@ def test_bad_input():
         WHEEL.integrate(AT_FOLD, [0.0, 1.0, 1.0])
     with pytest.raises(ModelError, match=r"integrate\.start"):
         WHEEL.integrate((0.1, np.nan, 0.0), [0.0, 1.0])
-    with pytest.raises(ModelError, match=r"integrate\.displacement"):
-        WHEEL.integrate(AT_FOLD, [0.0, 1.0], displacement=[0.0])
+    with pytest.raises(ModelError, match=r"integrate\.tread\.displacement"):
+        WHEEL.integrate(AT_FOLD, [0.0, 1.0], tread=Tread(np.zeros(3), np.zeros(3)))
     with pytest.raises(ModelError, match=r"sensitivity\.displacements"):
         sensitivity(WHEEL, AT_FOLD, [0.0, 0.01], displacements=(0.0,))
+
+
+def test_stick_passes_the_two_fold_and_forgets_the_start():
+    # from the sliding region: the orbits of all copies meet at the two-fold
+    wheel = dataclasses.replace(STRETCHED, half_length=1e-6, onset_angle=0.01)
+    times = np.linspace(0.0, 0.35, 351)
+    result = sensitivity(wheel, (0.22, -0.0624, -1.08), times, displacements=(1e-8,), copies=2)
+    away = np.max(np.abs(result.base.states - np.array(AT_FOLD)), axis=1)
+    passing = int(np.argmin(away))
+    assert 0.3 < times[passing] < 0.345
+    assert away[passing] < 5e-4
+    assert np.all(result.separation[0, :, passing] < 3.0 * 1e-8)
+    assert np.all(np.abs(result.base.h[:passing]) < 1e-3)
+
+
+def test_a_motion_goes_on_from_its_tread():
+    whole = WHEEL.integrate((0.2, 0.1, -0.95), [0.0, 0.05, 0.1])
+    first = WHEEL.integrate((0.2, 0.1, -0.95), [0.0, 0.05])
+    second = WHEEL.integrate(first.states[-1], [0.05, 0.1], tread=first.tread)
+    assert_allclose(second.states[-1], whole.states[-1], rtol=1e-9)
+    assert_allclose(second.tread.displacement, whole.tread.displacement, atol=1e-12)
+
+
+def test_lyapunov_exponent_of_a_spiral():
+    # without friction the slider swings and the disk turns: a linear system
+    quiet = dataclasses.replace(WHEEL, mu=1e-12, c1=0.5, c2=0.5, omega0=0.0)
+    rates, states = lyapunov_exponent(quiet, (0.1, 0.01, 0.0), window=1.0, windows=30)
+    matrix = np.eye(3, k=1)
+    # linear about rest at r0, with the disk's and the slit's forces put together
+    r0, inertia = quiet.r0, quiet.beta**2 + quiet.r0**2
+    pull = (inertia + quiet.d**2) / (quiet.m * inertia)
+    matrix[1] = [-quiet.k2 * pull, -quiet.c2 * pull, -quiet.d * quiet.c1 / (quiet.m * inertia)]
+    turn = quiet.d / (quiet.m * inertia)
+    matrix[2] = [-quiet.k2 * turn, -quiet.c2 * turn, -quiet.c1 / (quiet.m * inertia)]
+    largest = np.max(np.linalg.eigvals(matrix).real)
+    assert abs(r0 - states[-1, 0]) < 1e-3
+    assert_allclose(np.mean(rates[10:]), largest, atol=2e-3)
+
+
+def test_long_motion_leaves_the_two_fold_and_stays_irregular():
+    wheel = dataclasses.replace(STRETCHED, half_length=1e-4, onset_angle=0.1)
+    rates, states = lyapunov_exponent(wheel, AT_FOLD, window=0.1, windows=200)
+    assert rates.size == 200
+    late = states[160:, 0]
+    assert np.all((late > 0.08) & (late < 0.14))
+    assert np.mean(rates[160:]) > 5.0
