@@ -237,3 +237,25 @@ def test_all_two_folds():
     assert_allclose(again.v, found[:, 1], rtol=1e-9)
     # the paper: only one of them takes determinism away
     assert np.sum(again.case == 1) == 1
+
+
+def test_the_papers_count_of_two_folds():
+    # "at most four" is true of one rolling direction, and "only one of them" was true there in
+    # 30000 random wheels; both directions together may have eight, and two of them
+    eight = exact.Turntable(
+        d=0.3, m=1.0, c1=0.02, c2=0.04, beta=0.7, r0=-0.9, omega0=1.1, mu=1.0, gamma=-1.9
+    )
+    two = exact.Turntable(
+        d=0.4, m=1.0, c1=0.02, c2=0.06, beta=0.8, r0=0.8, omega0=-0.7, mu=1.0, gamma=1.9
+    )
+    for table, kappa, k2, count, lost in ((eight, 4.9, 0.1, 8, 1), (two, 4.7, 0.3, 6, 2)):
+        found = exact.two_folds_of(table, kappa, k2)
+        assert len(found) == count
+        for x in found:
+            g = x[0] * (x[2] - table.omega0) / np.sin(table.gamma)
+            a, b = exact.lie_parts(table, kappa, k2, np.sign(g), x)
+            assert max(abs(a), abs(b)) < 1e-14
+        folds = exact.wheel_two_fold(table, found[:, 0], found[:, 2])
+        assert np.sum(folds.case == 1) == lost
+        assert np.sum((folds.case == 1) & (folds.g > 0.0)) <= 1
+        assert np.sum(folds.g > 0.0) <= 4

@@ -57,7 +57,7 @@ class BeltCycle:
 def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
     """Return the stick-slip cycle of x'' + x = mu0 - alpha (vb - x'), x' < vb.
 
-    The block sticks while |x| <= mu0. Slip begins at x = mu0, x' = vb with x'' = 0, and x''
+    The block sticks while -mu0 <= x <= mu0. Slip begins at x = mu0, x' = vb with x'' = 0, and x''
     obeys the homogeneous equation, so that with w = sqrt(1 - alpha^2 / 4)
 
         x'' = -(vb / w) e^(alpha t / 2) sin(w t),
@@ -426,13 +426,15 @@ def wheel_two_fold(table: Turntable, r: npt.ArrayLike, omega: npt.ArrayLike) -> 
 
 
 def two_folds_of(table: Turntable, kappa: float, k2: float) -> Floats:
-    """Return all two-folds (n, 3) of a wheel, rows r*, v*, omega*: at most eight candidates.
+    """Return all two-folds (n, 3) of a wheel, rows r*, v*, omega*: at most four for each sign of g.
 
     For either sign s of g: r^2 + s kappa cos(gamma) r + beta^2 sin^2(gamma) = 0, then B = 0
-    is quadratic in omega, and only roots with sgn(r Om / sin gamma) = s count.
+    is quadratic in omega, and only roots with sgn(r Om / sin gamma) = s count. The paper's
+    "at most four" is the count for one rolling direction.
 
     Source: formulas sheet of the wheel paper, section 4.
-    Verified by: tests/exact/test_switching_closed_forms.py::test_all_two_folds
+    Verified by: tests/exact/test_switching_closed_forms.py::test_all_two_folds,
+    tests/exact/test_switching_closed_forms.py::test_the_papers_count_of_two_folds
     """
     cos, sin, m, w0 = np.cos(table.gamma), np.sin(table.gamma), table.m, table.omega0
     found = []

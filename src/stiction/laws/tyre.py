@@ -187,10 +187,10 @@ class SimplifiedTyre(Record):
 
     Notes
     -----
-    As h -> 0 with g != 0: |F| -> mu, |M| -> mu kappa. As g -> 0 with h != 0: |F| -> 4 mu / 3,
-    M -> 0. So |F| lies in [mu, 4 mu / 3] and grows with slip. F has a kink in g at g = 0
-    and M has none. On h = 0 the law is a set and the methods return its middle, zero; at
-    h = g = 0 the limit depends on the direction.
+    As h -> 0 with g != 0: abs(F) -> mu, abs(M) -> mu kappa. As g -> 0 with h != 0:
+    abs(F) -> 4 mu / 3, M -> 0. So abs(F) lies in [mu, 4 mu / 3] and grows with slip. F has
+    a kink in g at g = 0 and M has none. On h = 0 the law is a set and the methods return its
+    middle, zero; at h = g = 0 the limit depends on the direction.
 
     Source: Szalai, Jeffrey 2014, (6), (7); formulas sheet, section 2.
     Verified by: tests/unit/laws/test_tyre.py::test_simplified_limits

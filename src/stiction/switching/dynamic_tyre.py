@@ -6,7 +6,7 @@ ground,
 
     q_t = g q_x + h,      sigma q_x = -q at x = a for g > 0 (sigma q_x = q at x = -a for g < 0),
 
-breaks loose where k |q| passes delta, and then slips under the pressure rho delta until the
+breaks loose where k abs(q) passes delta, and then slips under the pressure rho delta until the
 ground moves back. The steady state at constant (h, g) is `StretchedString`. Everything is
 continuous, so that the future is unique; how well it can be predicted is another question,
 which `sensitivity` measures.
@@ -135,7 +135,7 @@ class DynamicTyreWheel(Record):
     The string breaks loose at the displacement delta / k = (2 a + sigma) tan(string_angle).
     Its force and moment are scaled so that they are mu and mu kappa where slip begins: the
     moment of a patch shorter than 3 kappa acts through a longer lever.
-    The patch renews itself in the time 2 a / |g|; only where that is short is the static
+    The patch renews itself in the time 2 a / abs(g); only where that is short is the static
     law a limit of this model.
 
     Source: Szalai, Jeffrey 2014, appendix B and section I; Takacs, Orosz, Stepan 2009 for
@@ -399,7 +399,7 @@ class Sensitivity:
     exponent : (k,) finite-time Lyapunov exponent [1/s], the median over the copies of
         log(separation / displacement) / t, when the separation first passes `apart`, which
         is too large to grow on in proportion, or else at the end
-    exit_time : (k, copies) when |h| first rises through `exit_speed` [s]; NaN where it does
+    exit_time : (k, copies) when abs(h) first rises through `exit_speed` [s]; NaN where it does
         not
     """
 
@@ -431,7 +431,7 @@ def sensitivity(
     times : see `DynamicTyreWheel.integrate`
     displacements : sizes in r [m], v [m/s], omega [1/s], each in random directions
     copies : motions per size
-    exit_speed : |h| [m/s] that counts as having left the surface
+    exit_speed : abs(h) [m/s] that counts as having left the surface
     apart : separation up to which its growth is counted
 
     Verified by: tests/unit/switching/test_dynamic_tyre.py::test_sensitivity_is_linear_at_first
@@ -474,7 +474,7 @@ def sensitivity(
 
 
 def _exit_time(motion: TyreMotion, speed: float) -> float:
-    """Return when |h| first rises through `speed`, by linear interpolation."""
+    """Return when abs(h) first rises through `speed`, by linear interpolation."""
     size = np.abs(motion.h)
     rises = np.flatnonzero((size[:-1] < speed) & (size[1:] >= speed))
     if rises.size == 0:
