@@ -38,7 +38,7 @@ def curvatures(x: Floats, sign: float, p: Floats, out: Floats) -> None:
     sign : sign of g there
 
     Source: formulas sheet, sections 3 and 5.
-    Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
     r, v, w = x[0], x[1], x[2]
     d, m, c2, cos = p[0], p[1], p[3], p[9]
@@ -83,7 +83,7 @@ def place_two_folds(r: Floats, omega: Floats, p: Floats, out: Floats) -> None:
     p : parameters of the wheel; its kappa and k2 are not read
 
     Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
-    Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
     d, m, c1, c2, w0, sin, cos = p[0], p[1], p[2], p[3], p[6], p[8], p[9]
     beta2 = p[4] * p[4]

@@ -97,23 +97,30 @@ def _refined(
 
 
 @kernel
-def _closest(
+def _lowest(
     low: float, high: float, side: float, rolling: float, rates: Floats, p: Floats
 ) -> float:
-    """Return where |rho th'| is smallest in the bracket, by golden section."""
+    """Return where |rho th'| is smallest before it changes sign, by golden section.
+
+    With its sign at `low` counted as positive: beyond a change of sign it goes on falling,
+    so that two close roots have their lowest point between them.
+    """
+    sign = math.copysign(1.0, turn_and_growth(low, side, rolling, rates, p)[0])
     a = low + _GOLDEN * (high - low)
     b = high - _GOLDEN * (high - low)
-    at_a = abs(turn_and_growth(a, side, rolling, rates, p)[0])
-    at_b = abs(turn_and_growth(b, side, rolling, rates, p)[0])
+    at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
+    at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
     for _ in range(60):
+        if min(at_a, at_b) < 0.0:
+            break
         if at_a < at_b:
             high, b, at_b = b, a, at_a
             a = low + _GOLDEN * (high - low)
-            at_a = abs(turn_and_growth(a, side, rolling, rates, p)[0])
+            at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
         else:
             low, a, at_a = a, b, at_b
             b = high - _GOLDEN * (high - low)
-            at_b = abs(turn_and_growth(b, side, rolling, rates, p)[0])
+            at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
     return a if at_a < at_b else b
 
 
@@ -142,16 +149,14 @@ def sector_rays(sector: int, rates: Floats, p: Floats, scan: Floats, rays: Float
         low, high = begin + i * step, begin + (i + 1) * step
         split = high
         if scan[i] * scan[i + 1] > 0.0:
-            # no change of sign: two roots may hide beside the smallest of three nodes
-            size = abs(scan[i + 1])
-            if i + 1 < _SCAN and scan[i] * scan[i + 2] > 0.0:
-                if abs(scan[i]) < size or size > abs(scan[i + 2]):
-                    continue
-                high += step
-                split = _closest(low, high, side, rolling, rates, p)
-                if scan[i] * turn_and_growth(split, side, rolling, rates, p)[0] > 0.0:
-                    continue
-            else:
+            # no change of sign, but two roots may hide beside the lowest of three nodes
+            if i + 1 == _SCAN or scan[i] * scan[i + 2] <= 0.0:
+                continue
+            if abs(scan[i + 1]) > min(abs(scan[i]), abs(scan[i + 2])):
+                continue
+            high += step
+            split = _lowest(low, high, side, rolling, rates, p)
+            if scan[i] * turn_and_growth(split, side, rolling, rates, p)[0] > 0.0:
                 continue
         for half in range(2 if split < high else 1):
             left = low if half == 0 else split

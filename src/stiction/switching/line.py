@@ -159,7 +159,7 @@ def line_changes(
     interval that restores the set is not seen.
 
     Source: formulas sheet, section 7.
-    Verified by: tests/unit/switching/test_wheel.py::test_thresholds_of_the_line
+    Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line
     """
 
     def labels(r: float) -> tuple[str, ...]:

@@ -250,7 +250,7 @@ class WheelOnTurntable(SwitchingSystem):
         wheel = cls(**others)
         found = wheel.two_folds_at(r, omega)
         kappa, k2 = float(found.kappa), float(found.k2)
-        if not (kappa > 0.0 and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
+        if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
             raise ModelError(
                 explain(
                     name,
@@ -281,7 +281,7 @@ class WheelOnTurntable(SwitchingSystem):
         Numbers or arrays that broadcast; kappa and k2 of this wheel are not used.
 
         Source: formulas sheet, sections 4 and 5.
-        Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
         """
         from stiction.switching.wheel_folds import placed_two_folds
 
@@ -301,7 +301,7 @@ class WheelOnTurntable(SwitchingSystem):
         kappa > 0, and `all` of them.
 
         Source: Szalai, Jeffrey 2014, Fig. 4.
-        Verified by: tests/unit/switching/test_wheel.py::test_fig4_flags
+        Verified by: tests/exact/test_wheel_references.py::test_fig4_flags
         """
         r = np.atleast_1d(np.asarray(r_star, dtype=np.float64))
         omega = np.atleast_1d(np.asarray(omega_star, dtype=np.float64))
@@ -350,7 +350,7 @@ class WheelOnTurntable(SwitchingSystem):
         """Return the places r [m] where ways into or out of the line appear or disappear.
 
         Source: formulas sheet, section 7.
-        Verified by: tests/unit/switching/test_wheel.py::test_thresholds_of_the_line
+        Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line
         """
         from stiction.switching.line import line_changes
 

@@ -31,7 +31,7 @@ class WheelTwoFolds:
     mu : friction force [N]
 
     Source: formulas sheet of the wheel paper, sections 4 and 5.
-    Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
 
     r: Floats
@@ -72,7 +72,7 @@ class WheelTwoFolds:
         """lambda1 >= lambda2 of the normal form [[J1, 1], [1, J2]].
 
         Source: formulas sheet, section 5.
-        Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
         """
         j1, j2 = self.j1, self.j2
         root = np.sqrt((j1 - j2) ** 2 + 4.0)
@@ -83,7 +83,7 @@ class WheelTwoFolds:
         """Eigenvalues of the desingularised sliding field dx/ds = B f_lam - A f0.
 
         Source: formulas sheet, sections 3 and 5.
-        Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
         """
         scale = 0.5 * self.size / self.mu
         first, second = self.eigenvalues
@@ -102,7 +102,7 @@ class WheelTwoFolds:
         the reverse; case 3 takes one sliding orbit in.
 
         Source: formulas sheet, section 5.
-        Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
         """
         j1, j2 = self.j1, self.j2
         case = np.where(j1 * j2 < 1.0, 3, np.where((j1 < 0.0) & (j2 < 0.0), 1, 2))
@@ -134,7 +134,7 @@ class WheelTwoFolds:
         `all`, where they hold together. Panels d to f are False where J1, J2 are undefined.
 
         Source: Szalai, Jeffrey 2014, Fig. 4.
-        Verified by: tests/unit/switching/test_wheel.py::test_fig4_flags
+        Verified by: tests/exact/test_wheel_references.py::test_fig4_flags
         """
         j1, j2 = self.j1, self.j2
         flags = {
@@ -161,7 +161,7 @@ def placed_two_folds(
     r, omega : places [m, rad/s], numbers or arrays of one shape
 
     Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
-    Verified by: tests/unit/switching/test_wheel.py::test_two_fold_reference
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
     from stiction.switching._wheel_fold_kernels import COLUMNS, place_two_folds
 
