@@ -6,7 +6,7 @@ its own structure: `EventDriven` asks it to solve itself event by event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, explain
@@ -123,9 +123,9 @@ class ByKind(Policy):
     Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
     """
 
-    two_fold: Policy = Stop()
-    codim2_line: Policy = Stop()
-    escaping_start: Policy = Stop()
+    two_fold: Policy = field(default_factory=Stop)
+    codim2_line: Policy = field(default_factory=Stop)
+    escaping_start: Policy = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
         for name in ("two_fold", "codim2_line", "escaping_start"):

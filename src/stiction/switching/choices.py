@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.methods import Enumerate, Leave, Policy, Sample
+from stiction.methods import ByKind, Enumerate, Leave, Policy, Sample
 from stiction.switching._flow.trajectory import Tolerance
 from stiction.switching.exits import EscapingWedge, Exit
 from stiction.switching.model import LineExit, SwitchingSystem
@@ -23,7 +23,7 @@ __all__ = ["Place", "Start", "starts"]
 Floats = npt.NDArray[np.float64]
 
 # how far from a codimension-2 line an orbit is started along its ray [units of the scale]
-_OFF_LINE = 1e-9
+_OFF_LINE = 1e-7
 _NAMES = {1.0: "+", -1.0: "-"}
 
 
@@ -70,6 +70,7 @@ def starts(
     place: Place,
     rng: np.random.Generator,
     tolerance: Tolerance,
+    horizon: float,
 ) -> tuple[Sequence[Start], str]:
     """Return the futures a policy takes at a place, and why there are none.
 
@@ -77,9 +78,12 @@ def starts(
     ----------
     rng : where `Sample` draws from
     tolerance : of the ways back from exits to a two-fold
+    horizon : longest time of dwelling that is enumerated
     """
+    if isinstance(policy, ByKind):
+        policy = getattr(policy, place.kind, policy.two_fold)
     if place.kind == "two_fold":
-        return _at_two_fold(system, policy, place, rng, tolerance)
+        return _at_two_fold(system, policy, place, rng, tolerance, horizon)
     if place.kind == "codim2_line":
         return _at_line(system, policy, place, rng)
     if place.kind == "escaping_start":
@@ -125,6 +129,7 @@ def _at_two_fold(
     place: Place,
     rng: np.random.Generator,
     tolerance: Tolerance,
+    horizon: float,
 ) -> tuple[Sequence[Start], str]:
     if not isinstance(policy, (Leave, Sample, Enumerate)):
         return (), "it stops where the future is not unique"
@@ -143,12 +148,15 @@ def _at_two_fold(
         exit_ = wedge.exit_after(math.pi / 4, policy.after)
         if exit_ is None:
             longest = f"{reach.dwell:.6g}"
-            return (), f"no orbit dwells {policy.after:.6g} in the escaping region: {longest} at most"
+            return (
+                (),
+                f"no orbit dwells {policy.after:.6g} in the escaping region: {longest} at most",
+            )
         found.append((exit_, _sign(policy.side)))
     elif isinstance(policy, Sample):
         found = _sampled(wedge, policy, rng)
     else:
-        found = _enumerated(wedge, policy)
+        found = _enumerated(wedge, policy, horizon)
     if not found:
         return (), "no exit was found"
     return [_through(place, exit_, side) for exit_, side in found], ""
@@ -172,7 +180,10 @@ def _sampled(
     return found
 
 
-def _enumerated(wedge: EscapingWedge, policy: Enumerate) -> list[tuple[Exit, float]]:
+def _enumerated(
+    wedge: EscapingWedge, policy: Enumerate, horizon: float
+) -> list[tuple[Exit, float]]:
+    """Return exits on a grid of directions and distances, up to the horizon, to both sides."""
     found = []
     for a in range(policy.grid):
         angle = (a + 0.5) / policy.grid * math.pi / 2
@@ -181,6 +192,8 @@ def _enumerated(wedge: EscapingWedge, policy: Enumerate) -> list[tuple[Exit, flo
         except ModelError:
             # the rays next to a fold may come from elsewhere
             continue
+        if last.dwell > horizon:
+            last = wedge.exit_after(angle, horizon) or last
         for b in range(policy.grid):
             exit_ = wedge.exit_at(angle, last.distance * (b + 1.0) / policy.grid)
             if exit_ is not None:
@@ -233,7 +246,7 @@ def _off_line(
     distance = _OFF_LINE * float(np.max(system.compiled.scale))
     sides = place.sides.copy()
     sides[0] = {"+": 1.0, "-": -1.0, "slide": 0.0}[way.mode]
-    x = place.x + distance * np.array(way.direction)
+    x = system.line_point(place.x) + distance * np.array(way.direction)
     note = f"{way.kind} {way.mode} at angle {way.angle:.6g}"
     if way.kind != "escape":
         dwell, side = 0.0, 0.0

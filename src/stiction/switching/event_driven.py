@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
-from stiction.methods import EventDriven, Policy, Stop
+from stiction.methods import ByKind, EventDriven, Policy, Sample, Stop
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
 from stiction.switching._flow import records as r
@@ -56,7 +56,7 @@ class _Solver:
             system, self.tolerance, request.save, events=_EVENT_ROWS, energies=True
         )
         self.policy: Policy = _STOP if method.policy is None else method.policy
-        self.rng = np.random.default_rng(getattr(self.policy, "seed", 0))
+        self.rng = np.random.default_rng(_seed(self.policy))
         self.rows: list[Floats] = []
         self.n_events = 0
         self.losses: list[Loss] = []
@@ -145,7 +145,9 @@ class _Solver:
             self.reason = f"the field is not finite at t = {path.t:.9g}"
             return Status.NOT_FINITE
         elif code == r.STALLED:
-            self.reason = f"time does not pass at t = {path.t:.9g}: steps or events shrink to nothing"
+            self.reason = (
+                f"time does not pass at t = {path.t:.9g}: steps or events shrink to nothing"
+            )
             return Status.WORK_LIMIT
         return None
 
@@ -189,7 +191,8 @@ class _Solver:
             self.reason = "determinism is lost over and over at the same moment"
             return Status.WORK_LIMIT
         policy = self.policy
-        found, why = starts(self.system, policy, place, self.rng, self.tolerance)
+        horizon = 0.5 * (self.request.t_end - place.t)
+        found, why = starts(self.system, policy, place, self.rng, self.tolerance, horizon)
         if not found:
             self._note_loss(kind, surface, why)
             self.reason = f"{kind} at t = {place.t:.9g}: {why}"
@@ -214,7 +217,9 @@ class _Solver:
         if start.through is not None:
             path.log(r.LEAVE, 0.0, float(after))
         elif after != before:
-            path.log(r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS, before, after)
+            path.log(
+                r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS, before, after
+            )
         if start.dwell > 0.0:
             self.leave_at, self.leave_to = t + start.dwell, start.side
         return None
@@ -362,6 +367,14 @@ class _Solver:
 
 
 _FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
+
+
+def _seed(policy: Policy) -> list[int]:
+    """Return what the random numbers of a run start from."""
+    parts = [policy]
+    if isinstance(policy, ByKind):
+        parts = [policy.two_fold, policy.codim2_line, policy.escaping_start]
+    return [part.seed if isinstance(part, Sample) else 0 for part in parts]
 
 
 def _two_fold_gap(path: Trajectory, i: int, share: float = 1e-10) -> bool:

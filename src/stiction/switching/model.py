@@ -146,6 +146,22 @@ class SwitchingSystem(Record, abc.ABC):
         """Return the ways out of a codimension-2 line at the point x of it."""
         return ()
 
+    def line_point(self, x: Floats) -> Floats:
+        """Return the point of the codimension-2 line h_1 = g_1 = 0 nearest to `x`."""
+        found, c = np.array(x, dtype=np.float64), self.compiled
+        scale = np.asarray(c.scale)
+        for _ in range(8):
+            values = np.array([self.surfaces_at(found)[0], self.kinks_at(found)[0]])
+            rows = np.empty((2, c.n))
+            rows[0] = self.gradient(found)[0] * scale
+            for j in range(c.n):
+                step = np.zeros(c.n)
+                step[j] = 1e-3 * scale[j]
+                ahead, behind = self.kinks_at(found + step)[0], self.kinks_at(found - step)[0]
+                rows[1, j] = (ahead - behind) / 2e-3
+            found -= scale * (np.linalg.pinv(rows) @ values)
+        return found
+
     # ---- one point at a time, for analysis and checks
 
     @property

@@ -423,7 +423,8 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> None:
         )
         value = values[which]
         off = value / slope if slope < 0.0 else 0.0
-        if abs(off) <= 1e-5 * length or slope >= 0.0:
+        # the error of the last linear move is its square
+        if abs(off) <= 0.1 * np.sqrt(flow.tol[0]) * length or slope >= 0.0:
             for c in range(y.size):
                 trial[c] -= off * k[12, c]
             return

@@ -204,7 +204,8 @@ def rates(
             dx[c] = factor * (down * plus[c] - up * minus[c])
         gap = down - up
         dy[n] = factor * gap
-        lam[i] = min(1.0, max(-1.0, (down + up) / gap)) if gap != 0.0 else 0.0
+        # not cut off at +-1: past a fold the step must stay smooth to find it
+        lam[i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
         call_arrays(addr[POWER], x, lam, p, dy[n + 1 :])
         for c in range(n + 1, n + 1 + q):

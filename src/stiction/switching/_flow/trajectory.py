@@ -56,9 +56,7 @@ class Trajectory:
         backward: bool = False,
     ) -> None:
         self.system, self.compiled = system, system.compiled
-        self.flow = r.flow_arrays(
-            self.compiled, tolerance.array(), save, events, energies=energies
-        )
+        self.flow = r.flow_arrays(self.compiled, tolerance.array(), save, events, energies=energies)
         if backward:
             self.flow.pace[DIRECTION] = -1.0
 
