@@ -22,8 +22,9 @@ __all__ = ["Place", "Start", "starts"]
 
 Floats = npt.NDArray[np.float64]
 
-# how far from a codimension-2 line an orbit is started along its ray [units of the scale]
-_OFF_LINE = 1e-7
+# how far from a codimension-2 line an orbit is started along its ray [units of the scale]:
+# far enough that the tolerance tells the ray from the surface, near enough that it is straight
+_OFF_LINE, _FARTHEST = 1e-7, 1e-4
 _NAMES = {1.0: "+", -1.0: "-"}
 
 
@@ -85,7 +86,7 @@ def starts(
     if place.kind == "two_fold":
         return _at_two_fold(system, policy, place, rng, tolerance, horizon)
     if place.kind == "codim2_line":
-        return _at_line(system, policy, place, rng)
+        return _at_line(system, policy, place, rng, tolerance)
     if place.kind == "escaping_start":
         return _in_escaping(policy, place, rng)
     return (), "the policy says nothing about this place"
@@ -212,8 +213,14 @@ def _through(place: Place, exit_: Exit, side: float) -> Start:
 
 
 def _at_line(
-    system: SwitchingSystem, policy: Policy, place: Place, rng: np.random.Generator
+    system: SwitchingSystem,
+    policy: Policy,
+    place: Place,
+    rng: np.random.Generator,
+    tolerance: Tolerance,
 ) -> tuple[Sequence[Start], str]:
+    share = min(max(_OFF_LINE, 1e3 * tolerance.rtol), _FARTHEST)
+    distance = share * float(np.max(system.compiled.scale))
     ways = list(system.line_exits(place.x))
     if not isinstance(policy, (Leave, Sample, Enumerate)):
         names = ", ".join(f"{way.kind} {way.mode}" for way in ways)
@@ -224,26 +231,30 @@ def _at_line(
         if not moving:
             known = ", ".join(f"{way.kind} {way.mode}" for way in ways) or "none known"
             return (), f"no way out to {policy.side} (ways out: {known})"
-        return [_off_line(system, place, moving[0])], ""
+        return [_off_line(system, place, moving[0], distance)], ""
     if isinstance(policy, Enumerate):
-        return [_off_line(system, place, way) for way in ways], ""
+        return [_off_line(system, place, way, distance) for way in ways], ""
     if not moving:
         return (), "no way out is known"
     picked = rng.integers(len(moving), size=policy.n)
     dwell = rng.exponential(1.0 / policy.hazard, policy.n)
     side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)
     return [
-        _off_line(system, place, moving[int(i)], float(d), float(s))
+        _off_line(system, place, moving[int(i)], distance, float(d), float(s))
         for i, d, s in zip(picked, dwell, side, strict=True)
     ], ""
 
 
 def _off_line(
-    system: SwitchingSystem, place: Place, way: LineExit, dwell: float = 0.0, side: float = 0.0
+    system: SwitchingSystem,
+    place: Place,
+    way: LineExit,
+    distance: float,
+    dwell: float = 0.0,
+    side: float = 0.0,
 ) -> Start:
     if way.kind == "rest":
         return Start(place.x, place.sides, note="rest", rest=True)
-    distance = _OFF_LINE * float(np.max(system.compiled.scale))
     sides = place.sides.copy()
     sides[0] = {"+": 1.0, "-": -1.0, "slide": 0.0}[way.mode]
     x = system.line_point(place.x) + distance * np.array(way.direction)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.methods import ByKind, EventDriven, Policy, Sample, Stop
+from stiction.numerics.array_callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
 from stiction.switching._flow import records as r
@@ -77,7 +78,7 @@ class _Solver:
         for i in np.flatnonzero(path.on_surface(x)):
             probe = np.where(np.arange(sides.size) == i, 0.0, sides)
             path.place(t, x, probe)
-            plus, minus, _, escaping, fold = path.landing(int(i))
+            escaping, fold = path.landing(int(i))[3:]
             gap = _two_fold_gap(path, int(i))
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
@@ -213,6 +214,8 @@ class _Solver:
             if t > self.request.t_end:
                 return Status.SOLVED
         self._place(t, start.x, start.sides)
+        if start.through is None and start.wait > 0.0:
+            self._add_energies(start)
         after = start.sides[place.surface]
         if start.through is not None:
             path.log(r.LEAVE, 0.0, float(after))
@@ -223,6 +226,15 @@ class _Solver:
         if start.dwell > 0.0:
             self.leave_at, self.leave_to = t + start.dwell, start.side
         return None
+
+    def _add_energies(self, start: Start) -> None:
+        """Count what went in and out on the straight way from a line to the start."""
+        flow, c = self.path.flow, self.system.compiled
+        if flow.dims[4]:
+            spent = np.empty(3)
+            signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
+            call_arrays(c.power, start.x.copy(), signs, c.params, spent)
+            flow.y[c.n + 1 :] += start.wait * spent
 
     def _fill_rest(self, place: Place) -> None:
         """Keep the state where it is until the end."""

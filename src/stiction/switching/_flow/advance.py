@@ -68,6 +68,7 @@ from stiction.switching._flow.steps import (
 from stiction.switching._flow.surfaces import (
     begin_mode,
     curvature,
+    follow_line,
     landing,
     meeting,
     project,
@@ -75,7 +76,7 @@ from stiction.switching._flow.surfaces import (
     tighten,
 )
 
-__all__ = ["advance", "log_event"]
+__all__ = ["advance", "log_event", "signs_at"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -322,7 +323,7 @@ def _save_until(flow: Flow, h: float, t: float, share: float, last: bool) -> Non
         for c in range(n + 1, y.size):
             flow.saved[row, c] = spare[c]
         flow.saved[row, 0] = target
-        _signs_at(flow, spare[:n], flow.saved_signs[row])
+        signs_at(flow, spare[:n], flow.saved_signs[row])
         row += 1
     count[N_SAVES] = row
 
@@ -348,7 +349,7 @@ def _when(flow: Flow, target: float, s: float, share: float) -> float:
 
 
 @kernel
-def _signs_at(flow: Flow, x: Floats, out: Floats) -> None:
+def signs_at(flow: Flow, x: Floats, out: Floats) -> None:
     """Fill out[m] with the signs, the multiplier on a surface the state slides on."""
     m = flow.dims[M]
     for i in range(m):
@@ -523,7 +524,7 @@ def _at_surface(flow: Flow, i: int) -> int:
     kind = CROSS if after == -came else SLIDE if after == 0.0 else FOLD
     lam = 0.0 if after == 0.0 else after
     if after == 0.0:
-        _signs_at(flow, flow.y[: flow.dims[N]], flow.work[PLUS, :m])
+        signs_at(flow, flow.y[: flow.dims[N]], flow.work[PLUS, :m])
         lam = flow.work[PLUS, i]
     log_event(flow, kind, i, came, after, came, lam)
     flow.order[i] = (2 if flat else 1) if after != 0.0 else 0
@@ -713,6 +714,7 @@ def _near_line(flow: Flow, h: float) -> bool:
     a = flow.start[0, 0]
     b = flow.start[0, 2 * m]
     rho = np.sqrt(a * a + b * b)
+    follow_line(flow, rho)
     # the same two functions a little later, along the present rates
     later = flow.spare
     ahead = 0.05 * min(h, rho)

@@ -104,7 +104,7 @@ def flow_arrays(
         tol=tol,
         y=np.zeros(width),
         sides=np.ones(m),
-        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0]),
+        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]),
         kinks=np.ones(k),
         order=np.zeros(e, dtype=np.int64),
         clock=np.zeros(4),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
-from stiction.switching._flow.rates import FLOOR, SHARE, N, event_values, rates
+from stiction.switching._flow.rates import FLOOR, ROUNDING, SHARE, N, event_values, rates
 
 __all__ = ["dense", "dense_rows", "finish_stages", "first_event", "step"]
 
@@ -70,7 +70,8 @@ def step(
     for c in range(n + 1):
         unit = scale[c] if c < n else 1.0
         size = tol[1] * unit + tol[0] * max(abs(y[c]), abs(y_new[c]))
-        size = max(size * pace[SHARE], pace[FLOOR] * abs(h))
+        # no tolerance is below what rounding does
+        size = max(size * pace[SHARE], pace[FLOOR] * abs(h), pace[ROUNDING])
         a3 = a5 = 0.0
         for j in range(13):
             a3 += table[_ERROR3, j] * k[j, c]

@@ -21,10 +21,12 @@ from stiction.switching._flow.rates import (
     EXTRA,
     FLOOR,
     GRADIENT,
+    LINE,
     MINUS,
     NORM,
     PLANE,
     PLUS,
+    ROUNDING,
     SENSE,
     SHARE,
     SURFACE,
@@ -36,7 +38,16 @@ from stiction.switching._flow.rates import (
 )
 from stiction.switching._flow.records import Flow
 
-__all__ = ["begin_mode", "curvature", "landing", "meeting", "project", "surface_speed", "tighten"]
+__all__ = [
+    "begin_mode",
+    "curvature",
+    "follow_line",
+    "landing",
+    "meeting",
+    "project",
+    "surface_speed",
+    "tighten",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,12 +156,16 @@ def begin_mode(flow: Flow) -> None:
     """Set direction and scale of the sliding time for the mode in `sides`."""
     n, m = flow.dims[N], flow.dims[M]
     flow.pace[SENSE], flow.pace[NORM] = 1.0, 1.0
-    flow.pace[SHARE], flow.pace[FLOOR] = 1.0, 0.0
+    flow.pace[SHARE], flow.pace[FLOOR], flow.pace[ROUNDING] = 1.0, 0.0, 0.0
     first, sliding = -1, 0
     for i in range(m):
         if flow.sides[i] == 0.0:
             sliding += 1
             first = i
+    if sliding == 0 and flow.dims[LINE] == 1:
+        row = flow.work[EXTRA, :]
+        call_arrays(flow.addr[SURFACE], flow.y[:n], flow.sides, flow.p, row)
+        follow_line(flow, np.sqrt(row[0] ** 2 + row[m] ** 2))
     if sliding == 1:
         up, down = slide_data(
             flow.addr,
@@ -167,6 +182,19 @@ def begin_mode(flow: Flow) -> None:
         flow.pace[SENSE] = 1.0 if gap >= 0.0 else -1.0
         flow.pace[NORM] = abs(gap) if gap != 0.0 else 1.0
         tighten(flow, first, abs(gap))
+
+
+@kernel
+def follow_line(flow: Flow, rho: float) -> None:
+    """Make the tolerance follow the distance rho to a codimension-2 line.
+
+    The field there depends on the direction from the line alone, so an error counts
+    against the distance and not against the state.
+    """
+    size = 0.0
+    for c in range(flow.dims[N]):
+        size = max(size, abs(flow.y[c]))
+    flow.pace[SHARE], flow.pace[ROUNDING] = min(1.0, 10.0 * rho), 4e-15 * size
 
 
 @kernel

@@ -113,6 +113,12 @@ class Trajectory:
         reach = np.abs(self.system.gradient(x)) @ np.maximum(np.abs(x), self.compiled.scale)
         return np.asarray(np.abs(self.system.surfaces_at(x)) <= ON_SURFACE * reach)
 
+    def multiplier(self) -> Floats:
+        """Return (m,) the signs, with the multiplier where the state slides."""
+        out = np.empty(self.compiled.m)
+        loop.signs_at(self.flow, self.flow.y[: self.compiled.n], out)
+        return out
+
     def landing(self, i: int) -> tuple[bool, bool, bool, bool, bool]:
         """Return what `surfaces.landing` says of the present state."""
         into_plus, into_minus, along, escaping, fold = landing(self.flow, i)
