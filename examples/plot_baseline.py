@@ -32,7 +32,7 @@ chain = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=SPRING, load=st.Constant(FORCE)
 # %%
 # Method and solve
 # ----------------
-# :class:`~stiction.chains.event_driven.EventDriven` finds every change between stick and slip as
+# :class:`~stiction.methods.EventDriven` finds every change between stick and slip as
 # the root of a power series. There is no step to choose and no smoothing.
 run = st.solve(chain, st.EventDriven(), t_span=(0.0, 10.0))
 print(run)

@@ -33,7 +33,7 @@ _HOME = {
     "Sine": "stiction.chains",
     "SumOf": "stiction.chains",
     "UserLoad": "stiction.chains",
-    "EventDriven": "stiction.chains.event_driven",
+    "EventDriven": "stiction.methods",
     "ThetaStepper": "stiction.chains.time_stepping",
     "RegularizedTheta": "stiction.chains.time_stepping",
     "Quasistatic": "stiction.chains.quasistatic",

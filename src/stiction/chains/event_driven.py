@@ -7,7 +7,6 @@ Cost per step is O(order n); no matrix is formed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.coulomb import LawKind
-from stiction.numerics.checks import Record, number, whole
+from stiction.methods import EventDriven
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
 from stiction.results.ledger import Ledger
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from stiction.chains._events.series_kernels import Problem, Scratch
     from stiction.numerics.callback import Callback
 
-__all__ = ["EventDriven"]
+__all__ = ["solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,90 +39,42 @@ _TOUCH_ROWS = 64
 _LONGEST_FIT = 0.005
 
 
-@dataclass(frozen=True, eq=False)
-class EventDriven(Record):
-    """Exact event-driven method for the dynamic problem.
+def solve_event_driven(method: EventDriven, chain: Chain, request: Request) -> Run:
+    """Return the run of `chain`; what `EventDriven` asks a chain for.
 
     With constant friction there is no discretisation error: the series of each mode is
     summed until its last terms are rounding. Weakening friction is part of the same
     series. A user's mu(v) or load is fitted on each step to `rtol`.
 
-    Parameters
-    ----------
-    rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
-    order : order p of the series, 8 to 60; 30 is near the fastest for full precision. With
-        steps of fixed length h the error falls as h^p, as h^(p-1) where events are located
-    max_step : longest step [s]; None leaves it to the series
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    Raises
+    ------
+    ModelError : if the chain is too long, or a policy is given.
 
     Source: formulas sheet of the chains paper, section 6.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
     """
-
-    rtol: float = 1e-12
-    order: int = 30
-    max_step: float | None = None
-    max_steps: int = 2_000_000
-    max_events: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        number(
-            "EventDriven.rtol",
-            self.rtol,
-            rule="positive",
-            why="steps are as long as this tolerance allows.",
-            try_="give a number such as 1e-12.",
+    if method.policy is not None:
+        raise ModelError(
+            explain(
+                "EventDriven.policy",
+                repr(method.policy),
+                "None for a Chain",
+                "the future of a chain is unique but for touches of the static bound, where it "
+                "sticks on and says so; there is nothing for a policy to choose.",
+                "leave policy out; it is for flows such as WheelOnTurntable.",
+            )
         )
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise ModelError(
-                explain(
-                    "EventDriven.rtol",
-                    self.rtol,
-                    "a number between 1e-14 and 1e-2",
-                    "below, rounding rules; above, events would be missed.",
-                    "1e-12 costs hardly more than 1e-6.",
-                )
+    if chain.n_mass > MOST_MASSES:
+        raise ModelError(
+            explain(
+                "EventDriven",
+                f"{chain.n_mass} masses",
+                f"at most {MOST_MASSES}",
+                "the number of events grows with n and each costs O(n), so the work is O(n^2).",
+                "use ThetaStepper(step=...), whose cost per step is O(n).",
             )
-        why, try_ = "the work of a run is bounded.", "leave the default."
-        for name, least in (("order", 8), ("max_steps", 1), ("max_events", 1)):
-            whole(f"EventDriven.{name}", getattr(self, name), least=least, why=why, try_=try_)
-        if self.order > 60:
-            raise ModelError(
-                explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
-            )
-        if self.max_step is not None:
-            number(
-                "EventDriven.max_step",
-                self.max_step,
-                rule="positive",
-                unit="s",
-                why="a step must go forward.",
-                try_="leave it out.",
-            )
-
-    def solve(self, chain: Chain, request: Request) -> Run:
-        """Return the run of `chain`; the method of `stiction.solve`."""
-        if not isinstance(chain, Chain):
-            raise ModelError(
-                explain(
-                    "EventDriven",
-                    type(chain).__name__,
-                    "a Chain",
-                    "this method uses the tridiagonal structure of a chain.",
-                    "give the system's own method.",
-                )
-            )
-        if chain.n_mass > MOST_MASSES:
-            raise ModelError(
-                explain(
-                    "EventDriven",
-                    f"{chain.n_mass} masses",
-                    f"at most {MOST_MASSES}",
-                    "the number of events grows with n and each costs O(n), so the work is O(n^2).",
-                    "use ThetaStepper(step=...), whose cost per step is O(n).",
-                )
-            )
-        return _Solver(self, chain, request).run()
+        )
+    return _Solver(method, chain, request).run()
 
 
 class _Solver:

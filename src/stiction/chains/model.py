@@ -24,7 +24,8 @@ from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
 from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
 
 if TYPE_CHECKING:
-    from stiction.chains.event_driven import EventDriven
+    from stiction.methods import EventDriven
+    from stiction.results.run import Request, Run
 
 __all__ = ["Chain"]
 
@@ -287,9 +288,15 @@ class Chain(Record):
 
     def default_method(self) -> EventDriven:
         """Return the method `solve` uses when none is given."""
-        from stiction.chains.event_driven import EventDriven
+        from stiction.methods import EventDriven
 
         return EventDriven()
+
+    def solve_event_driven(self, method: EventDriven, request: Request) -> Run:
+        """Return the run by the event-driven method."""
+        from stiction.chains.event_driven import solve_event_driven
+
+        return solve_event_driven(method, self, request)
 
     # ---- checks
 

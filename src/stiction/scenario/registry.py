@@ -18,7 +18,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "Chain": "stiction.chains.model",
     },
     "Method": {
-        "EventDriven": "stiction.chains.event_driven",
+        "EventDriven": "stiction.methods",
         "Quasistatic": "stiction.chains.quasistatic",
         "RegularizedTheta": "stiction.chains.time_stepping",
         "ThetaStepper": "stiction.chains.time_stepping",

@@ -8,6 +8,7 @@ import pytest
 from oracles import dense_events, matrices
 
 import stiction as st
+from stiction.methods import Leave
 
 WALLS = {"left": (1, 0), "right": (0, 1), "both": (1, 1), "none": (0, 0)}
 THREE = {"mass": [1.0, 2.0, 0.5], "stiffness": [20.0, 30.0, 10.0]}
@@ -386,6 +387,23 @@ def test_too_many_masses_are_refused():
     chain = st.Chain(mass=1.0, n=20_000, stiffness=1.0, law=st.Coulomb(0.1))
     with pytest.raises(st.ModelError, match="ThetaStepper"):
         st.solve(chain, st.EventDriven(), (0.0, 1.0))
+
+
+def test_a_chain_has_no_use_for_a_policy():
+    chain = st.Chain(mass=[1.0], stiffness=1.0)
+    with pytest.raises(st.ModelError, match=r"EventDriven.policy: got Leave.*None for a Chain"):
+        st.solve(chain, st.EventDriven(policy=Leave("-")))
+
+
+def test_a_system_without_events_is_refused():
+    class Still:
+        state_size = 1
+
+        def default_method(self):
+            return st.EventDriven()
+
+    with pytest.raises(st.ModelError, match="got Still; needs a system with events"):
+        st.solve(Still())
 
 
 class Memory:

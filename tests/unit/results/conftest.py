@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stiction.chains import Chain, Ramp
-from stiction.chains.event_driven import EventDriven
 from stiction.errors import Status
 from stiction.laws import Coulomb
+from stiction.methods import EventDriven
 from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
