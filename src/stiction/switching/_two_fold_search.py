@@ -19,7 +19,8 @@ __all__ = ["Probe", "Search", "search"]
 Floats = npt.NDArray[np.float64]
 
 _NODES = 65
-_RADII = 0.5 ** (0.5 * np.arange(2, 25))
+# finer steps where most radii lie; the small ones are for points close to a kink
+_RADII = np.concatenate([0.5 ** (0.5 * np.arange(2, 25)), 0.5 ** np.arange(13, 22)])
 _ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
 _POINTS = np.cos(_ANGLES)
 _K = np.arange(26)
@@ -30,7 +31,7 @@ _SLOPES = _K * np.sin(0.5 * np.pi * _K)
 _DEGREES = (6, 10, 14, 18)
 _TAIL = 6
 
-_STEP = 2.0**-13
+_STEP = 2.0**-17
 _MOST_STEPS = 60
 _MOST_HALVINGS = 20
 _MOST_PROJECTIONS = 8

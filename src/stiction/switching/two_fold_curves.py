@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, explain, nearest
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.switching._arclength import corrected, solved_nearby, tangent_of, trace
-from stiction.switching._two_fold_search import Probe, Search
+from stiction.switching._two_fold_search import Probe, Search, search
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.two_fold import TwoFold, checked_system, described, two_fold
 
@@ -40,6 +40,8 @@ _FOR_INVISIBLE = ("J1 J2 = 1", "J1 = 0", "J2 = 0", "J1 + J2 = 0")
 
 _STEP = 2.0**-17
 _MOST_KEPT = 64
+# a longer move than this, over the scale, has gone to another two-fold
+_POLISH = 1e-8
 _MOST_HALVINGS = 60
 # relative size of what vanishes, or of the last move, that ends the search for a change
 _NOTHING = 1e-13
@@ -165,6 +167,10 @@ class _Family:
     def two_fold(self, u: Floats) -> TwoFold:
         """Return the two-fold at u; SolveError where it has ceased to be one."""
         probe, x = self.split(u)
+        # to the last digit, which K needs where fields vary fast across the surface
+        polished = search(probe, x)
+        if polished.solved and (np.abs(polished.x - x) <= _POLISH * probe.scale).all():
+            return described(probe, polished)
         residual = probe.values(x[None, :])[0] / probe.sizes(x)
         return described(probe, Search(x.copy(), residual, True, 0))
 
@@ -297,7 +303,7 @@ def _changes(
     """Return the boundaries between two points of a curve, in order."""
     found = []
     for name, test in BOUNDARIES.items():
-        if test(point.K) * test(other.K) >= 0.0:
+        if test(point.K) * test(other.K) >= 0.0 or _lost(name, point) or _lost(name, other):
             continue
         place = _located(family, u, new, name, test(point.K))
         if place is None:
@@ -311,6 +317,14 @@ def _changes(
         sides = [p.kind if p.case is None else p.case for p in (point, other)]
         found.append((place[0], CaseChange(name, parameter, x.copy(), sides[0], sides[1])))
     return [change for _, change in sorted(found, key=lambda pair: pair[0])]
+
+
+def _lost(boundary: str, point: TwoFold) -> bool:
+    """Return whether what vanishes on a boundary is smaller than it is known."""
+    doubt = 2.0 * float(point.K_doubt.max())
+    if boundary in _SQUARES:
+        doubt *= 2.0 * float(np.abs(point.K).max())
+    return abs(BOUNDARIES[boundary](point.K)) <= doubt
 
 
 def _located(
