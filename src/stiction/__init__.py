@@ -4,17 +4,25 @@ One verb, ``solve(system, method, t_span)``, and three kinds of nouns:
 
 systems
     ``Chain``: n masses, springs and dampers on a rail (`stiction.chains`).
+    ``PiecewiseSmooth``: any flow that switches where h(x) = 0, from plain functions;
+    ``WheelOnTurntable``, ``BeltOscillator``, ``RelayFeedback``, ``NormalForm``,
+    ``TwoBlockStickSlip``, ``StaticJumpOscillator``: such flows, compiled
+    (`stiction.switching`).
 laws
     ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
-    ``UserFriction`` (`stiction.laws`).
+    ``UserFriction`` of blocks; ``StretchedString``, ``SimplifiedTyre``, ``Pacejka`` of
+    tyres (`stiction.laws`).
 
 Methods
 -------
-    ``EventDriven``, ``ThetaStepper``, ``RegularizedTheta``, ``Quasistatic``.
+    ``EventDriven`` for every system; ``ThetaStepper``, ``RegularizedTheta``,
+    ``Quasistatic`` for chains. Where the future is not unique a policy decides: ``Stop``,
+    ``Leave``, ``Sample``, ``Enumerate``, ``ByKind`` (`stiction.methods`).
 
 What comes out is a ``Run``: events, energy ledger, determinism, audit and data
-(`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest. Scenarios in
-TOML describe the same objects (`stiction.scenario`); `stiction.cli` is the command line.
+(`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest, ``two_fold``
+finds where two folds of a flow cross. Scenarios in TOML describe the same objects
+(`stiction.scenario`); `stiction.cli` is the command line.
 """
 
 from __future__ import annotations
@@ -37,6 +45,19 @@ _HOME = {
     "ThetaStepper": "stiction.chains.time_stepping",
     "RegularizedTheta": "stiction.chains.time_stepping",
     "Quasistatic": "stiction.chains.quasistatic",
+    "Stop": "stiction.methods",
+    "Leave": "stiction.methods",
+    "Sample": "stiction.methods",
+    "Enumerate": "stiction.methods",
+    "ByKind": "stiction.methods",
+    "PiecewiseSmooth": "stiction.switching.model",
+    "WheelOnTurntable": "stiction.switching.wheel",
+    "BeltOscillator": "stiction.switching.presets",
+    "RelayFeedback": "stiction.switching.presets",
+    "NormalForm": "stiction.switching.presets",
+    "TwoBlockStickSlip": "stiction.switching.presets",
+    "StaticJumpOscillator": "stiction.switching.presets",
+    "two_fold": "stiction.switching.two_fold",
     "StickSet": "stiction.chains.stick_set",
     "reach": "stiction.chains.reachability",
     "Coulomb": "stiction.laws",
@@ -46,6 +67,9 @@ _HOME = {
     "StaticKinetic": "stiction.laws",
     "TanhSign": "stiction.laws",
     "UserFriction": "stiction.laws",
+    "StretchedString": "stiction.laws",
+    "SimplifiedTyre": "stiction.laws",
+    "Pacejka": "stiction.laws",
     "ModelError": "stiction.errors",
     "ScenarioError": "stiction.errors",
     "SolveError": "stiction.errors",

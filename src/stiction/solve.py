@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from stiction.results.run import Checkpoint, Request, Run
 
-__all__ = ["Method", "System", "solve"]
+__all__ = ["Method", "System", "solve", "started"]
 
 S_contra = TypeVar("S_contra", contravariant=True)
+AnySystem = TypeVar("AnySystem")
 
 DEFAULT_SAVES = 1001
 MOST_BYTES = 4 << 30
@@ -55,6 +56,8 @@ def solve(
     throw: bool = True,
     progress: Callable[[float, str], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    x0: float | Sequence[float] | npt.NDArray[np.float64] | None = None,
+    mode: str | None = None,
 ) -> Run:
     """Solve `system` and return what happened.
 
@@ -62,12 +65,13 @@ def solve(
     ----------
     system : what moves, for example a `Chain`
     method : how it is solved; the system's own default when None
-    t_span : start and end [s]
-    save : times at which the state is kept [s], or how many evenly spaced ones;
+    t_span : start and end [s, or the time unit of the system]
+    save : times at which the state is kept, or how many evenly spaced ones;
         default 1001, fewer for very large systems. Events are always kept.
     throw : raise SolveError when the run ends early; else return it with its status
     progress : called now and then with the fraction done and a short note
     checkpoint : keeps the state of a long run so that it can go on after a kill
+    x0, mode : another start than that of the system, for systems with such fields
 
     Returns
     -------
@@ -84,6 +88,7 @@ def solve(
     from stiction.results.run import Request
 
     _check_kinds(system, method)
+    system = started(system, x0=x0, mode=mode)
     if method is None:
         method = system.default_method()
     t_start, t_end = _span(t_span)
@@ -97,13 +102,51 @@ def solve(
     spent = provenance(clock.perf_counter() - begin)
     run = dataclasses.replace(run, provenance=spent, asked=request.save)
     if throw and not run.status.ok:
+        unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         raise SolveError(
-            f"solve: got as far as t = {run.t_end:.9g} s; needs to reach {t_end:.9g} s.\n"
+            f"solve: got as far as t = {run.t_end:.9g}{unit}; needs to reach {t_end:.9g}{unit}.\n"
             f"Why: {run.reason}\nTry: {run.status.advice}. "
             "The partial run is in the `run` attribute of this error.",
             run,
         )
     return run
+
+
+def started(
+    system: AnySystem,
+    x0: float | Sequence[float] | npt.NDArray[np.float64] | None = None,
+    mode: str | None = None,
+) -> AnySystem:
+    """Return `system` with another start; itself when nothing is given.
+
+    Parameters
+    ----------
+    x0 : state at the start, as the field `x0` of the system
+    mode : mode at the start, as its field `mode`
+
+    Raises
+    ------
+    ModelError : if the system has no such field, or refuses the value.
+
+    Verified by: tests/unit/test_solve.py::test_a_run_may_start_elsewhere
+    """
+    given = {name: value for name, value in (("x0", x0), ("mode", mode)) if value is not None}
+    if not given:
+        return system
+    fields = dataclasses.fields(system) if dataclasses.is_dataclass(system) else ()
+    known = [f.name for f in fields if f.init]
+    for name, value in given.items():
+        if name not in known:
+            raise ModelError(
+                explain(
+                    f"solve.{name}",
+                    repr(value),
+                    f"a system with a field {name!r}",
+                    f"{type(system).__name__} has {', '.join(known) or 'no fields'}.",
+                    "leave it out, and describe the start by the fields of the system.",
+                )
+            )
+    return dataclasses.replace(system, **given)  # type: ignore[type-var]
 
 
 def _check_kinds(system: object, method: object) -> None:

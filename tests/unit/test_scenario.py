@@ -132,10 +132,100 @@ def test_every_registered_name_is_a_class_of_its_kind(kind):
 
 
 def test_every_public_description_can_be_written_to_a_file():
-    known = {name for names in KINDS.values() for name in names} | {"UserLoad", "UserFriction"}
+    known = {name for names in KINDS.values() for name in names}
+    known |= {"UserLoad", "UserFriction", "PiecewiseSmooth"}
     answers = {"StickSet", "Run"}
+    # tyre laws are tools of their own; no system has one as a field
+    answers |= {"StretchedString", "SimplifiedTyre", "Pacejka"}
     public = {name for name in st.__all__ if dataclasses.is_dataclass(getattr(st, name))}
     assert public - answers <= known
+
+
+FLOW = """
+[system]
+type = "WheelOnTurntable"
+x0 = [0.2, 0.1, -0.95]
+physical_time = true
+[method]
+type = "EventDriven"
+atol = 1e-10
+[method.policy]
+type = "ByKind"
+[method.policy.two_fold]
+type = "Leave"
+side = "-"
+after = 0.5
+[method.policy.escaping_start]
+type = "Sample"
+n = 3
+[solve]
+t_end = 8.0
+"""
+
+
+def test_flows_and_policies_are_built():
+    scenario = read_scenario(FLOW)
+    policy = st.ByKind(two_fold=st.Leave("-", 0.5), escaping_start=st.Sample(3))
+    wheel = st.WheelOnTurntable(x0=(0.2, 0.1, -0.95), physical_time=True)
+    assert scenario == Scenario(wheel, st.EventDriven(atol=1e-10, policy=policy), 8.0)
+    assert read_scenario(write_scenario(scenario)) == scenario
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        st.BeltOscillator(alpha=0.2, mode="slide"),
+        st.NormalForm(-1.5, -2.0, x0=(0.1, 0.2, 0.3)),
+        st.RelayFeedback(matrix=(0.0, 1.0, -2.0, -3.0), input=(0.0, 1.0), output=(1.0, 0.5)),
+        st.StaticJumpOscillator(),
+        st.TwoBlockStickSlip(kinetic=None),
+    ],
+    ids=lambda system: type(system).__name__,
+)
+def test_presets_survive(system):
+    for policy in (None, st.Stop(), st.Leave("+"), st.Sample(2, 0.5, 3), st.Enumerate(4)):
+        scenario = Scenario(system, st.EventDriven(policy=policy), 1.0)
+        assert read_scenario(write_scenario(scenario)) == scenario
+
+
+def test_a_start_may_stand_with_the_time_span():
+    moved = read_scenario(FLOW, ["solve.x0=[0.3, 0.0, -0.9]", "solve.mode=slide"])
+    assert moved.system.x0.tolist() == [0.3, 0.0, -0.9]
+    assert moved.system.mode == "slide"
+    assert moved.system.physical_time
+    # it is written where it belongs
+    written = tomllib.loads(write_scenario(moved))
+    assert written["system"]["x0"] == [0.3, 0.0, -0.9]
+    assert written["system"]["mode"] == "slide"
+    assert set(written["solve"]) == {"t_end", "t_start"}
+    assert read_scenario(DESIGN, ["solve.x0=[0.1, 0.2, 0.3]"]).system.x0.tolist() == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "solve.x0=[0.1, 0.2]",
+        "solve.x0='here'",
+        "solve.x0=nan",
+        "solve.mode=3",
+        "solve.mode=up",
+        "system.mode=1.0",
+        "system.physical_time=1",
+        "method.policy=Stop",
+        "method.policy={type='Ramp', rate=1.0}",
+        "method.policy.two_fold={type='ByKind'}",
+        "method.policy.two_fold.side=up",
+        "method.policy.two_fold.side=true",
+        "method.policy.two_fold.hazard=1.0",
+        "method.policy.escaping_start.n=0",
+    ],
+)
+def test_flows_that_make_no_sense(setting):
+    assert message_of(FLOW, setting)
+
+
+def test_a_start_no_chain_has():
+    assert "a system with a field 'mode'" in message_of(DESIGN, "solve.mode=slide")
 
 
 # ---- what is refused
@@ -163,6 +253,9 @@ def test_unknown_type_names_the_nearest():
 def test_python_functions_are_refused():
     for name, kind in (("UserLoad", "Ramp"), ("UserFriction", "Coulomb")):
         assert "holds a Python function" in message_of(DESIGN.replace(f'"{kind}"', f'"{name}"'))
+    refused = message_of(DESIGN.replace('"Chain"', '"PiecewiseSmooth"'))
+    assert "holds a Python function" in refused
+    assert "BeltOscillator or NormalForm" in refused
 
 
 def test_wrong_syntax_names_the_line():

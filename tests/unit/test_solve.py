@@ -11,6 +11,7 @@ import stiction as st
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.errors import ModelError, SolveError, Status
 from stiction.results.ledger import Ledger
+from stiction.solve import started
 
 NONE = np.empty(0)
 NOBODY = np.empty(0, np.int64)
@@ -122,6 +123,27 @@ def test_saves_that_are_none(chain, save):
 def test_more_states_than_memory_are_refused():
     large = st.Chain(mass=1.0, n=200_000, stiffness=1.0)
     assert "GiB" in refusal(large, (0.0, 1.0), save=100_000)
+
+
+def test_a_run_may_start_elsewhere(chain):
+    run = st.solve(chain, Resting(), x0=[0.5, 0.25])
+    assert run.system.x0.tolist() == [0.5, 0.25]
+    assert chain.x0 == 0.0
+    belt = started(st.BeltOscillator(), x0=(0.25, 0.5), mode="slide")
+    assert (belt.x0.tolist(), belt.mode) == ([0.25, 0.5], "slide")
+    same = st.BeltOscillator()
+    assert started(same) is same
+
+
+def test_a_start_the_system_does_not_know(chain):
+    assert "solve.mode: got '+'; needs a system with a field 'mode'" in refusal(chain, mode="+")
+    assert "Chain.x0" in refusal(chain, x0=[1.0, 2.0, 3.0])
+
+
+def test_the_default_times_have_the_unit_of_the_system():
+    short = st.EventDriven(max_steps=1, max_step=1e-3)
+    with pytest.raises(SolveError, match=r"got as far as t = \S+; needs to reach 8\.\n"):
+        st.solve(st.BeltOscillator(), short, (0.0, 8.0))
 
 
 def test_progress_and_checkpoint_reach_the_method(chain):

@@ -9,15 +9,19 @@ from stiction.laws.coulomb import (
     UserFriction,
 )
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
+from stiction.laws.tyre import Pacejka, SimplifiedTyre, StretchedString
 
 __all__ = [
     "Coulomb",
     "ExponentialWeakening",
     "Friction",
+    "Pacejka",
     "RandomCoulomb",
+    "SimplifiedTyre",
     "SmoothSign",
     "SquareRootSign",
     "StaticKinetic",
+    "StretchedString",
     "TanhSign",
     "UserFriction",
 ]

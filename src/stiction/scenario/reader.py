@@ -15,12 +15,13 @@ from stiction.scenario.registry import ARTICLES, KINDS, find
 from stiction.scenario.scenario import Scenario
 from stiction.scenario.settings import change
 from stiction.scenario.source import read_table
+from stiction.solve import started
 
 __all__ = ["build", "read_scenario"]
 
 _WORDS = ("title", "paper", "figure", "note")
 _TOP = ("system", "method", "solve", *_WORDS)
-_SOLVE = ("t_end", "t_start", "save")
+_SOLVE = ("t_end", "t_start", "save", "x0", "mode")
 _LARGEST_INT = 2**63 - 1
 
 
@@ -56,7 +57,8 @@ def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
             )
     span = _solve(table["solve"])
     words = {key: _convert(table[key], str, key).strip() for key in _WORDS if key in table}
-    system = build("System", table["system"], "system")
+    start = _start(table["solve"])
+    system = started(build("System", table["system"], "system"), **start)
     if "method" in table:
         method = build("Method", table["method"], "method")
     else:
@@ -142,6 +144,12 @@ def _solve(table: object) -> dict[str, Any]:
         return span
     save = _convert(table["save"], int | Sequence[float], "solve.save")
     return {**span, "save": save if isinstance(save, int) else tuple(map(float, save))}
+
+
+def _start(table: Mapping[str, object]) -> dict[str, Any]:
+    """Return where a run starts, if [solve] says so; it goes before what [system] says."""
+    hints = {"x0": float | Sequence[float], "mode": str}
+    return {k: _convert(table[k], h, f"solve.{k}") for k, h in hints.items() if k in table}
 
 
 def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owner: str) -> None:

@@ -16,12 +16,25 @@ __all__ = ["ARTICLES", "KINDS", "find"]
 KINDS: Mapping[str, Mapping[str, str]] = {
     "System": {
         "Chain": "stiction.chains.model",
+        "WheelOnTurntable": "stiction.switching.wheel",
+        "BeltOscillator": "stiction.switching.presets",
+        "NormalForm": "stiction.switching.presets",
+        "RelayFeedback": "stiction.switching.presets",
+        "StaticJumpOscillator": "stiction.switching.presets",
+        "TwoBlockStickSlip": "stiction.switching.presets",
     },
     "Method": {
         "EventDriven": "stiction.methods",
         "Quasistatic": "stiction.chains.quasistatic",
         "RegularizedTheta": "stiction.chains.time_stepping",
         "ThetaStepper": "stiction.chains.time_stepping",
+    },
+    "Policy": {
+        "Stop": "stiction.methods",
+        "Leave": "stiction.methods",
+        "Sample": "stiction.methods",
+        "Enumerate": "stiction.methods",
+        "ByKind": "stiction.methods",
     },
     "Load": {
         "Constant": "stiction.chains.loads",
@@ -49,13 +62,19 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 ARTICLES = {
     "System": "a system",
     "Method": "a method",
+    "Policy": "a policy",
     "Load": "a load",
     "Friction": "a friction law",
     "SmoothSign": "a smoothed sign",
     "BranchChoice": "a choice of branch",
 }
 
-_PYTHON_ONLY = {"UserLoad": "PiecewiseLinear", "UserFriction": "ExponentialWeakening"}
+# what holds a Python function, and what a file can hold in its place
+_PYTHON_ONLY = {
+    "UserLoad": "approximate it, for example by PiecewiseLinear",
+    "UserFriction": "approximate it, for example by ExponentialWeakening",
+    "PiecewiseSmooth": "take one of the known flows, such as BeltOscillator or NormalForm",
+}
 
 
 def find(kind: str, name: object, where: str) -> type:
@@ -75,7 +94,7 @@ def find(kind: str, name: object, where: str) -> type:
                 repr(name),
                 f"{ARTICLES[kind]} that a file can describe",
                 f"{name} holds a Python function, and a function cannot be written to a file.",
-                f"solve it from Python, or approximate it, for example by {_PYTHON_ONLY[name]}.",
+                f"solve it from Python, or {_PYTHON_ONLY[name]}.",
             )
         )
     elsewhere = [k for k, names in KINDS.items() if isinstance(name, str) and name in names]
