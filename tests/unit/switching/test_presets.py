@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
+import stiction
 from stiction.errors import ModelError
 from stiction.numerics.array_callback import call_arrays
 from stiction.switching.presets import (
@@ -48,6 +49,36 @@ def test_belt_cycle_by_quadrature():
     stick = (1.0 - run.y_events[0][0, 0]) / system.belt_speed
     assert slip == pytest.approx(float(known["slip_time"]), abs=1e-9)
     assert slip + stick == pytest.approx(float(known["period"]), abs=1e-9)
+
+
+def test_belt_cycle_by_the_solver():
+    period = float(reference("switching.json")["belt"]["period"])
+    system = BeltOscillator()
+    run = stiction.solve(system, system.default_method(), (0.0, 16.0))
+    # stick ends at x = mu0 = belt_speed t, then once per period
+    leaves = np.asarray(run.events["time"])[::2]
+    assert np.allclose(leaves, 2.0 + period * np.arange(3), atol=1e-8)
+
+
+def test_steep_drop_tends_to_a_jump():
+    """With a true jump slip lasts 2 pi - 2 atan(A / vb) and stick 2 A / vb, A = 0.2."""
+    limit = 2.0 * np.pi - 2.0 * np.arctan(0.2 / 0.2) + 2.0
+    gaps = []
+    for width in (1e-2, 1e-3, 1e-4):
+        system = StaticJumpOscillator(v_scale=width)
+        run = stiction.solve(system, system.default_method(), (0.0, 17.0))
+        times = np.asarray(run.events["time"])
+        gaps.append(times[4] - times[2] - limit)
+    assert gaps[0] > 4.0 * gaps[1] > 16.0 * gaps[2] > 0.0
+    assert gaps[2] < 5e-3
+
+
+def test_two_blocks_balance_their_energy():
+    system = TwoBlockStickSlip()
+    run = stiction.solve(system, system.default_method(), (0.0, 30.0))
+    assert run.status.ok
+    assert len(run.events["time"]) > 10
+    assert float(abs(run.ledger.imbalance).max()) <= 1e-9
 
 
 def test_relay_half_period():

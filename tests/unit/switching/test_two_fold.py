@@ -273,6 +273,35 @@ def test_slopes_to_rounding():
     assert (doubt <= 1e-12).all()
 
 
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 10_000), st.integers(-6, 6))
+def test_any_quadratic_flow_gets_an_answer(seed, power):
+    """A search ends with a two-fold of consistent kind, or says that there is none."""
+    rng = np.random.default_rng(seed)
+    c = 10.0**power * rng.normal(size=(2, 3, 10))
+
+    def side(which):
+        def field(x):
+            pairs = [x[i] * x[j] for i in range(3) for j in range(i, 3)]
+            return c[which] @ np.array([1.0, *x, *pairs])
+
+        return field
+
+    found, message = None, ""
+    try:
+        found = two_fold(plain(side(0), side(1)), rng.normal(size=3))
+    except SolveError as error:
+        message = str(error)
+    assert (found is None) == ("Try:" in message)
+    if found is None:
+        return
+    assert np.abs(found.residual).max() <= 1e-8
+    assert (found.case is None) == (found.kind != "invisible-invisible")
+    assert found.deterministic or found.weak_direction is not None
+    if found.case is not None:
+        assert found.deterministic == (found.case != 1)
+
+
 def test_a_fold_alone_is_named():
     system = plain(lambda x: (-x[1], 1.0, 0.0), lambda x: (1.0, 0.0, 0.0))
     with pytest.raises(SolveError, match=r"a fold of f\+ alone"):
