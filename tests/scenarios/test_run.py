@@ -102,6 +102,23 @@ def test_exit_codes(stiction, here):
     assert table["t_end"] < 10.0
 
 
+def test_a_run_that_its_policy_ended_is_complete(stiction, here):
+    (here / "fold.toml").write_text(
+        '[system]\ntype = "NormalForm"\nJ1 = -1.5\nJ2 = -2.0\n\n[solve]\nt_end = 10.0\n'
+    )
+    answer = stiction("run", "fold.toml", "--no-figures")
+    assert answer.code == 0
+    assert answer.out.startswith("STOPPED      NormalForm by EventDriven, 3 states")
+    assert "wanted until 10\n" in answer.out
+    assert "mass" not in answer.out
+    assert summary(here / "out" / "fold")["status"] == "stopped"
+    settings = ('method={type="EventDriven", policy={type="Enumerate", grid=2}}', "solve.save=11")
+    changes = [word for setting in settings for word in ("--set", setting)]
+    gone_on = stiction("run", "fold.toml", *changes, "--no-figures", "--out", "on")
+    assert gone_on.code == 0
+    assert gone_on.out.startswith("SOLVED")
+
+
 def test_quiet_says_nothing(stiction, here):
     answer = stiction("run", "baseline", "--no-figures", "--quiet")
     assert (answer.code, answer.out, answer.err) == (0, "", "")

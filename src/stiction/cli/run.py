@@ -93,8 +93,9 @@ def run_job(job: Job) -> int:
         put(f"{screen(run)}\nwritten to   {job.folder}")
     if run.status.ok:
         return SOLVED
+    unit = "" if run.time_unit == "1" else f" {run.time_unit}"
     _say(
-        f"The solve stopped at t = {run.t_end:.9g} s, before {scenario.t_end:.9g} s.\n"
+        f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
         f"Why: {run.reason}\nTry: {run.status.advice}. The partial result is in {job.folder}."
     )
     return FAILED

@@ -14,7 +14,7 @@ class Loss:
 
     Parameters
     ----------
-    time : [s]
+    time : [s, or the time unit of the run]
     kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `two_fold`,
         `escaping_start`, `codim2_line`, `limit_point`, ...
     where : what is known of the place: contact, state, forces

@@ -23,7 +23,7 @@ class EventLog:
 
     Parameters
     ----------
-    time : (m,) [s]
+    time : (m,) [s, or the time unit of the run]
     contact : (m,) numbered from 1 as in the papers; 0 for the whole system
     before, after : (m,) names of the modes
     kind : (m,) names of the kinds
@@ -42,7 +42,7 @@ class EventLog:
     def __len__(self) -> int:
         return int(self.time.size)
 
-    def table(self) -> pd.DataFrame:
+    def table(self, time_unit: str = "s") -> pd.DataFrame:
         """Return the log as a pandas table: time, contact, from, to, kind, state columns."""
         import pandas as pd
 
@@ -56,5 +56,5 @@ class EventLog:
                 **self.columns,
             }
         )
-        frame.attrs["units"] = {"time": "s", **self.units}
+        frame.attrs["units"] = {"time": time_unit, **self.units}
         return frame

@@ -111,17 +111,19 @@ class Ledger:
             "imbalance": self.imbalance,
         }
 
-    def table(self) -> xr.Dataset:
+    def table(self, time_unit: str = "s", energy_unit: str = "J") -> xr.Dataset:
         """Return the ledger as an xarray Dataset over time, with `friction_heat_each`."""
         import xarray as xr
 
         data = {
-            name: ("time", values, {"units": "J", "long_name": COLUMNS[name]})
+            name: ("time", values, {"units": energy_unit, "long_name": COLUMNS[name]})
             for name, values in self.columns().items()
         }
-        each = (("time", "contact"), self.friction_heat, {"units": "J"})
+        each = (("time", "contact"), self.friction_heat, {"units": energy_unit})
         contacts = np.arange(1, self.friction_heat.shape[1] + 1)
-        time = ("time", self.time, {"units": "s"})
+        time = ("time", self.time, {"units": time_unit})
         return xr.Dataset(
-            {**data, "friction_heat_each": each}, coords={"time": time, "contact": contacts}
+            {**data, "friction_heat_each": each},
+            coords={"time": time, "contact": contacts},
+            attrs={"defined": self.defined},
         )

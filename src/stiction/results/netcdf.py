@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from stiction.results.ledger import COLUMNS, Ledger
-from stiction.results.run import Run, Variable
+from stiction.results.run import NUMBERED, Run, Variable
 
 __all__ = ["read_netcdf", "write_netcdf"]
 
-_NUMBERED = ("mass", "contact", "link", "node")
 _LEDGER = "energy ledger"
 
 
@@ -35,14 +34,14 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
     import h5netcdf
 
     with h5netcdf.File(path, "w") as file:
-        _put(file, "time", ("time",), run.time, "s", "time", axis="T")
+        _put(file, "time", ("time",), run.time, run.time_unit, "time", axis="T")
         for name, variable in run.variables.items():
             _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
-        _put_ledger(file, run.energy)
+        _put_ledger(file, run)
         if run.asked is not None and not np.array_equal(run.asked, run.time):
-            _put(file, "asked", ("asked",), run.asked, "s", "times asked for")
+            _put(file, "asked", ("asked",), run.asked, run.time_unit, "times asked for")
         for dim, size in file.dimensions.items():
-            if dim in _NUMBERED and dim not in file.variables:
+            if dim in NUMBERED and dim not in file.variables:
                 meaning = f"number of the {dim}, from 1"
                 _put(file, dim, (dim,), np.arange(1, size.size + 1), "1", meaning)
         file.attrs["Conventions"] = "CF-1.11"
@@ -51,6 +50,9 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
         file.attrs["method"] = run.method_name
         file.attrs["status"] = run.status.value
         file.attrs["t_end"] = float(run.t_end)
+        file.attrs["time_unit"] = run.time_unit
+        file.attrs["family"] = run.family
+        file.attrs["energy_defined"] = int(run.energy.defined)
         file.attrs["details"] = json.dumps(details)
 
 
@@ -69,28 +71,38 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
         for name, stored in file.variables.items():
             if stored.attrs.get("group") == _LEDGER:
                 ledger[name] = stored[...]
-            elif name not in _NUMBERED:
+            elif name not in NUMBERED:
                 unit, meaning = str(stored.attrs["units"]), str(stored.attrs["long_name"])
                 variables[name] = Variable(stored[...], tuple(stored.dimensions), unit, meaning)
         details = json.loads(file.attrs["details"])
+        # runs saved before there were other systems than chains do not name these
+        details["time_unit"] = str(file.attrs.get("time_unit", "s"))
+        details["family"] = str(file.attrs.get("family", "chains"))
+        defined = bool(file.attrs.get("energy_defined", 1))
     each = ledger.pop("friction_heat_each")
     ledger.pop("friction_heat")
     ledger.pop("imbalance")
     time = ledger.pop("ledger_time", variables["time"].values)
     step = details["step_imbalance_rel"]
-    energy = Ledger(time=time, friction_heat=each, step_imbalance_rel=step, **ledger)
+    energy = Ledger(
+        time=time, friction_heat=each, step_imbalance_rel=step, defined=defined, **ledger
+    )
     return variables, energy, details
 
 
-def _put_ledger(file: Any, energy: Ledger) -> None:
-    axis = "time"
+def _put_ledger(file: Any, run: Run) -> None:
+    energy, unit, axis = run.energy, run.energy_unit, "time"
     if energy.time.size != file.variables["time"].shape[0]:
         axis = "ledger_time"
-        _put(file, axis, (axis,), energy.time, "s", "time of the ledger", group=_LEDGER)
+        _put(file, axis, (axis,), energy.time, run.time_unit, "time of the ledger", group=_LEDGER)
     for name, values in energy.columns().items():
-        _put(file, name, (axis,), values, "J", COLUMNS[name], group=_LEDGER)
+        _put(file, name, (axis,), values, unit, COLUMNS[name], group=_LEDGER)
     each, meaning = energy.friction_heat, "heat of friction of each contact since the start"
-    _put(file, "friction_heat_each", (axis, "contact"), each, "J", meaning, group=_LEDGER)
+    contacts = file.dimensions.get("contact")
+    # a ledger may keep one heat for all contacts together
+    fits = contacts is None or contacts.size == each.shape[1]
+    dims = (axis, "contact" if fits else "ledger_contact")
+    _put(file, "friction_heat_each", dims, each, unit, meaning, group=_LEDGER)
 
 
 def _put(

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["Checkpoint", "Quantity", "Request", "Run", "Variable"]
+__all__ = ["NUMBERED", "Checkpoint", "Quantity", "Request", "Run", "Variable"]
+
+
+# axes whose members are numbered from 1
+NUMBERED = ("mass", "contact", "link", "node", "future")
 
 
 class Checkpoint(Protocol):
@@ -134,15 +138,21 @@ class Run:
     time_unit: str = "s"
     family: str = "chains"
 
+    @property
+    def energy_unit(self) -> str:
+        """Unit of the energies: "1" for a dimensionless system, else "J"."""
+        units = {self.variables[name].unit for name in self.final if name in self.variables}
+        return "1" if self.time_unit == "1" and units <= {"1"} else "J"
+
     @functools.cached_property
     def events(self) -> pd.DataFrame:
         """The events as a pandas table."""
-        return self.event_log.table()
+        return self.event_log.table(self.time_unit)
 
     @functools.cached_property
     def ledger(self) -> xr.Dataset:
         """The energy ledger as an xarray Dataset, with `.imbalance`."""
-        return self.energy.table()
+        return self.energy.table(self.time_unit, self.energy_unit)
 
     @functools.cached_property
     def data(self) -> xr.Dataset:
@@ -158,7 +168,7 @@ class Run:
             sizes.update(zip(v.dims, v.values.shape, strict=True))
         coords: dict[str, Any] = {"time": ("time", self.time, {"units": self.time_unit})}
         for dim, size in sizes.items():
-            if dim in {"mass", "contact"}:
+            if dim in NUMBERED:
                 coords[dim] = np.arange(1, size + 1)
         return xr.Dataset(arrays, coords=coords, attrs={"system": self.system_name})
 

@@ -135,6 +135,8 @@ def load(path: str | Path) -> Run:
             provenance=summary["provenance"],
             citations=tuple(details["citations"]),
             asked=asked,
+            time_unit=details["time_unit"],
+            family=details["family"],
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         name = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -167,15 +169,18 @@ def _objects(path: Path) -> tuple[object | None, object | None]:
 
 
 def _summary(run: Run) -> dict[str, object]:
-    final = {name: column[-1] for name, column in run.energy.columns().items()}
+    energy: dict[str, object] = {k: column[-1] for k, column in run.energy.columns().items()}
+    energy["imbalance_rel"] = run.energy.imbalance_rel
+    if not run.energy.defined:
+        energy = dict.fromkeys(energy)
     return {
         "status": run.status.value,
-        **({} if run.status.ok else {"reason": run.reason}),
+        **({} if run.status is Status.SOLVED else {"reason": run.reason}),
         "system": run.system_name,
         "method": run.method_name,
         "t_end": run.t_end,
         "final": run.final,
-        "energy": {**final, "imbalance_rel": run.energy.imbalance_rel},
+        "energy": energy,
         "determinism": {
             "status": run.determinism.status,
             "losses": [

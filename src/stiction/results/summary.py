@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from stiction.errors import Status
 from stiction.results.audit import Check
-from stiction.results.run import Quantity, Run
+from stiction.results.run import NUMBERED, Quantity, Run
 
 __all__ = ["screen"]
 
 _WIDTH = 92
+_MOST_WIDTH = 100
 _MOST_ROWS = 6
 _MOST_LOSSES = 3
 _MOST_FAILED = 2
@@ -28,6 +30,7 @@ def screen(run: Run) -> str:
         *_head(run),
         *_table(run),
         *_words(run),
+        *_final(run),
         _events(run),
         *_ledger(run),
         *_determinism(run),
@@ -38,23 +41,45 @@ def screen(run: Run) -> str:
 
 
 def _head(run: Run) -> list[str]:
-    span = f"t = {_short(run.time[0])} ... {_short(run.t_end)} s"
+    span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
     what = f"{run.system_name} by {run.method_name}, {_sizes(run)}{span}"
     head = _row(run.status.value.upper().replace("_", " "), what)
-    if run.status.ok:
+    if run.status is Status.SOLVED:
         return [head]
-    wanted = "" if run.asked is None else f"; wanted until {_short(run.asked[-1])} s"
+    wanted = ""
+    if run.asked is not None:
+        wanted = f"; wanted until {_short(run.asked[-1])}{_unit(run.time_unit)}"
     return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.status.advice)]
 
 
 def _sizes(run: Run) -> str:
+    sizes = _dims(run)
     for dim in ("mass", "node"):
-        for variable in run.variables.values():
-            if dim in variable.dims:
-                size = variable.values.shape[variable.dims.index(dim)]
-                plural = dim if size == 1 else f"{dim}es" if dim == "mass" else f"{dim}s"
-                return f"{size} {plural}, "
-    return ""
+        if dim in sizes:
+            return f"{_count(sizes[dim], dim)}, "
+    contacts = f"{_count(sizes['contact'], 'contact')}, " if "contact" in sizes else ""
+    return f"{_count(len(run.final), 'state')}, {contacts}"
+
+
+def _dims(run: Run) -> dict[str, int]:
+    """Return the length of every axis of the data."""
+    sizes: dict[str, int] = {}
+    for variable in run.variables.values():
+        sizes.update(zip(variable.dims, variable.values.shape, strict=True))
+    return sizes
+
+
+def _count(size: int, noun: str) -> str:
+    return f"{size} {noun if size == 1 else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def _unit(unit: str) -> str:
+    """Return ` unit`, nothing where there is none."""
+    return "" if unit in ("", "1") else f" {unit}"
 
 
 def _row(label: str, text: str) -> str:
@@ -66,7 +91,7 @@ def _wrapped(label: str, text: str) -> list[str]:
     return [_row(label, first), *(_row("", line) for line in rest)]
 
 
-# ---- the table: one row per mass
+# ---- the table: one row per mass, contact, ...
 
 
 def _table(run: Run) -> list[str]:
@@ -79,7 +104,8 @@ def _table(run: Run) -> list[str]:
         return []
     count = len(_listed(next(iter(columns.values()))))
     picks, skipped = _picks(count)
-    titles, widths, shown = ["mass"], [5], []
+    noun = _noun(run, count)
+    titles, widths, shown = [noun], [max(5, len(noun))], []
     for name, q in columns.items():
         title = f"{name.replace('_', ' ')} [{q.unit}]"
         width = max(len(title), 13)
@@ -94,11 +120,19 @@ def _table(run: Run) -> list[str]:
         lines.append(_aligned(cells, widths))
     if skipped:
         at = _MOST_ROWS // 2 + 1
-        lines.insert(at, f"{_INDENT}{'...':>5}  {skipped} more masses: events.csv, summary.json")
+        more = f"{skipped} more {_plural(noun)}: events.csv, summary.json"
+        lines.insert(at, f"{_INDENT}{'...':>{widths[0]}}  {more}")
     missed = sum(1 for value in shown[0] if value is None)
     if missed and skipped:
-        lines.append(f"{_INDENT}{missed} of {count} masses never slipped")
+        what = "never slipped" if "onset_time" in columns else "without a value"
+        lines.append(f"{_INDENT}{missed} of {count} {_plural(noun)} {what}")
     return lines
+
+
+def _noun(run: Run, count: int) -> str:
+    """Return what the rows are: the numbered axis of the data that has as many members."""
+    sizes = _dims(run)
+    return next((dim for dim in NUMBERED if sizes.get(dim) == count), "part")
 
 
 def _is_flat(values: Sequence[object]) -> bool:
@@ -134,15 +168,33 @@ def _words(run: Run) -> list[str]:
         if isinstance(q.value, (list, tuple)) or (q.value is None and name != "stop_time"):
             continue
         if q.value is None:
-            lines.append(_row("stop", "not all masses came to rest for good"))
+            lines.append(_row("stop", "not reached, or not provable"))
             continue
         shown = _short(q.value, 9) if isinstance(q.value, int | float) else str(q.value)
-        unit = "" if q.unit in ("", "1") else f" {q.unit}"
+        unit = _unit(q.unit)
         meaning = f": {q.meaning}" if q.meaning else ""
         label = "stop" if name == "stop_time" else ""
         text = f"{shown}{unit}{meaning}" if label else f"{name} = {shown}{unit}{meaning}"
         lines.append(_cut(_row(label or "result", text)))
     return lines[:_MOST_RESULTS]
+
+
+def _final(run: Run) -> list[str]:
+    """Return the last state where it is a few single numbers."""
+    single = {
+        name: values
+        for name, values in run.final.items()
+        if name in run.variables and run.variables[name].dims == ("time",)
+    }
+    if not single:
+        return []
+    # a space that does not break keeps a number and its unit on one line
+    parts = (
+        f"{name} = {_short(values[-1], 9)}{_unit(run.variables[name].unit)}".replace(" ", "\xa0")
+        for name, values in single.items()
+    )
+    lines = _wrapped("last state", ", ".join(parts))[:2]
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def _events(run: Run) -> str:
@@ -154,8 +206,10 @@ def _events(run: Run) -> str:
 
 
 def _ledger(run: Run) -> list[str]:
-    energy = run.energy
-    closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)} J"
+    energy, unit = run.energy, _unit(run.energy_unit)
+    if not energy.defined:
+        return [_row("ledger", "this system has no energy")]
+    closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)}{unit}"
     if energy.step_imbalance_rel is not None:
         closes += f", each step to {energy.step_imbalance_rel:.1e}"
     columns = energy.columns()
@@ -169,7 +223,7 @@ def _ledger(run: Run) -> list[str]:
         )
         if columns[name][-1] != 0.0
     ]
-    return _wrapped("ledger", f"{closes}; {', '.join(parts)} J" if parts else closes)
+    return _wrapped("ledger", f"{closes}; {', '.join(parts)}{unit}" if parts else closes)
 
 
 def _determinism(run: Run) -> list[str]:
@@ -178,13 +232,22 @@ def _determinism(run: Run) -> list[str]:
         return [_row("determinism", "the future was unique")]
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
     lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
+    unit = _unit(run.time_unit)
     for loss in losses[:_MOST_LOSSES]:
-        where = "".join(f", {key} {text}" for key, x in loss.where.items() if (text := _few(x)))
+        places = {key: text for key, x in loss.where.items() if (text := _few(x))}
         choice = f"; taken: {loss.choice}" if loss.choice else ""
-        lines.append(_cut(f"{_INDENT}t = {_short(loss.time)} s  {loss.kind}{where}{choice}"))
+        what = f"{_INDENT}t = {_short(loss.time)}{unit}  {loss.kind}"
+        # the choice says more than the last place
+        if len(what + _listing(places) + choice) > _MOST_WIDTH:
+            places.pop(next(reversed(places), ""), None)
+        lines.append(_cut(what + _listing(places) + choice))
     if len(losses) > _MOST_LOSSES:
         lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
     return lines
+
+
+def _listing(places: Mapping[str, str]) -> str:
+    return "".join(f", {key} {text}" for key, text in places.items())
 
 
 def _few(value: object) -> str:
@@ -198,7 +261,7 @@ def _few(value: object) -> str:
 def _audit(run: Run) -> list[str]:
     checks = list(run.audit)
     failed = [check for check in checks if not check.ok]
-    lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check)]
+    lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, run.time_unit)]
     if len(failed) > _MOST_FAILED:
         lines.append(_row("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
     held = [check.check for check in checks if check.ok]
@@ -207,10 +270,10 @@ def _audit(run: Run) -> list[str]:
     return lines or [_row("audit", "nothing was checked")]
 
 
-def _failure(check: Check) -> list[str]:
+def _failure(check: Check, time_unit: str) -> list[str]:
     value = "" if check.value is None else f" {check.value:.3g}"
     limit = "" if check.limit is None else f" (limit {check.limit:.3g})"
-    when = "" if check.time is None else f" at t = {_short(check.time)} s"
+    when = "" if check.time is None else f" at t = {_short(check.time)}{_unit(time_unit)}"
     note = f": {check.note}" if check.note else ""
     return _wrapped("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}")[:2]
 
@@ -229,5 +292,4 @@ def _short(value: object, digits: int = 6) -> str:
 
 
 def _cut(line: str) -> str:
-    most = _WIDTH + 8
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+    return line if len(line) <= _MOST_WIDTH else f"{line[: _MOST_WIDTH - 3]}..."
