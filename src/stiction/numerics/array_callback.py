@@ -24,10 +24,10 @@ from numba.extending import intrinsic
 from stiction.errors import ModelError, explain
 from stiction.numerics.jit import kernel
 
-__all__ = ["ArrayCallback", "address_of", "call_arrays"]
+__all__ = ["ArrayCallback", "address_of", "call_arrays", "call_at", "row_at"]
 
 Floats = npt.NDArray[np.float64]
-_POINTER = types.CPointer(types.float64)
+_POINTER = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
 _SIGNATURE = types.void(_POINTER, _POINTER, _POINTER, _POINTER)
 
 
@@ -165,7 +165,7 @@ class ArrayCallback:
                 lines += [f"{indent}out[{begin + j}] = r{i}[{j}]" for j in range(count)]
             begin += count
         scope: dict[str, Any] = {f"part{i}": part for i, part in enumerate(jitted)}
-        scope["carray"] = numba.carray
+        scope["carray"] = vars(numba)["carray"]
         exec("\n".join(lines), scope)
         return cast(Callable[..., None], scope["wrapper"])
 
@@ -210,4 +210,19 @@ def _call(typingctx: Any, address: Any, x: Any, s: Any, p: Any, out: Any) -> Any
 @kernel
 def call_arrays(address: int, x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     """Call the function f(x, s, p, out) at `address`; all arrays are contiguous."""
-    _call(address, x.ctypes.data, s.ctypes.data, p.ctypes.data, out.ctypes.data)  # type: ignore[call-arg, arg-type]
+    _call(address, x.ctypes.data, s.ctypes.data, p.ctypes.data, out.ctypes.data)  # type: ignore[call-arg]
+
+
+@kernel
+def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
+    """Call the function at `address` with the addresses of arrays.
+
+    Views of arrays cost more than such a call; a row of a matrix is named by `row_at`.
+    """
+    _call(address, x, s, p, out)  # type: ignore[call-arg, arg-type]
+
+
+@kernel
+def row_at(a: Floats, row: int) -> int:
+    """Return the address of a row of a contiguous matrix."""
+    return int(a.ctypes.data) + row * a.shape[1] * 8

@@ -28,8 +28,9 @@ DEPTH = 36
 
 @functools.cache
 def nodes() -> Floats:
-    """Return NODES Chebyshev points of (0, 1], the last one 1."""
-    return np.array(0.5 - 0.5 * np.cos(np.pi * (2.0 * np.arange(NODES) + 2.0) / (2 * NODES)))
+    """Return NODES Chebyshev-Radau points of (0, 1], the last one 1."""
+    angles = 2.0 * np.pi * np.arange(NODES - 1, -1, -1) / (2 * NODES - 1)
+    return np.array(0.5 + 0.5 * np.cos(angles))
 
 
 @functools.cache

@@ -33,6 +33,7 @@ from stiction.switching._flow.records import (
     BY_KIND,
     CORNER,
     CROSS,
+    DISTANCE,
     DONE,
     EVENTS_FULL,
     FOLD,
@@ -87,7 +88,7 @@ _TWO_FOLD_SHARE = 1e-10
 # time, pile up; so many at one moment are a stall
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-12, 40
 # a step towards a codimension-2 line goes at most this part of the way
-_TOWARDS_LINE = 0.7
+_TOWARDS_LINE = 0.85
 _EPS = 2.220446049250313e-16
 
 
@@ -109,8 +110,8 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
         if count[N_EVENTS] >= flow.event.shape[0] - 1:
             return EVENTS_FULL
         if fresh:
-            rates(addr, dims, p, scale, sides, pace, y, k[0], grad, work)
-            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start[0], grad, work)
+            rates(addr, dims, p, scale, sides, pace, y, k, 0, grad, work)
+            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start, 0, grad, work)
             if not _finite(k[0]):
                 return NOT_FINITE
             _arm(flow)
@@ -185,10 +186,10 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
             for i in range(m):
                 if sides[i] == 0.0:
                     project(flow, i)
-            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start[0], grad, work)
-            rates(addr, dims, p, scale, sides, pace, y, k[0], grad, work)
+            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start, 0, grad, work)
+            rates(addr, dims, p, scale, sides, pace, y, k, 0, grad, work)
         else:
-            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start[0], grad, work)
+            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start, 0, grad, work)
         for i in range(order.size):
             order[i] = 0
         _arm(flow)
@@ -268,7 +269,6 @@ def _after_rejection(flow: Flow, h: float, error: float, t_end: float) -> float:
     """Return the next trial length: to the kink or surface the step ran across, if it did."""
     m, k = flow.dims[M], flow.dims[K]
     shorter = h * (0.1 if error > 1e8 else max(0.2, 0.9 * error ** (-0.125)))
-    out = flow.samples[0]
     event_values(
         flow.addr,
         flow.dims,
@@ -279,12 +279,13 @@ def _after_rejection(flow: Flow, h: float, error: float, t_end: float) -> float:
         flow.kinks,
         t_end,
         flow.trial,
-        out,
+        flow.samples,
+        0,
         flow.grad,
         flow.work,
     )
     for i in range(2 * m, 2 * m + k):
-        before, after = flow.start[0, i], out[i]
+        before, after = flow.start[0, i], flow.samples[0, i]
         if flow.order[i] == 0 and before > 0.0 > after:
             share = 1.01 * before / (before - after)
             if share < 0.9:
@@ -314,10 +315,10 @@ def _save_until(flow: Flow, h: float, t: float, share: float, last: bool) -> Non
                 spare[c] = y[c]
         else:
             s = share * (target - t0) / (t - t0)
-            dense(flow.dense, y, s, spare)
+            dense(flow.dense, y, s, y.size, spare)
             if sliding_surface(flow.sides) >= 0:
                 s = _when(flow, target, s, share)
-                dense(flow.dense, y, s, spare)
+                dense(flow.dense, y, s, y.size, spare)
         for c in range(n):
             flow.saved[row, 1 + c] = spare[c]
         for c in range(n + 1, y.size):
@@ -334,7 +335,7 @@ def _when(flow: Flow, target: float, s: float, share: float) -> float:
     n = flow.dims[N]
     low, high = 0.0, share
     for _ in range(60):
-        dense(flow.dense, flow.y, s, flow.spare)
+        dense(flow.dense, flow.y, s, flow.y.size, flow.spare)
         off = flow.spare[n] - target
         if abs(off) <= 2.0 * _EPS * max(1.0, abs(target)):
             break
@@ -409,7 +410,6 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> None:
     y, trial, k = flow.y, flow.trial, flow.stages
     addr, dims, p, scale = flow.addr, flow.dims, flow.p, flow.scale
     sides, pace, grad, work = flow.sides, flow.pace, flow.grad, flow.work
-    values = flow.samples[0]
     slope = value_and_slope(flow.coefficients[which], root, flow.roots[0])[1] / h
     if flow.order[which] > 0:
         # the samples were divided by the fraction of the step
@@ -420,9 +420,9 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> None:
             addr, dims, p, scale, sides, pace, flow.table, flow.tol, y, length, k, trial, grad, work
         )
         event_values(
-            addr, dims, p, scale, sides, pace, flow.kinks, t_end, trial, values, grad, work
+            addr, dims, p, scale, sides, pace, flow.kinks, t_end, trial, flow.samples, 0, grad, work
         )
-        value = values[which]
+        value = flow.samples[0, which]
         off = value / slope if slope < 0.0 else 0.0
         # the error of the last linear move is its square
         if abs(off) <= 0.1 * np.sqrt(flow.tol[0]) * length or slope >= 0.0:
@@ -714,6 +714,11 @@ def _near_line(flow: Flow, h: float) -> bool:
     a = flow.start[0, 0]
     b = flow.start[0, 2 * m]
     rho = np.sqrt(a * a + b * b)
+    if flow.clock[DISTANCE] > 0.0:
+        # the field varies over the distance to the line, and so does the next step
+        change = rho / flow.clock[DISTANCE]
+        flow.clock[NEXT_STEP] *= min(max(change, 0.05), 3.0)
+    flow.clock[DISTANCE] = rho
     follow_line(flow, rho)
     # the same two functions a little later, along the present rates
     later = flow.spare
@@ -726,12 +731,15 @@ def _near_line(flow: Flow, h: float) -> bool:
     db = (flow.kinks[0] * row[m] - b) / ahead if ahead > 0.0 else 0.0
     inward = -(a * da + b * db) / rho if rho > 0.0 else 0.0
     flow.clock[RHO] = _TOWARDS_LINE * rho / inward if inward > 0.0 else 0.0
-    if inward <= 0.0 or rho > flow.tol[2]:
+    if inward <= 0.0 or rho > 0.1 * np.sqrt(flow.tol[0]) * flow.scale[0]:
         return False
+    # what is left is straight but for the turn that is left in the ray
     turning = abs(a * db - b * da) / rho
-    if turning > 0.1 * inward and rho > 1e-3 * flow.tol[2]:
-        return False
     time = rho / inward
+    straight = time * turning <= flow.tol[0] * inward
+    near = rho <= flow.tol[2] and turning <= 0.1 * inward
+    if not (straight or near or rho <= 1e-3 * flow.tol[2]):
+        return False
     for c in range(y.size):
         y[c] += time * k[0, c]
     return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.array_callback import call_arrays, call_at
 from stiction.numerics.jit import kernel
 
 __all__ = ["gradients", "lie_pair"]
@@ -36,7 +36,7 @@ def gradients(
     """
     m, n = out.shape
     if gradient != 0:
-        call_arrays(gradient, x, x, p, out.reshape(m * n))
+        call_at(gradient, x.ctypes.data, x.ctypes.data, p.ctypes.data, out.ctypes.data)
         return
     row, y = work[0], work[1]
     for j in range(n):

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.array_callback import call_arrays, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching._flow.geometry import gradients, lie_pair
 
@@ -83,17 +83,20 @@ def slide_data(
     work: Floats,
 ) -> tuple[float, float]:
     """Return L+ and L- of surface i at x; the two fields stand in rows PLUS and MINUS."""
-    n, m = dims[N], dims[M]
-    signs = work[SIGNS, :m]
+    m = dims[M]
     for j in range(m):
-        signs[j] = sides[j]
-    plus, minus = work[PLUS, :n], work[MINUS, :n]
-    signs[i] = 1.0
-    call_arrays(addr[FIELD], x, signs, p, plus)
-    signs[i] = -1.0
-    call_arrays(addr[FIELD], x, signs, p, minus)
+        work[SIGNS, j] = sides[j]
+    signs = row_at(work, SIGNS)
+    work[SIGNS, i] = 1.0
+    call_at(addr[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, PLUS))
+    work[SIGNS, i] = -1.0
+    call_at(addr[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, MINUS))
     normals(addr, dims, p, scale, x, grad, work)
-    return lie_pair(grad[i], plus, minus)
+    up, down = 0.0, 0.0
+    for j in range(dims[N]):
+        up += grad[i, j] * work[PLUS, j]
+        down += grad[i, j] * work[MINUS, j]
+    return up, down
 
 
 @kernel
@@ -171,46 +174,46 @@ def rates(
     sides: Floats,
     pace: Floats,
     y: Floats,
-    dy: Floats,
+    k: Floats,
+    row: int,
     grad: Floats,
     work: Floats,
 ) -> None:
-    """Fill dy with dy/ds in the present mode (see the top of this module)."""
+    """Fill row `row` of k with dy/ds in the present mode (see the top of this module)."""
     n, m, q = dims[N], dims[M], dims[Q]
-    x, dx = y[:n], dy[:n]
     way = pace[DIRECTION]
     i = sliding_surface(sides)
+    signs = sides
     if i < 0:
-        call_arrays(addr[FIELD], x, sides, p, dx)
-        dy[n] = way
-        if q > 0:
-            call_arrays(addr[POWER], x, sides, p, dy[n + 1 :])
+        call_at(addr[FIELD], y.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, row))
+        k[row, n] = way
         if way < 0.0:
             for c in range(n):
-                dx[c] = -dx[c]
-        return
-    lam = work[EXTRA, :m]
-    for c in range(m):
-        lam[c] = sides[c]
-    if second_surface(sides, i) >= 0:
-        multipliers(addr, dims, p, scale, sides, x, dx, lam, grad, work)
-        dy[n] = way
-        for c in range(n):
-            dx[c] *= way
+                k[row, c] = -k[row, c]
     else:
-        up, down = slide_data(addr, dims, p, scale, sides, i, x, grad, work)
-        plus, minus = work[PLUS], work[MINUS]
-        factor = way * pace[SENSE] / pace[NORM]
-        for c in range(n):
-            dx[c] = factor * (down * plus[c] - up * minus[c])
-        gap = down - up
-        dy[n] = factor * gap
-        # not cut off at +-1: past a fold the step must stay smooth to find it
-        lam[i] = (down + up) / gap if gap != 0.0 else 0.0
+        signs = work[EXTRA, :m]
+        for c in range(m):
+            signs[c] = sides[c]
+        x = y[:n]
+        if second_surface(sides, i) >= 0:
+            multipliers(addr, dims, p, scale, sides, x, k[row, :n], signs, grad, work)
+            k[row, n] = way
+            for c in range(n):
+                k[row, c] *= way
+        else:
+            up, down = slide_data(addr, dims, p, scale, sides, i, x, grad, work)
+            factor = way * pace[SENSE] / pace[NORM]
+            for c in range(n):
+                k[row, c] = factor * (down * work[PLUS, c] - up * work[MINUS, c])
+            gap = down - up
+            k[row, n] = factor * gap
+            # not cut off at +-1: past a fold the step must stay smooth to find it
+            signs[i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
-        call_arrays(addr[POWER], x, lam, p, dy[n + 1 :])
+        out = row_at(k, row) + 8 * (n + 1)
+        call_at(addr[POWER], y.ctypes.data, signs.ctypes.data, p.ctypes.data, out)
         for c in range(n + 1, n + 1 + q):
-            dy[c] *= dy[n]
+            k[row, c] *= k[row, n]
 
 
 @kernel
@@ -225,34 +228,36 @@ def event_values(
     t_end: float,
     y: Floats,
     out: Floats,
+    row: int,
     grad: Floats,
     work: Floats,
 ) -> None:
-    """Fill out[2m + k + 1] with functions that are positive inside the mode.
+    """Fill row `row` of out[:, 2m + k + 1] with functions that are positive in the mode.
 
     Entries 0 .. m-1 and m .. 2m-1: for a surface left alone sign(h) h and 1; on one it
     slides on, the distances to the upper and the lower fold. Then the kinks with the sign
     they have had, then the time left while sliding.
     """
     n, m, k = dims[N], dims[M], dims[K]
-    x, row = y[:n], work[EXTRA2]
-    call_arrays(addr[SURFACE], x, sides, p, row)
+    here = row_at(work, EXTRA2)
+    call_at(addr[SURFACE], y.ctypes.data, sides.ctypes.data, p.ctypes.data, here)
     for c in range(m):
-        out[c], out[m + c] = sides[c] * row[c], 1.0
+        out[row, c], out[row, m + c] = sides[c] * work[EXTRA2, c], 1.0
     for c in range(k):
-        out[2 * m + c] = kinks[c] * row[m + c]
-    out[2 * m + k] = 1.0
+        out[row, 2 * m + c] = kinks[c] * work[EXTRA2, m + c]
+    out[row, 2 * m + k] = 1.0
     i = sliding_surface(sides)
     if i < 0:
         return
+    x = y[:n]
     j = second_surface(sides, i)
     if j >= 0:
         lam = work[EXTRA, :m]
         multipliers(addr, dims, p, scale, sides, x, work[MINUS, :n], lam, grad, work)
-        out[i], out[m + i] = 1.0 - lam[i], 1.0 + lam[i]
-        out[j], out[m + j] = 1.0 - lam[j], 1.0 + lam[j]
+        out[row, i], out[row, m + i] = 1.0 - lam[i], 1.0 + lam[i]
+        out[row, j], out[row, m + j] = 1.0 - lam[j], 1.0 + lam[j]
         return
     up, down = slide_data(addr, dims, p, scale, sides, i, x, grad, work)
     factor = pace[SENSE] / pace[NORM]
-    out[i], out[m + i] = -factor * up, factor * down
-    out[2 * m + k] = (t_end - y[n]) * pace[DIRECTION]
+    out[row, i], out[row, m + i] = -factor * up, factor * down
+    out[row, 2 * m + k] = (t_end - y[n]) * pace[DIRECTION]

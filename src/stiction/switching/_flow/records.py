@@ -25,8 +25,8 @@ DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE
 CROSS, SLIDE, LEAVE, KINK, FOLD, TWO_FOLD, CODIM2, ESCAPING = range(8)
 KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")
 # entries of `clock`: length of the next step, time of the last event at a surface, the time
-# between the last two, whether saving goes on
-NEXT_STEP, LAST_EVENT, LAST_GAP, RHO = range(4)
+# between the last two, longest step towards a line, last distance to it
+NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE = range(5)
 # entries of `count`: steps, rejected steps, events kept, saves kept, events in a row at
 # ever shorter distance, events in a row at the same time, then one per kind
 STEPS, REJECTED, N_EVENTS, N_SAVES, SHRINKS, SAME_TIME, BY_KIND = range(7)
@@ -58,7 +58,7 @@ class Flow(NamedTuple):
     kinks: Floats
     order: Ints
     clock: Floats
-    count: Ints
+    count: Ints  # type: ignore[assignment]
     save: Floats
     saved: Floats
     saved_signs: Floats
@@ -107,7 +107,7 @@ def flow_arrays(
         pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]),
         kinks=np.ones(k),
         order=np.zeros(e, dtype=np.int64),
-        clock=np.zeros(4),
+        clock=np.zeros(5),
         count=np.zeros(COUNTS, dtype=np.int64),
         save=np.array(save, dtype=np.float64),
         saved=np.zeros((save.size, width)),

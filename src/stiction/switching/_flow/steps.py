@@ -8,9 +8,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.array_callback import call_at, row_at
 from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
-from stiction.switching._flow.rates import FLOOR, ROUNDING, SHARE, N, event_values, rates
+from stiction.switching._flow.rates import (
+    DIRECTION,
+    EXTRA2,
+    FIELD,
+    FLOOR,
+    ROUNDING,
+    SHARE,
+    SURFACE,
+    N,
+    Q,
+    event_values,
+    rates,
+)
 
 __all__ = ["dense", "dense_rows", "finish_stages", "first_event", "step"]
 
@@ -20,22 +33,41 @@ Ints = npt.NDArray[np.int64]
 # rows of the weights in the tableau
 _SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
 DENSE_ROWS = 7
+# samples whose smallest is more than this share of their largest belong to an interpolant
+# without a root: the Lebesgue constant of the nodes on [0, 1] is below 2.8
+_SAFE = 1.8 / 3.8
 
 
 @kernel
 def _stage(
-    table: Floats, row: int, count: int, h: float, y: Floats, k: Floats, out: Floats
+    table: Floats,
+    row: int,
+    count: int,
+    width: int,
+    h: float,
+    y: Floats,
+    k: Floats,
+    out: Floats,
 ) -> None:
-    """Fill out with y + h sum_j table[row, j] k[j] over the first `count` stages."""
-    for c in range(y.size):
-        out[c] = 0.0
-    for j in range(count):
-        a = table[row, j]
-        if a != 0.0:
-            for c in range(y.size):
-                out[c] += a * k[j, c]
-    for c in range(y.size):
-        out[c] = y[c] + h * out[c]
+    """Fill out[:width] with y + h sum_j table[row, j] k[j] over the first `count` stages."""
+    # the weights of stages 1 and 2 are zero in all later rows
+    begin = 1 if row < 3 else 2 if row < 5 else 3
+    for c in range(width):
+        total = table[row, 0] * k[0, c]
+        for j in range(begin, count):
+            total += table[row, j] * k[j, c]
+        out[c] = y[c] + h * total
+
+
+@kernel
+def is_plain(dims: Ints, sides: Floats, pace: Floats) -> bool:
+    """Return whether the rates are the field alone: no sliding, no energies, forward."""
+    if dims[Q] > 0 or pace[DIRECTION] < 0.0:
+        return False
+    for i in range(sides.size):
+        if sides[i] == 0.0:
+            return False
+    return True
 
 
 @kernel
@@ -60,14 +92,24 @@ def step(
     k[0] must hold the rates at y; k[12] holds those at y_new afterwards. `tol` is (rtol,
     atol). Energies are carried along but do not steer the step. NaN errors count as inf.
     """
-    for j in range(1, 12):
-        _stage(table, j, j, h, y, k, y_new)
-        rates(addr, dims, p, scale, sides, pace, y_new, k[j], grad, work)
-    _stage(table, _SOLUTION, 12, h, y, k, y_new)
-    rates(addr, dims, p, scale, sides, pace, y_new, k[12], grad, work)
+    n, plain = dims[N], is_plain(dims, sides, pace)
+    width = n if plain else y.size
+    for j in range(1, 13):
+        if j < 12:
+            _stage(table, j, j, width, h, y, k, y_new)
+        else:
+            _stage(table, _SOLUTION, 12, width, h, y, k, y_new)
+        if plain:
+            call_at(
+                addr[FIELD], y_new.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, j)
+            )
+            k[j, n] = 1.0
+        else:
+            rates(addr, dims, p, scale, sides, pace, y_new, k, j, grad, work)
+    if plain:
+        y_new[n] = y[n] + h
     e3 = e5 = 0.0
-    n = dims[N]
-    for c in range(n + 1):
+    for c in range(n if plain else n + 1):
         unit = scale[c] if c < n else 1.0
         size = tol[1] * unit + tol[0] * max(abs(y[c]), abs(y_new[c]))
         # no tolerance is below what rounding does
@@ -102,12 +144,14 @@ def finish_stages(
 ) -> None:
     """Compute the last three stages, which only the dense output needs."""
     for j in range(13, 16):
-        _stage(table, j, j, h, y, k, spare)
-        rates(addr, dims, p, scale, sides, pace, spare, k[j], grad, work)
+        _stage(table, j, j, y.size, h, y, k, spare)
+        rates(addr, dims, p, scale, sides, pace, spare, k, j, grad, work)
 
 
 @kernel
-def dense_rows(table: Floats, y: Floats, y_new: Floats, h: float, k: Floats, f: Floats) -> None:
+def dense_rows(
+    table: Floats, y: Floats, y_new: Floats, h: float, k: Floats, f: Floats
+) -> None:
     """Fill f[7] with the coefficients of the dense output of a finished step."""
     for c in range(y.size):
         change = y_new[c] - y[c]
@@ -122,9 +166,9 @@ def dense_rows(table: Floats, y: Floats, y_new: Floats, h: float, k: Floats, f: 
 
 
 @kernel
-def dense(f: Floats, y: Floats, s: float, out: Floats) -> None:
-    """Fill out with the solution at the fraction s of the step that began at y."""
-    for c in range(y.size):
+def dense(f: Floats, y: Floats, s: float, width: int, out: Floats) -> None:
+    """Fill out[:width] with the solution at the fraction s of the step that began at y."""
+    for c in range(width):
         value = 0.0
         for r in range(DENSE_ROWS):
             value += f[DENSE_ROWS - 1 - r, c]
@@ -173,12 +217,24 @@ def first_event(
     function of a surface over its largest, which tells when to look for a touch.
     """
     e = order.size
+    plain = is_plain(dims, sides, pace)
+    width = dims[N] if plain else y.size
+    m, last = sides.size, e - 1
     for a in range(NODES):
-        dense(f, y, nodes[a], spare)
-        event_values(addr, dims, p, scale, sides, pace, kinks, t_end, spare, samples[a], grad, work)
+        dense(f, y, nodes[a], width, spare)
+        if plain:
+            here = row_at(work, EXTRA2)
+            call_at(addr[SURFACE], spare.ctypes.data, sides.ctypes.data, p.ctypes.data, here)
+            for i in range(m):
+                samples[a, i], samples[a, m + i] = sides[i] * work[EXTRA2, i], 1.0
+            for i in range(2 * m, last):
+                samples[a, i] = kinks[i - 2 * m] * work[EXTRA2, i - m]
+            samples[a, last] = 1.0
+            continue
+        event_values(addr, dims, p, scale, sides, pace, kinks, t_end, spare, samples, a, grad, work)
     best, which = NONE, -1
     for i in range(e):
-        positive = True
+        low, high = np.inf, -np.inf
         for a in range(NODES):
             value = samples[a, i]
             if order[i] > 0:
@@ -189,8 +245,11 @@ def first_event(
                 else:
                     value -= start[1, i] * h * theta
                     value = value / (theta * theta) if abs(value) > noise[i] else noise[i]
-            samples[a, i] = value
-            positive = positive and value > 0.0
+                samples[a, i] = value
+            low, high = min(low, value), max(high, value)
+        if low > _SAFE * high:
+            # an interpolant through such samples cannot reach zero
+            continue
         for a in range(NODES):
             total = 0.0
             for b in range(NODES):
@@ -198,13 +257,12 @@ def first_event(
             coefficients[i, a] = total
         if order[i] == 0 and start[0, i] > 0.0:
             coefficients[i, 0] = start[0, i]
-        if positive and coefficients[i, 0] <= 0.0:
+        if low > 0.0 and coefficients[i, 0] <= 0.0:
             coefficients[i, 0] = noise[i]
         root = first_fall(coefficients[i], roots)
         if root < best:
             best, which = root, i
     miss = 1.0
-    m = sides.size
     for i in range(m):
         if sides[i] != 0.0 and order[i] == 0:
             low, high = samples[0, i], samples[0, i]

@@ -242,10 +242,10 @@ def meeting(flow: Flow, i: int, j: int, came: float) -> tuple[float, float, int]
             trial[i], trial[j] = si, sj
             good = False
             if si != 0.0 and sj != 0.0:
-                up = slide_data(addr, dims, p, scale, trial, i, x, grad, work)
-                lie_i = up[0] if si > 0.0 else up[1]
-                up = slide_data(addr, dims, p, scale, trial, j, x, grad, work)
-                lie_j = up[0] if sj > 0.0 else up[1]
+                both_i = slide_data(addr, dims, p, scale, trial, i, x, grad, work)
+                lie_i = both_i[0] if si > 0.0 else both_i[1]
+                both_j = slide_data(addr, dims, p, scale, trial, j, x, grad, work)
+                lie_j = both_j[0] if sj > 0.0 else both_j[1]
                 good = lie_i * si > 0.0 and lie_j * sj > 0.0
             elif si == 0.0 and sj == 0.0:
                 lam = work[EXTRA, :m]
