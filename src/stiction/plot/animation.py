@@ -11,7 +11,6 @@ import numpy as np
 
 from stiction.errors import ModelError, StoreError, explain
 from stiction.plot.chain_data import ChainData
-from stiction.plot.figures import figures_of
 from stiction.plot.files import written
 from stiction.plot.film import Film, film_of
 from stiction.results.run import Run
@@ -67,7 +66,16 @@ def animate(
                 "use .html for a page with a player, .gif for slides.",
             )
         )
-    figures_of(run)  # refuses a system without figures
+    if run.family != "chains":
+        raise ModelError(
+            explain(
+                "animate.run",
+                f"a run of {run.system_name!r}",
+                "a run of a chain",
+                "an animation shows blocks on a rail.",
+                "draw the figures that `run.plot` has.",
+            )
+        )
     film = film_of(ChainData(run), seconds=seconds, fps=fps, scale=scale, window=window)
     try:
         with written(path) as partial:

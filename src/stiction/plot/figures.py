@@ -1,12 +1,25 @@
-"""Which figures a run has, and writing them to files."""
+"""Which figures a run has, and writing them to files.
+
+A family of systems has one class of figures, named in `_FIGURES` and imported when a run of
+that family is drawn. Such a class, for example `FlowFigures`,
+
+- is made from a run alone, ``FlowFigures(run)``, and reads its data, never the system;
+- lists its figures in ``NAMES``, a tuple of strings;
+- has a method for each name that returns a new matplotlib figure and needs no argument;
+- says in the property ``default`` which of them are written when none are named;
+- answers an unknown name by an AttributeError with the text of `unknown_figure`.
+
+That is all `run.plot`, `write_figures` and the command line ask of it.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from stiction.errors import ModelError, StoreError, explain, nearest
 from stiction.plot.chain_data import ChainData
@@ -16,7 +29,7 @@ from stiction.results.run import Run
 if TYPE_CHECKING:
     from stiction.plot._figure import PaperFigure
 
-__all__ = ["ChainFigures", "figures_of", "write_figures"]
+__all__ = ["ChainFigures", "figures_of", "unknown_figure", "write_figures"]
 
 _FORMATS = ("png", "pdf", "svg")
 _PRINT_DPI = 150
@@ -131,30 +144,36 @@ class ChainFigures:
         """Say which figures there are when an unknown one is asked for."""
         if name.startswith("_"):
             raise AttributeError(name)
-        raise AttributeError(_unknown(name, self.NAMES, self.run.system_name))
+        raise AttributeError(unknown_figure(name, self.NAMES, self.run.system_name))
 
 
-_FIGURES: dict[str, Callable[[Run], ChainFigures]] = {"Chain": ChainFigures}
+_FIGURES = {
+    "chains": "stiction.plot.figures:ChainFigures",
+    "switching": "stiction.plot.flow_figures:FlowFigures",
+}
 
 
-def figures_of(run: Run) -> ChainFigures:
-    """Return the object whose methods are the figures of this run's system.
+def figures_of(run: Run) -> Any:
+    """Return the object whose methods are the figures of this run's family of systems.
 
     Raises
     ------
-    ModelError : if there are no figures for the system.
+    ModelError : if there are no figures for the family.
+
+    Verified by: tests/unit/plot/test_figures.py::test_figures_are_chosen_by_the_family
     """
-    if run.system_name not in _FIGURES:
+    if run.family not in _FIGURES:
         raise ModelError(
             explain(
                 "plot",
-                f"a run of {run.system_name!r}",
-                "a run of " + ", ".join(_FIGURES),
-                "every system has figures of its own.",
+                f"a run of {run.system_name!r} from {run.family!r}",
+                "a run of a system from " + ", ".join(_FIGURES),
+                "every family of systems has figures of its own.",
                 "read the arrays in `run.data` and draw them yourself.",
             )
         )
-    return _FIGURES[run.system_name](run)
+    module, _, name = _FIGURES[run.family].partition(":")
+    return getattr(importlib.import_module(module), name)(run)
 
 
 def write_figures(
@@ -182,7 +201,7 @@ def write_figures(
     names = figures.default if what is None else ((what,) if isinstance(what, str) else what)
     for name in names:
         if name not in figures.NAMES:
-            raise ModelError(_unknown(name, figures.NAMES, run.system_name))
+            raise ModelError(unknown_figure(name, figures.NAMES, run.system_name))
     if format not in _FORMATS:
         raise ModelError(
             explain(
@@ -223,7 +242,8 @@ def _write(figure: PaperFigure, path: Path) -> None:
         figure.savefig(partial, format=path.suffix[1:], dpi=_PRINT_DPI)
 
 
-def _unknown(name: str, known: Sequence[str], system: str) -> str:
+def unknown_figure(name: str, known: Sequence[str], system: str) -> str:
+    """Return the message for a figure called `name` that a system does not have."""
     return explain(
         "plot",
         f"figure {name!r}",

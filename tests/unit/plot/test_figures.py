@@ -3,13 +3,14 @@
 import dataclasses
 import re
 import sys
+import types
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from stiction.errors import ModelError, Status, StoreError
-from stiction.plot import ChainFigures, figures_of, write_figures
+from stiction.plot import ChainFigures, animate, figures_of, write_figures
 
 UNITS = re.compile(r"\((n|µ|m|k)?(m|s|m/s|N|J)\)$")
 NO_UNIT = {"mass", "rel. imbalance", "friction force / stick bound"}
@@ -111,8 +112,36 @@ def test_unknown_figures_are_named(baseline, tmp_path):
 
 
 def test_another_system_has_no_figures(baseline):
-    with pytest.raises(ModelError, match="a run of 'Wheel'; needs a run of Chain"):
-        figures_of(dataclasses.replace(baseline, system_name="Wheel"))
+    with pytest.raises(ModelError, match="from 'rods'; needs a run of a system from chains"):
+        figures_of(dataclasses.replace(baseline, family="rods"))
+
+
+def test_figures_are_chosen_by_the_family(baseline, monkeypatch, tmp_path):
+    class Flows:
+        NAMES, default = ("portrait", "other"), ("portrait",)
+
+        def __init__(self, run):
+            self.run = run
+
+        def portrait(self):
+            return ChainFigures(self.run).energy()
+
+    module = types.ModuleType("flow_figures_of_a_test")
+    module.FlowFigures = Flows
+    monkeypatch.setitem(sys.modules, "stiction.plot.flow_figures", module)
+    run = dataclasses.replace(baseline, family="switching")
+    assert isinstance(figures_of(run), Flows)
+    assert isinstance(figures_of(baseline), ChainFigures)
+    assert [path.name for path in write_figures(run, tmp_path)] == ["portrait.png"]
+    with pytest.raises(ModelError, match="one of portrait, other"):
+        write_figures(run, tmp_path, "phase")
+
+
+def test_only_chains_are_animated(baseline, tmp_path):
+    run = dataclasses.replace(baseline, family="switching")
+    with pytest.raises(ModelError, match="a run of a chain"):
+        animate(run, tmp_path / "film.gif")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written(baseline, tmp_path):
