@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.numerics.array_callback import call_arrays, call_at
 from stiction.numerics.jit import kernel
 
-__all__ = ["gradients", "lie_pair"]
+__all__ = ["finite", "gradients", "lie_pair"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,3 +69,12 @@ def lie_pair(normal: Floats, plus: Floats, minus: Floats) -> tuple[float, float]
         up += normal[j] * plus[j]
         down += normal[j] * minus[j]
     return up, down
+
+
+@kernel
+def finite(values: Floats) -> bool:
+    """Return whether every entry is a finite number."""
+    total = 0.0
+    for c in range(values.size):
+        total += values[c] * 0.0
+    return total == 0.0

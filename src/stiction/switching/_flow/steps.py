@@ -64,10 +64,10 @@ def is_plain(dims: Ints, sides: Floats, pace: Floats) -> bool:
     """Return whether the rates are the field alone: no sliding, no energies, forward."""
     if dims[Q] > 0 or pace[DIRECTION] < 0.0:
         return False
+    free = True
     for i in range(sides.size):
-        if sides[i] == 0.0:
-            return False
-    return True
+        free = free and sides[i] != 0.0
+    return free
 
 
 @kernel
@@ -100,9 +100,7 @@ def step(
         else:
             _stage(table, _SOLUTION, 12, width, h, y, k, y_new)
         if plain:
-            call_at(
-                addr[FIELD], y_new.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, j)
-            )
+            call_at(addr[FIELD], y_new.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, j))
             k[j, n] = 1.0
         else:
             rates(addr, dims, p, scale, sides, pace, y_new, k, j, grad, work)
@@ -149,9 +147,7 @@ def finish_stages(
 
 
 @kernel
-def dense_rows(
-    table: Floats, y: Floats, y_new: Floats, h: float, k: Floats, f: Floats
-) -> None:
+def dense_rows(table: Floats, y: Floats, y_new: Floats, h: float, k: Floats, f: Floats) -> None:
     """Fill f[7] with the coefficients of the dense output of a finished step."""
     for c in range(y.size):
         change = y_new[c] - y[c]

@@ -53,6 +53,8 @@ Floats = npt.NDArray[np.float64]
 
 # L is zero when it is smaller than this share of |grad h| |f|
 FOLD_SHARE = 1e-12
+# a two-fold is reached when L- - L+ has fallen to this share of |grad h| |f|
+TWO_FOLD_SHARE = 1e-10
 
 
 @kernel

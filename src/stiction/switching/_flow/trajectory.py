@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from stiction.switching._flow import advance as loop
 from stiction.switching._flow import records as r
+from stiction.switching._flow import saving
 from stiction.switching._flow.rates import DIRECTION
 from stiction.switching._flow.surfaces import begin_mode, landing, project
 from stiction.switching.model import SwitchingSystem
@@ -116,7 +117,7 @@ class Trajectory:
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""
         out = np.empty(self.compiled.m)
-        loop.signs_at(self.flow, self.flow.y[: self.compiled.n], out)
+        saving.signs_at(self.flow, self.flow.y[: self.compiled.n], out)
         return out
 
     def landing(self, i: int) -> tuple[bool, bool, bool, bool, bool]:
@@ -130,4 +131,4 @@ class Trajectory:
 
     def log(self, kind: int, before: float, after: float) -> None:
         """Write an event of the whole system at the present state, at surface 1."""
-        loop.log_event(self.flow, kind, 0, before, after, before, after)
+        saving.log_event(self.flow, kind, 0, before, after, before, after)
