@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.numerics.array_callback import call_arrays
 from stiction.numerics.jit import kernel
-from stiction.switching._flow.events import RUNNING, at_event, nearest_touch
+from stiction.switching._flow.events import RUNNING, at_event, at_touch, nearest_touch
 from stiction.switching._flow.geometry import finite
 from stiction.switching._flow.rates import (
     DIRECTION,
