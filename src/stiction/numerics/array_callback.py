@@ -219,10 +219,11 @@ def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
 
     Views of arrays cost more than such a call; a row of a matrix is named by `row_at`.
     """
-    _call(address, x, s, p, out)  # type: ignore[call-arg, arg-type]
+    _call(address, x, s, p, out)  # type: ignore[call-arg]
 
 
 @kernel
 def row_at(a: Floats, row: int) -> int:
     """Return the address of a row of a contiguous matrix."""
-    return int(a.ctypes.data) + row * a.shape[1] * 8
+    start: int = a.ctypes.data
+    return start + row * a.shape[1] * 8

@@ -133,21 +133,24 @@ def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
 
 def _checks(system: SwitchingSystem, history: FlowHistory) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
-    scale, m = np.asarray(system.compiled.scale), system.compiled.m
-    worst = np.zeros(3)
-    when = [0.0, 0.0, 0.0]
-    for row, x in enumerate(history.x):
-        h = system.surfaces_at(x)
-        reach = np.abs(system.gradient(x)) @ np.maximum(np.abs(x), scale)
-        for i in range(m):
-            off = abs(h[i]) / reach[i] if reach[i] > 0.0 else 0.0
-            sliding = history.sliding[row, i]
-            wrong = max(0.0, -h[i] * history.signs[row, i] / max(reach[i], 1e-300))
-            values = (off if sliding else 0.0, 0.0 if sliding else wrong, 0.0)
-            values = (*values[:2], abs(history.signs[row, i]) if sliding else 0.0)
-            for a, value in enumerate(values):
-                if value > worst[a]:
-                    worst[a], when[a] = value, float(history.time[row])
+    from stiction.switching._flow.inspection import inspect_states
+
+    c = system.compiled
+    plane = np.full((c.m, c.n), np.nan) if c.plane is None else np.array(c.plane)
+    worst, row = np.zeros(3), np.zeros(3, dtype=np.int64)
+    inspect_states(
+        c.surface,
+        c.gradient,
+        c.params,
+        np.array(c.scale),
+        plane,
+        c.k,
+        np.ascontiguousarray(history.x),
+        np.ascontiguousarray(history.signs),
+        worst,
+        row,
+    )
+    when = history.time[row].tolist()
     limits = (1e-9, 1e-9, 1.0 + 1e-6)
     names = ("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")
     notes = (
