@@ -1,4 +1,4 @@
-"""Every built-in scenario: it runs, it says where it comes from, and Python has the same."""
+"""Every built-in scenario of a chain: it runs, it says where it comes from, and Python has the same."""
 
 import json
 
@@ -50,8 +50,9 @@ FAILS = {
 }
 
 
-def test_every_file_has_a_preset():
-    assert set(PRESETS) == set(built_in())
+def test_every_chain_has_a_preset():
+    chains = {name for name, path in built_in().items() if path.parents[1].name == "chains"}
+    assert set(PRESETS) == chains
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
