@@ -8,9 +8,10 @@ smooth up to the surface and a little beyond it, as Filippov's theory asks.
 from __future__ import annotations
 
 import abc
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Compiled:
     k: int = 0
     plane: Floats | None = None
     line: bool = False
-    scale: Floats = field(default_factory=lambda: np.ones(1))
+    scale: Floats = dataclasses.field(default_factory=lambda: np.ones(1))
     parallel: bool = True
     keep: Sequence[Any] = ()
 
@@ -389,7 +390,7 @@ class PiecewiseSmooth(SwitchingSystem):
         from stiction.numerics.array_callback import ArrayCallback
 
         n, m, k = len(_sized(self.x0)), len(self.surfaces), len(self.kinks)
-        sizes: dict[str, int] = {"n": n, "n_signs": m}
+        sizes: dict[str, Any] = {"n": n, "n_signs": m}
         if self.f is not None:
             field_ = ArrayCallback([self.f], [n], name=self._label("f"), signed=True, **sizes)
         else:
@@ -438,6 +439,7 @@ class PiecewiseSmooth(SwitchingSystem):
         """Call every function once at the start: wrong sizes are refused at the door."""
         n, m = len(_sized(self.x0)), len(self.surfaces)
         x, signs = _plain(self.x0), np.ones(m)
+        wanted: list[tuple[str, Any, tuple[Any, ...], int]]
         wanted = [(label, part, (x,), 1) for label, part in self._functions() if label == "h"]
         wanted += [("kinks", part, (x,), 1) for part in self.kinks]
         for label in ("f_plus", "f_minus"):
