@@ -20,17 +20,23 @@ from stiction.errors import Status
 from stiction.results.audit import Audit
 from stiction.results.determinism import Determinism
 from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
+from stiction.results.ledger import COLUMNS, Ledger
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["NUMBERED", "Checkpoint", "Quantity", "Request", "Run", "Variable"]
+__all__ = ["NUMBERED", "RESERVED", "Checkpoint", "Quantity", "Request", "Run", "Variable"]
 
 
 # axes whose members are numbered from 1
 NUMBERED = ("mass", "contact", "link", "node", "future")
+
+# names in tables and files that no variable of a system may have
+_COLUMNS_OF_EVENTS = ("from", "to", "kind")
+RESERVED = frozenset(
+    ("time", "asked", "ledger_time", "friction_heat_each", *_COLUMNS_OF_EVENTS, *NUMBERED, *COLUMNS)
+)
 
 
 class Checkpoint(Protocol):

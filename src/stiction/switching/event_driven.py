@@ -6,6 +6,7 @@ the model decides how it goes on; what happens there is the choice of a policy.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ class _Solver:
             return self._lost("codim2_line", 0)
         elif code == r.PILED_UP:
             if _two_fold_gap(path, 0, 1e-5):
+                self._move_to_two_fold()
                 return self._lost("two_fold", 0)
             self.reason = f"infinitely many events pile up at t = {path.t:.9g}"
             return Status.ACCUMULATION
@@ -143,7 +145,7 @@ class _Solver:
             )
             return Status.NO_CONTINUATION
         elif code == r.NOT_FINITE:
-            self.reason = f"the field is not finite at t = {path.t:.9g}"
+            self.reason = f"the state or the field is not finite beyond t = {path.t:.9g}"
             return Status.NOT_FINITE
         elif code == r.STALLED:
             self.reason = (
@@ -151,6 +153,19 @@ class _Solver:
             )
             return Status.WORK_LIMIT
         return None
+
+    def _move_to_two_fold(self) -> None:
+        """Put a state that spirals in by ever shorter crossings on the two-fold itself."""
+        from stiction.switching.two_fold import two_fold
+
+        path, x = self.path, self.path.x
+        try:
+            found = np.asarray(two_fold(self.system, x).x)
+        except ModelError:
+            # a degenerate one, as in Fuller's problem: the last state is as near as it gets
+            return
+        if float(np.max(np.abs(found - x) / np.asarray(self.system.compiled.scale))) < 1e-4:
+            path.flow.y[: x.size] = found
 
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
@@ -322,11 +337,18 @@ class _Solver:
         arrays = {name: getattr(flow, name) for name in names}
         arrays["events"] = self._events()
         arrays["leave"] = np.array([self.leave_at, self.leave_to])
-        arrays["lost"] = np.array(
-            [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
-        ).reshape(len(self.losses), -1)
+        # without losses a width of -1 could not be worked out
+        lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
+        arrays["lost"] = np.array(lost).reshape(-1, 1 + self.system.compiled.n)
         words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
-        arrays["lost_words"] = np.array(words, dtype=np.str_).reshape(len(words), -1)
+        arrays["lost_words"] = np.array(words, dtype=np.str_).reshape(-1, 3)
+        futures = [
+            [place.t, place.surface, start.wait, start.rest, *start.x, *start.sides]
+            for place, start in self.futures
+        ]
+        width = 4 + self.system.compiled.n + self.system.compiled.m
+        arrays["futures"] = np.array(futures, dtype=np.float64).reshape(-1, width)
+        arrays["rng"] = np.array(json.dumps(self.rng.bit_generator.state))
         return arrays
 
     def _resume(self) -> bool:
@@ -342,6 +364,13 @@ class _Solver:
         for row, words in zip(kept["lost"], kept["lost_words"], strict=True):
             where = {"contact": int(words[1]), "state": row[1:].tolist()}
             self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
+        n = self.system.compiled.n
+        for row in kept["futures"]:
+            x, sides = row[4 : 4 + n].copy(), row[4 + n :].copy()
+            place = Place("", float(row[0]), x, sides, int(row[1]))
+            start = Start(x, sides, wait=float(row[2]), rest=bool(row[3]))
+            self.futures.append((place, start))
+        self.rng.bit_generator.state = json.loads(str(kept["rng"]))
         return True
 
     def _events(self) -> Floats:
