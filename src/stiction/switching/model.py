@@ -370,8 +370,32 @@ class PiecewiseSmooth(SwitchingSystem):
                     "leave them out for x1, x2, ...",
                 )
             )
+        self._check_names()
         self._check_start()
         self._check_values()
+
+    def _check_names(self) -> None:
+        """Refuse names that other columns of the results have already."""
+        from stiction.results.run import RESERVED
+
+        given = self.state_names
+        taken = [
+            word
+            for i, word in enumerate(given)
+            if word in RESERVED | {"mode", "multiplier"}
+            or str(word).startswith("future_")
+            or word in given[:i]
+        ]
+        if taken:
+            raise ModelError(
+                explain(
+                    "PiecewiseSmooth.names",
+                    repr(taken[0]),
+                    "names that nothing else in the results has, each once",
+                    "they are the columns of the results, beside time, mode, energies and others.",
+                    "for example 'clock' where the time is a state.",
+                )
+            )
 
     @property
     def surfaces(self) -> tuple[Callable[..., Any], ...]:
