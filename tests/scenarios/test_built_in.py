@@ -1,4 +1,4 @@
-"""Every built-in scenario of a chain: it runs, it says where it comes from, and Python has the same."""
+"""Every built-in scenario of a chain: it runs, says where it comes from, and Python has it too."""
 
 import json
 

@@ -171,3 +171,15 @@ def test_the_verb_is_a_function_whatever_was_imported_first():
         "assert 'numpy' not in sys.modules\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_only_two_statuses_are_no_failure():
+    assert [status for status in Status if status.ok] == [Status.SOLVED, Status.STOPPED]
+    assert all(status.advice for status in Status)
+
+
+def test_a_policy_that_stops_raises_nothing():
+    run = st.solve(st.NormalForm(-1.5, -2.0), t_span=(0.0, 10.0))
+    assert run.status is Status.STOPPED
+    assert run.t_end < 10.0
+    assert run.asked[-1] == 10.0
