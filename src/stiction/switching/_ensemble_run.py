@@ -142,7 +142,8 @@ def _flow(task: Task) -> Flow:
     tolerance = Tolerance(method.rtol, method.atol, longest).array()
     save: Floats = np.empty(0)
     if task.grid is not None:
-        save = (np.arange(int(np.ceil(task.t_end / task.interval))) + 0.5) * task.interval
+        looks = int(np.ceil(task.t_end / task.interval))
+        save = np.asarray((np.arange(looks) + 0.5) * task.interval, dtype=np.float64)
     return flow_arrays(task.system.compiled, tolerance, save, 2, energies=False)
 
 
