@@ -225,5 +225,4 @@ def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
 @kernel
 def row_at(a: Floats, row: int) -> int:
     """Return the address of a row of a contiguous matrix."""
-    start: int = a.ctypes.data
-    return start + row * a.shape[1] * 8
+    return a.ctypes.data + row * a.shape[1] * 8  # type: ignore[no-any-return]

@@ -17,7 +17,15 @@ import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
 
-__all__ = ["NODES", "NONE", "bernstein_from_samples", "first_fall", "nodes", "value_and_slope"]
+__all__ = [
+    "NODES",
+    "NONE",
+    "bernstein_from_samples",
+    "first_fall",
+    "nodes",
+    "tail_from_samples",
+    "value_and_slope",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,6 +51,17 @@ def bernstein_from_samples() -> Floats:
     binomial = np.array([comb(degree, int(i)) for i in j], dtype=np.float64)
     basis = binomial * theta**j * (1.0 - theta) ** (degree - j)
     return np.ascontiguousarray(np.linalg.inv(basis))
+
+
+@functools.cache
+def tail_from_samples() -> Floats:
+    """Return (2, NODES): the last two Chebyshev coefficients from the samples.
+
+    They tell whether the samples resolve the function: those of a smooth function on a
+    short enough step are tiny.
+    """
+    basis = np.polynomial.chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1)
+    return np.ascontiguousarray(np.linalg.inv(basis)[-2:])
 
 
 @kernel

@@ -171,10 +171,11 @@ class _Solver:
         """Leave the escaping region at the time that was chosen."""
         path, side = self.path, self.leave_to
         sides = path.sides
-        i = int(np.flatnonzero(sides == 0.0)[0])
-        sides[i] = side
-        path.log(r.LEAVE, 0.0, side)
-        self._place(path.t, path.x, sides)
+        if sides[0] == 0.0:
+            # otherwise a fold has ended the sliding before
+            sides[0] = side
+            path.log(r.LEAVE, 0.0, side)
+            self._place(path.t, path.x, sides)
         self.leave_at, self.leave_to = np.inf, 0.0
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching._flow.events import RUNNING, at_event, at_touch, nearest_touch
 from stiction.switching._flow.geometry import finite
+from stiction.switching._flow.line import slides_onto_line, slips_onto_line
 from stiction.switching._flow.rates import (
     DIRECTION,
-    EXTRA,
+    LIE_NOISE,
     LINE,
     NORM,
-    SURFACE,
     K,
     M,
     N,
@@ -27,7 +26,6 @@ from stiction.switching._flow.rates import (
     sliding_surface,
 )
 from stiction.switching._flow.records import (
-    DISTANCE,
     DONE,
     EVENTS_FULL,
     LINE_HIT,
@@ -51,7 +49,6 @@ from stiction.switching._flow.steps import (
 )
 from stiction.switching._flow.surfaces import (
     TWO_FOLD_SHARE,
-    follow_line,
     project,
     tighten,
 )
@@ -60,8 +57,6 @@ __all__ = ["advance"]
 
 Floats = npt.NDArray[np.float64]
 
-# a step towards a codimension-2 line goes at most this part of the way
-_TOWARDS_LINE = 0.85
 _EPS = 2.220446049250313e-16
 
 
@@ -78,7 +73,7 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
     sides, pace, kinks, grad, work = flow.sides, flow.pace, flow.kinks, flow.grad, flow.work
     table, tol, trial, spare = flow.table, flow.tol, flow.trial, flow.spare
     start, order, rows = flow.start, flow.order, flow.dense
-    fresh, rejected, gap_before = True, False, 0.0
+    fresh, rejected, gap_before, error = True, False, 0.0, 0.0
     for _ in range(max_steps):
         if count[N_EVENTS] >= flow.event.shape[0] - 1:
             return EVENTS_FULL
@@ -100,7 +95,7 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
                 y[n] = t_end
                 save_until(flow, h, t_end, 0.0, True)
                 return DONE
-            return STALLED if not single else TWO_FOLD_HIT
+            return _why_stalled(flow, error)
         error = step(addr, dims, p, scale, sides, pace, table, tol, y, h, k, trial, grad, work)
         count[STEPS] += 1
         if not error <= 1.0:
@@ -114,6 +109,11 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
         finish_stages(addr, dims, p, scale, sides, pace, table, y, h, k, spare, grad, work)
         dense_rows(table, y, trial, h, k, rows)
         which, root, miss = _look(flow, h, t_end)
+        if which == -2:
+            # the step is fine for the state and too long to see what the surfaces do
+            count[REJECTED] += 1
+            clock[NEXT_STEP], rejected = 0.5 * h, True
+            continue
         if which < 0 and miss < 1e-2:
             which, root = nearest_touch(flow)
             if which >= 0:
@@ -151,9 +151,20 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
                 _finish_two_fold(flow, gap_before, gap, h)
                 return TWO_FOLD_HIT
             gap_before = gap
-        elif dims[LINE] == 1 and _near_line(flow, h):
+            if dims[LINE] == 1 and surface == 0 and slides_onto_line(flow, h):
+                return LINE_HIT
+        elif dims[LINE] == 1 and slips_onto_line(flow, h):
             return LINE_HIT
     return PAUSED
+
+
+@kernel
+def _why_stalled(flow: Flow, error: float) -> int:
+    """Return NOT_FINITE where steps shrink because the field ends or the state blows up."""
+    size = 0.0
+    for c in range(flow.dims[N]):
+        size = max(size, abs(flow.y[c]) / flow.scale[c])
+    return NOT_FINITE if error == np.inf or size > 1e10 else STALLED
 
 
 @kernel
@@ -170,6 +181,7 @@ def _look(flow: Flow, h: float, t_end: float) -> tuple[int, float, float]:
         t_end,
         flow.nodes,
         flow.to_bernstein,
+        flow.tail,
         flow.start,
         flow.noise,
         flow.order,
@@ -196,8 +208,9 @@ def _arm(flow: Flow) -> None:
         reach = 0.0
         for c in range(n):
             reach += abs(flow.grad[i, c]) * max(abs(flow.y[c]), 0.1 * flow.scale[c])
-        flow.noise[i] = 4.0 * _EPS * reach if flow.sides[i] != 0.0 else 1e-15
-        flow.noise[m + i] = 1e-15
+        on_it = max(1e-15, flow.pace[LIE_NOISE])
+        flow.noise[i] = 4.0 * _EPS * reach if flow.sides[i] != 0.0 else on_it
+        flow.noise[m + i] = on_it
     for i in range(k):
         flow.noise[2 * m + i] = 4.0 * _EPS * max(size, 0.1)
     flow.noise[2 * m + k] = 0.0
@@ -230,8 +243,8 @@ def _step_length(flow: Flow, left: float, single: bool) -> float:
     h = min(h, flow.tol[3])
     if not single:
         h = min(h, left)
-        if flow.dims[LINE] == 1 and flow.clock[RHO] > 0.0:
-            h = min(h, flow.clock[RHO])
+    if flow.dims[LINE] == 1 and flow.clock[RHO] > 0.0:
+        h = min(h, flow.clock[RHO])
     return h
 
 
@@ -290,42 +303,3 @@ def _finish_two_fold(flow: Flow, before: float, gap: float, h: float) -> None:
     if rate > 0.0:
         for c in range(flow.y.size):
             flow.y[c] += flow.stages[0, c] / rate
-
-
-@kernel
-def _near_line(flow: Flow, h: float) -> bool:
-    """Return whether a codimension-2 line is reached; if so, go to it along the last ray."""
-    n, m = flow.dims[N], flow.dims[M]
-    y, k = flow.y, flow.stages
-    a = flow.start[0, 0]
-    b = flow.start[0, 2 * m]
-    rho = np.sqrt(a * a + b * b)
-    if flow.clock[DISTANCE] > 0.0:
-        # the field varies over the distance to the line, and so does the next step
-        change = rho / flow.clock[DISTANCE]
-        flow.clock[NEXT_STEP] *= min(max(change, 0.05), 3.0)
-    flow.clock[DISTANCE] = rho
-    follow_line(flow, rho)
-    # the same two functions a little later, along the present rates
-    later = flow.spare
-    ahead = 0.05 * min(h, rho)
-    for c in range(n):
-        later[c] = y[c] + ahead * k[0, c]
-    row = flow.work[EXTRA, :]
-    call_arrays(flow.addr[SURFACE], later[:n], flow.sides, flow.p, row)
-    da = (flow.sides[0] * row[0] - a) / ahead if ahead > 0.0 else 0.0
-    db = (flow.kinks[0] * row[m] - b) / ahead if ahead > 0.0 else 0.0
-    inward = -(a * da + b * db) / rho if rho > 0.0 else 0.0
-    flow.clock[RHO] = _TOWARDS_LINE * rho / inward if inward > 0.0 else 0.0
-    if inward <= 0.0 or rho > 0.1 * np.sqrt(flow.tol[0]) * flow.scale[0]:
-        return False
-    # what is left is straight but for the turn that is left in the ray
-    turning = abs(a * db - b * da) / rho
-    time = rho / inward
-    straight = time * turning <= flow.tol[0] * inward
-    near = rho <= flow.tol[2] and turning <= 0.1 * inward
-    if not (straight or near or rho <= 1e-3 * flow.tol[2]):
-        return False
-    for c in range(y.size):
-        y[c] += time * k[0, c]
-    return True

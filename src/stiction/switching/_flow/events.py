@@ -69,7 +69,7 @@ Floats = npt.NDArray[np.float64]
 RUNNING = -1
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
-_SHRINKS, _SHORTEST, _SAME = 10, 1e-12, 40
+_SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
 _EPS = 2.220446049250313e-16
 
 

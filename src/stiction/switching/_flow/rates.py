@@ -36,8 +36,8 @@ FIELD, SURFACE, GRADIENT, POWER = range(4)
 N, M, K, LINE, Q, PLANE = range(6)
 # entries of `pace`: direction and scale of the sliding time; 1, or -1 for backward in time;
 # how much tighter the tolerance is near a two-fold or a line; what rounding does there to a
-# rate and to the state
-SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING = range(6)
+# rate, to the state and to L
+SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE = range(7)
 # rows of the scratch array; at least WORK_ROWS of them, n + 2m + k + 2 wide
 PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2 = range(7)
 WORK_ROWS = 7

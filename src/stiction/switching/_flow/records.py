@@ -7,7 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.bernstein import DEPTH, NODES, bernstein_from_samples, nodes
+from stiction.numerics.bernstein import (
+    DEPTH,
+    NODES,
+    bernstein_from_samples,
+    nodes,
+    tail_from_samples,
+)
 from stiction.switching._flow.rates import WORK_ROWS
 from stiction.switching._flow.tableau import STAGES, tableau
 from stiction.switching.model import Compiled
@@ -36,7 +42,7 @@ COUNTS = BY_KIND + len(KINDS)
 class Flow(NamedTuple):
     """Everything kernels need: the system, the trajectory, where results go, scratch.
 
-    addr, dims, p, scale, table, nodes, to_bernstein : the system and the method, read only
+    addr, dims, p, scale, table, nodes, to_bernstein, tail : the system and the method, read only
     tol : rtol, atol, distance from a codimension-2 line that counts as on it, longest step
     y, sides, pace, kinks, order, clock, count : the trajectory; see `rates` and above
     save : (s,) times; saved, saved_signs : (s, 1 + n + q) and (s, m)
@@ -51,6 +57,7 @@ class Flow(NamedTuple):
     table: Floats
     nodes: Floats
     to_bernstein: Floats
+    tail: Floats
     tol: Floats
     y: Floats
     sides: Floats
@@ -101,10 +108,11 @@ def flow_arrays(
         table=tableau(),
         nodes=nodes(),
         to_bernstein=bernstein_from_samples(),
+        tail=tail_from_samples(),
         tol=tol,
         y=np.zeros(width),
         sides=np.ones(m),
-        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]),
+        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
         kinks=np.ones(k),
         order=np.zeros(e, dtype=np.int64),
         clock=np.zeros(5),

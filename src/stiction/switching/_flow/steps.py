@@ -33,6 +33,9 @@ Ints = npt.NDArray[np.int64]
 # rows of the weights in the tableau
 _SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
 DENSE_ROWS = 7
+# samples resolve a function when its last two Chebyshev coefficients are below this share
+# of its size; dips that are deeper than about that are seen
+_RESOLVED = 1e-5
 # samples whose smallest is more than this share of their largest belong to an interpolant
 # without a root: the Lebesgue constant of the nodes on [0, 1] is below 2.8
 _SAFE = 1.8 / 3.8
@@ -184,6 +187,7 @@ def first_event(
     t_end: float,
     nodes: Floats,
     to_bernstein: Floats,
+    tail: Floats,
     start: Floats,
     noise: Floats,
     order: Ints,
@@ -209,8 +213,9 @@ def first_event(
 
     Returns
     -------
-    index of the function, or -1; fraction of the step; the smallest sampled value of any
-    function of a surface over its largest, which tells when to look for a touch.
+    index of the function, -1 for none, or -2 where the step is too long to see the function;
+    fraction of the step; the smallest sampled value of any function of a surface over its
+    largest, which tells when to look for a touch.
     """
     e = order.size
     plain = is_plain(dims, sides, pace)
@@ -231,8 +236,12 @@ def first_event(
     best, which = NONE, -1
     for i in range(e):
         low, high = np.inf, -np.inf
+        last_but_one = last_one = size = 0.0
         for a in range(NODES):
             value = samples[a, i]
+            size = max(size, abs(value))
+            last_but_one += tail[0, a] * value
+            last_one += tail[1, a] * value
             if order[i] > 0:
                 value -= start[0, i]
                 theta = nodes[a]
@@ -243,6 +252,8 @@ def first_event(
                     value = value / (theta * theta) if abs(value) > noise[i] else noise[i]
                 samples[a, i] = value
             low, high = min(low, value), max(high, value)
+        if abs(last_but_one) + abs(last_one) > _RESOLVED * size + 1e3 * noise[i]:
+            return -2, best, 1.0
         if low > _SAFE * high:
             # an interpolant through such samples cannot reach zero
             continue

@@ -21,6 +21,7 @@ from stiction.switching._flow.rates import (
     EXTRA,
     FLOOR,
     GRADIENT,
+    LIE_NOISE,
     LINE,
     MINUS,
     NORM,
@@ -36,7 +37,7 @@ from stiction.switching._flow.rates import (
     multipliers,
     slide_data,
 )
-from stiction.switching._flow.records import Flow
+from stiction.switching._flow.records import DISTANCE, RHO, Flow
 
 __all__ = [
     "begin_mode",
@@ -159,6 +160,7 @@ def begin_mode(flow: Flow) -> None:
     n, m = flow.dims[N], flow.dims[M]
     flow.pace[SENSE], flow.pace[NORM] = 1.0, 1.0
     flow.pace[SHARE], flow.pace[FLOOR], flow.pace[ROUNDING] = 1.0, 0.0, 0.0
+    flow.clock[RHO], flow.clock[DISTANCE] = 0.0, 0.0
     first, sliding = -1, 0
     for i in range(m):
         if flow.sides[i] == 0.0:
@@ -215,7 +217,8 @@ def tighten(flow: Flow, i: int, gap: float) -> float:
     flow.pace[SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # differences over 1/64 of the scale lose as many digits
     noise = 1.2e-14 if flow.dims[PLANE] == 1 or flow.addr[GRADIENT] != 0 else 3e-14
-    flow.pace[FLOOR] = noise * speed * size / flow.pace[NORM]
+    flow.pace[LIE_NOISE] = noise * speed / flow.pace[NORM]
+    flow.pace[FLOOR] = flow.pace[LIE_NOISE] * size
     return speed
 
 
