@@ -45,6 +45,7 @@ from stiction.switching._flow.steps import (
     dense_rows,
     finish_stages,
     first_event,
+    sample_events,
     step,
 )
 from stiction.switching._flow.surfaces import (
@@ -170,7 +171,7 @@ def _why_stalled(flow: Flow, error: float) -> int:
 @kernel
 def _look(flow: Flow, h: float, t_end: float) -> tuple[int, float, float]:
     """Return the first event in the step of length h, as `first_event` does."""
-    return first_event(
+    sample_events(
         flow.addr,
         flow.dims,
         flow.p,
@@ -180,20 +181,25 @@ def _look(flow: Flow, h: float, t_end: float) -> tuple[int, float, float]:
         flow.kinks,
         t_end,
         flow.nodes,
+        flow.y,
+        flow.dense,
+        flow.samples,
+        flow.spare,
+        flow.grad,
+        flow.work,
+    )
+    return first_event(
+        flow.nodes,
         flow.to_bernstein,
         flow.tail,
         flow.start,
         flow.noise,
         flow.order,
-        flow.y,
         h,
-        flow.dense,
+        flow.sides,
         flow.samples,
         flow.coefficients,
         flow.roots,
-        flow.spare,
-        flow.grad,
-        flow.work,
     )
 
 

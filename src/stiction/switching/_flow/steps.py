@@ -25,7 +25,7 @@ from stiction.switching._flow.rates import (
     rates,
 )
 
-__all__ = ["dense", "dense_rows", "finish_stages", "first_event", "step"]
+__all__ = ["dense", "dense_rows", "finish_stages", "first_event", "sample_events", "step"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -176,7 +176,7 @@ def dense(f: Floats, y: Floats, s: float, width: int, out: Floats) -> None:
 
 
 @kernel
-def first_event(
+def sample_events(
     addr: Ints,
     dims: Ints,
     p: Floats,
@@ -186,41 +186,17 @@ def first_event(
     kinks: Floats,
     t_end: float,
     nodes: Floats,
-    to_bernstein: Floats,
-    tail: Floats,
-    start: Floats,
-    noise: Floats,
-    order: Ints,
     y: Floats,
-    h: float,
     f: Floats,
     samples: Floats,
-    coefficients: Floats,
-    roots: Floats,
     spare: Floats,
     grad: Floats,
     work: Floats,
-) -> tuple[int, float, float]:
-    """Return which event function falls to zero first in a step, where, and the nearest miss.
-
-    Parameters
-    ----------
-    start : (2, e) event functions at the start of the step and their slopes there [per s]
-    noise : (e,) size below which a value is rounding
-    order : (e,) how many times each function is known to be zero at the start: 0, 1 or 2;
-        such a root is divided out, so that it cannot be found again
-    samples, coefficients : (NODES, e) and (e, NODES), filled
-
-    Returns
-    -------
-    index of the function, -1 for none, or -2 where the step is too long to see the function;
-    fraction of the step; the smallest sampled value of any function of a surface over its
-    largest, which tells when to look for a touch.
-    """
-    e = order.size
+) -> None:
+    """Fill samples[NODES, e] with the event functions along the dense output of a step."""
     plain = is_plain(dims, sides, pace)
     width = dims[N] if plain else y.size
-    m, last = sides.size, e - 1
+    m, last = sides.size, samples.shape[1] - 1
     for a in range(NODES):
         dense(f, y, nodes[a], width, spare)
         if plain:
@@ -233,8 +209,43 @@ def first_event(
             samples[a, last] = 1.0
             continue
         event_values(addr, dims, p, scale, sides, pace, kinks, t_end, spare, samples, a, grad, work)
+
+
+@kernel
+def first_event(
+    nodes: Floats,
+    to_bernstein: Floats,
+    tail: Floats,
+    start: Floats,
+    noise: Floats,
+    order: Ints,
+    h: float,
+    sides: Floats,
+    samples: Floats,
+    coefficients: Floats,
+    roots: Floats,
+) -> tuple[int, float, float]:
+    """Return which event function falls to zero first in a step, where, and the nearest miss.
+
+    Parameters
+    ----------
+    nodes, to_bernstein, tail : of `numerics.bernstein`
+    start : (2, e) event functions at the start of the step and their slopes there [per s]
+    noise : (e,) size below which a value is rounding
+    order : (e,) how many times each function is known to be zero at the start: 0, 1 or 2;
+        such a root is divided out, so that it cannot be found again
+    h : length of the step
+    samples, coefficients : (NODES, e) from `sample_events` and (e, NODES), filled
+
+    Returns
+    -------
+    index of the function, -1 for none, or -2 where the step is too long to see the function;
+    fraction of the step; the smallest sampled value of any function of a surface over its
+    largest, which tells when to look for a touch.
+    """
+    m = sides.size
     best, which = NONE, -1
-    for i in range(e):
+    for i in range(order.size):
         low, high = np.inf, -np.inf
         last_but_one = last_one = size = 0.0
         for a in range(NODES):
