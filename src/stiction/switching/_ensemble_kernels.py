@@ -47,7 +47,7 @@ from stiction.switching._flow.records import (
 )
 from stiction.switching._flow.surfaces import begin_mode, landing, project, surface_speed
 
-__all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "place"]
+__all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "place"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -202,7 +202,7 @@ def place(flow: Flow, t: float, x: Floats, sides: Floats, way: float) -> int:
 
 
 @kernel
-def _one(
+def one(
     flow: Flow,
     t_end: float,
     dwell: float,
@@ -307,6 +307,21 @@ def _tally(flow: Flow, axes: Ints, low: Floats, width: Floats, cells: Floats) ->
     return outside
 
 
+@kernel
+def note_end(
+    flow: Flow, code: int, state: Floats, signs: Floats, numbers: Floats, codes: Ints
+) -> None:
+    """Fill one row of each result: state, signs, time and speed, code and steps."""
+    n = flow.dims[N]
+    for c in range(n):
+        state[c] = flow.y[c]
+    for i in range(signs.size):
+        signs[i] = flow.sides[i]
+    numbers[0] = flow.y[n]
+    numbers[1] = _speed(flow) if code != NOT_FINITE else np.nan
+    codes[0], codes[1] = code, flow.count[STEPS]
+
+
 @_free
 def follow(
     flow: Flow,
@@ -335,22 +350,16 @@ def follow(
     """
     state, signs, numbers, codes, counts, first = out
     axes, low, width, cells = grid
-    n, outside = flow.dims[N], 0.0
+    outside = 0.0
     t_end, way, most = limits[0], limits[1], int(limits[2])
     for b in range(x.shape[0]):
         code = place(flow, 0.0, x[b], sides[b], way)
         if code == DONE:
-            code = _one(flow, t_end, dwell[b, 0], dwell[b, 1], most, stop, counts[b], first[b])
+            code = one(flow, t_end, dwell[b, 0], dwell[b, 1], most, stop, counts[b], first[b])
         else:
             for c in range(first.shape[1]):
                 first[b, c] = np.nan
-        for c in range(n):
-            state[b, c] = flow.y[c]
-        for i in range(signs.shape[1]):
-            signs[b, i] = flow.sides[i]
-        numbers[b, 0] = flow.y[n]
-        numbers[b, 1] = _speed(flow) if code != NOT_FINITE else np.nan
-        codes[b, 0], codes[b, 1] = code, flow.count[STEPS]
+        note_end(flow, code, state[b], signs[b], numbers[b], codes[b])
         if cells.size > 0:
             outside += _tally(flow, axes, low, width, cells)
     return outside

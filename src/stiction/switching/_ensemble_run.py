@@ -19,7 +19,7 @@ from stiction.switching.model import SwitchingSystem
 if TYPE_CHECKING:
     from stiction.switching._flow.records import Flow
 
-__all__ = ["Outcome", "Task", "run_task"]
+__all__ = ["MOST_STEPS", "Outcome", "Task", "run_task"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 # starts of one call of the kernel: a few milliseconds, and a fixed number, so that sums
 # over blocks do not depend on how many threads there are
 _BLOCK = 256
-_MOST_STEPS = 20_000
+MOST_STEPS = 20_000
 
 
 class Outcome(NamedTuple):
@@ -102,7 +102,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
 
     n_starts = len(task.x)
     way = -1.0 if task.backward else 1.0
-    most = min(task.method.max_steps, _MOST_STEPS)
+    most = min(task.method.max_steps, MOST_STEPS)
     limits = np.array([way * task.t_end, way, float(most)])
     flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
     for _ in range(workers):

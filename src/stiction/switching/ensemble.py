@@ -37,8 +37,8 @@ ENDS = (
 )
 # the kinds of events, in the order of the kernels
 KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")
-_ALWAYS = ("two_fold", "codim2_line")
-_METHOD = EventDriven(rtol=1e-8)
+ENDED_ALWAYS = ("two_fold", "codim2_line")
+DEFAULT = EventDriven(rtol=1e-8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ class EnsembleResult:
 
         Verified by: tests/unit/switching/test_ensemble.py::test_return_times
         """
-        if kind in _ALWAYS:
+        if kind in ENDED_ALWAYS:
             return np.where(self.ended(kind), self.time, np.nan)
         if kind not in self.kinds:
             raise ModelError(
@@ -223,7 +223,7 @@ class EnsembleResult:
 
         Verified by: tests/unit/switching/test_ensemble.py::test_statistics
         """
-        gone = ~self.ended(*_ALWAYS)
+        gone = ~self.ended(*ENDED_ALWAYS)
         if recurrent is not None:
             gone &= ~np.asarray(recurrent(self.state), dtype=bool)
         return _share(gone)
@@ -243,8 +243,8 @@ def ensemble(
     t_end: float,
     *,
     sides: npt.ArrayLike | None = None,
-    method: EventDriven = _METHOD,
-    until: Sequence[str] = _ALWAYS,
+    method: EventDriven = DEFAULT,
+    until: Sequence[str] = ENDED_ALWAYS,
     workers: int | None = None,
     progress: Callable[[float], None] | None = None,
     occupation: Occupation | None = None,
@@ -275,18 +275,18 @@ def ensemble(
 
     Verified by: tests/unit/switching/test_ensemble.py::test_same_as_single_runs
     """
-    x = _starts(system, starts)
+    x = check_starts(system, starts)
     n_starts = len(x)
-    end = _end_time(t_end, occupation)
+    end = check_end_time(t_end, occupation)
     occupation_at = None if occupation is None else occupation.grid(system.state_names)
     task = Task(
         system=system,
         x=x,
-        sides=_sides(system, sides, n_starts),
+        sides=check_sides(system, sides, n_starts),
         dwell=np.tile([np.inf, 0.0], (n_starts, 1)),
         t_end=end,
         method=method,
-        stop=_stop(until),
+        stop=stop_flags(until),
         grid=occupation_at,
         interval=1.0 if occupation is None else occupation.interval,
     )
@@ -314,7 +314,7 @@ def result_of(outcome: Outcome) -> EnsembleResult:
 # ---- checks at the door
 
 
-def _starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
+def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
     n = len(system.state_names)
     x = np.array(starts, dtype=np.float64, order="C")
     if x.ndim != 2 or x.shape[1] != n or not len(x) or not np.isfinite(x).all():
@@ -331,7 +331,7 @@ def _starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
     return x
 
 
-def _sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: int) -> Floats:
+def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: int) -> Floats:
     m = system.compiled.m
     if sides is None:
         return np.full((n_starts, m), np.nan)
@@ -351,7 +351,7 @@ def _sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: int) 
     return given
 
 
-def _stop(until: Sequence[str]) -> Ints:
+def stop_flags(until: Sequence[str]) -> Ints:
     stop = np.zeros(len(KINDS), dtype=np.int64)
     for kind in until:
         if kind not in KINDS:
@@ -368,7 +368,7 @@ def _stop(until: Sequence[str]) -> Ints:
     return stop
 
 
-def _end_time(t_end: float, occupation: Occupation | None) -> float:
+def check_end_time(t_end: float, occupation: Occupation | None) -> float:
     unlimited = occupation is None and t_end == np.inf
     return (
         1e300
