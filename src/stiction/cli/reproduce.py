@@ -24,7 +24,7 @@ from stiction.solve import solve
 __all__ = ["LOST", "PAPERS", "Item", "Row", "Runs", "reproduce"]
 
 LOST = "lost in the text"
-PAPERS = {"chains": "stiction.cli.paper_chains"}
+PAPERS = {"chains": "stiction.cli.paper_chains", "switching": "stiction.cli.paper_switching"}
 
 Runs = Mapping[str, Run]
 
@@ -128,6 +128,8 @@ def _items(paper: str) -> dict[str, Item]:
 
 
 def _key(figure: str, items: Mapping[str, Item]) -> str:
+    if figure.strip().lower() in items:
+        return figure.strip().lower()
     match = re.fullmatch(r"(fig(?:ure)?|table)?s?[\s.-]*(\d+)", figure.strip().lower())
     if match is not None:
         kind = "table" if match[1] == "table" else "figure"
@@ -177,7 +179,7 @@ def _screen(key: str, item: Item, rows: Sequence[Row]) -> str:
 def _markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
     lines = [_HEAD, ("---",) * 4, *(row.cells for row in rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    needs = ", ".join(item.scenarios)
+    needs = ", ".join(item.scenarios) or "none"
     return f"# {key}\n\n{item.title}\n\nScenarios: {needs}\n\n{table}\n"
 
 

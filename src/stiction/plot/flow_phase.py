@@ -24,6 +24,8 @@ Ints = npt.NDArray[np.int64]
 
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
 _MOST_MARKS = 400
+# where determinism is lost: on top of everything
+_PLACES = ("two_fold", "codim2_line", "escaping_start")
 
 
 def phase(data: FlowData, axes: Sequence[str | None] = (None, None, None)) -> PaperFigure:
@@ -41,7 +43,7 @@ def phase(data: FlowData, axes: Sequence[str | None] = (None, None, None)) -> Pa
     spatial = len(names) == 3
     figure = style.new_figure(style.COLUMN, 3.3 if spatial else 2.7)
     if spatial:
-        box = (0.0, 0.06, 0.9, 0.86)
+        box = (0.04, 0.06, 0.86, 0.86)
         ax: Any = figure.add_axes(box, projection="3d", computed_zorder=False)
     else:
         ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.42))
@@ -93,7 +95,7 @@ def dress_3d(ax: Axes3D, labels: Sequence[str], *, ticks: int = 4, size: float =
         axis.set_label_text(label)
         axis.label.set_size(size)
         axis.labelpad = -2.0
-        axis.set_tick_params(labelsize=size - 1.0, pad=-2.0)
+        axis.set_tick_params(labelsize=size - 1.0, pad=1.0 if axis is ax.zaxis else -2.0)
     ax.set_proj_type("ortho")
 
 
@@ -116,7 +118,7 @@ def _marks(ax: Any, data: FlowData, names: Sequence[str]) -> list[str]:
         found = np.flatnonzero(named == kind)
         found = found[style.few(found.size, _MOST_MARKS)]
         places = [np.asarray(log.columns[name])[found] for name in names]
-        ax.plot(*places, zorder=5.0, **_look(kind))
+        ax.plot(*places, zorder=7.0 if kind in _PLACES else 5.0, **_look(kind))
     return kinds
 
 
@@ -125,7 +127,7 @@ def _look(kind: str) -> dict[str, Any]:
     size = {"*": 8.0, "D": 4.0, "P": 5.0}.get(marker, 3.2)
     if kind == "cross":
         marker, size = "o", 2.0
-    edge = "white" if kind in ("two_fold", "codim2_line", "escaping_start") else colour
+    edge = "white" if kind in _PLACES else colour
     return {"ls": "", "marker": marker, "ms": size, "mfc": colour, "mec": edge, "mew": 0.5}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["BANDS", "KINDS", "LINES", "energy_of_flow", "events", "multiplier", "overview"]
 
 # pale for areas, full for lines; by mode
-BANDS = {1: "#d7e6f4", 0: "#c4c4c4", -1: "#fbe3d2"}
+BANDS = {1: "#d7e6f4", 0: "#dcdcdc", -1: "#fbe3d2"}
 LINES = {1: "#0072B2", 0: "#404040", -1: "#D55E00"}
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
 # marker, colour and word of each kind of event
@@ -121,7 +121,8 @@ def events(data: FlowData) -> PaperFigure:
     data.time_axis(ax)
     ax.set_yticks(range(len(kinds)), words)
     ax.tick_params(axis="y", length=0.0)
-    style.key(ax, _line_handles("then "), columns=3)
+    style.key(ax, _line_handles("to "), columns=3)
+    ax.get_legend().set_bbox_to_anchor((-0.36, 1.0))
     if not kinds:
         ax.text(0.5, 0.5, "no events", transform=ax.transAxes, ha="center", va="center", size=8.0)
     return figure

@@ -16,6 +16,15 @@ _ENTRIES = {
   pages   = {299},
   year    = {2025}
 }""",
+    "switching": """@article{szalai2014,
+  author  = {Szalai, Robert and Jeffrey, Mike R.},
+  title   = {Nondeterministic dynamics of a mechanical system},
+  journal = {Physical Review E},
+  volume  = {90},
+  pages   = {022914},
+  year    = {2014},
+  doi     = {10.1103/PhysRevE.90.022914}
+}""",
     "stiction": """@software{stiction,
   title  = {Stiction: frictional contact where stick is exact},
   author = {{The Stiction developers}},

@@ -1,0 +1,380 @@
+"""Figures of "Nondeterministic dynamics of a mechanical system" and its special cases.
+
+Source: Szalai, Jeffrey 2014. The paper prints few numbers, so that most rows compare statements. Its formulas are used as
+corrected on the theory page; a row says where a correction changes what the paper prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.cli.reproduce import LOST, Item, Row, Runs
+from stiction.results.run import Run
+
+if TYPE_CHECKING:
+    from stiction.laws.tyre import StretchedString
+    from stiction.switching.local_flow import TwoFold
+    from stiction.switching.portrait import Portrait
+    from stiction.switching.wheel import WheelOnTurntable
+
+__all__ = ["ITEMS"]
+
+Floats = npt.NDArray[np.float64]
+
+_PLACE = (0.1859, -1.037)
+_THROUGH = ("wheel-through-plus", "wheel-through-minus", "wheel-slips-then-slides")
+_RECURRENT = ("wheel-into-two-fold", *_THROUGH, "wheel-leaves-minus", "wheel-recurrent")
+_GRID = 101  # points of a map along each side
+
+
+def _yes(holds: object) -> str:
+    return "yes" if holds else "no"
+
+
+def _wheel(run: Run) -> WheelOnTurntable:
+    from stiction.switching.wheel import WheelOnTurntable
+
+    assert isinstance(run.system, WheelOnTurntable)
+    return run.system
+
+
+def _two_fold(runs: Runs) -> TwoFold:
+    from stiction.switching.two_fold import two_fold
+
+    return two_fold(_wheel(runs["wheel-into-two-fold"]), (0.19, -0.03, -1.04))
+
+
+# ---- Fig. 3
+
+
+def _figure_3(runs: Runs) -> list[Row]:
+    found = _two_fold(runs)
+    names = ("K++", "K+-", "K-+", "K--")
+    values = (found.Kpp, found.Kpm, found.Kmp, found.Kmm)
+    first, second = found.eigenvalues
+    weak, strong = found.eigenvectors
+    return [
+        *(
+            Row(f"{name} [m/s per scaled time squared]", LOST, v)
+            for name, v in _pairs(names, values)
+        ),
+        Row("J1", LOST, float(found.J1 or np.nan)),
+        Row("J2", LOST, float(found.J2 or np.nan)),
+        Row("lambda1", LOST, first),
+        Row("lambda2", LOST, second),
+        Row("case", 1.0, float(found.case or 0)),
+        Row("both folds are invisible", "yes", _yes(found.kind == "invisible-invisible")),
+        Row("first eigenvector points into sliding", "yes", _yes(weak[0] * weak[1] > 0.0)),
+        Row("second eigenvector points into crossing", "yes", _yes(strong[0] * strong[1] < 0.0)),
+        Row(
+            "sticking passes through without a unique future", "yes", _yes(not found.deterministic)
+        ),
+    ]
+
+
+def _pairs(names: Sequence[str], values: Sequence[float]) -> list[tuple[str, float]]:
+    return list(zip(names, values, strict=True))
+
+
+def _draw_3(runs: Runs, path: Path) -> object:
+    from stiction.plot.flow_local import local_flow
+    from stiction.switching.portrait import local_arcs, local_sticking
+
+    found = _two_fold(runs)
+    j1, j2 = float(found.J1 or np.nan), float(found.J2 or np.nan)
+    across = np.linspace(-1.0, 1.0, 120)
+    xi, eta = np.meshgrid(across, across)
+    eigenvalues = np.array(found.eigenvalues)
+    directions = np.stack([eigenvalues - j2, np.ones(2)], axis=-1)
+    sliding = []
+    for start in ((1.0, 0.25), (1.0, 0.6), (0.7, 1.0), (0.3, 1.0)):
+        parts = np.linalg.solve(directions.T, np.array(start))
+        s = np.linspace(0.0, 30.0, 400)
+        into = (parts * np.exp(np.outer(s, eigenvalues))) @ directions
+        for line in (into, -into):
+            inside = np.abs(line).max(axis=1) <= 1.0
+            sliding.append(np.stack([0.0 * s, *line.T])[:, inside])
+    arcs = []
+    for start, side in (((-0.12, -0.10), 1), ((-0.16, -0.13), -1)):
+        arcs += local_arcs(j1, j2, start, side, 3)
+    figure = local_flow(
+        (across, across),
+        local_sticking(j1, j2, xi, eta),
+        directions,
+        eigenvalues.tolist(),
+        arcs,
+        sliding,
+    )
+    return figure.savefig(path, dpi=150)
+
+
+# ---- Fig. 4
+
+
+def _figure_4(runs: Runs) -> list[Row]:
+    wheel = _wheel(runs["wheel-into-two-fold"])
+    at = wheel.two_folds_at(*_PLACE)
+    r, omega, flags = _conditions(runs)
+    cell = (r[1] - r[0]) * (omega[1] - omega[0])
+    words = {
+        "b": "(b) K-- > 0",
+        "c": "(c) K++ < 0",
+        "d": "(d) J1 < 0",
+        "e": "(e) J2 < 0",
+        "f": "(f) J1 J2 > 1",
+        "g1": "(g) k2 > 0",
+        "g2": "(g) kappa > 0",
+    }
+    return [
+        *(
+            Row(f"{word} at r* = 0.1859 m, omega* = -1.037 rad/s", "yes", _yes(at.flags[name]))
+            for name, word in words.items()
+        ),
+        Row("kappa there [m]", LOST, float(at.kappa)),
+        Row("k2 there [N/m]", LOST, float(at.k2)),
+        Row(
+            "area where all hold, of the area drawn [m rad/s]",
+            LOST,
+            float(flags["all"].sum() * cell),
+        ),
+        Row("share of the area drawn", LOST, float(flags["all"].mean())),
+    ]
+
+
+def _conditions(runs: Runs) -> tuple[Floats, Floats, dict[str, npt.NDArray[np.bool_]]]:
+    # omega* = omega0 itself is left out: there g* = 0 and no two-fold exists
+    r, omega = np.linspace(0.02, 0.35, 660), np.linspace(-1.1, -1.0005, 400)
+    return r, omega, _wheel(runs["wheel-into-two-fold"]).fig4_flags(r, omega)
+
+
+def _draw_4(runs: Runs, path: Path) -> object:
+    from stiction.plot.flow_local import condition_panels
+
+    return condition_panels(*_conditions(runs), _PLACE).savefig(path, dpi=200)
+
+
+# ---- Fig. 5
+
+
+def _figure_5(runs: Runs) -> list[Row]:
+    found = _two_fold(runs)
+    r, v, omega = (float(x) for x in found.x)
+    recurrent = runs["wheel-recurrent"]
+    kinds = list(recurrent.event_log.kind)
+    leaves = runs["wheel-leaves-minus"]
+    stopped = {name: runs[name].determinism.losses[-1].kind for name in _RECURRENT[:-1]}
+    at_line = [name for name, kind in stopped.items() if kind == "codim2_line"]
+    return [
+        Row("r* [m]", 0.1859, r),
+        Row("omega* [rad/s]", -1.037, omega),
+        Row("v* [m/s]", LOST, v),
+        Row("kappa [m]", LOST, _wheel(leaves).kappa),
+        Row("k2 [N/m]", LOST, _wheel(leaves).k2),
+        Row(
+            "sliding runs into the two-fold", "yes", _ended(runs["wheel-into-two-fold"], "two_fold")
+        ),
+        Row("at scaled time", LOST, runs["wheel-into-two-fold"].t_end),
+        Row(
+            "scaled times of the slip arcs of wheel-leaves-minus",
+            "they wind outward",
+            _arcs(leaves),
+        ),
+        Row(
+            "orbits out of the escaping region that run into the line h = g = 0",
+            "not mentioned",
+            f"{len(at_line)} of 3",
+        ),
+        Row("scaled time at which wheel-leaves-minus meets it", "not mentioned", leaves.t_end),
+        Row(
+            "all such trajectories find their way back into the singularity",
+            "yes",
+            "depends on the rule at the line h = g = 0",
+        ),
+        Row(
+            "arrivals at the two-fold up to scaled time 60, slip to h < 0 at the line",
+            LOST,
+            float(kinds.count("two_fold")),
+        ),
+        Row("arrivals at the line meanwhile", "not mentioned", float(kinds.count("codim2_line"))),
+    ]
+
+
+def _ended(run: Run, kind: str) -> str:
+    return _yes(run.determinism.losses and run.determinism.losses[-1].kind == kind)
+
+
+def _arcs(run: Run) -> str:
+    """Return the time of each slip arc between two crossings."""
+    log = run.event_log
+    crossings = log.time[np.array(log.kind) == "cross"]
+    return ", ".join(f"{length:.4f}" for length in np.diff(crossings))
+
+
+def _draw_5(runs: Runs, path: Path) -> object:
+    from stiction.plot.flow_surface import recurrence
+
+    found = _two_fold(runs)
+    wheel = _wheel(runs["wheel-into-two-fold"])
+    r, omega = np.linspace(0.13, 0.25, _GRID), np.linspace(-1.12, -0.99, _GRID)
+    surface = _surface(wheel, r, omega)
+    flow = surface.sticking
+    weak = found.directions[0][[0, 2]]
+    figure = recurrence(
+        (r, omega),
+        surface.region,
+        (flow[..., 0], flow[..., 2]),
+        found.x.tolist(),
+        weak.tolist(),
+        {name: runs[name] for name in ("wheel-slips-then-slides", "wheel-recurrent")},
+        {name: runs[name] for name in ("wheel-leaves-minus", *_THROUGH[:2])},
+        wheel.omega0,
+    )
+    return figure.savefig(path, dpi=200)
+
+
+def _surface(wheel: WheelOnTurntable, first: Floats, second: Floats) -> Portrait:
+    from stiction.switching.portrait import portrait, wheel_surface
+
+    return portrait(wheel, wheel_surface(wheel, first, second))
+
+
+# ---- Fig. 8
+
+
+def _tyres() -> dict[str, StretchedString]:
+    from stiction.laws.tyre import StretchedString
+
+    # rho is not in the caption; 2/3 is the value of appendix B
+    return {
+        "(a) k = 1, δ = 1, σ = 1, a = 1": StretchedString(1.0, 1.0, 2.0 / 3.0, 1.0, 1.0),
+        "(b) k = 10³, δ = 10⁻³, σ = 10⁻³, a = 1": StretchedString(1e3, 1e-3, 2.0 / 3.0, 1e-3, 1.0),
+    }
+
+
+def _figure_8(runs: Runs) -> list[Row]:
+    rows = [Row("kinetic over largest pressure rho, not in the caption", 2.0 / 3.0, 2.0 / 3.0)]
+    for letter, tyre in zip("ab", _tyres().values(), strict=True):
+        angle = np.linspace(0.0, 0.5 * np.pi, 20001)
+        moment = tyre.moment(angle)
+        rows += [
+            Row(f"({letter}) slip begins at angle [rad]", LOST, tyre.onset_angle),
+            Row(f"({letter}) slip is complete at angle [rad]", LOST, tyre.full_slip_angle),
+            Row(
+                f"({letter}) force in full slip [N]; the paper's 2 a delta lacks rho",
+                2.0 * tyre.half_length * tyre.max_pressure,
+                float(tyre.force(0.5 * np.pi)),
+            ),
+            Row(f"({letter}) largest moment [N m]", LOST, float(moment.max())),
+            Row(f"({letter}) moment in full slip [N m]", 0.0, float(tyre.moment(0.5 * np.pi))),
+        ]
+    return rows
+
+
+def _draw_8(runs: Runs, path: Path) -> object:
+    from stiction.plot.flow_surface import tyre_curves
+
+    angle = np.linspace(0.0, 0.5 * np.pi, 4001)
+    panels = [(title, t.force(angle), t.moment(angle)) for title, t in _tyres().items()]
+    return tyre_curves(angle, panels).savefig(path, dpi=200)
+
+
+# ---- section VI
+
+
+def _gamma_0(runs: Runs) -> list[Row]:
+    wheel = _wheel(runs["wheel-gamma-0"])
+    found = wheel.two_fold_state()
+    state = found.states[0]
+    jump = np.abs(wheel.field(state, 1.0) - wheel.field(state, -1.0)).max()
+    size = np.abs(wheel.field(state, 1.0)).max()
+    return [
+        Row("number of two-folds", 1.0, float(found.r.size)),
+        Row(
+            "r* [m]; the paper writes kappa and, two lines later, -kappa",
+            wheel.kappa,
+            float(state[0]),
+        ),
+        Row("omega* [rad/s]", wheel.omega0, float(state[2])),
+        Row("v* [m/s]", LOST, float(state[1])),
+        Row("difference of both fields there, relative", 0.0, float(jump / size)),
+        Row("loss of determinism at the two-fold", "no", _yes(found.case[0] == 1)),
+    ]
+
+
+def _draw_gamma_0(runs: Runs, path: Path) -> object:
+    from stiction.plot.flow_surface import surface_map
+
+    wheel = _wheel(runs["wheel-gamma-0"])
+    # an even number of points, so that none lies on the lines r = 0 and v = 0
+    r, v = np.linspace(-0.5, 0.5, _GRID + 1), np.linspace(-0.5, 0.5, _GRID + 1)
+    surface = _surface(wheel, r, v)
+    flow = surface.sticking
+    state = wheel.two_fold_state().states[0]
+    figure = surface_map(
+        (r, v),
+        surface.region,
+        (flow[..., 0], flow[..., 1]),
+        (("r", "m"), ("v", "m/s")),
+        points=[(float(state[0]), float(state[1]))],
+        line=0.0,
+    )
+    return figure.savefig(path, dpi=200)
+
+
+def _gamma_90(runs: Runs) -> list[Row]:
+    run = runs["wheel-gamma-90"]
+    wheel = _wheel(run)
+    r, omega = np.linspace(-0.6, 0.6, 61), np.linspace(-3.0, 1.0, 61)
+    surface = _surface(wheel, r, omega)
+    gap = (surface.l_minus - surface.l_plus) / (wheel.beta**2 + surface.x[..., 0] ** 2)
+    spread = float(np.ptp(gap))
+    return [
+        Row("number of two-folds", 0.0, float(wheel.two_fold_state().r.size)),
+        Row("distance of both boundaries, over mu", 2.0, float(gap.mean() / wheel.mu)),
+        Row("its variation over the surface, over mu", 0.0, spread / wheel.mu),
+        Row("escaping region on the surface", "no", _yes((surface.region == 1).any())),
+        Row("loss of determinism up to scaled time 14", "no", _yes(run.determinism.losses)),
+    ]
+
+
+def _draw_gamma_90(runs: Runs, path: Path) -> object:
+    from stiction.plot.flow_surface import surface_map
+
+    run = runs["wheel-gamma-90"]
+    wheel = _wheel(run)
+    r, omega = np.linspace(-0.9, 0.9, _GRID + 1), np.linspace(-2.6, 0.6, _GRID + 1)
+    surface = _surface(wheel, r, omega)
+    flow = surface.sticking
+    data: dict[str, Any] = {name: run.variables[name].values for name in ("r", "omega", "mode")}
+    figure = surface_map(
+        (r, omega),
+        surface.region,
+        (flow[..., 0], flow[..., 2]),
+        (("r", "m"), ("ω", "rad/s")),
+        orbit=(data["r"], data["omega"], data["mode"].reshape(-1)),
+        line=wheel.omega0,
+    )
+    return figure.savefig(path, dpi=200)
+
+
+ITEMS = {
+    "figure-3": Item(
+        "the local flow at the two-fold", ("wheel-into-two-fold",), _figure_3, _draw_3
+    ),
+    "figure-4": Item(
+        "where the two-fold loses determinism", ("wheel-into-two-fold",), _figure_4, _draw_4
+    ),
+    "figure-5": Item("sticking flow and recurrent motion", _RECURRENT, _figure_5, _draw_5),
+    "figure-8": Item("force and moment of the stretched string", (), _figure_8, _draw_8),
+    "gamma-0": Item(
+        "section VI A: a wheel across the slit", ("wheel-gamma-0",), _gamma_0, _draw_gamma_0
+    ),
+    "gamma-90": Item(
+        "section VI B: a wheel along the slit", ("wheel-gamma-90",), _gamma_90, _draw_gamma_90
+    ),
+}
