@@ -152,9 +152,10 @@ def _refine(b: Floats, low: float, high: float, work: Floats) -> float:
         else:
             high = s
         step = s - value / slope if slope != 0.0 else NONE
+        # before the bracket is asked: s has just become an end of it
+        if value == 0.0 or abs(step - s) <= 2e-16:
+            return s
         if not (low < step < high):
             step = 0.5 * (low + high)
-        if abs(step - s) <= 2e-16 or value == 0.0:
-            return step
         s = step
     return s
