@@ -57,7 +57,9 @@ class FlowHistory:
 
 def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> Run:
     """Return the Run of a flow history."""
-    names = system.state_names
+    names, energy = system.state_names, _ledger(system, history)
+    rtol = float(getattr(method, "rtol", 1e-12))
+    checks = (*_energy_checks(energy, rtol), *_checks(system, history, rtol), *history.checks)
     return Run(
         system=system,
         method=method,
@@ -70,9 +72,9 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
         variables=_variables(system, history),
         final={name: history.x[-1:, j].copy() for j, name in enumerate(names)},
         event_log=_event_log(system, history),
-        energy=_ledger(system, history),
+        energy=energy,
         determinism=Determinism(tuple(history.losses)),
-        audit=Audit((*_checks(system, history), *history.checks)),
+        audit=Audit(checks),
         quantities=_quantities(system, history),
         stats={"events": len(history.events), **history.stats},
         citations=system.citation_keys,
@@ -131,7 +133,22 @@ def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
     )
 
 
-def _checks(system: SwitchingSystem, history: FlowHistory) -> list[Check]:
+def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
+    """Return whether energy closes and friction only takes, for a system that has energies."""
+    if not energy.defined:
+        return []
+    bound, limit = max(1e-9, 1e3 * rtol), max(1e-9, 1e3 * rtol) * energy.scale
+    gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
+    closed = energy.imbalance_rel
+    taken = "largest heat that friction gave back between saved states"
+    note = "largest energy imbalance over the largest energy"
+    return [
+        Check("ledger_closes", bool(closed <= bound), closed, bound, None, note),
+        Check("friction_dissipates", bool(gained <= limit), gained, limit, None, taken),
+    ]
+
+
+def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
     from stiction.switching._flow.inspection import inspect_states
 
@@ -151,7 +168,8 @@ def _checks(system: SwitchingSystem, history: FlowHistory) -> list[Check]:
         row,
     )
     when = history.time[row].tolist()
-    limits = (1e-9, 1e-9, 1.0 + 1e-6)
+    near = max(1e-9, 10.0 * rtol)
+    limits = (near, near, 1.0 + max(1e-6, 1e3 * rtol))
     names = ("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")
     notes = (
         "distance from the surface while sliding, over the size of the state",
