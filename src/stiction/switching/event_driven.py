@@ -54,9 +54,9 @@ class _Solver:
         self.method, self.system, self.request = method, system, request
         longest = np.inf if method.max_step is None else float(method.max_step)
         self.tolerance = Tolerance(method.rtol, method.atol, longest)
-        self.path = Trajectory(
-            system, self.tolerance, request.save, events=_EVENT_ROWS, energies=True
-        )
+        # kernels stop when the rows are full: no more of them than events are allowed
+        rows = min(_EVENT_ROWS, max(method.max_events, 3) + 1)
+        self.path = Trajectory(system, self.tolerance, request.save, events=rows, energies=True)
         self.policy: Policy = _STOP if method.policy is None else method.policy
         self.rng = np.random.default_rng(_seed(self.policy))
         self.rows: list[Floats] = []

@@ -491,7 +491,7 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     # what varies less than the rounding of the differences is a plane; drop that rounding
     spread = np.max(np.abs(np.array(found) - found[0]))
     size = float(np.max(np.abs(found[0])))
-    if not spread <= 1e-11 * size:
+    if size == 0.0 or not spread <= 1e-11 * size:
         return None
     return np.where(np.abs(found[0]) < 1e-13 * size, 0.0, np.round(found[0] / size, 13) * size)
 
@@ -501,7 +501,9 @@ def _check_value(where: str, part: Callable[..., Any], arguments: tuple[Any, ...
     why = "it is called at the start x0 before anything is solved."
     try_ = "call it by hand with x0; a constant must be written as a number of its own."
     try:
-        value = np.asarray(part(*(a.copy() for a in arguments)), dtype=np.float64)
+        # what is not finite is refused below, which says more than a warning of NumPy
+        with np.errstate(all="ignore"):
+            value = np.asarray(part(*(a.copy() for a in arguments)), dtype=np.float64)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         got = f"{type(error).__name__}: {error}"
         raise ModelError(explain(where, got, needs, why, try_)) from error

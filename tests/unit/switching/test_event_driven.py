@@ -1,0 +1,192 @@
+"""The event-driven method on small flows where every event is known by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError, SolveError, Status
+from stiction.methods import EventDriven, Leave
+from stiction.switching.model import PiecewiseSmooth
+from stiction.switching.presets import NormalForm
+
+STIFFNESS = {"k": 1.0}
+
+
+def parabola(height):
+    """x1 = (t - 1)^2 + height, the same field on both sides."""
+    return PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x: (x[1], 2.0),
+        f_minus=lambda x: (x[1], 2.0),
+        x0=[1.0 + height, -2.0],
+    )
+
+
+def circle(**changes):
+    field = {"f_plus": lambda x: (x[1], -x[0]), "f_minus": lambda x: (x[1], -x[0])}
+    return PiecewiseSmooth(**{"h": lambda x: x[0], "x0": [1.0, 0.0], **field, **changes})
+
+
+def escaping(mode=None):
+    return PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x: (1.0, 1.0),
+        f_minus=lambda x: (-1.0, 0.0),
+        x0=[0.0, 0.0],
+        mode=mode,
+    )
+
+
+def moves(run):
+    frame = run.events
+    return list(zip(frame["kind"], frame["from"], frame["to"], strict=True))
+
+
+def test_a_touch_from_outside_is_a_fold():
+    run = st.solve(parabola(0.0), t_span=(0.0, 3.0))
+    assert moves(run) == [("fold", "+", "+")]
+    assert run.events["time"].iloc[0] == pytest.approx(1.0, abs=1e-9)
+    assert run.final["x1"][0] == pytest.approx(4.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1e-2, 1e-4, 1e-8])
+def test_a_shallow_dip_is_two_crossings(depth):
+    run = st.solve(parabola(-depth), t_span=(0.0, 3.0))
+    assert moves(run) == [("cross", "+", "-"), ("cross", "-", "+")]
+    half = math.sqrt(depth)
+    expected = [1.0 - half, 1.0 + half]
+    assert np.abs(run.events["time"].to_numpy() - expected).max() < 1e-15 / half + 1e-12
+
+
+def test_a_near_miss_is_no_event():
+    run = st.solve(parabola(1e-6), t_span=(0.0, 3.0))
+    assert moves(run) == []
+    assert run.status == Status.SOLVED
+
+
+def test_sliding_ends_at_a_visible_fold():
+    system = PiecewiseSmooth(
+        h=lambda x: x[0], f_plus=lambda x: (x[1], 1.0), f_minus=lambda x: (1.0, 1.0), x0=[0.0, -1.0]
+    )
+    run = st.solve(system, t_span=(0.0, 3.0))
+    assert moves(run) == [("leave", "slide", "+")]
+    assert run.events["time"].iloc[0] == pytest.approx(1.0, abs=1e-12)
+    assert run.final["x1"][0] == pytest.approx(2.0, abs=1e-11)
+
+
+def test_an_escaping_start_stops_at_once():
+    run = st.solve(escaping(), t_span=(0.0, 1.0))
+    assert run.status == Status.STOPPED
+    assert run.t_end == 0.0
+    assert [loss.kind for loss in run.determinism.losses] == ["escaping_start"]
+
+
+@pytest.mark.parametrize(("mode", "end"), [("+", 1.0), ("-", -1.0), ("slide", 0.0)])
+def test_an_escaping_start_with_a_mode_goes_on(mode, end):
+    run = st.solve(escaping(mode), t_span=(0.0, 1.0))
+    assert run.status == Status.SOLVED
+    assert run.final["x1"][0] == pytest.approx(end, abs=1e-13)
+    assert [loss.kind for loss in run.determinism.losses] == ["escaping_start"]
+
+
+def test_leaving_an_escaping_region_after_a_time():
+    method = EventDriven(policy=Leave("-", 0.25))
+    run = st.solve(escaping(), method, t_span=(0.0, 1.0))
+    assert moves(run)[-1] == ("leave", "slide", "-")
+    assert run.events["time"].iloc[-1] == pytest.approx(0.25, abs=1e-14)
+    assert run.final["x1"][0] == pytest.approx(-0.75, abs=1e-13)
+
+
+def test_a_start_on_a_two_fold_stops():
+    run = st.solve(NormalForm(-1.2, -1.5, x0=[0.0, 0.0, 0.0]), t_span=(0.0, 1.0))
+    assert run.status == Status.STOPPED
+    assert [loss.kind for loss in run.determinism.losses] == ["two_fold"]
+
+
+def test_infinitely_many_switches_end_in_a_report():
+    # Fuller: intervals shrink geometrically; with c = 0.3 each is half of the last
+    system = PiecewiseSmooth(
+        h=lambda x: x[0] + 0.3 * x[1] * abs(x[1]),
+        f_plus=lambda x: (x[1], -1.0),
+        f_minus=lambda x: (x[1], 1.0),
+        x0=[1.0, 0.0],
+    )
+    run = st.solve(system, t_span=(0.0, 20.0))
+    times = run.events.loc[run.events["kind"] == "cross", "time"].to_numpy()
+    # the switching curve x = -c v |v| gives speeds that fall by sqrt((1 - 2c)/(1 + 2c)) = 1/2
+    first = math.sqrt(2.0 / 1.6)
+    assert times[0] == pytest.approx(first, abs=1e-10)
+    assert np.diff(times)[:8] == pytest.approx(1.5 * first * 0.5 ** np.arange(8), rel=1e-7)
+    assert run.t_end == pytest.approx(first + 3.0 * first, abs=1e-5)
+    assert run.status == Status.STOPPED
+
+
+def test_many_roots_inside_one_step_are_all_seen():
+    system = PiecewiseSmooth(
+        h=lambda x: 0.98 + math.cos(200.0 * x[0]),
+        f_plus=lambda x: (1.0,),
+        f_minus=lambda x: (1.0,),
+        x0=[0.0],
+    )
+    run = st.solve(system, EventDriven(rtol=1e-3), t_span=(0.0, 1.0))
+    off = math.acos(0.98)
+    turns = math.pi * (2 * np.arange(40)[:, None] + 1) + np.array([-off, off])
+    expected = turns.ravel()[turns.ravel() < 200.0] / 200.0
+    assert run.events["time"].to_numpy() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("begin", [100.0, -5.0])
+def test_time_translation(begin):
+    run = st.solve(circle(), t_span=(begin, begin + 10.0))
+    expected = begin + math.pi * (np.arange(3) + 0.5)
+    assert run.events["time"].to_numpy() == pytest.approx(expected, abs=1e-9)
+
+
+def test_states_saved_at_events():
+    save = [0.0, math.pi / 2, 3.0, 1.5 * math.pi]
+    run = st.solve(circle(), EventDriven(rtol=1e-12), t_span=(0.0, 5.0), save=save)
+    time = run.time
+    assert set(save) <= set(time.tolist())
+    assert np.abs(run.variables["x1"].values - np.cos(time)).max() < 1e-10
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 5}, {"max_events": 5}])
+def test_limits_are_kept(limit):
+    with pytest.raises(SolveError, match="were used up") as caught:
+        st.solve(circle(), EventDriven(**limit), t_span=(0.0, 100.0))
+    run = caught.value.run
+    assert run.status == Status.WORK_LIMIT
+    assert len(run.events) <= 5
+
+
+def test_a_state_that_blows_up_is_not_finite():
+    system = circle(h=lambda x: x[0] + 9.0, f_plus=lambda x: (x[0] ** 2, 1.0))
+    with pytest.raises(SolveError) as caught:
+        st.solve(system, t_span=(0.0, 10.0))
+    run = caught.value.run
+    assert run.status == Status.NOT_FINITE
+    assert run.t_end == pytest.approx(1.0, abs=1e-6)
+    assert np.isfinite(run.variables["x1"].values).all()
+
+
+def test_a_function_that_raises_names_itself_and_the_cause():
+    def up(x):
+        if x[0] > 1.5:
+            raise ValueError("too far")
+        return (1.0, 0.0)
+
+    with pytest.raises(ModelError, match="too far") as caught:
+        st.solve(circle(f_plus=up), t_span=(0.0, 3.0))
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_plain_python_is_said_with_its_cost():
+    system = circle(f_plus=lambda x: (x[1], -STIFFNESS["k"] * x[0]))
+    slow = st.solve(system, t_span=(0.0, 3.0))
+    fast = st.solve(circle(), t_span=(0.0, 3.0))
+    notes = [next(c for c in r.audit if c.check == "functions_compiled") for r in (slow, fast)]
+    assert [check.value for check in notes] == [1.0, 0.0]
+    assert "plain Python" in notes[0].note
+    assert slow.final["x1"][0] == pytest.approx(fast.final["x1"][0], abs=1e-14)

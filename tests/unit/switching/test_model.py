@@ -1,0 +1,98 @@
+"""Piecewise-smooth systems: fields, gradients, and what is refused at the door."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.switching.model import PiecewiseSmooth
+
+
+def flow(**changes):
+    given = {
+        "h": lambda x: x[0] - 0.5 * x[1] ** 2,
+        "f_plus": lambda x: (x[1], -1.0),
+        "f_minus": lambda x: (math.sin(x[0]), 1.0),
+        "x0": [1.0, 0.5],
+    }
+    return PiecewiseSmooth(**{**given, **changes})
+
+
+def test_fields_and_gradients():
+    x = np.array([0.3, -0.8])
+    system = flow()
+    assert system.field(x, 1.0).tolist() == [-0.8, -1.0]
+    assert system.field(x, -1.0).tolist() == [math.sin(0.3), 1.0]
+    assert system.surfaces_at(x)[0] == pytest.approx(0.3 - 0.32, abs=1e-15)
+    assert system.gradient(x)[0] == pytest.approx([1.0, 0.8], abs=1e-12)
+    assert system.compiled.plane is None
+    given = flow(h_gradient=lambda x: (1.0, -x[1]))
+    assert given.gradient(x)[0] == pytest.approx([1.0, 0.8], abs=1e-15)
+
+
+def test_a_plane_is_recognised():
+    system = flow(h=lambda x: 2.0 * x[0] - x[1] + 3.0)
+    assert system.compiled.plane[0] == pytest.approx([2.0, -1.0], abs=1e-15)
+
+
+def test_several_surfaces_and_kinks():
+    system = PiecewiseSmooth(
+        h=[lambda x: x[0], lambda x: x[1]],
+        f=lambda x, s: (-s[0], -2.0 * s[1]),
+        kinks=[lambda x: x[0] + x[1]],
+        x0=[1.0, 2.0],
+    )
+    assert system.field(system.x0, [1.0, -1.0]).tolist() == [-1.0, 2.0]
+    assert system.surfaces_at(system.x0).tolist() == [1.0, 2.0]
+    assert system.kinks_at(system.x0).tolist() == [3.0]
+    assert system.gradient(system.x0) == pytest.approx(np.eye(2), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"f_minus": None}, "f_plus and f_minus"),
+        ({"f": lambda x, s: (0.0, 0.0)}, "either"),
+        ({"h": [lambda x: x[0], lambda x: x[1]]}, "one sign per surface"),
+        ({"h": 3.0}, "function"),
+        ({"x0": None}, "start"),
+        ({"x0": [math.nan, 0.0]}, "x0"),
+        ({"x0": [1.0, 2.0, 3.0]}, "3 finite numbers"),
+        ({"f_plus": lambda x: (1.0, 2.0, 3.0)}, "2 finite numbers"),
+        ({"f_plus": lambda x: (1.0, math.inf)}, "finite"),
+        ({"h": lambda x: x[7]}, "h"),
+        ({"h": lambda x: 1.0 / (x[0] - 1.0)}, "h"),
+        ({"mode": "up"}, "one of"),
+        ({"names": ["a"]}, "names"),
+        ({"names": ["a", "a"]}, "each once"),
+        ({"names": ["a", "time"]}, "time"),
+        ({"scale": 0.0}, "scale"),
+    ],
+)
+def test_refused_at_the_door(changes, words):
+    with pytest.raises(ModelError, match=words):
+        flow(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"mode": "slide"}, "off the surface"),
+        ({"h": lambda x: 0.0 * x[0]}, "gradient"),
+        ({"x0": [0.125, 0.5], "mode": "-", "f_minus": lambda x: (2.0, 0.0)}, "let the state go"),
+    ],
+)
+def test_refused_at_the_start(changes, words):
+    with pytest.raises(ModelError, match=words):
+        st.solve(flow(**changes), t_span=(0.0, 1.0))
+
+
+def test_python_functions_are_kept_out_of_nothing():
+    # a function that reads a dictionary runs as it is and gives the same field
+    table = {"k": -1.0}
+    system = flow(f_plus=lambda x: (x[1], table["k"]))
+    assert system.field([0.3, -0.8], 1.0).tolist() == [-0.8, -1.0]
+    assert "numba" in sys.modules
