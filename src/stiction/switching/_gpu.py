@@ -5,8 +5,12 @@ functions behind the kernels are compiled again; only the calls by address becom
 calls of the wheel's functions, since a card knows no addresses of the processor.
 """
 
+# Numba re-exports some names silently and is not typed
+# mypy: disable-error-code="attr-defined, no-untyped-call, call-arg"
+
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -87,12 +91,13 @@ def ensemble_on_gpu(
 
 def _cuda() -> Any:
     """Return numba.cuda, or refuse where it cannot run."""
+    cuda: Any = None
     try:
         from numba import cuda
-
-        ready = bool(cuda.is_available())
     except ImportError:
-        cuda, ready = None, False
+        ready = False
+    else:
+        ready = bool(cuda.is_available())
     if not ready:
         raise ModelError(
             explain(
@@ -174,9 +179,25 @@ def _device(cuda: Any, function: Any, made: dict[Any, Any], specials: dict[str, 
         for name in plain.__code__.co_names:
             if hasattr(scope.get(name), "py_func"):
                 scope[name] = _device(cuda, scope[name], made, specials)
+        if not _simulated():
+            scope["np"] = _numbers()
         again = types.FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
         made[plain] = cuda.jit(device=True)(again)
     return made[plain]
+
+
+def _simulated() -> bool:
+    from numba.cuda import config
+
+    return bool(getattr(config, "ENABLE_CUDASIM", False))
+
+
+def _numbers() -> types.ModuleType:
+    """Return what kernels use of NumPy from the standard library, which a card knows better."""
+    found = types.ModuleType("numbers_for_cards")
+    for name in ("sqrt", "log", "isfinite", "inf", "nan"):
+        setattr(found, name, getattr(math, name))
+    return found
 
 
 def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
@@ -213,9 +234,7 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
 
 def _array_at(cuda: Any) -> Any:
     """Return array_at(address, size): the numbers at an address as an array."""
-    from numba.cuda import config
-
-    if getattr(config, "ENABLE_CUDASIM", False):
+    if _simulated():
         import ctypes
 
         def simulated(address: int, size: int) -> Any:
