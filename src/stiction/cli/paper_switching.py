@@ -1,7 +1,8 @@
 """Figures of "Nondeterministic dynamics of a mechanical system" and its special cases.
 
-Source: Szalai, Jeffrey 2014. The paper prints few numbers, so that most rows compare statements. Its formulas are used as
-corrected on the theory page; a row says where a correction changes what the paper prints.
+Source: Szalai, Jeffrey 2014. The paper prints few numbers, so that most rows compare
+statements. Its formulas are used as corrected on the theory page; a row says where a correction
+changes what the paper prints.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 _PLACE = (0.1859, -1.037)
 _THROUGH = ("wheel-through-plus", "wheel-through-minus", "wheel-slips-then-slides")
 _RECURRENT = ("wheel-into-two-fold", *_THROUGH, "wheel-leaves-minus", "wheel-recurrent")
-_GRID = 101  # points of a map along each side
+_GRID = 241  # points of a map along each side
 
 
 def _yes(holds: object) -> str:
@@ -81,7 +82,7 @@ def _pairs(names: Sequence[str], values: Sequence[float]) -> list[tuple[str, flo
     return list(zip(names, values, strict=True))
 
 
-def _draw_3(runs: Runs, path: Path) -> object:
+def _draw_3(runs: Runs, path: Path) -> None:
     from stiction.plot.flow_local import local_flow
     from stiction.switching.portrait import local_arcs, local_sticking
 
@@ -100,8 +101,8 @@ def _draw_3(runs: Runs, path: Path) -> object:
             inside = np.abs(line).max(axis=1) <= 1.0
             sliding.append(np.stack([0.0 * s, *line.T])[:, inside])
     arcs = []
-    for start, side in (((-0.12, -0.10), 1), ((-0.16, -0.13), -1)):
-        arcs += local_arcs(j1, j2, start, side, 3)
+    for start, side in (((-0.10, -0.08), 1), ((-0.16, -0.13), -1)):
+        arcs += local_arcs(j1, j2, start, side, 2)
     figure = local_flow(
         (across, across),
         local_sticking(j1, j2, xi, eta),
@@ -110,7 +111,7 @@ def _draw_3(runs: Runs, path: Path) -> object:
         arcs,
         sliding,
     )
-    return figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150)
 
 
 # ---- Fig. 4
@@ -152,10 +153,10 @@ def _conditions(runs: Runs) -> tuple[Floats, Floats, dict[str, npt.NDArray[np.bo
     return r, omega, _wheel(runs["wheel-into-two-fold"]).fig4_flags(r, omega)
 
 
-def _draw_4(runs: Runs, path: Path) -> object:
+def _draw_4(runs: Runs, path: Path) -> None:
     from stiction.plot.flow_local import condition_panels
 
-    return condition_panels(*_conditions(runs), _PLACE).savefig(path, dpi=200)
+    condition_panels(*_conditions(runs), _PLACE).savefig(path, dpi=200)
 
 
 # ---- Fig. 5
@@ -215,7 +216,7 @@ def _arcs(run: Run) -> str:
     return ", ".join(f"{length:.4f}" for length in np.diff(crossings))
 
 
-def _draw_5(runs: Runs, path: Path) -> object:
+def _draw_5(runs: Runs, path: Path) -> None:
     from stiction.plot.flow_surface import recurrence
 
     found = _two_fold(runs)
@@ -230,11 +231,11 @@ def _draw_5(runs: Runs, path: Path) -> object:
         (flow[..., 0], flow[..., 2]),
         found.x.tolist(),
         weak.tolist(),
-        {name: runs[name] for name in ("wheel-slips-then-slides", "wheel-recurrent")},
-        {name: runs[name] for name in ("wheel-leaves-minus", *_THROUGH[:2])},
+        {name: runs[name] for name in ("wheel-into-two-fold", *_THROUGH)},
+        {name: runs[name] for name in ("wheel-leaves-minus", *_THROUGH[:2], "wheel-recurrent")},
         wheel.omega0,
     )
-    return figure.savefig(path, dpi=200)
+    figure.savefig(path, dpi=200)
 
 
 def _surface(wheel: WheelOnTurntable, first: Floats, second: Floats) -> Portrait:
@@ -259,8 +260,7 @@ def _tyres() -> dict[str, StretchedString]:
 def _figure_8(runs: Runs) -> list[Row]:
     rows = [Row("kinetic over largest pressure rho, not in the caption", 2.0 / 3.0, 2.0 / 3.0)]
     for letter, tyre in zip("ab", _tyres().values(), strict=True):
-        angle = np.linspace(0.0, 0.5 * np.pi, 20001)
-        moment = tyre.moment(angle)
+        moment = tyre.moment(tyre.onset_angle * np.linspace(0.5, 1.5, 2001))
         rows += [
             Row(f"({letter}) slip begins at angle [rad]", LOST, tyre.onset_angle),
             Row(f"({letter}) slip is complete at angle [rad]", LOST, tyre.full_slip_angle),
@@ -275,12 +275,14 @@ def _figure_8(runs: Runs) -> list[Row]:
     return rows
 
 
-def _draw_8(runs: Runs, path: Path) -> object:
+def _draw_8(runs: Runs, path: Path) -> None:
     from stiction.plot.flow_surface import tyre_curves
 
-    angle = np.linspace(0.0, 0.5 * np.pi, 4001)
+    # tyre (b) has its whole rise below a millionth
+    fine = np.geomspace(1e-8, 1e-2, 2000)
+    angle = np.sort(np.concatenate([np.linspace(0.0, 0.5 * np.pi, 2000), fine]))
     panels = [(title, t.force(angle), t.moment(angle)) for title, t in _tyres().items()]
-    return tyre_curves(angle, panels).savefig(path, dpi=200)
+    tyre_curves(angle, panels).savefig(path, dpi=200)
 
 
 # ---- section VI
@@ -306,7 +308,7 @@ def _gamma_0(runs: Runs) -> list[Row]:
     ]
 
 
-def _draw_gamma_0(runs: Runs, path: Path) -> object:
+def _draw_gamma_0(runs: Runs, path: Path) -> None:
     from stiction.plot.flow_surface import surface_map
 
     wheel = _wheel(runs["wheel-gamma-0"])
@@ -323,7 +325,7 @@ def _draw_gamma_0(runs: Runs, path: Path) -> object:
         points=[(float(state[0]), float(state[1]))],
         line=0.0,
     )
-    return figure.savefig(path, dpi=200)
+    figure.savefig(path, dpi=200)
 
 
 def _gamma_90(runs: Runs) -> list[Row]:
@@ -342,7 +344,7 @@ def _gamma_90(runs: Runs) -> list[Row]:
     ]
 
 
-def _draw_gamma_90(runs: Runs, path: Path) -> object:
+def _draw_gamma_90(runs: Runs, path: Path) -> None:
     from stiction.plot.flow_surface import surface_map
 
     run = runs["wheel-gamma-90"]
@@ -359,7 +361,7 @@ def _draw_gamma_90(runs: Runs, path: Path) -> object:
         orbit=(data["r"], data["omega"], data["mode"].reshape(-1)),
         line=wheel.omega0,
     )
-    return figure.savefig(path, dpi=200)
+    figure.savefig(path, dpi=200)
 
 
 ITEMS = {

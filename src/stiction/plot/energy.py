@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from stiction.plot import style
 from stiction.plot.chain_data import ChainData
+from stiction.plot.flow_data import FlowData
 from stiction.results.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def energy(data: ChainData) -> PaperFigure:
     return figure
 
 
-def energy_panel(ax: Axes, data: ChainData) -> None:
+def energy_panel(ax: Axes, data: ChainData | FlowData) -> None:
     """Draw kinetic, elastic and total energy."""
     ledger = data.run.energy
     time = ledger.time
@@ -79,7 +80,7 @@ def energy_panel(ax: Axes, data: ChainData) -> None:
     style.scale_axis(ax.yaxis, "energy", "J")
 
 
-def ledger_panel(ax: Axes, data: ChainData) -> None:
+def ledger_panel(ax: Axes, data: ChainData | FlowData) -> None:
     """Draw stored energy, heats and losses on top of each other, and what was put in.
 
     A share below zero (a scheme that creates energy) cannot be stacked: then lines are drawn.
@@ -112,7 +113,7 @@ def ledger_panel(ax: Axes, data: ChainData) -> None:
     style.scale_axis(ax.yaxis, "ledger", "J")
 
 
-def imbalance_panel(ax: Axes, data: ChainData) -> None:
+def imbalance_panel(ax: Axes, data: ChainData | FlowData) -> None:
     """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
     ledger = data.run.energy
     parts = (values for name, values in ledger.columns().items() if name != "imbalance")
@@ -146,7 +147,7 @@ def _power(value: float, position: int | None = None) -> str:
     return f"10{digits}"
 
 
-def ledger_handles(data: ChainData, *, lines: bool) -> list[Any]:
+def ledger_handles(data: ChainData | FlowData, *, lines: bool) -> list[Any]:
     """Return the legend of the ledger, with `lines` also of the energy panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

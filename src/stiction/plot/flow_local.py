@@ -99,9 +99,8 @@ def _quadrants(ax: Axes, grid: tuple[Floats, Floats]) -> None:
 
 
 def _space(ax: Any, arcs: Sequence[tuple[int, Floats]], sliding: Sequence[Floats]) -> None:
-    reach = max((float(np.abs(arc[1:]).max()) for _, arc in arcs), default=1.0)
     for sign, colour in ((1.0, SLIDING), (-1.0, ESCAPING)):
-        corner = np.array([[0.0, sign * reach], [0.0, sign * reach]])
+        corner = np.array([[0.0, sign], [0.0, sign]])
         ax.plot_surface(corner, corner.T, 0.0 * corner, color=colour, alpha=0.8, zorder=0.5, lw=0)
     for line in sliding:
         ax.plot(line[1], line[2], line[0], color=LINES[0], lw=0.9, zorder=2.0)

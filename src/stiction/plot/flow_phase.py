@@ -13,8 +13,6 @@ from stiction.plot.flow_data import FlowData, symbol
 from stiction.plot.flow_time import KINDS, LINES
 
 if TYPE_CHECKING:
-    from mpl_toolkits.mplot3d.axes3d import Axes3D
-
     from stiction.plot._figure import PaperFigure
 
 __all__ = ["dress_3d", "path", "phase"]
@@ -82,7 +80,7 @@ def path(ax: Any, series: Floats, mode: Ints, *, width: float = 0.9, zorder: flo
             ax.plot(*pieces, color=LINES[value], lw=width, zorder=zorder)
 
 
-def dress_3d(ax: Axes3D, labels: Sequence[str], *, ticks: int = 4, size: float = 8.0) -> None:
+def dress_3d(ax: Any, labels: Sequence[str], *, ticks: int = 4, size: float = 8.0) -> None:
     """Give three-dimensional axes white walls, thin lines, few ticks and labels."""
     from matplotlib.ticker import MaxNLocator
 

@@ -82,7 +82,7 @@ def surface_map(
     Verified by: tests/unit/plot/test_flow_papers.py::test_surface_map
     """
     figure = style.new_figure(style.COLUMN, 3.0)
-    ((ax,),) = style.grid(figure, margins=(0.62, 0.12, 0.42, 0.42))
+    ((ax,),) = style.grid(figure, margins=(0.62, 0.12, 0.42, 0.62))
     surface_panel(ax, grid, region, sticking, labels)
     handles = _region_handles(region)
     if line is not None:
@@ -94,8 +94,7 @@ def surface_map(
         handles.append(_line("two-fold", ls="", marker="*", ms=8.0, mfc="#CC79A7", mec="white"))
     if orbit is not None:
         path(ax, np.stack(orbit[:2]), orbit[2], width=1.1, zorder=4.0)
-    style.key(ax, handles, columns=3)
-    ax.get_legend().set_bbox_to_anchor((-0.2, 1.0))
+    style.key(ax, handles, columns=2)
     return figure
 
 
@@ -115,17 +114,18 @@ def recurrence(
     ----------
     two_fold : its r [m], v [m/s], omega [rad/s]
     weak : direction in (r, omega) along which sticking orbits pass it
-    runs, near : the runs of panels (b) and (c)
+    runs, near : the runs of panels (b) and (c); those of (c) from the two-fold on
     line : omega of the line h = g = 0 [rad/s]
 
     Source: Szalai, Jeffrey 2014, Fig. 5.
     Verified by: tests/unit/plot/test_flow_papers.py::test_recurrence
     """
     figure = style.new_figure(style.PAGE, 5.6)
-    ax = style.dress(figure.add_axes((0.085, 0.56, 0.52, 0.385)))
+    ax = style.dress(figure.add_axes((0.1, 0.56, 0.52, 0.385)))
     surface_panel(ax, grid, region, sticking, (("r", "m"), ("ω", "rad/s")))
-    place = np.array([two_fold[0], two_fold[2]])
-    ax.axline(place, place + np.asarray(weak), color=LINES[1], lw=0.9)
+    place = (two_fold[0], two_fold[2])
+    ahead = (place[0] + weak[0], place[1] + weak[1])
+    ax.axline(place, ahead, color=LINES[1], lw=0.9)
     ax.axhline(line, color="#D55E00", lw=1.0, ls=(0, (4, 2)))
     ax.plot(*place, "*", ms=10.0, mfc="#CC79A7", mec="white", zorder=5.0)
     handles = [
@@ -140,21 +140,31 @@ def recurrence(
     figure.legend(
         handles=handles, loc=(0.66, 0.6), frameon=False, fontsize=8.0, labelcolor=style.INK
     )
-    panels = ((0.01, runs, (18.0, -60.0)), (0.51, near, (18.0, -60.0)))
-    for left, shown, view in panels:
-        box = (left, 0.0, 0.42, 0.46)
+    for left, shown, begin in ((0.02, runs, False), (0.51, near, True)):
+        box = (left, 0.02, 0.42, 0.46)
         space: Any = figure.add_axes(box, projection="3d", computed_zorder=False)
         for run in shown.values():
-            data = FlowData(run)
-            series = np.stack([data.state(name) for name in ("r", "omega", "v")])
-            path(space, series, data.mode[:, 0], width=0.8)
-        at = (two_fold[0], two_fold[2], two_fold[1])
-        space.plot(*([c] for c in at), "*", ms=10.0, mfc="#CC79A7", mec="white", zorder=6.0)
-        space.view_init(*view)
-        dress_3d(space, ("r (m)", "ω (rad/s)", "v (m/s)"), size=7.5)
+            _orbit(space, FlowData(run), after_two_fold=begin)
+        space.plot(
+            two_fold[0], two_fold[2], 0.0, "*", ms=9.0, mfc="#CC79A7", mec="white", zorder=6.0
+        )
+        ends = list(space.get_xlim())
+        space.plot(ends, [line, line], [0.0, 0.0], color="#D55E00", lw=1.0, ls=(0, (4, 2)))
+        space.view_init(20.0, -50.0)
+        dress_3d(space, ("r (m)", "ω (rad/s)", "h (mm/s)"), size=7.5)
     for letter, x, y in (("(a)", 0.005, 0.985), ("(b)", 0.005, 0.47), ("(c)", 0.5, 0.47)):
         figure.text(x, y, letter, va="top", size=8.5, weight="bold", color=style.INK)
     return figure
+
+
+def _orbit(ax: Any, data: FlowData, *, after_two_fold: bool) -> None:
+    """Draw (r, omega, h) of a run up to its first arrival at the line h = g = 0."""
+    first = {kind: time for time, kind in reversed(data.losses)}
+    begin = first.get("two_fold", -np.inf) if after_two_fold else -np.inf
+    shown = (data.time >= begin) & (data.time <= first.get("codim2_line", np.inf))
+    lateral = 1e3 * np.asarray(data.run.variables["slip_velocity"].values, dtype=np.float64)
+    series = np.stack([data.state("r"), data.state("omega"), lateral])
+    path(ax, series[:, shown], data.mode[shown, 0], width=0.9)
 
 
 def tyre_curves(angle: Floats, panels: Sequence[tuple[str, Floats, Floats]]) -> PaperFigure:
@@ -173,7 +183,9 @@ def tyre_curves(angle: Floats, panels: Sequence[tuple[str, Floats, Floats]]) -> 
     axes = style.grid(figure, 1, len(panels), margins=margins, gaps=(1.3, 0.1))[0]
     for ax, (title, force, moment) in zip(axes, panels, strict=True):
         ax.plot(angle, force, color=_FORCE, lw=1.2, ls=(0, (4, 2)))
-        ax.set_ylim(0.0, 1.08 * float(force.max()))
+        # both axes have their zero at the same height
+        share = min(1.15 * float(moment.min()) / float(moment.max()), 0.0)
+        ax.set_ylim(share * float(force.max()), 1.08 * float(force.max()))
         ax.set_xlim(0.0, float(angle[-1]))
         style.scale_axis(ax.yaxis, "force F", "N")
         style.scale_axis(ax.xaxis, "slip angle φ", "rad")
@@ -182,7 +194,7 @@ def tyre_curves(angle: Floats, panels: Sequence[tuple[str, Floats, Floats]]) -> 
         right.spines["left"].set_visible(False)
         right.spines["right"].set_linewidth(0.6)
         right.plot(angle, moment, color=_MOMENT, lw=1.2)
-        right.set_ylim(0.0, 1.08 * float(moment.max()))
+        right.set_ylim(share * float(moment.max()), 1.08 * float(moment.max()))
         style.scale_axis(right.yaxis, "moment M", "N m")
         ax.yaxis.label.set_color(_FORCE)
         right.yaxis.label.set_color(_MOMENT)

@@ -122,7 +122,8 @@ def events(data: FlowData) -> PaperFigure:
     ax.set_yticks(range(len(kinds)), words)
     ax.tick_params(axis="y", length=0.0)
     style.key(ax, _line_handles("to "), columns=3)
-    ax.get_legend().set_bbox_to_anchor((-0.36, 1.0))
+    if (legend := ax.get_legend()) is not None:
+        legend.set_bbox_to_anchor((-0.36, 1.0))
     if not kinds:
         ax.text(0.5, 0.5, "no events", transform=ax.transAxes, ha="center", va="center", size=8.0)
     return figure
