@@ -1,0 +1,51 @@
+"""Exits from the escaping region, against the closed form of the normal form."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stiction.errors import ModelError
+from stiction.switching._flow.trajectory import Tolerance
+from stiction.switching.exits import EscapingWedge, dwell_time
+from stiction.switching.presets import NormalForm
+
+J1, J2 = -1.2, -1.5
+# the sliding field is A w / (y + z), so that t = (1, 1) A^-1 w from the two-fold
+CLOCK = np.linalg.solve(np.array([[J2, 1.0], [1.0, J1]]).T, np.ones(2))
+
+
+def wedge():
+    return EscapingWedge(NormalForm(J1, J2), np.zeros(3), Tolerance(1e-11))
+
+
+@pytest.mark.parametrize("w", [(-0.3, -0.1), (-0.02, -0.5), (-1.0, -1.0)])
+def test_dwell_of_the_normal_form(w):
+    dwell, origin, back = dwell_time(NormalForm(J1, J2), np.array([0.0, *w]), Tolerance(1e-11))
+    assert origin == "two_fold"
+    assert dwell == pytest.approx(CLOCK @ np.array(w), rel=1e-8)
+    assert np.max(np.abs(back.x)) < 1e-6
+
+
+def test_exit_at_a_distance():
+    found = wedge().exit_at(0.25 * math.pi, 0.2)
+    assert found is not None
+    assert found.x[0] == pytest.approx(0.0, abs=1e-14)
+    assert np.linalg.norm(found.x) == pytest.approx(0.2, rel=1e-9)
+    assert found.dwell == pytest.approx(CLOCK @ found.x[1:], rel=1e-8)
+
+
+@pytest.mark.parametrize("angle", [0.2, 0.8, 1.4])
+def test_exit_after_a_time(angle):
+    found = wedge().exit_after(angle, 0.5)
+    assert found is not None
+    assert found.x[1] < 0.0
+    assert found.x[2] < 0.0
+    assert found.dwell == pytest.approx(0.5, rel=1e-9)
+    assert CLOCK @ found.x[1:] == pytest.approx(0.5, rel=1e-8)
+
+
+def test_no_exit_where_nothing_passes():
+    closed = EscapingWedge(NormalForm(0.5, 0.5), np.zeros(3), Tolerance(1e-10))
+    with pytest.raises(ModelError, match="case 1"):
+        closed.longest(0.8)
