@@ -13,7 +13,7 @@ from stiction.exact.switching import (
     sliding_arrival,
 )
 from stiction.methods import EventDriven
-from stiction.switching.presets import BeltOscillator, NormalForm, RelayFeedback
+from stiction.switching.presets import BeltOscillator, NormalForm, RelayFeedback, TwoBlockStickSlip
 
 FINE = EventDriven(rtol=1e-13)
 
@@ -83,3 +83,12 @@ def test_crossing_maps(j1, j2, side, y, z):
     assert time == pytest.approx(-2.0 * (y if side > 0 else z), rel=1e-15)
     assert math.hypot(x[1] - y_back, x[2] - z_back) < 1e-12
     assert abs(x[0]) < 1e-13
+
+
+def test_two_blocks_close_their_ledger_through_the_intersection():
+    run = st.solve(TwoBlockStickSlip(), FINE, t_span=(0.0, 30.0), save=601)
+    both = (run.variables["mode"].values == 0).all(axis=1)
+    assert both.any()
+    assert not both.all()
+    assert abs(run.energy.imbalance_rel) < 1e-11
+    assert np.abs(run.variables["multiplier"].values).max() <= 1.0 + 1e-9
