@@ -28,7 +28,11 @@ def test_leave_a_two_fold(side):
 
 
 def test_sampled_dwell_times():
-    first, again = run(Sample(4, 2.0, 1)), run(Sample(4, 2.0, 1))
+    first, again = run(Sample(4, 2.0, 1), 6.0), run(Sample(4, 2.0, 1), 6.0)
+    rng = np.random.default_rng(1)
+    rng.uniform()
+    left = first.events[first.events["time"] > ARRIVAL + 1e-4].iloc[0]
+    assert left["time"] == pytest.approx(ARRIVAL + rng.exponential(0.5), rel=1e-7)
     assert first.determinism.losses[0].kind == "two_fold"
     assert first.determinism.losses[0].choice == again.determinism.losses[0].choice
     exits = first.variables["future_exit"].values
