@@ -216,11 +216,12 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
         else:
             gradient(x, s, p, out)
 
+    count = len(wheel.PARAMETERS)
     direct = cuda.jit(device=True)(call_arrays)
     array_at: Callable[[Any, int], Any] = _array_at(cuda)
 
     def call_at(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
-        direct(address, array_at(x, 3), array_at(s, 1), array_at(p, 14), array_at(out, 3))
+        direct(address, array_at(x, 3), array_at(s, 1), array_at(p, count), array_at(out, 3))
 
     def row_at(a: Any, row: Any) -> Any:
         return a.ctypes.data + row * a.shape[1] * 8
