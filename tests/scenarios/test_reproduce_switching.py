@@ -15,7 +15,7 @@ def test_every_item_has_a_comparison(stiction, here):
     answer = stiction("reproduce", "switching", "--no-figures")
     assert answer.code == 0, answer
     root = here / "out" / "reproduce-switching"
-    names = {"figure-3", "figure-4", "figure-5", "figure-8", "gamma-0", "gamma-90"}
+    names = {"figure-3", "figure-4", "figure-5", "figure-8", "gamma-0", "gamma-90", "line"}
     assert names <= {path.name for path in root.iterdir()}
     wanted = reference("switching.json")
     local = rows_of(root / "figure-3")
@@ -37,12 +37,16 @@ def test_every_item_has_a_comparison(stiction, here):
     assert float(full["ours"]) == pytest.approx(4.0 / 3.0, rel=1e-14)
     across = rows_of(root / "gamma-0")
     assert float(across["difference of both fields there, relative"]["ours"]) < 1e-13
+    line = rows_of(root / "line")
+    met = [float(row["ours"]) for what, row in line.items() if what.startswith("share of 4000")]
+    # every exit from the region meets the line, as an ensemble of another code finds
+    assert min(met) > 0.99
     along = rows_of(root / "gamma-90")
     assert float(along["number of two-folds"]["ours"]) == 0.0
     assert float(along["distance of both boundaries, over mu"]["ours"]) == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("figure", ["3", "Fig. 4", "figure-5", "8", "gamma-0", "gamma-90"])
+@pytest.mark.parametrize("figure", ["3", "Fig. 4", "figure-5", "8", "gamma-0", "gamma-90", "line"])
 def test_figures_are_drawn(stiction, here, figure):
     assert stiction("reproduce", "switching", figure, "--out", "mine").code == 0
     (folder,) = (here / "mine").iterdir()

@@ -364,6 +364,67 @@ def _draw_gamma_90(runs: Runs, path: Path) -> None:
     figure.savefig(path, dpi=200)
 
 
+# ---- what the paper does not show: the line h = g = 0
+
+
+def _line_maps(wheel: WheelOnTurntable) -> dict[str, tuple[Floats, Floats]]:
+    from stiction.switching.return_map import LineWay, line_return
+
+    r = np.linspace(0.15, 0.19, 801)
+    ways = {"slip to h < 0": LineWay.SLIP_MINUS, "slide": LineWay.SLIDE}
+    return {word: (r, line_return(wheel, r, way).r) for word, way in ways.items()}
+
+
+def _line_times(wheel: WheelOnTurntable) -> dict[str, Floats]:
+    """Return times to the line from even points of the escaping region, left at once."""
+    from stiction.switching.ensemble import ensemble
+    from stiction.switching.escapes import escaping_points
+
+    points = escaping_points(wheel, 4000, 0.152, 0.186)
+    sides = {"leave to h > 0": 1.0, "leave to h < 0": -1.0}
+    return {
+        word: ensemble(wheel, points, 20.0, sides=np.full(len(points), side)).return_times(
+            "codim2_line"
+        )
+        for word, side in sides.items()
+    }
+
+
+def _line(runs: Runs) -> list[Row]:
+    wheel = _wheel(runs["wheel-leaves-minus"])
+    rows = []
+    for word, times in _line_times(wheel).items():
+        rows += [
+            Row(f"share of 4000 exits that meet the line, {word}", "not mentioned", _share(times)),
+            Row(f"longest scaled time to it, {word}", "not mentioned", float(np.nanmax(times))),
+        ]
+    for word, (r, after) in _line_maps(wheel).items():
+        rows += [
+            Row(
+                f"share of r from 0.15 to 0.19 m that return, {word}",
+                "not mentioned",
+                _share(after),
+            ),
+            Row(
+                f"largest r less next r [m], {word}",
+                "not mentioned",
+                float(np.nanmax(r - after)),
+            ),
+        ]
+    return rows
+
+
+def _share(values: Floats) -> float:
+    return float(np.isfinite(values).mean())
+
+
+def _draw_line(runs: Runs, path: Path) -> None:
+    from stiction.plot.flow_line import line_returns
+
+    wheel = _wheel(runs["wheel-leaves-minus"])
+    line_returns(_line_maps(wheel), _line_times(wheel)).savefig(path, dpi=200)
+
+
 ITEMS = {
     "figure-3": Item(
         "the local flow at the two-fold", ("wheel-into-two-fold",), _figure_3, _draw_3
@@ -378,5 +439,11 @@ ITEMS = {
     ),
     "gamma-90": Item(
         "section VI B: a wheel along the slit", ("wheel-gamma-90",), _gamma_90, _draw_gamma_90
+    ),
+    "line": Item(
+        "the line h = g = 0: its return map, and the time to it",
+        ("wheel-leaves-minus",),
+        _line,
+        _draw_line,
     ),
 }

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.plot.flow_line import line_returns
 from stiction.plot.flow_local import condition_panels, local_flow
 from stiction.plot.flow_surface import recurrence, surface_map, tyre_curves
 from stiction.switching.wheel import WheelOnTurntable
@@ -83,3 +84,13 @@ def test_tyre_curves():
     low, high = left.get_ylim()
     below, above = right.get_ylim()
     assert low / high == pytest.approx(below / above)
+
+
+def test_line_returns():
+    r = np.linspace(0.15, 0.19, 30)
+    after = np.where(r < 0.18, r - 0.001, np.nan)
+    figure = line_returns({"slip": (r, after)}, {"to +": np.linspace(0.5, 2.5, 40)})
+    left, right = figure.axes
+    assert np.array_equal(left.lines[0].get_ydata(), after, equal_nan=True)
+    assert left.get_xlabel() == "r on the line (m)"
+    assert right.get_xlim() == (0.0, 2.5)
