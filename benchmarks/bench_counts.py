@@ -116,12 +116,38 @@ def energy(record: Record) -> None:
     )
 
 
+# starts of the three reference runs of the wheel, and the mode they begin in
+WHEELS = {
+    "wheel, out of the escaping region": (
+        (0.18514371308461852, -0.02383970206036963, -1.02925632708881),
+        "-",
+    ),
+    "wheel, slides into the two-fold": ((0.22, -0.06240000000000006, -1.08), "slide"),
+    "wheel, slips, slides into the two-fold": ((0.2, 0.1, -0.95), "+"),
+}
+
+
+def flow_counts() -> list[dict]:
+    """Return the counts for flows that switch; a test asks for the same."""
+    systems: dict[str, object] = {"belt": st.BeltOscillator(), "relay": st.RelayFeedback()}
+    systems |= {name: st.WheelOnTurntable(x0=x0, mode=mode) for name, (x0, mode) in WHEELS.items()}
+    rows = []
+    for name, system in systems.items():
+        for rtol in (1e-8, 1e-10, 1e-12):
+            run = st.solve(system, st.EventDriven(rtol=rtol), (0.0, 20.0), save=2)
+            found = {key: run.stats[key] for key in ("steps", "rejected", "events")}
+            rows.append({"problem": name, "method": f"EventDriven, rtol {rtol:.0e}", **found})
+    return rows
+
+
 def main() -> None:
     options = arguments(__doc__)
     record = Record("counts", options.quick)
     for problem in (BASELINE, SLIP_WAVE, STEP_WAVE):
         for row in counts(problem):
             record.add("count", **row)
+    for row in flow_counts():
+        record.add("flow_count", **row)
     newton_counts(record, options.quick)
     energy(record)
     record.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("accuracy", "scaling", "cli", "counts")
+SCRIPTS = ("accuracy", "scaling", "cli", "switching", "switching_ensemble", "counts")
 
 HEAD = """# Measured
 
@@ -40,8 +40,13 @@ def write() -> str:
         parts.append(_scaling(found["scaling"]))
     if "cli" in found:
         parts.append(_commands(found["cli"]))
+    if "switching" in found:
+        parts.append(_switching(found["switching"]))
+    if "switching_ensemble" in found:
+        parts.append(_ensembles(found["switching_ensemble"]))
     if "counts" in found:
         parts += [_counts(found["counts"]), _newton(found["counts"]), _energy(found["counts"])]
+        parts.append(_flow_counts(found["counts"]))
     path = HERE / "RESULTS.md"
     path.write_text("\n".join(parts))
     return path.name
@@ -244,6 +249,76 @@ def _energy(lines: list[dict]) -> str:
     return (
         "## How well the energy closes\n\nImbalance over the largest energy; the last column is "
         "what the scheme itself takes out (negative: creates).\n\n" + _table(head, rows)
+    )
+
+
+# ---- flows that switch
+
+
+def _switching(lines: list[dict]) -> str:
+    mine = [p for p in lines if p["kind"] == "point"]
+    good = [p for p in mine if p["solver"] == "EventDriven" and p["error"] <= 1e-9]
+    unit = min((p["seconds"] for p in good), default=None)
+    rows = []
+    for p in mine:
+        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
+        if "failed" in p:
+            rows.append((name, p["setting"], "-", "-", p["failed"], "", ""))
+            continue
+        ratio = "-" if unit is None else f"{p['seconds'] / unit:.3g}"
+        errors = (_error(p["state_error"]), _error(p["event_error"]))
+        counts = _work(p["counts"])
+        rows.append((name, p["setting"], _time(p["seconds"]), ratio, *errors, counts))
+    head = ("solver", "setting", "time", "ratio", "last state", "event times", "work")
+    parts = [
+        "## A block on a belt to T = 20, five events\n",
+        "Reference: closed form. The ratio is to the fastest `EventDriven` run whose errors are "
+        "all below 1e-9.\n",
+        _table(head, rows),
+    ]
+    rows = [
+        (p["call"], p["failed"], "", "")
+        if "failed" in p
+        else (
+            p["call"],
+            _time(p["cold"]),
+            _time(p["warm"]),
+            _time(p["loading"]),
+        )
+        for p in lines
+        if p["kind"] == "first_call"
+    ]
+    head = ("first call of a process", "empty kernel cache", "filled", "import stiction")
+    parts += ["## Flows that switch: the first call\n", _table(head, rows)]
+    return "\n".join(parts)
+
+
+def _ensembles(lines: list[dict]) -> str:
+    rows = [
+        (
+            f"{p['count']:,}",
+            str(p["workers"]),
+            _time(p["seconds_each"]),
+            f"{p['steps']:.1f}",
+            f"{p['events']:.2f}",
+            str(p["load"]),
+        )
+        for p in lines
+        if p["kind"] == "ensemble"
+    ]
+    head = ("trajectories", "cores used", "each", "steps", "events on the way", "load")
+    return "## The wheel from its escaping region to the line, rtol 1e-8\n\n" + _table(head, rows)
+
+
+def _flow_counts(lines: list[dict]) -> str:
+    keys = ("steps", "rejected", "events")
+    rows = [
+        (p["problem"], p["method"], *(f"{p[key]:,}" for key in keys))
+        for p in lines
+        if p["kind"] == "flow_count"
+    ]
+    return "## Counts of work, flows that switch\n\n" + _table(
+        ("problem", "method", "steps", "rejected", "events"), rows
     )
 
 
