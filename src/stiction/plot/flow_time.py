@@ -36,6 +36,7 @@ KINDS = {
 _MOST_STATES = 6
 # losses closer than this share of the span share one line
 _CLOSE = 0.004
+_MOST_LINES = 12
 
 
 def overview(data: FlowData) -> PaperFigure:
@@ -213,11 +214,15 @@ def _losses(ax: Axes, data: FlowData) -> None:
     """Mark where determinism was lost; of losses too close to tell apart, one."""
     begin, end = data.span
     last: dict[str, float] = {}
+    kinds = [kind for _, kind in data.losses]
     for time, kind in data.losses:
         if time - last.get(kind, -np.inf) > _CLOSE * (end - begin):
             last[kind] = time
             colour = KINDS.get(kind, KINDS["fold"])[1]
-            ax.axvline(time, color=colour, lw=0.8, ls=(0, (2, 1.2)), zorder=2.5)
+            # many would hide the curve: then they are ticks at the upper edge
+            many = kinds.count(kind) > _MOST_LINES
+            low, dashes = (0.92, "-") if many else (0.0, (0, (2, 1.2)))
+            ax.axvline(time, ymin=low, color=colour, lw=0.8, ls=dashes, zorder=2.5)
 
 
 def _band_handles(data: FlowData) -> list[Any]:
