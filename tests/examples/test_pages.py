@@ -74,7 +74,7 @@ def steady(text: str) -> list[str]:
 def printed_runs() -> list[tuple[list[str], str]]:
     """Return the commands of the README that are shown with their output, and the output."""
     text = (ROOT / "README.md").read_text("utf-8")
-    shown = re.findall(r"stiction (run .*)\n((?:SOLVED)(?:.*\n)*?written to .*\n)", text)
+    shown = re.findall(r"stiction (run .*)\n((?:SOLVED|STOPPED)(?:.*\n)*?written to .*\n)", text)
     return [(shlex.split(words), output) for words, output in shown]
 
 
@@ -88,8 +88,9 @@ def test_readme_shows_what_is_printed(words, output, tmp_path, monkeypatch):
     assert steady(result.output) == steady(output)
 
 
-def test_readme_shows_two_runs():
-    assert [words[1] for words, _ in printed_runs()] == ["detachment-wave", "slip-wave"]
+def test_readme_shows_three_runs():
+    names = [words[1] for words, _ in printed_runs()]
+    assert names == ["detachment-wave", "slip-wave", "wheel-slips-then-slides"]
 
 
 def test_start_page_shows_what_is_printed():
