@@ -140,6 +140,7 @@ class _Solver:
         elif code == r.SPLIT:
             return self._split()
         elif code == r.CORNER:
+            _check_normals(self.system, path.x)
             self.reason = (
                 f"three surfaces meet, or no combination of two goes on, at t = {path.t:.9g}"
             )
@@ -409,6 +410,23 @@ class _Solver:
 
 
 _FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
+
+
+def _check_normals(system: SwitchingSystem, x: Floats) -> None:
+    """Refuse a switching function whose gradient is zero where it switches."""
+    scale = np.asarray(system.compiled.scale)
+    here = np.abs(system.gradient(x)) @ scale
+    start = np.abs(system.gradient(np.array(system.x0, dtype=np.float64))) @ scale
+    for i in np.flatnonzero(here <= 1e-4 * start):
+        raise ModelError(
+            explain(
+                f"{type(system).__name__}.h",
+                f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
+                "a switching function whose gradient is not zero where it switches",
+                "without it the surface has no sides.",
+                "take another h with the same zeros, for example its odd root.",
+            )
+        )
 
 
 def _seed(policy: Policy) -> list[int]:

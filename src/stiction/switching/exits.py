@@ -25,7 +25,7 @@ __all__ = ["EscapingWedge", "Exit", "dwell_time"]
 
 Floats = npt.NDArray[np.float64]
 
-_STEPS = 20_000
+_STEPS = 3_000
 # order 8 central differences
 _WEIGHTS = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
 

@@ -59,6 +59,8 @@ __all__ = ["advance"]
 Floats = npt.NDArray[np.float64]
 
 _EPS = 2.220446049250313e-16
+# so many steps into NaN while the time grows by less than this share: the field ends there
+_BROKEN, _PROGRESS = 200, 1e-3
 
 
 @kernel
@@ -75,6 +77,7 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
     table, tol, trial, spare = flow.table, flow.tol, flow.trial, flow.spare
     start, order, rows = flow.start, flow.order, flow.dense
     fresh, rejected, gap_before, error = True, False, 0.0, 0.0
+    broken, broken_at = 0, y[n]
     for _ in range(max_steps):
         if count[N_EVENTS] >= flow.event.shape[0] - 1:
             return EVENTS_FULL
@@ -101,6 +104,13 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
         count[STEPS] += 1
         if not error <= 1.0:
             count[REJECTED] += 1
+            if error == np.inf:
+                # many steps into a place where the field is no number, and no way past it
+                if abs(y[n] - broken_at) > _PROGRESS * max(abs(y[n]), h):
+                    broken, broken_at = 0, y[n]
+                broken += 1
+                if broken > _BROKEN:
+                    return NOT_FINITE
             clock[NEXT_STEP] = _after_rejection(flow, h, error, t_end)
             rejected = True
             continue

@@ -23,6 +23,7 @@ from stiction.switching._flow.rates import (
     M,
     N,
     event_values,
+    normals,
     second_surface,
     slide_data,
     sliding_surface,
@@ -38,8 +39,10 @@ from stiction.switching._flow.records import (
     LEAVE,
     LINE_HIT,
     N_EVENTS,
+    NEXT_STEP,
     NOT_FINITE,
     PILED_UP,
+    REJECTED,
     SAME_TIME,
     SHRINKS,
     SLIDE,
@@ -74,8 +77,10 @@ _EPS = 2.220446049250313e-16
 
 
 @kernel
-def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> None:
+def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> bool:
     """Step exactly to the event: shorter steps from the same start until the function is zero.
+
+    Returns whether it was found where the dense output of the step promised it.
 
     The dense output gives the first guess; each further step is as accurate as any other,
     so the event is as accurate as the trajectory. What is left is one small linear move.
@@ -101,15 +106,23 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> None:
         if abs(off) <= 0.1 * np.sqrt(flow.tol[0]) * length or slope >= 0.0:
             for c in range(y.size):
                 trial[c] -= off * k[12, c]
-            return
+            n = dims[N]
+            return (t_end - trial[n]) * pace[DIRECTION] >= 0.0 or which == flow.order.size - 1
         length = min(max(length - off, 0.5 * length), h)
+    return False
 
 
 @kernel
 def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int:
     """Go to the event, act on it, return RUNNING or why the call must end."""
     n, m, k = flow.dims[N], flow.dims[M], flow.dims[K]
-    _go_to(flow, which, root, h, t_end)
+    if not _go_to(flow, which, root, h, t_end) and h > 1e-9 * max(1.0, abs(flow.y[n])):
+        # the dense output was not good enough to see what comes first: look closer
+        flow.count[REJECTED] += 1
+        flow.clock[NEXT_STEP] = 0.5 * h
+        return RUNNING
+    if which < m and flow.sides[which] != 0.0 and _has_no_normal(flow, which):
+        return CORNER
     save_until(flow, h, flow.trial[n], root, False)
     for c in range(flow.y.size):
         flow.y[c] = flow.trial[c]
@@ -127,6 +140,24 @@ def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int
     if flow.sides[surface] != 0.0:
         return _at_surface(flow, surface)
     return _at_fold_of_slide(flow, surface, which < m)
+
+
+@kernel
+def _has_no_normal(flow: Flow, i: int) -> bool:
+    """Return whether the gradient of h_i vanishes where the step from y to trial ends.
+
+    It does when it is far too small for the change of h_i over the step: there is no
+    telling to which side the fields point.
+    """
+    n = flow.dims[N]
+    if flow.order[i] != 0:
+        return False
+    normals(flow.addr, flow.dims, flow.p, flow.scale, flow.trial[:n], flow.grad, flow.work)
+    change = 0.0
+    for c in range(n):
+        change += abs(flow.grad[i, c] * (flow.trial[c] - flow.y[c]))
+        change += abs(flow.grad[i, c]) * 1e-3 * flow.scale[c]
+    return change < 1e-6 * flow.start[0, i]
 
 
 @kernel

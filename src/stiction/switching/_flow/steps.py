@@ -248,19 +248,19 @@ def first_event(
     for i in range(order.size):
         low, high = np.inf, -np.inf
         last_but_one = last_one = size = 0.0
-        for a in range(NODES):
+        for a in range(NODES - 1, -1, -1):
             value = samples[a, i]
             size = max(size, abs(value))
             last_but_one += tail[0, a] * value
             last_one += tail[1, a] * value
             if order[i] > 0:
-                value -= start[0, i]
                 theta = nodes[a]
-                if order[i] == 1:
-                    value = value / theta if abs(value) > noise[i] else noise[i]
+                value -= start[0, i] + (start[1, i] * h * theta if order[i] == 2 else 0.0)
+                if abs(value) > 64.0 * noise[i]:
+                    value /= theta if order[i] == 1 else theta * theta
                 else:
-                    value -= start[1, i] * h * theta
-                    value = value / (theta * theta) if abs(value) > noise[i] else noise[i]
+                    # rounding, where the start is too near: the function goes on as behind it
+                    value = samples[a + 1, i] if a + 1 < NODES else noise[i]
                 samples[a, i] = value
             low, high = min(low, value), max(high, value)
         if abs(last_but_one) + abs(last_one) > _RESOLVED * size + 1e3 * noise[i]:
