@@ -40,7 +40,7 @@ def spiral(J1: float, J2: float) -> Spiral:
     ModelError : if it is not case 1, J1 < 0, J2 < 0 and J1 J2 > 1.
 
     Source: Szalai, Jeffrey 2014, (30); formulas sheet, section 5.
-    Verified by: tests/unit/switching/test_futures.py::test_spiral_of_the_run
+    Verified by: tests/unit/switching/test_spiral.py::test_spiral_of_the_run
     """
     for name, value in (("J1", J1), ("J2", J2)):
         why = "it turns one field against the other."

@@ -5,7 +5,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.methods import EventDriven
-from stiction.switching.futures import spiral
+from stiction.switching.spiral import spiral
 from stiction.switching.presets import NormalForm
 
 
