@@ -108,13 +108,6 @@ def accuracy(record: Record, quick: bool) -> None:
         "steps_strict": float(strict.steps.mean()),
     }
     record.add("ensemble_error", **point)
-    record.target(
-        f"the same ensemble against rtol 1e-12, {count:,} exits",
-        "same events, time of the hit to 1e-6",
-        f"{100 * point['same']:.3f} % same events, time {point['time_error']:.1e} at worst, "
-        f"{point['time_99']:.1e} for 99 %",
-        bool(same.all() and point["time_error"] <= 1e-6),
-    )
 
 
 def main() -> None:

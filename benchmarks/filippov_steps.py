@@ -12,7 +12,8 @@ its continuous extension of order 4 is bracketed and located there; `polish` the
 step so that its end, not the interpolant, meets the surface. On the surface the state follows
 Filippov's convex field and is put back on h = 0 after each step, until one side lets it go.
 
-The loop is the same compiled or not: NUMBA_DISABLE_JIT=1 runs it as plain Python.
+The loop is the same compiled or not: NUMBA_DISABLE_JIT=1 runs it as plain Python, with sums over
+stages by NumPy.
 """
 
 import math
@@ -20,7 +21,7 @@ import math
 import numba
 import numpy as np
 
-C = np.array([0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0])
+# the Butcher table; the fields do not depend on time, so its nodes are not needed
 A = np.zeros((7, 6))
 A[1, 0] = 1 / 5
 A[2, :2] = 3 / 40, 9 / 40
@@ -29,7 +30,7 @@ A[4, :4] = 19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729
 A[5, :5] = 9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656
 A[6] = 35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84
 # fifth minus fourth order
-E = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+E = np.array([[71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]])
 # the continuous extension: rows are stages, columns powers theta^1 ... theta^4
 P = np.array(
     [
@@ -75,18 +76,18 @@ def put_back(x, p):
 # ---- the method
 
 
-def _weighted(weights, k, x, h, out):
-    """Set out = x + h weights . k; loops are what a compiler is good at."""
+def _weighted(weights, row, count, k, x, h, out):
+    """Set out = x + h (row of weights) . k; loops are what a compiler is good at."""
     for j in range(x.size):
         total = 0.0
-        for i in range(weights.size):
-            total += weights[i] * k[i, j]
+        for i in range(count):
+            total += weights[row, i] * k[i, j]
         out[j] = x[j] + h * total
 
 
-def _weighted_by_numpy(weights, k, x, h, out):
+def _weighted_by_numpy(weights, row, count, k, x, h, out):
     """Do the same as plain Python does it best."""
-    out[:] = x + h * (weights @ k[: weights.size])
+    out[:] = x + h * (weights[row, :count] @ k[:count])
 
 
 def _between(x, h, k, theta, out):
@@ -136,7 +137,7 @@ def event(mode, x, p, plus, minus):
 def take_step(mode, x, h, p, k, plus, minus, stage, out):
     """One step from x with k[0] given; k[6] is the field at the end."""
     for i in range(1, 7):
-        weighted(A[i, :i], k, x, h, stage)
+        weighted(A, i, i, k, x, h, stage)
         right_side(mode, stage, p, plus, minus, k[i])
     out[:] = stage
 
@@ -223,7 +224,7 @@ def integrate(x, t_end, p, rtol, atol, polish, events, counts):
         take_step(mode, x, h, p, k, plus, minus, stage, new)
         counts[0] += 1
         counts[1] += 6
-        weighted(E, k, nothing, h, miss)
+        weighted(E, 0, 7, k, nothing, h, miss)
         norm = 0.0
         for j in range(n):
             norm += (miss[j] / (atol + rtol * max(abs(x[j]), abs(new[j])))) ** 2

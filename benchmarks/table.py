@@ -307,7 +307,16 @@ def _ensembles(lines: list[dict]) -> str:
         if p["kind"] == "ensemble"
     ]
     head = ("trajectories", "cores used", "each", "steps", "events on the way", "load")
-    return "## The wheel from its escaping region to the line, rtol 1e-8\n\n" + _table(head, rows)
+    parts = ["## The wheel from its escaping region to the line, rtol 1e-8\n", _table(head, rows)]
+    parts += [
+        f"Against rtol 1e-12, {p['count']:,} trajectories: {100 * p['same']:.3f} % have the same "
+        f"events; of these the time of the hit differs by {p['time_error']:.1e} at worst, "
+        f"{p['time_99']:.1e} for 99 %, {p['time_median']:.1e} in the median, and the place by "
+        f"{p['state_error']:.1e} at worst. The strict runs take {p['steps_strict']:.1f} steps.\n"
+        for p in lines
+        if p["kind"] == "ensemble_error"
+    ]
+    return "\n".join(parts)
 
 
 def _flow_counts(lines: list[dict]) -> str:
