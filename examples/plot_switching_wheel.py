@@ -101,8 +101,9 @@ for ray in wheel.line_rays(ends[0]):
     print(f"  {ray.label:12s} rho' = {ray.growth:+.4f}")
 
 # %%
-# Do trajectories "find their way back" to the two-fold? How, and how soon, is up to the rule: slipping
-# each time, the wheel creeps along the line for a long time; a drawn exit soon brings it back.
+# Do trajectories "find their way back" to the two-fold? How, and how soon, is up to the rule:
+# slipping each time, the wheel creeps along the line for a long time; a drawn exit soon brings it
+# back.
 for name, run in runs.items():
     hits = run.events["kind"].value_counts()
     print(f"{name}: {hits['codim2_line']} times at the line, {hits['two_fold']} at the two-fold")

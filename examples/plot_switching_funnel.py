@@ -1,0 +1,100 @@
+r"""
+The futures of a two-fold: a funnel
+===================================
+
+**Physics.** A wheel on a turntable sticks, slides into its two-fold, and goes on into the region
+where stick is unstable. It may leave that region at any moment, at any point that an orbit from the
+two-fold reaches, to either side. All these motions solve the model. Together they are the future.
+
+Forward in time they cannot be computed: every orbit leaves the two-fold along the same direction,
+and neighbours separate with the power :math:`\lambda_2/\lambda_1 = 14`. Backward they can. An exit
+is chosen first, and the time of dwelling is found by following the orbit back to the two-fold.
+
+Source: Szalai, Jeffrey, Phys. Rev. E 90, 022914 (2014), sections IV and V; the set itself is new
+here.
+"""
+
+# %%
+# The model
+# ---------
+# The paper's wheel, and the local model of a two-fold, in which dwelling has a closed form.
+import matplotlib.pyplot as plt
+import numpy as np
+
+import stiction as st
+from stiction.exact.switching import sliding_arrival
+from stiction.switching.futures import futures
+
+wheel = st.WheelOnTurntable()
+local = st.NormalForm(J1=-1.2, J2=-1.5)
+
+# %%
+# The law
+# -------
+# Behind the two-fold the law says nothing: every multiplier in [-1, 1] that keeps the wheel stuck
+# is allowed, and so is slip to either side.
+fold = st.two_fold(wheel, guess=(0.19, -0.03, -1.03))
+print(fold.why)
+
+# %%
+# Method and solve
+# ----------------
+# A grid of directions and distances; each exit is followed back to the two-fold and on to both
+# sides.
+HORIZON = 8.0
+funnel = futures(wheel, fold.x, HORIZON, angles=8, distances=8, method=st.EventDriven(rtol=1e-9))
+known = futures(local, [0.0, 0.0, 0.0], 1.0, angles=8, distances=8)
+print(
+    f"{len(funnel)} futures; their ends:",
+    {k: funnel.end_kind.count(k) for k in set(funnel.end_kind)},
+)
+
+# %%
+# Reading the result
+# ------------------
+# All of them in one picture. They are one motion at the two-fold and a wide set soon after.
+colours = {1.0: "#0072B2", -1.0: "#D55E00", 0.0: "0.4"}
+fig, axes = plt.subplots(1, 2, figsize=(7.0, 3.0), layout="constrained")
+for path, side in zip(funnel.states, funnel.side, strict=True):
+    axes[0].plot(funnel.time, path[:, 2], color=colours[float(side)], lw=0.4)
+dots = axes[1].scatter(*funnel.exits[:, [0, 2]].T, c=funnel.dwell, s=6, cmap="cividis")
+fig.colorbar(dots, ax=axes[1], label="time of dwelling [1]")
+axes[1].plot(fold.x[0], fold.x[2], "k*", label="two-fold")
+axes[0].set(xlabel="scaled time since the two-fold [1]", ylabel="omega [rad/s]")
+axes[1].set(xlabel="r [m]", ylabel="omega [rad/s]")
+axes[1].legend(fontsize="x-small")
+
+# %%
+# How wide is the set, and how sure is that? The last column is what half of the rays would have
+# missed.
+for t in (0.5, 1.0, 2.0):
+    low, high, doubt = funnel.bounds(t)
+    print(f"tau = {t}: omega between {low[2]:.5f} and {high[2]:.5f}, doubt {doubt[2]:.0e}")
+
+# %%
+# The times of dwelling in the local model, against the closed form: backward in time an orbit of
+# the escaping region is a sliding orbit of the mirrored point.
+left = known.side != 0.0
+wanted = [sliding_arrival(-1.2, -1.5, (-z, -y)) for _, y, z in known.exits[left]]
+error = np.abs(known.dwell[left] - wanted).max()
+print(f"times of dwelling: {left.sum()} exits, largest error {error:.1e}")
+assert error < 1e-9
+
+# %%
+# Where do the wheel's futures end? Whatever exit is taken, the wheel meets the line h = g = 0 next,
+# where determinism is lost again, unless the horizon comes first.
+early = (funnel.side != 0.0) & (funnel.dwell < HORIZON - 3.0)
+ends = {kind for kind, is_early in zip(funnel.end_kind, early, strict=True) if is_early}
+print(f"{early.sum()} futures that leave before tau = {HORIZON - 3.0:g} end in", ends)
+assert ends == {"codim2_line"}
+
+# %%
+# Probabilities are a choice, not a result. When does the wheel meet the line, if it leaves at
+# random? The answer is that of the rate of leaving.
+means = []
+for hazard in (0.5, 1.0, 4.0):
+    times, weights = funnel.return_times("codim2_line", hazard)
+    means.append(float(weights @ times / weights.sum()))
+    print(f"rate {hazard}: mean time to the line {means[-1]:.3f}")
+assert means[0] > means[1] > means[2]
+assert abs(funnel.weights(1.0).sum() - 1.0) < 1e-12
