@@ -47,6 +47,8 @@ class Compiled:
     params : numbers handed to each of them as p
     n, m, k : number of states, of surfaces, of kinks
     plane : (m, n) the gradients where they are the same everywhere, None otherwise
+    plane_is_sure : whether that is known, and not only seen at a few points; otherwise
+        every step checks it
     line : whether kink 1 together with surface 1 is a line where the field has no limit
     scale : (n,) sizes of the states, for differences and tolerances
     parallel : whether several threads may call the functions at once
@@ -62,6 +64,7 @@ class Compiled:
     m: int
     k: int = 0
     plane: Floats | None = None
+    plane_is_sure: bool = True
     line: bool = False
     scale: Floats = dataclasses.field(default_factory=lambda: np.ones(1))
     parallel: bool = True
@@ -445,6 +448,7 @@ class PiecewiseSmooth(SwitchingSystem):
             m=m,
             k=k,
             plane=plane,
+            plane_is_sure=False,
             scale=scale,
             parallel=all(callback.compiled for callback in keep),
             keep=tuple(keep),

@@ -153,7 +153,8 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
     from stiction.switching._flow.inspection import inspect_states
 
     c = system.compiled
-    plane = np.full((c.m, c.n), np.nan) if c.plane is None else np.array(c.plane)
+    sure = c.plane is not None and c.plane_is_sure
+    plane = np.array(c.plane) if sure else np.full((c.m, c.n), np.nan)
     worst, row = np.zeros(3), np.zeros(3, dtype=np.int64)
     inspect_states(
         c.surface,

@@ -17,10 +17,12 @@ from stiction.switching._flow.rates import (
     LIE_NOISE,
     LINE,
     NORM,
+    PLANE,
     K,
     M,
     N,
     event_values,
+    normals,
     rates,
     second_surface,
     sliding_surface,
@@ -50,6 +52,7 @@ from stiction.switching._flow.steps import (
 )
 from stiction.switching._flow.surfaces import (
     TWO_FOLD_SHARE,
+    is_plane,
     project,
     tighten,
 )
@@ -113,6 +116,11 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
                     return NOT_FINITE
             clock[NEXT_STEP] = _after_rejection(flow, h, error, t_end)
             rejected = True
+            continue
+        if dims[PLANE] == 2 and not is_plane(flow):
+            # h only looked like a plane so far: take its gradient anew, and the step again
+            dims[PLANE], fresh = 0, True
+            count[REJECTED] += 1
             continue
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         clock[NEXT_STEP] = h * (min(factor, 1.0) if rejected else factor)
@@ -236,6 +244,7 @@ def _arm(flow: Flow) -> None:
             flow.order[i] = 1
     for i in range(m):
         if flow.order[i] == 2:
+            normals(flow.addr, flow.dims, flow.p, flow.scale, flow.y[:n], flow.grad, flow.work)
             # what is left of the slope at a fold is rounding of the landing
             rate = 0.0
             for c in range(n):

@@ -102,7 +102,7 @@ def flow_arrays(
     grad = compiled.plane if compiled.plane is not None else np.zeros((m, n))
     return Flow(
         addr=np.array(addr, dtype=np.int64),
-        dims=np.array([n, m, k, int(compiled.line), q, int(compiled.plane is not None)]),
+        dims=np.array([n, m, k, int(compiled.line), q, _plane_kind(compiled)]),
         p=compiled.params.copy(),
         scale=np.array(compiled.scale, dtype=np.float64),
         table=tableau(),
@@ -133,3 +133,10 @@ def flow_arrays(
         grad=np.array(grad, dtype=np.float64),
         work=np.zeros((WORK_ROWS, n + 2 * m + k + 2)),
     )
+
+
+def _plane_kind(compiled: Compiled) -> int:
+    """Return 0 for curved surfaces, 1 for planes, 2 for what has looked like planes so far."""
+    if compiled.plane is None:
+        return 0
+    return 1 if compiled.plane_is_sure else 2

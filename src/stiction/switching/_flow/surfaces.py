@@ -19,6 +19,7 @@ from stiction.numerics.jit import kernel
 from stiction.switching._flow.geometry import lie_pair
 from stiction.switching._flow.rates import (
     EXTRA,
+    EXTRA2,
     FLOOR,
     GRADIENT,
     LIE_NOISE,
@@ -43,6 +44,7 @@ __all__ = [
     "begin_mode",
     "curvature",
     "follow_line",
+    "is_plane",
     "landing",
     "meeting",
     "project",
@@ -88,6 +90,24 @@ def project(flow: Flow, i: int) -> None:
         for j in range(n):
             x[j] -= value * flow.grad[i, j] * flow.scale[j] ** 2 / size
     call_arrays(flow.addr[SURFACE], x, flow.sides, flow.p, flow.work[EXTRA, : m + flow.dims[K]])
+
+
+@kernel
+def is_plane(flow: Flow) -> bool:
+    """Return whether every h changed over the step from y to trial as its gradient says."""
+    n, m = flow.dims[N], flow.dims[M]
+    before, after = flow.work[EXTRA, :], flow.work[EXTRA2, :]
+    call_arrays(flow.addr[SURFACE], flow.y[:n], flow.sides, flow.p, before)
+    call_arrays(flow.addr[SURFACE], flow.trial[:n], flow.sides, flow.p, after)
+    for i in range(m):
+        rise = size = reach = 0.0
+        for c in range(n):
+            part = flow.grad[i, c] * (flow.trial[c] - flow.y[c])
+            rise, size = rise + part, size + abs(part)
+            reach += abs(flow.grad[i, c]) * (abs(flow.y[c]) + abs(flow.trial[c]))
+        if abs(after[i] - before[i] - rise) > 1e-9 * size + 1e-14 * reach:
+            return False
+    return True
 
 
 @kernel
@@ -216,7 +236,7 @@ def tighten(flow: Flow, i: int, gap: float) -> float:
         size = max(size, abs(plus[c]), abs(minus[c]))
     flow.pace[SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # differences over 1/64 of the scale lose as many digits
-    noise = 1.2e-14 if flow.dims[PLANE] == 1 or flow.addr[GRADIENT] != 0 else 3e-14
+    noise = 1.2e-14 if flow.dims[PLANE] != 0 or flow.addr[GRADIENT] != 0 else 3e-14
     flow.pace[LIE_NOISE] = noise * speed / flow.pace[NORM]
     flow.pace[FLOOR] = flow.pace[LIE_NOISE] * size
     return speed
