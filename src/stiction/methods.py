@@ -157,7 +157,9 @@ class EventDriven(Record):
     order : order p of the series of a chain, 8 to 60; 30 is near the fastest for full
         precision. With steps of fixed length h the error falls as h^p, as h^(p-1) where
         events are located
-    max_step : longest step [time unit]; None leaves it to the method
+    max_step : longest step [time unit]; None leaves it to the method. A flow looks at its
+        switching functions at nine points of a step: give a step shorter than the narrowest
+        dip of h that must not be missed
     max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
     policy : what a flow does where its future is not unique; None stops there
 

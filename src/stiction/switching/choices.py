@@ -140,7 +140,9 @@ def _at_two_fold(
             "Leave(side, after) needs after > 0 here"
         )
     try:
-        wedge = EscapingWedge(system, place.x, tolerance)
+        at = place.sides.copy()
+        at[place.surface] = 0.0
+        wedge = EscapingWedge(system, place.x, tolerance, at)
         reach = wedge.longest(math.pi / 4)
     except (ModelError, np.linalg.LinAlgError) as error:
         return (), str(error).splitlines()[0]

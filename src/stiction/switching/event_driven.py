@@ -63,7 +63,7 @@ class _Solver:
         self.n_events = 0
         self.losses: list[Loss] = []
         self.reason = ""
-        self.leave_at, self.leave_to = np.inf, 0.0
+        self.leave_at, self.leave_to, self.leave_from = np.inf, 0.0, 0
         self.futures: list[tuple[Place, Start]] = []
 
     def run(self) -> Run:
@@ -128,13 +128,14 @@ class _Solver:
                 return Status.SOLVED
             self._leave_now()
         elif code == r.TWO_FOLD_HIT:
-            return self._lost("two_fold", 0)
+            return self._lost("two_fold", self._slides_on())
         elif code == r.LINE_HIT:
             return self._lost("codim2_line", 0)
         elif code == r.PILED_UP:
-            if _two_fold_gap(path, 0, 1e-5):
-                self._move_to_two_fold()
-                return self._lost("two_fold", 0)
+            self._extrapolate()
+            surface = int(self._events()[-1, 1])
+            if self._move_to_two_fold(surface):
+                return self._lost("two_fold", surface)
             self.reason = f"infinitely many events pile up at t = {path.t:.9g}"
             return Status.ACCUMULATION
         elif code == r.SPLIT:
@@ -155,28 +156,50 @@ class _Solver:
             return Status.WORK_LIMIT
         return None
 
-    def _move_to_two_fold(self) -> None:
-        """Put a state that spirals in by ever shorter crossings on the two-fold itself."""
+    def _slides_on(self) -> int:
+        """Return the surface the state slides on, from 0."""
+        return int(np.argmin(np.abs(self.path.sides)))
+
+    def _extrapolate(self) -> None:
+        """Put a state whose events pile up where they do: they shrink geometrically."""
+        rows = self._events()
+        rows = rows[rows[:, 4] == r.CROSS]
+        if not len(rows):
+            return
+        last = rows[-1]
+        like = rows[(rows[:, 1:5] == last[1:5]).all(axis=1)][-3:]
+        if len(like) < 3:
+            return
+        n, flow = self.system.compiled.n, self.path.flow
+        a, b, c = (np.append(row[5 : 5 + n], row[0]) for row in like)
+        bend = (c - b) - (b - a)
+        share = np.where(np.abs(bend) > 0.0, bend, np.inf)
+        limit = c - (c - b) ** 2 / share
+        if float(np.max(np.abs(limit - c))) <= 1e-5 * max(1.0, float(np.max(np.abs(c)))):
+            flow.y[:n], flow.y[n] = limit[:n], max(limit[n], c[n])
+
+    def _move_to_two_fold(self, surface: int) -> bool:
+        """Put a state that spirals in by ever shorter crossings on a two-fold, if it is one.
+
+        A point where the crossings pile up and nothing slides, such as rest after Fuller's
+        switching, is no two-fold.
+        """
         from stiction.switching.two_fold import two_fold
 
         path, x = self.path, self.path.x
         try:
-            found = np.asarray(two_fold(self.system, x).x)
+            found = np.asarray(two_fold(self.system, x, surface=surface).x)
         except ModelError:
-            # a degenerate one, as in Fuller's problem: the last state is as near as it gets
-            return
-        if float(np.max(np.abs(found - x) / np.asarray(self.system.compiled.scale))) < 1e-4:
-            path.flow.y[: x.size] = found
+            return False
+        near = np.abs(found - x) / np.asarray(self.system.compiled.scale)
+        if not float(np.max(near)) < 1e-4:
+            return False
+        path.flow.y[: x.size] = found
+        return True
 
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
-        path, side = self.path, self.leave_to
-        sides = path.sides
-        if sides[0] == 0.0:
-            # otherwise a fold has ended the sliding before
-            sides[0] = side
-            path.log(r.LEAVE, 0.0, side)
-            self._place(path.t, path.x, sides)
+        _leave(self.path, self.leave_from, self.leave_to)
         self.leave_at, self.leave_to = np.inf, 0.0
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:
@@ -199,7 +222,8 @@ class _Solver:
         self.losses.append(Loss(self.path.t, kind, where, choice))
         if kind in _KINDS:
             sides = self.path.sides
-            self.path.log(_KINDS[kind], float(sides[surface]), float(sides[surface]))
+            before = float(sides[surface])
+            self.path.log(_KINDS[kind], surface, before, before)
             self._drain()
 
     def _lost(self, kind: str, surface: int) -> Status | None:
@@ -235,13 +259,13 @@ class _Solver:
             self._add_energies(start)
         after = start.sides[place.surface]
         if start.through is not None:
-            path.log(r.LEAVE, 0.0, float(after))
+            path.log(r.LEAVE, place.surface, 0.0, float(after))
         elif after != before:
-            path.log(
-                r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS, before, after
-            )
+            kind = r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS
+            path.log(kind, place.surface, float(before), float(after))
         if start.dwell > 0.0:
             self.leave_at, self.leave_to = t + start.dwell, start.side
+            self.leave_from = place.surface
         return None
 
     def _add_energies(self, start: Start) -> None:
@@ -271,7 +295,9 @@ class _Solver:
         first = int(flow.count[r.N_SAVES])
         last = int(np.searchsorted(flow.save, min(t_exit, self.request.t_end), side="right"))
         times = flow.save[first:last] - t_exit
-        back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1])[2]
+        at = place.sides.copy()
+        at[place.surface] = 0.0
+        back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1], sides=at)[2]
         rows = min(int(back.flow.count[r.N_SAVES]), times.size)
         origin = back.flow.y[n + 1 :].copy()
         for j in range(times.size):
@@ -302,7 +328,13 @@ class _Solver:
             path = Trajectory(self.system, self.tolerance, np.empty(0), events=64)
             t = place.t + start.wait
             path.place(t, start.x, start.sides)
-            code = r.DONE if start.rest else path.advance(self.request.t_end, 20_000)
+            code = r.DONE
+            if start.dwell > 0.0:
+                code = path.advance(min(t + start.dwell, self.request.t_end), 20_000)
+                if code == r.DONE and path.t < self.request.t_end:
+                    _leave(path, place.surface, start.side)
+            if code == r.DONE and not start.rest and path.t < self.request.t_end:
+                code = path.advance(self.request.t_end, 20_000)
             exits.append([t, *start.x])
             sides.append(start.sides[place.surface])
             ends.append(path.x)
@@ -338,7 +370,7 @@ class _Solver:
         names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
         arrays = {name: getattr(flow, name) for name in names}
         arrays["events"] = self._events()
-        arrays["leave"] = np.array([self.leave_at, self.leave_to])
+        arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
         # without losses a width of -1 could not be worked out
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
         arrays["lost"] = np.array(lost).reshape(-1, 1 + self.system.compiled.n)
@@ -362,7 +394,8 @@ class _Solver:
         for name in names:
             getattr(flow, name)[...] = kept[name]
         self.rows, self.n_events = [kept["events"]], len(kept["events"])
-        self.leave_at, self.leave_to = (float(v) for v in kept["leave"])
+        self.leave_at, self.leave_to, surface = (float(v) for v in kept["leave"])
+        self.leave_from = int(surface)
         for row, words in zip(kept["lost"], kept["lost_words"], strict=True):
             where = {"contact": int(words[1]), "state": row[1:].tolist()}
             self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
@@ -410,6 +443,15 @@ class _Solver:
 
 
 _FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
+
+
+def _leave(path: Trajectory, surface: int, side: float) -> None:
+    """Leave a surface to one side, unless a fold has ended the sliding before."""
+    sides = path.sides
+    if sides[surface] == 0.0:
+        sides[surface] = side
+        path.log(r.LEAVE, surface, 0.0, side)
+        path.place(path.t, path.x, sides)
 
 
 def _check_normals(system: SwitchingSystem, x: Floats) -> None:

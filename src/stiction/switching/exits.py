@@ -49,13 +49,19 @@ class Exit:
 
 
 def dwell_time(
-    system: SwitchingSystem, x: Floats, tolerance: Tolerance, *, save: Floats | None = None
+    system: SwitchingSystem,
+    x: Floats,
+    tolerance: Tolerance,
+    *,
+    save: Floats | None = None,
+    sides: Floats | None = None,
 ) -> tuple[float, str, Trajectory]:
     """Return how long the state slid in the escaping region before it was at `x`.
 
     Parameters
     ----------
-    x : (n,) a point of the escaping region of surface 1
+    x : (n,) a point of the escaping region
+    sides : (m,) signs, 0 on the surface it slides on; that is surface 1 when left out
     save : falling times <= 0 at which the way back is kept, x being at time 0
 
     Returns
@@ -67,8 +73,9 @@ def dwell_time(
     """
     saves = np.empty(0) if save is None else save
     back = Trajectory(system, tolerance, saves, energies=save is not None, backward=True)
-    sides = np.ones(system.compiled.m)
-    sides[0] = 0.0
+    if sides is None:
+        sides = np.ones(system.compiled.m)
+        sides[0] = 0.0
     back.place(0.0, x, sides)
     code = back.advance(-1e6, _STEPS)
     origin = {r.TWO_FOLD_HIT: "two_fold", r.LINE_HIT: "codim2_line", r.SPLIT: "fold"}
@@ -80,14 +87,24 @@ class EscapingWedge:
 
     Parameters
     ----------
-    system : the flow; the two-fold is one of surface 1
+    system : the flow
     x : (n,) the two-fold
+    sides : (m,) signs there, 0 on its surface; that is surface 1 when left out
     """
 
-    def __init__(self, system: SwitchingSystem, x: Floats, tolerance: Tolerance) -> None:
+    def __init__(
+        self,
+        system: SwitchingSystem,
+        x: Floats,
+        tolerance: Tolerance,
+        sides: Floats | None = None,
+    ) -> None:
         self.system, self.x, self.tolerance = system, np.array(x, dtype=np.float64), tolerance
+        self.sides = np.ones(system.compiled.m) if sides is None else np.array(sides)
+        self.surface = 0 if sides is None else int(np.flatnonzero(self.sides == 0.0)[0])
+        self.sides[self.surface] = 0.0
         self.scale = np.asarray(system.compiled.scale)
-        normal = system.gradient(self.x)[0] * self.scale
+        normal = system.gradient(self.x)[self.surface] * self.scale
         up, down = self._lie_gradients()
         rows = np.array([normal, up, down])
         # directions in the surface along which L+ rises alone and L- falls alone
@@ -104,15 +121,15 @@ class EscapingWedge:
                 for sign in (1.0, -1.0):
                     at = self.x.copy()
                     at[j] += sign * a * 0.0078125 * self.scale[j]
-                    normal = self.system.gradient(at)[0]
+                    normal = self.system.gradient(at)[self.surface]
                     for b, side in enumerate((1.0, -1.0)):
                         lie = float(normal @ self.system.field(at, self._signs(side)))
                         out[b, j] += sign * weight * lie / 0.0078125
         return out[0], out[1]
 
     def _signs(self, side: float) -> Floats:
-        signs = np.ones(self.system.compiled.m)
-        signs[0] = side
+        signs = self.sides.copy()
+        signs[self.surface] = side
         return signs
 
     def point(self, angle: float, distance: float) -> Floats:
@@ -121,14 +138,14 @@ class EscapingWedge:
         # angle 0 is the fold of f-, where only L+ has grown
         x = self.x + self.scale * direction * (distance / float(np.linalg.norm(direction)))
         for _ in range(4):
-            value = float(self.system.surfaces_at(x)[0])
-            normal = self.system.gradient(x)[0] * self.scale
+            value = float(self.system.surfaces_at(x)[self.surface])
+            normal = self.system.gradient(x)[self.surface] * self.scale
             x = x - self.scale * normal * value / float(normal @ normal)
         return x
 
     def is_escaping(self, x: Floats) -> bool:
         """Return whether L- < 0 < L+ at a point of the surface."""
-        normal = self.system.gradient(x)[0]
+        normal = self.system.gradient(x)[self.surface]
         up = float(normal @ self.system.field(x, self._signs(1.0)))
         down = float(normal @ self.system.field(x, self._signs(-1.0)))
         return down < 0.0 < up
@@ -138,7 +155,7 @@ class EscapingWedge:
         x = self.point(angle, distance)
         if not np.isfinite(x).all() or not self.is_escaping(x):
             return None
-        dwell, origin, back = dwell_time(self.system, x, self.tolerance)
+        dwell, origin, back = dwell_time(self.system, x, self.tolerance, sides=self.sides)
         if origin != "two_fold":
             return None
         if float(np.max(np.abs((back.x - self.x) / self.scale))) > 1e-4:

@@ -308,6 +308,10 @@ class PiecewiseSmooth(SwitchingSystem):
 
     def __post_init__(self) -> None:
         name = "PiecewiseSmooth"
+        if callable(self.kinks):
+            object.__setattr__(self, "kinks", (self.kinks,))
+        if isinstance(self.names, str):
+            object.__setattr__(self, "names", (self.names,))
         for label, part in self._functions():
             if not callable(part):
                 raise ModelError(
@@ -376,6 +380,8 @@ class PiecewiseSmooth(SwitchingSystem):
         self._check_names()
         self._check_start()
         self._check_values()
+        if self.h_gradient is not None:
+            self._check_gradient()
 
     def _check_names(self) -> None:
         """Refuse names that other columns of the results have already."""
@@ -453,6 +459,32 @@ class PiecewiseSmooth(SwitchingSystem):
             parallel=all(callback.compiled for callback in keep),
             keep=tuple(keep),
         )
+
+    def _check_gradient(self) -> None:
+        """Compare a gradient with differences of h at the start."""
+        x, scale = _plain(self.x0), _plain(self.scale)
+        given = np.asarray(_given(self.h_gradient)(x.copy()), dtype=np.float64)
+        given = given.reshape(len(self.surfaces), -1)
+        for i, h in enumerate(self.surfaces):
+            for j in range(x.size):
+                rise = 0.0
+                for a, weight in ((1, 2.0 / 3.0), (2, -1.0 / 12.0)):
+                    for sign in (1.0, -1.0):
+                        at = x.copy()
+                        at[j] += sign * a * 1e-3 * scale[j]
+                        rise += sign * weight * float(h(at)) / (1e-3 * scale[j])
+                size = float(np.abs(given[i] * scale).sum()) / scale[j] + abs(rise)
+                if not abs(rise - given[i, j]) <= 1e-5 * size:
+                    raise ModelError(
+                        explain(
+                            self._label("h_gradient"),
+                            f"{given[i, j]:.9g} for h_{i + 1} along state {j + 1}, where "
+                            f"differences of h give {rise:.9g}",
+                            "the gradient of h",
+                            "a wrong one makes the state slide where it should not.",
+                            "leave it out; differences of order 8 are used then.",
+                        )
+                    )
 
     def _label(self, what: str) -> str:
         return f"PiecewiseSmooth.{what}"

@@ -36,6 +36,7 @@ from stiction.switching._flow.records import (
     KINK,
     LAST_EVENT,
     LAST_GAP,
+    LAST_LANDING,
     LEAVE,
     LINE_HIT,
     N_EVENTS,
@@ -74,6 +75,8 @@ RUNNING = -1
 # time, pile up; so many at one moment are a stall
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
 _EPS = 2.220446049250313e-16
+# a value of h below this many times its rounding is zero
+_TOUCH = 64.0
 
 
 @kernel
@@ -191,7 +194,8 @@ def _piling(flow: Flow) -> int:
     """Watch the time between events at surfaces; return PILED_UP when they accumulate."""
     n, clock, count = flow.dims[N], flow.clock, flow.count
     t = flow.y[n]
-    gap = abs(t - clock[LAST_EVENT])
+    gap = abs(t - clock[LAST_LANDING])
+    clock[LAST_LANDING] = t
     if gap < 0.999 * clock[LAST_GAP]:
         count[SHRINKS] += 1
     else:
@@ -200,7 +204,6 @@ def _piling(flow: Flow) -> int:
     ratio = gap / clock[LAST_GAP] if clock[LAST_GAP] > 0.0 else 1.0
     clock[LAST_GAP] = gap
     if count[SHRINKS] >= _SHRINKS and gap <= _SHORTEST * max(1.0, abs(t)) and ratio < 1.0:
-        flow.y[n] = t + gap * ratio / (1.0 - ratio)
         return PILED_UP
     return stalled
 
@@ -338,8 +341,9 @@ def nearest_touch(flow: Flow) -> tuple[int, float]:
                 high = at
             else:
                 low = at
-        limit = (100.0 * flow.tol[0] / (4.0 * _EPS)) * flow.noise[i]
-        if value_and_slope(b, at, work)[0] <= min(limit, 1e10 * flow.noise[i]):
+        # nearer than the tolerance a touch, a miss and two crossings are the same
+        limit = max(_TOUCH * flow.noise[i], flow.tol[0] / (4.0 * _EPS) * flow.noise[i])
+        if value_and_slope(b, at, work)[0] <= limit:
             return 2 * m + i, at
     return -1, NONE
 
@@ -367,6 +371,22 @@ def at_touch(flow: Flow, i: int, root: float, h: float, t_end: float) -> int:
     save_until(flow, h, flow.trial[n], root, False)
     for c in range(flow.y.size):
         flow.y[c] = flow.trial[c]
+    event_values(
+        flow.addr,
+        flow.dims,
+        flow.p,
+        flow.scale,
+        flow.sides,
+        flow.pace,
+        flow.kinks,
+        t_end,
+        flow.y,
+        flow.samples,
+        0,
+        flow.grad,
+        flow.work,
+    )
+    exact = abs(flow.samples[0, i]) <= _TOUCH * flow.noise[i]
     project(flow, i)
     side = flow.sides[i]
     log_event(flow, FOLD, i, side, side, side, side)
@@ -385,6 +405,7 @@ def at_touch(flow: Flow, i: int, root: float, h: float, t_end: float) -> int:
         flow.work,
     )
     begin_mode(flow)
-    if (side > 0.0 and down < 0.0) or (side < 0.0 and up > 0.0):
+    # a touch within the tolerance only says nothing about the future
+    if exact and ((side > 0.0 and down < 0.0) or (side < 0.0 and up > 0.0)):
         return SPLIT
     return _too_many_at_once(flow)

@@ -30,9 +30,10 @@ DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE
 # kinds of events, in the order of KINDS
 CROSS, SLIDE, LEAVE, KINK, FOLD, TWO_FOLD, CODIM2, ESCAPING = range(8)
 KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")
-# entries of `clock`: length of the next step, time of the last event at a surface, the time
+# entries of `clock`: length of the next step, time of the last event, the time
 # between the last two, longest step towards a line, last distance to it
-NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE = range(5)
+# and the time of the last event at a surface
+NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING = range(6)
 # entries of `count`: steps, rejected steps, events kept, saves kept, events in a row at
 # ever shorter distance, events in a row at the same time, then one per kind
 STEPS, REJECTED, N_EVENTS, N_SAVES, SHRINKS, SAME_TIME, BY_KIND = range(7)
@@ -115,7 +116,7 @@ def flow_arrays(
         pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
         kinks=np.ones(k),
         order=np.zeros(e, dtype=np.int64),
-        clock=np.zeros(5),
+        clock=np.zeros(6),
         count=np.zeros(COUNTS, dtype=np.int64),
         save=np.array(save, dtype=np.float64),
         saved=np.zeros((save.size, width)),

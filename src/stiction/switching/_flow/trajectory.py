@@ -129,6 +129,6 @@ class Trajectory:
         """Carry on to t_end, at most `max_steps` steps; return how it ended (see `records`)."""
         return int(loop.advance(self.flow, t_end, max_steps))
 
-    def log(self, kind: int, before: float, after: float) -> None:
-        """Write an event of the whole system at the present state, at surface 1."""
-        saving.log_event(self.flow, kind, 0, before, after, before, after)
+    def log(self, kind: int, surface: int, before: float, after: float) -> None:
+        """Write an event at a surface (counted from 0) at the present state."""
+        saving.log_event(self.flow, kind, surface, before, after, before, after)
