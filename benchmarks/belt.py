@@ -51,6 +51,8 @@ def exact(belt: Belt) -> Exact:
         if leave + cycle.slip_time < belt.t_end:
             events.append((leave + cycle.slip_time, 1, "slide", 0))
         leave += cycle.period
+    if not events:
+        return Exact([], belt.belt_speed * belt.t_end, belt.belt_speed)
     last, _, kind, _ = events[-1]
     t = belt.t_end - last
     if kind == "slide":
@@ -73,7 +75,8 @@ def errors(
         return state, None
     if [tuple(e[1:]) for e in events] != [e[1:] for e in want.events]:
         return state, float("inf")
-    return state, max(abs(a[0] - b[0]) for a, b in zip(events, want.events, strict=True))
+    gaps = [abs(a[0] - b[0]) for a, b in zip(events, want.events, strict=True)]
+    return state, max(gaps, default=0.0)
 
 
 # ---- the peers

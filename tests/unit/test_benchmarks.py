@@ -115,3 +115,80 @@ def test_work_is_not_more_than_what_was_recorded(bench, name):
             if key in row:
                 assert row[key] <= 1.1 * before[key] + 2, (row["method"], key)
         assert row.get("unconverged_steps", 0) == 0
+
+
+# ---- flows that switch
+
+
+def test_work_of_flows_is_not_more_than_what_was_recorded(bench):
+    recorded = {}
+    for line in (FOLDER / "results" / "counts.jsonl").read_text().splitlines():
+        point = json.loads(line)
+        if point["kind"] == "flow_count":
+            recorded[point["problem"], point["method"]] = point
+    rows = bench("bench_counts").flow_counts()
+    assert {(row["problem"], row["method"]) for row in rows} == set(recorded)
+    for row in rows:
+        before = recorded[row["problem"], row["method"]]
+        name = (row["problem"], row["method"])
+        assert row["steps"] <= 1.1 * before["steps"] + 2, name
+        assert row["rejected"] <= 1.2 * before["rejected"] + 3, name
+        assert row["events"] == before["events"], name
+
+
+@pytest.mark.parametrize("t_end", [1.0, 5.0, 8.0, 20.0])
+def test_closed_form_of_the_belt_agrees_with_event_driven(bench, t_end):
+    belts = bench("belt")
+    belt = belts.Belt(t_end=t_end)
+    run = st.solve(st.BeltOscillator(), st.EventDriven(rtol=1e-12), (0.0, t_end), save=2)
+    log = run.event_log
+    events = [
+        (float(t), 1, kind, MODES[after])
+        for t, kind, after in zip(log.time, log.kind, log.after, strict=True)
+    ]
+    found = belts.errors(events, run.final["x"][-1], run.final["v"][-1], belts.exact(belt))
+    assert max(part or 0.0 for part in found) < 1e-11
+
+
+MODES = {"+": 1, "-": -1, "slide": 0}
+
+
+def test_another_sequence_is_the_largest_error(bench):
+    belts = bench("belt")
+    want = belts.exact(belts.Belt())
+    assert len(want.events) == 5
+    assert belts.errors(want.events, want.x, want.v, want) == (0.0, 0.0)
+    for events in (want.events[:-1], [*want.events, (19.0, 1, "slide", 0)]):
+        assert belts.errors(events, want.x, want.v, want)[1] == np.inf
+    assert belts.errors(None, want.x, want.v + 0.5, want) == (0.5, None)
+
+
+@pytest.mark.parametrize("kind", ["restarted", "filippov"])
+def test_peers_of_the_belt_solve_the_same_problem(bench, kind):
+    belts = bench("belt")
+    belt = belts.Belt(t_end=8.0)
+    # the loop as plain Python, so that nothing is compiled here
+    args = ("DOP853", 1e-11) if kind == "restarted" else (False, False, 1e-11)
+    reply = bench("peers").ask(getattr(belts, kind)(*args), belt, 0.0)
+    assert reply.failed is None
+    answer = reply.answer
+    found = belts.errors(answer.events, answer.x[-1], answer.v[-1], belts.exact(belt))
+    assert max(found) < 1e-9
+
+
+def test_smoothed_peer_approaches_the_belt(bench):
+    peer, belts = bench("peer_filippov"), bench("belt")
+    belt = belts.Belt(t_end=8.0)
+    errors = []
+    for width in (1e-3, 1e-4, 1e-5):
+        settings = {"kind": "smoothed", "method": "odeint", "width": width}
+        answer = peer.prepare(belt.plain(), settings | {"rtol": 1e-9, "atol": 1e-12})()
+        errors.append(belts.errors(None, answer["x"][-1], answer["v"][-1], belts.exact(belt))[0])
+    assert errors[0] > 5.0 * errors[1] > 25.0 * errors[2]
+
+
+def test_interpolant_of_the_filippov_peer_ends_with_its_step(bench):
+    steps = bench("filippov_steps")
+    # the weights of the last stage and of the continuous extension at the end are the same
+    assert np.abs(steps.P.sum(axis=1) - np.append(steps.A[6], 0.0)).max() < 1e-15
+    assert abs(steps.E.sum()) < 1e-16
