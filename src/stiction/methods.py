@@ -31,6 +31,9 @@ class Stop(Policy):
 class Leave(Policy):
     """Leave to one side, after a given time.
 
+    At a two-fold a whole family of exits has the same time: the one halfway between the two
+    folds is taken. On a codimension-2 line the first way out to that side is.
+
     Parameters
     ----------
     side : "+" or "-", the side of the surface it leaves to
@@ -71,7 +74,8 @@ class Sample(Policy):
     ----------
     n : how many exits are drawn each time
     hazard : rate of leaving [1 / time unit]: dwell times are exponential with this rate,
-        sides and directions are equally likely
+        sides and directions are equally likely. Behind a two-fold a draw beyond the last
+        exit of its direction is drawn again, so that times are cut off there
     seed : of the random numbers
 
     Verified by: tests/unit/switching/test_policies.py::test_sampled_dwell_times

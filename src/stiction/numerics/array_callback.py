@@ -142,7 +142,8 @@ class ArrayCallback:
         """Return f(x, s, p, out) that calls the parts, written out entry by entry.
 
         A tuple of numbers of different types can only be indexed by constants in compiled
-        code, so the body is generated for these counts.
+        code, so the body is generated for these counts. A result of another length fills
+        `out` with NaN.
         """
         n, n_signs, n_out = self._shape
         arguments = "x, s" if self._signed else "x"
@@ -152,6 +153,10 @@ class ArrayCallback:
             f"    s = carray(s_at, ({n_signs},))",
             f"    out = carray(out_at, ({n_out},))",
         ]
+        # what a part writes into its arguments must not reach the solver's own memory
+        kept = [("x", c) for c in range(n)]
+        kept += [("s", c) for c in range(n_signs)] if self._signed else []
+        lines += [f"    {name}_{c} = {name}[{c}]" for name, c in kept]
         begin = 0
         for i, count in enumerate(self._counts):
             indent = "    "
@@ -159,12 +164,17 @@ class ArrayCallback:
                 lines.append(f"    {'if s[0] > 0.0' if i == 0 else 'else'}:")
                 indent, begin = "        ", 0
             lines.append(f"{indent}r{i} = part{i}({arguments})")
+            lines += [f"{indent}{name}[{c}] = {name}_{c}" for name, c in kept]
             if count == 1 and not self._choose:
                 lines.append(f"{indent}out[{begin}] = r{i}")
             else:
-                lines += [f"{indent}out[{begin + j}] = r{i}[{j}]" for j in range(count)]
+                lines.append(f"{indent}good = len(r{i}) == {count}")
+                lines += [
+                    f"{indent}out[{begin + j}] = r{i}[{j}] if good else nan" for j in range(count)
+                ]
             begin += count
         scope: dict[str, Any] = {f"part{i}": part for i, part in enumerate(jitted)}
+        scope["nan"] = math.nan
         scope["carray"] = vars(numba)["carray"]
         exec("\n".join(lines), scope)
         return cast(Callable[..., None], scope["wrapper"])

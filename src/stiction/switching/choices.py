@@ -150,10 +150,9 @@ def _at_two_fold(
     if isinstance(policy, Leave):
         exit_ = wedge.exit_after(math.pi / 4, policy.after)
         if exit_ is None:
-            longest = f"{reach.dwell:.6g}"
-            return (
-                (),
-                f"no orbit dwells {policy.after:.6g} in the escaping region: {longest} at most",
+            return (), (
+                f"no exit after {policy.after:.6g} was found; orbits dwell up to "
+                f"{reach.dwell:.6g} there, and times below about 1e-6 of that are not resolved"
             )
         found.append((exit_, _sign(policy.side)))
     elif isinstance(policy, Sample):

@@ -147,6 +147,7 @@ class _Solver:
             )
             return Status.NO_CONTINUATION
         elif code == r.NOT_FINITE:
+            self._check_sizes()
             self.reason = f"the state or the field is not finite beyond t = {path.t:.9g}"
             return Status.NOT_FINITE
         elif code == r.STALLED:
@@ -204,6 +205,15 @@ class _Solver:
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:
         self.path.place(t, x, sides)
+
+    def _check_sizes(self) -> None:
+        """Look whether a function that returns too few or too many numbers is behind NaN."""
+        x, signs = self.path.x, np.where(self.path.sides == 0.0, 1.0, self.path.sides)
+        rate = self.system.field(x, signs)
+        for ahead in (0.0, 1e-9, 1e-6, 1e-3):
+            there = x + ahead * rate
+            if np.isfinite(there).all():
+                self.system.check_at(there)
 
     def _split(self) -> Status | None:
         """A fold from which the other side is open too: go on as before, or stop."""

@@ -166,6 +166,9 @@ class SwitchingSystem(Record, abc.ABC):
             found -= scale * (np.linalg.pinv(rows) @ values)
         return found
 
+    def check_at(self, x: Floats) -> None:
+        """Raise ModelError if a function of the system is to blame for a failure at `x`."""
+
     # ---- one point at a time, for analysis and checks
 
     @property
@@ -495,10 +498,14 @@ class PiecewiseSmooth(SwitchingSystem):
         optional = ("f_plus", "f_minus", "f", "h_gradient")
         return found + [(n, v) for n in optional if (v := getattr(self, n)) is not None]
 
-    def _check_values(self) -> None:
-        """Call every function once at the start: wrong sizes are refused at the door."""
+    def check_at(self, x: Floats) -> None:
+        """Raise ModelError if a function gives a wrong number of values at `x`."""
+        self._check_values(x, finite=False)
+
+    def _check_values(self, at: object = None, *, finite: bool = True) -> None:
+        """Call every function once, at the start: wrong sizes are refused at the door."""
         n, m = len(_sized(self.x0)), len(self.surfaces)
-        x, signs = _plain(self.x0), np.ones(m)
+        x, signs = _plain(self.x0 if at is None else at), np.ones(m)
         wanted: list[tuple[str, Any, tuple[Any, ...], int]]
         wanted = [(label, part, (x,), 1) for label, part in self._functions() if label == "h"]
         wanted += [("kinks", part, (x,), 1) for part in self.kinks]
@@ -510,7 +517,7 @@ class PiecewiseSmooth(SwitchingSystem):
         if self.h_gradient is not None:
             wanted.append(("h_gradient", self.h_gradient, (x,), m * n))
         for label, part, arguments, count in wanted:
-            _check_value(self._label(label), part, arguments, count)
+            _check_value(self._label(label), part, arguments, count, finite=finite)
 
 
 def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: int) -> Floats | None:
@@ -532,7 +539,9 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     return np.where(np.abs(found[0]) < 1e-13 * size, 0.0, np.round(found[0] / size, 13) * size)
 
 
-def _check_value(where: str, part: Callable[..., Any], arguments: tuple[Any, ...], n: int) -> None:
+def _check_value(
+    where: str, part: Callable[..., Any], arguments: tuple[Any, ...], n: int, *, finite: bool
+) -> None:
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
     why = "it is called at the start x0 before anything is solved."
     try_ = "call it by hand with x0; a constant must be written as a number of its own."
@@ -546,7 +555,7 @@ def _check_value(where: str, part: Callable[..., Any], arguments: tuple[Any, ...
     if value.size != n or (n > 1 and value.ndim != 1):
         got = f"{value.size} numbers" if value.ndim else "one number"
         raise ModelError(explain(where, got, needs, why, try_))
-    if not np.isfinite(value).all():
+    if finite and not np.isfinite(value).all():
         raise ModelError(explain(where, f"{value.tolist()}", needs, why, try_))
 
 

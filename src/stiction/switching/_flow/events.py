@@ -125,6 +125,8 @@ def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int
         flow.clock[NEXT_STEP] = 0.5 * h
         return RUNNING
     if which < m and flow.sides[which] != 0.0 and _has_no_normal(flow, which):
+        for c in range(flow.y.size):
+            flow.y[c] = flow.trial[c]
         return CORNER
     save_until(flow, h, flow.trial[n], root, False)
     for c in range(flow.y.size):
