@@ -61,7 +61,7 @@ class Funnel(Record):
     states : (f, t, n) states; NaN after the end of a future
     end_kind, end_time : (f,) how and when each ends: `horizon`, or the next loss of
         determinism (`codim2_line`, `two_fold`, `fold`), or `accumulation`, `failed`
-    edge : (e, n) the border of the region of exits, as a polyline from and to the two-fold
+    edge : (e, n) the border of the exits found, as a polyline from and to the two-fold
     """
 
     x_star: Floats
@@ -79,11 +79,23 @@ class Funnel(Record):
     end_time: Floats
     edge: Floats
 
+    def __str__(self) -> str:
+        """Return a few lines: how many futures, how long they dwell, how they end."""
+        kinds = sorted(set(self.end_kind))
+        ends = ", ".join(f"{self.end_kind.count(kind)} at {kind}" for kind in kinds)
+        where = ", ".join(f"{n} = {v:.6g}" for n, v in zip(self.names, self.x_star, strict=True))
+        return (
+            f"Funnel of {len(self)} futures from the two-fold {where}, up to {self.horizon:g}\n"
+            f"dwell    {self.dwell.min():.6g} ... {self.dwell.max():.6g} on "
+            f"{np.unique(self.ray).size} rays, to both sides\n"
+            f"ends     {ends}"
+        )
+
     def __len__(self) -> int:
         return int(self.dwell.size)
 
     def boundary(self) -> Floats:
-        """Return (e, n) the border of the exits: both folds, and the farthest exits."""
+        """Return (e, n) the border of the exits found: outermost rays, and farthest exits."""
         return self.edge.copy()
 
     def at(self, t: float) -> Floats:
@@ -93,13 +105,16 @@ class Funnel(Record):
         return states
 
     def bounds(self, t: float) -> tuple[Floats, Floats, Floats]:
-        """Return lower and upper ends of every state at time t, and how sure they are.
+        """Return lower and upper ends of every state over the futures that still run at t.
+
+        A future that has met the next loss of determinism before t has a whole set of states
+        then and is left out; `running` says how probable the others are.
 
         Returns
         -------
-        low, high : (n,) over all futures that still run
-        doubt : (n,) how much they change when every second ray is left out [state units];
-            the set itself reaches about that much farther
+        low, high : (n,) [state units]
+        doubt : (n,) how much they change when every second ray is left out [state units]:
+            an estimate of what the grid of exits misses
 
         Verified by: tests/unit/switching/test_futures.py::test_bounds_settle_as_the_grid_grows
         """
@@ -114,8 +129,13 @@ class Funnel(Record):
         doubt = np.maximum(part.min(axis=0) - low, high - part.max(axis=0))
         return low, high, doubt
 
+    def running(self, t: float, hazard: float) -> float:
+        """Return the probability that determinism has not been lost again before time t."""
+        alive = self.end_time >= t
+        return float(self.weights(hazard)[alive].sum())
+
     def hull(self, t: float, axes: tuple[int, int] = (0, 1)) -> Floats:
-        """Return (k, 2) the corners of the convex hull of the futures in a plane at time t."""
+        """Return (k, 2) the convex hull of the futures that still run at t, in a plane."""
         from scipy.spatial import ConvexHull
 
         points = self.at(t)[:, list(axes)]
@@ -233,7 +253,7 @@ def futures(
     if not rows:
         # says why, in the words of the wedge
         wedge.longest(math.pi / 4)
-    return _gathered(system, x, horizon, grid, rows, _edge(wedge, rim, x))
+    return _gathered(system, x, horizon, grid, rows, _edge(rows, rim, x))
 
 
 def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon: float) -> Floats:
@@ -344,8 +364,9 @@ def _dwelling(wedge: EscapingWedge, exit_: Exit, grid: Floats, tolerance: Tolera
     """Return (t, n) the states before the exit, which are computed backward from it."""
     n = exit_.x.size
     states = np.full((grid.size, n), np.nan)
-    count = int(np.searchsorted(grid, exit_.dwell, side="right"))
-    save = (grid[:count] - exit_.dwell)[::-1]
+    # the horizon is a time of the grid, and the last exit meets it to rounding
+    count = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
+    save = np.minimum(grid[:count] - exit_.dwell, 0.0)[::-1]
     back = dwell_time(wedge.system, exit_.x, tolerance, save=save)[2]
     rows = int(back.flow.count[r.N_SAVES])
     states[count - rows : count] = back.flow.saved[:rows, 1 : n + 1][::-1]
@@ -365,7 +386,7 @@ def _onward(
 ) -> tuple[str, float]:
     """Fill the states after the exit; return how and when the future ends."""
     n = exit_.x.size
-    first = int(np.searchsorted(grid, exit_.dwell, side="right"))
+    first = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
     path = Trajectory(wedge.system, tolerance, grid[first:])
     sides = np.ones(wedge.system.compiled.m)
     sides[0] = side
@@ -376,16 +397,13 @@ def _onward(
     return _ENDS.get(code, "failed"), path.t
 
 
-def _edge(wedge: EscapingWedge, rim: list[Floats], x: Floats) -> Floats:
-    """Return the border: along the fold of f-, over the farthest exits, back along f+."""
-    if not rim:
+def _edge(rows: list[dict[str, Any]], rim: list[Floats], x: Floats) -> Floats:
+    """Return the border: out along the first ray, over the farthest exits, back on the last."""
+    if not rows:
         return x[None, :]
-    scale = np.asarray(wedge.scale)
-    first, last = (float(np.linalg.norm((p - x) / scale)) for p in (rim[0], rim[-1]))
-    along = np.linspace(0.0, 1.0, 9)
-    out = [wedge.point(0.0, first * s) for s in along]
-    back = [wedge.point(math.pi / 2, last * s) for s in along[::-1]]
-    return np.array([*out, *rim, *back])
+    rays = sorted({row["ray"] for row in rows})
+    first, last = ([row["exits"] for row in rows if row["ray"] == k] for k in (rays[0], rays[-1]))
+    return np.array([x, *first, *rim, *last[::-1], x])
 
 
 def _gathered(

@@ -78,6 +78,20 @@ class TwoFold(Record):
     K_doubt: Floats
     residual: Floats
 
+    def __str__(self) -> str:
+        """Return a few lines: where it is, its kind and case, and what that means."""
+        names = self.system.state_names
+        where = ", ".join(f"{n} = {v:.9g}" for n, v in zip(names, self.x, strict=True))
+        numbers = f"K++ {self.Kpp:.6g}, K+- {self.Kpm:.6g}, K-+ {self.Kmp:.6g}, K-- {self.Kmm:.6g}"
+        lines = [f"two-fold at {where}: {self.kind}", numbers]
+        if self.J1 is not None:
+            slow, fast = self.eigenvalues
+            lines.append(
+                f"J1 {self.J1:.9g}, J2 {self.J2:.9g}, eigenvalues {slow:.6g} and {fast:.6g}, "
+                f"case {self.case}"
+            )
+        return "\n".join([*lines, self.why])
+
     # ---- the four numbers
 
     @property
