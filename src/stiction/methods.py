@@ -122,7 +122,8 @@ class ByKind(Policy):
 
     Parameters
     ----------
-    two_fold, codim2_line, escaping_start : what to do at each; `Stop` when left out
+    two_fold, codim2_line, escaping_start, fold : what to do at each; `Stop` when left out.
+        A `fold` is met from outside, where the other side is open too
 
     Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
     """
@@ -130,9 +131,10 @@ class ByKind(Policy):
     two_fold: Policy = field(default_factory=Stop)
     codim2_line: Policy = field(default_factory=Stop)
     escaping_start: Policy = field(default_factory=Stop)
+    fold: Policy = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
-        for name in ("two_fold", "codim2_line", "escaping_start"):
+        for name in ("two_fold", "codim2_line", "escaping_start", "fold"):
             policy = getattr(self, name)
             if not isinstance(policy, Policy) or isinstance(policy, ByKind):
                 raise ModelError(

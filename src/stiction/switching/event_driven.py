@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
-from stiction.methods import ByKind, EventDriven, Policy, Sample, Stop
+from stiction.methods import ByKind, EventDriven, Leave, Policy, Sample, Stop
 from stiction.numerics.array_callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
@@ -216,13 +216,29 @@ class _Solver:
                 self.system.check_at(there)
 
     def _split(self) -> Status | None:
-        """A fold from which the other side is open too: go on as before, or stop."""
-        kind = "fold"
-        if isinstance(self.policy, Stop):
-            self._note_loss(kind, 0, "stopped")
+        """A fold, or a meeting of surfaces, from which more than one way goes on."""
+        path, kind = self.path, "fold"
+        policy = self.policy.fold if isinstance(self.policy, ByKind) else self.policy
+        surface = int(self._events()[-1, 1])
+        side = float(path.sides[surface])
+        if isinstance(policy, Stop):
+            self._note_loss(kind, surface, "stopped")
             self.reason = "a fold from which the state may leave to either side"
             return Status.STOPPED
-        self._note_loss(kind, 0, "it goes on in its mode")
+        if isinstance(policy, Leave):
+            wanted = 1.0 if policy.side == "+" else -1.0
+        elif isinstance(policy, Sample):
+            wanted = 1.0 if self.rng.random() < 0.5 else -1.0
+        else:
+            wanted = side
+        if side == 0.0 or wanted == side:
+            self._note_loss(kind, surface, "it goes on in its mode")
+            return None
+        self._note_loss(kind, surface, f"leave to {'+' if wanted > 0.0 else '-'}")
+        sides = path.sides
+        sides[surface] = wanted
+        path.log(r.CROSS, surface, side, wanted)
+        self._place(path.t, path.x, sides)
         return None
 
     # ---- where determinism is lost
@@ -485,7 +501,7 @@ def _seed(policy: Policy) -> list[int]:
     """Return what the random numbers of a run start from."""
     parts = [policy]
     if isinstance(policy, ByKind):
-        parts = [policy.two_fold, policy.codim2_line, policy.escaping_start]
+        parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
     return [part.seed if isinstance(part, Sample) else 0 for part in parts]
 
 

@@ -26,6 +26,8 @@ __all__ = ["EscapingWedge", "Exit", "dwell_time"]
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 3_000
+# how often an exit is moved until it comes from the two-fold itself
+_SHIFTS = 8
 # order 8 central differences
 _WEIGHTS = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
 
@@ -137,6 +139,10 @@ class EscapingWedge:
         direction = math.sin(angle) * self._minus + math.cos(angle) * self._plus
         # angle 0 is the fold of f-, where only L+ has grown
         x = self.x + self.scale * direction * (distance / float(np.linalg.norm(direction)))
+        return self._on_surface(x)
+
+    def _on_surface(self, x: Floats) -> Floats:
+        """Return the point of the surface next to x."""
         for _ in range(4):
             value = float(self.system.surfaces_at(x)[self.surface])
             normal = self.system.gradient(x)[self.surface] * self.scale
@@ -152,15 +158,20 @@ class EscapingWedge:
 
     def exit_at(self, angle: float, distance: float) -> Exit | None:
         """Return the exit on a ray; None if no orbit from the two-fold passes there."""
-        x = self.point(angle, distance)
-        if not np.isfinite(x).all() or not self.is_escaping(x):
-            return None
-        dwell, origin, back = dwell_time(self.system, x, self.tolerance, sides=self.sides)
-        if origin != "two_fold":
-            return None
-        if float(np.max(np.abs((back.x - self.x) / self.scale))) > 1e-4:
-            return None
-        return Exit(x, dwell, angle, distance)
+        x, shift = self.point(angle, distance), np.zeros(self.x.size)
+        for _ in range(_SHIFTS):
+            at = self._on_surface(x + shift)
+            if not np.isfinite(at).all() or not self.is_escaping(at):
+                return None
+            dwell, origin, back = dwell_time(self.system, at, self.tolerance, sides=self.sides)
+            if origin != "two_fold":
+                return None
+            off = self.x - back.x
+            if float(np.max(np.abs(off / self.scale))) <= 1e-4 * max(distance, 1e-4):
+                return Exit(at, dwell, angle, distance)
+            # with more than three states two-folds form curves: aim at this one
+            shift = shift + off
+        return None
 
     def exit_after(self, angle: float, dwell: float) -> Exit | None:
         """Return the exit on a ray that is reached after `dwell`; None if there is none.

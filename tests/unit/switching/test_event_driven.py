@@ -286,3 +286,60 @@ def test_a_near_miss_within_the_tolerance_ends_nothing():
     run = st.solve(system, EventDriven(rtol=1e-8), t_span=(0.0, 20.0))
     assert run.status == Status.SOLVED
     assert run.determinism.status == "deterministic"
+
+
+def test_a_policy_decides_at_a_fold_that_lets_go_to_both_sides():
+    # the circle touches x = 1 from inside at t = pi / 2, where f- leads away from it too
+    def system(f_minus):
+        return PiecewiseSmooth(
+            h=lambda x: 1.0 - x[0],
+            f_plus=lambda x: (-x[1], x[0]),
+            f_minus=f_minus,
+            x0=[0.0, -1.0],
+        )
+
+    away = system(lambda x: (1.0, 0.0))
+    stopped = st.solve(away, t_span=(0.0, 4.0))
+    assert stopped.status == Status.STOPPED
+    assert stopped.t_end == pytest.approx(math.pi / 2, abs=1e-6)
+    left = st.solve(away, EventDriven(policy=st.Leave("-")), t_span=(0.0, 4.0))
+    assert left.final["x1"][0] == pytest.approx(1.0 + 4.0 - math.pi / 2, abs=1e-5)
+    stayed = st.solve(away, EventDriven(policy=st.Leave("+")), t_span=(0.0, 2.0))
+    assert stayed.final["x1"][0] == pytest.approx(math.sin(2.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("step", [None, 1.0, 0.3, 0.1, 0.03])
+def test_a_touch_is_found_whatever_the_step(step):
+    system = PiecewiseSmooth(
+        h=lambda x: 1.0 - x[0],
+        f_plus=lambda x: (-x[1], x[0]),
+        f_minus=lambda x: (-1.0, 0.0),
+        x0=[0.0, -1.0],
+    )
+    run = st.solve(system, EventDriven(max_step=step), t_span=(0.0, 4.0))
+    assert set(run.events["kind"]) == {"fold"}
+    assert run.final["x1"][0] == pytest.approx(math.sin(4.0), abs=1e-9)
+
+
+def test_a_two_fold_of_a_flow_with_a_clock():
+    system = PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x: (-x[1], 1.0, -1.2, 1.0),
+        f_minus=lambda x: (x[2], -1.5, 1.0, 1.0),
+        x0=[0.0, 0.3, 0.1, 0.0],
+    )
+    run = st.solve(system, EventDriven(policy=st.Leave("-", 0.3)), t_span=(0.0, 3.0))
+    left = run.events[run.events["kind"] == "leave"]
+    assert left["time"].iloc[0] == pytest.approx(1.4375, rel=1e-9)
+    assert run.final["x4"][0] == pytest.approx(3.0, rel=1e-9)
+
+
+def test_passing_a_line_closely_is_the_same_at_every_tolerance():
+    wheel = st.WheelOnTurntable(x0=[0.22, -0.0624, -1.08])
+    policy = st.ByKind(two_fold=st.Leave("-", 0.5), codim2_line=st.Leave("-"))
+    ends = []
+    for rtol in (1e-10, 1e-12):
+        method = EventDriven(rtol=rtol, policy=policy)
+        ends.append(st.solve(wheel, method, t_span=(0.0, 120.0)))
+    assert list(ends[0].events["kind"]) == list(ends[1].events["kind"])
+    assert ends[0].final["r"] == pytest.approx(ends[1].final["r"], rel=1e-6)

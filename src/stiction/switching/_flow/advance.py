@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
-from stiction.switching._flow.events import RUNNING, at_event, at_touch, nearest_touch
+from stiction.switching._flow.events import RUNNING, TOUCH, at_event, at_touch, nearest_touch
 from stiction.switching._flow.geometry import finite
 from stiction.switching._flow.line import slides_onto_line, slips_onto_line
 from stiction.switching._flow.rates import (
@@ -62,6 +62,8 @@ __all__ = ["advance"]
 Floats = npt.NDArray[np.float64]
 
 _EPS = 2.220446049250313e-16
+# as many steps are taken at the limit of what the time can tell apart
+_FORCED = 2000
 # so many steps into NaN while the time grows by less than this share: the field ends there
 _BROKEN, _PROGRESS = 200, 1e-3
 
@@ -78,9 +80,9 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
     addr, dims, p, scale = flow.addr, flow.dims, flow.p, flow.scale
     sides, pace, kinks, grad, work = flow.sides, flow.pace, flow.kinks, flow.grad, flow.work
     table, tol, trial, spare = flow.table, flow.tol, flow.trial, flow.spare
-    start, order, rows = flow.start, flow.order, flow.dense
+    start, rows = flow.start, flow.dense
     fresh, rejected, gap_before, error = True, False, 0.0, 0.0
-    broken, broken_at = 0, y[n]
+    broken, broken_at, forced = 0, y[n], 0
     for _ in range(max_steps):
         if count[N_EVENTS] >= flow.event.shape[0] - 1:
             return EVENTS_FULL
@@ -96,16 +98,20 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
         left = (t_end - y[n]) * pace[DIRECTION]
         if left <= 0.0:
             return DONE
-        h = _step_length(flow, left, single)
-        if h <= 4.0 * _EPS * abs(y[n]) or h <= 0.0:
-            if left <= 8.0 * _EPS * max(abs(y[n]), abs(t_end)):
-                y[n] = t_end
-                save_until(flow, h, t_end, 0.0, True)
-                return DONE
-            return _why_stalled(flow, error)
+        h, least = _step_length(flow, left, single), 16.0 * _EPS * abs(y[n])
+        if left <= 0.5 * least:
+            y[n] = t_end
+            save_until(flow, h, t_end, 0.0, True)
+            return DONE
+        tiny = h < least
+        if tiny:
+            # the time can tell no shorter steps apart: a few are taken whatever their error
+            h, forced = min(least, left), forced + 1
+            if forced > _FORCED:
+                return _why_stalled(flow, error)
         error = step(addr, dims, p, scale, sides, pace, table, tol, y, h, k, trial, grad, work)
         count[STEPS] += 1
-        if not error <= 1.0:
+        if not error <= 1.0 and not (tiny and error < np.inf):
             count[REJECTED] += 1
             if error == np.inf:
                 # many steps into a place where the field is no number, and no way past it
@@ -133,7 +139,7 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
             count[REJECTED] += 1
             clock[NEXT_STEP], rejected = 0.5 * h, True
             continue
-        if which < 0 and miss < 1e-2:
+        if which < 0 and miss <= 1.0:
             which, root = nearest_touch(flow)
             if which >= 0:
                 code = at_touch(flow, which - 2 * m, root, h, t_end)
@@ -149,32 +155,50 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
             continue
         if surface < 0 and left <= h:
             trial[n] = t_end
-        save_until(flow, h, trial[n], 1.0, False)
-        _accept(flow)
-        if surface >= 0:
-            for i in range(m):
-                if sides[i] == 0.0:
-                    project(flow, i)
-            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start, 0, grad, work)
-            rates(addr, dims, p, scale, sides, pace, y, k, 0, grad, work)
-        else:
-            event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start, 0, grad, work)
-        for i in range(order.size):
-            order[i] = 0
-        _arm(flow)
-        if not finite(y):
-            return NOT_FINITE
-        if single:
-            gap = abs(start[0, surface]) + abs(start[0, m + surface])
-            if _near_two_fold(flow, surface):
-                _finish_two_fold(flow, gap_before, gap, h)
-                return TWO_FOLD_HIT
-            gap_before = gap
-            if dims[LINE] == 1 and surface == 0 and slides_onto_line(flow, h):
-                return LINE_HIT
-        elif dims[LINE] == 1 and slips_onto_line(flow, h):
-            return LINE_HIT
+        code, gap_before = _after_step(flow, h, t_end, surface, single, gap_before)
+        if code != RUNNING:
+            return code
     return PAUSED
+
+
+@kernel
+def _after_step(
+    flow: Flow, h: float, t_end: float, surface: int, single: bool, gap_before: float
+) -> tuple[int, float]:
+    """Move to the end of a step without events; return whether it arrived somewhere.
+
+    Returns
+    -------
+    RUNNING or why the call must end; L- - L+ over its scale while sliding
+    """
+    n, m, k = flow.dims[N], flow.dims[M], flow.stages
+    addr, dims, p, scale, y = flow.addr, flow.dims, flow.p, flow.scale, flow.y
+    sides, pace, kinks, grad, work = flow.sides, flow.pace, flow.kinks, flow.grad, flow.work
+    start = flow.start
+    save_until(flow, h, flow.trial[n], 1.0, False)
+    _accept(flow)
+    for i in range(m):
+        if sides[i] == 0.0:
+            project(flow, i)
+    event_values(addr, dims, p, scale, sides, pace, kinks, t_end, y, start, 0, grad, work)
+    if surface >= 0:
+        rates(addr, dims, p, scale, sides, pace, y, k, 0, grad, work)
+    for i in range(flow.order.size):
+        flow.order[i] = 0
+    _arm(flow)
+    if not finite(y):
+        return NOT_FINITE, 0.0
+    if not single:
+        if dims[LINE] == 1 and slips_onto_line(flow, h):
+            return LINE_HIT, 0.0
+        return RUNNING, 0.0
+    gap = abs(start[0, surface]) + abs(start[0, m + surface])
+    if _near_two_fold(flow, surface):
+        _finish_two_fold(flow, gap_before, gap, h)
+        return TWO_FOLD_HIT, gap
+    if dims[LINE] == 1 and surface == 0 and slides_onto_line(flow, h):
+        return LINE_HIT, gap
+    return RUNNING, gap
 
 
 @kernel
@@ -215,6 +239,7 @@ def _look(flow: Flow, h: float, t_end: float) -> tuple[int, float, float]:
         flow.order,
         h,
         flow.sides,
+        flow.touch,
         flow.samples,
         flow.coefficients,
         flow.roots,
@@ -235,6 +260,8 @@ def _arm(flow: Flow) -> None:
         on_it = max(1e-15, flow.pace[LIE_NOISE])
         flow.noise[i] = 4.0 * _EPS * reach if flow.sides[i] != 0.0 else on_it
         flow.noise[m + i] = on_it
+        # nearer than the best tolerances a touch, a miss and two crossings are the same
+        flow.touch[i] = max(TOUCH * flow.noise[i], min(flow.tol[0], 1e-10) * reach)
     for i in range(k):
         flow.noise[2 * m + i] = 4.0 * _EPS * max(size, 0.1)
     flow.noise[2 * m + k] = 0.0

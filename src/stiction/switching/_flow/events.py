@@ -76,7 +76,7 @@ RUNNING = -1
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
 _EPS = 2.220446049250313e-16
 # a value of h below this many times its rounding is zero
-_TOUCH = 64.0
+TOUCH = 64.0
 
 
 @kernel
@@ -119,6 +119,10 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> bool:
 def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int:
     """Go to the event, act on it, return RUNNING or why the call must end."""
     n, m, k = flow.dims[N], flow.dims[M], flow.dims[K]
+    if which < m and flow.sides[which] != 0.0:
+        lowest = _shallow(flow, which, root)
+        if lowest > 0.0:
+            return at_touch(flow, which, lowest, h, t_end)
     if not _go_to(flow, which, root, h, t_end) and h > 1e-9 * max(1.0, abs(flow.y[n])):
         # the dense output was not good enough to see what comes first: look closer
         flow.count[REJECTED] += 1
@@ -148,6 +152,20 @@ def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int
 
 
 @kernel
+def _shallow(flow: Flow, i: int, root: float) -> float:
+    """Return where h_i is lowest if it dips below zero by less than a touch, else 0."""
+    if flow.order[i] != 0:
+        return 0.0
+    b, work = flow.coefficients[i], flow.roots[0]
+    ahead = min(root + 0.05, 1.0) if root < 0.99 else root - 0.05
+    slope = value_and_slope(b, root, work)[1]
+    bend = (value_and_slope(b, ahead, work)[1] - slope) / (ahead - root)
+    if bend <= 0.0 or slope * slope > 2.0 * bend * flow.touch[i]:
+        return 0.0
+    return min(root - slope / bend, 1.0)
+
+
+@kernel
 def _has_no_normal(flow: Flow, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from y to trial ends.
 
@@ -171,11 +189,23 @@ def _at_kink(flow: Flow, j: int) -> int:
     on_surface = sliding_surface(flow.sides)
     if flow.dims[LINE] == 1 and j == 0 and on_surface == 0:
         return LINE_HIT
+    if _on_line(flow):
+        return LINE_HIT
     mode = flow.sides[0]
     log_event(flow, KINK, 0, mode, mode, mode, mode)
     flow.kinks[j] = -flow.kinks[j]
     flow.order[2 * m + j] = 1
     return _too_many_at_once(flow)
+
+
+@kernel
+def _on_line(flow: Flow) -> bool:
+    """Return whether h and g are both so small that rounding decides what comes next."""
+    if flow.dims[LINE] == 0:
+        return False
+    row, m = flow.work[EXTRA, :], flow.dims[M]
+    call_arrays(flow.addr[SURFACE], flow.y[: flow.dims[N]], flow.sides, flow.p, row)
+    return max(abs(row[0]), abs(row[m])) <= 0.1 * flow.tol[2]
 
 
 @kernel
@@ -216,6 +246,8 @@ def _at_surface(flow: Flow, i: int) -> int:
     m = flow.dims[M]
     came = flow.sides[i]
     project(flow, i)
+    if i == 0 and _on_line(flow):
+        return LINE_HIT
     other = sliding_surface(flow.sides)
     if other < 0:
         other = _also_here(flow, i)
@@ -343,9 +375,7 @@ def nearest_touch(flow: Flow) -> tuple[int, float]:
                 high = at
             else:
                 low = at
-        # nearer than the tolerance a touch, a miss and two crossings are the same
-        limit = max(_TOUCH * flow.noise[i], flow.tol[0] / (4.0 * _EPS) * flow.noise[i])
-        if value_and_slope(b, at, work)[0] <= limit:
+        if value_and_slope(b, at, work)[0] <= flow.touch[i]:
             return 2 * m + i, at
     return -1, NONE
 
@@ -388,7 +418,7 @@ def at_touch(flow: Flow, i: int, root: float, h: float, t_end: float) -> int:
         flow.grad,
         flow.work,
     )
-    exact = abs(flow.samples[0, i]) <= _TOUCH * flow.noise[i]
+    exact = abs(flow.samples[0, i]) <= TOUCH * flow.noise[i]
     project(flow, i)
     side = flow.sides[i]
     log_event(flow, FOLD, i, side, side, side, side)

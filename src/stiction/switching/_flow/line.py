@@ -84,7 +84,7 @@ def slips_onto_line(flow: Flow, h: float) -> bool:
     straight = time * turning <= flow.tol[0] * inward or (
         rho <= flow.tol[2] and turning <= 0.1 * inward
     )
-    if not (straight and _has_ray(flow, a, b)) and rho > 1e-3 * flow.tol[2]:
+    if not (straight and _has_ray(flow, a, b)) and rho > 0.1 * flow.tol[2]:
         return False
     for c in range(y.size):
         y[c] += time * k[0, c]

@@ -77,6 +77,7 @@ class Flow(NamedTuple):
     spare: Floats
     start: Floats
     noise: Floats
+    touch: Floats
     samples: Floats
     coefficients: Floats
     roots: Floats
@@ -128,6 +129,7 @@ def flow_arrays(
         spare=np.zeros(width),
         start=np.zeros((2, e)),
         noise=np.zeros(e),
+        touch=np.zeros(m),
         samples=np.zeros((NODES, e)),
         coefficients=np.zeros((e, NODES)),
         roots=np.zeros((DEPTH + 3, NODES + 2)),

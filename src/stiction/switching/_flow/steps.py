@@ -36,6 +36,8 @@ DENSE_ROWS = 7
 # samples resolve a function when its last two Chebyshev coefficients are below this share
 # of its size; dips that are deeper than about that are seen
 _RESOLVED = 1e-5
+# a sampled value below this many touches may belong to one
+_CLOSE = 1e4
 # samples whose smallest is more than this share of their largest belong to an interpolant
 # without a root: the Lebesgue constant of the nodes on [0, 1] is below 2.8
 _SAFE = 1.8 / 3.8
@@ -221,6 +223,7 @@ def first_event(
     order: Ints,
     h: float,
     sides: Floats,
+    touch: Floats,
     samples: Floats,
     coefficients: Floats,
     roots: Floats,
@@ -235,13 +238,14 @@ def first_event(
     order : (e,) how many times each function is known to be zero at the start: 0, 1 or 2;
         such a root is divided out, so that it cannot be found again
     h : length of the step
+    touch : (>= m,) values of h that count as a touch
     samples, coefficients : (NODES, e) from `sample_events` and (e, NODES), filled
 
     Returns
     -------
     index of the function, -1 for none, or -2 where the step is too long to see the function;
-    fraction of the step; the smallest sampled value of any function of a surface over its
-    largest, which tells when to look for a touch.
+    fraction of the step; a number up to 1 where a surface comes so near that a touch must be
+    looked for, 2 elsewhere.
     """
     m = sides.size
     best, which = NONE, -1
@@ -265,7 +269,8 @@ def first_event(
             low, high = min(low, value), max(high, value)
         if abs(last_but_one) + abs(last_one) > _RESOLVED * size + 1e3 * noise[i]:
             return -2, best, 1.0
-        if low > _SAFE * high:
+        near = i < m and sides[i] != 0.0 and low < _CLOSE * touch[i]
+        if low > _SAFE * high and not near:
             # an interpolant through such samples cannot reach zero
             continue
         for a in range(NODES):
@@ -280,12 +285,13 @@ def first_event(
         root = first_fall(coefficients[i], roots)
         if root < best:
             best, which = root, i
-    miss = 1.0
+    miss = 2.0
     for i in range(m):
         if sides[i] != 0.0 and order[i] == 0:
             low, high = samples[0, i], samples[0, i]
             for a in range(NODES):
                 low, high = min(low, samples[a, i]), max(high, samples[a, i])
-            if low < miss * high:
-                miss = low / high
+            # low beside the rest of the step, or low beside what counts as a touch
+            if low < 1e-2 * high or low < _CLOSE * touch[i]:
+                miss = min(miss, low / high)
     return which, best, miss
