@@ -5,8 +5,8 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.methods import EventDriven
-from stiction.switching.spiral import spiral
 from stiction.switching.presets import NormalForm
+from stiction.switching.spiral import spiral
 
 
 def test_spiral_numbers():

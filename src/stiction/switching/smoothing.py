@@ -1,0 +1,240 @@
+"""The same flow with a smooth sign: right before a two-fold, one arbitrary answer behind it.
+
+sgn(h) is replaced by a smooth sign of h over a width. Where the future is unique the
+smooth flow tends to the set-valued one as the width falls. Behind a two-fold it follows one
+future for each width, shape and rounding error, and says nothing of the others.
+
+Source: Szalai, Jeffrey 2014, section VII (the smoothing they mention).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
+from stiction.methods import EventDriven
+from stiction.numerics.checks import Record, number, numbers
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["SmoothingStudy", "smoothed_run", "smoothing_study"]
+
+Floats = npt.NDArray[np.float64]
+
+# errors are compared up to this share of the time at which determinism is lost
+_BEFORE = 0.8
+_SIGNS = (TanhSign(), SquareRootSign())
+_MOST_CALLS = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothingStudy(Record):
+    """Smooth answers at several widths beside the set-valued one.
+
+    Parameters
+    ----------
+    names : names of the states
+    shapes : (s,) names of the smooth signs
+    widths : (w,) of the smooth signs [unit of h]
+    time : (t,) [time unit]
+    states : (s, w, t, n) of the smooth runs
+    exact : (t, n) of the set-valued run; NaN once its future is not unique
+    lost : when that is; infinity if never
+    error : (s, w) largest distance from the set-valued run over the scale, up to 0.8 of `lost`
+    left, side : (s, w) when and to which side a smooth run leaves the surface after `lost`;
+        NaN and 0 if it does not
+    spread : (s, w) distance at the end between two starts that differ by `nudge`, over it
+    nudge : that difference, in units of the scale
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[str, ...]
+    widths: Floats
+    time: Floats
+    states: Floats
+    exact: Floats
+    lost: float
+    error: Floats
+    left: Floats
+    side: Floats
+    spread: Floats
+    nudge: float
+
+    @property
+    def order(self) -> Floats:
+        """(s,) exponent with which the error before the loss falls with the width."""
+        logs = np.log(self.widths)
+        slopes = [np.polyfit(logs, np.log(row), 1)[0] for row in self.error]
+        return np.array(slopes)
+
+    def __str__(self) -> str:
+        """Return one line for each shape and width."""
+        lines = [f"determinism is lost at {self.lost:.6g}; errors are taken up to 0.8 of that"]
+        for i, shape in enumerate(self.shapes):
+            for j, width in enumerate(self.widths):
+                side = {1.0: "+", -1.0: "-", 0.0: "nowhere"}[float(self.side[i, j])]
+                lines.append(
+                    f"{shape:<16} width {width:.1e}  error {self.error[i, j]:.1e}  leaves to "
+                    f"{side} at {self.left[i, j]:.5g}  starts part by {self.spread[i, j]:.1e}"
+                )
+        return "\n".join(lines)
+
+    def plot(self) -> Any:
+        """Return a figure: the smooth answers over the set-valued one."""
+        # looked up by name: systems lie below plots
+        return importlib.import_module("stiction.plot.smoothing").smoothing_figure(self)
+
+
+def smoothed_run(
+    system: SwitchingSystem,
+    sign: SmoothSign,
+    width: float,
+    time: Floats,
+    *,
+    x0: Sequence[float] | Floats | None = None,
+    rtol: float = 1e-9,
+) -> Floats:
+    """Return (t, n) the states of the flow with a smooth sign, by SciPy's LSODA.
+
+    Parameters
+    ----------
+    sign, width : the smooth sign and its width [unit of h]
+    time : (t,) rising times, the first of them the start
+    x0 : start; the system's own when left out
+
+    Raises
+    ------
+    ModelError : for a system of several surfaces, or a sign this package does not know.
+    SolveError : if LSODA gives up.
+
+    Verified by: tests/unit/switching/test_smoothing.py::test_sliding_is_approached
+    """
+    from scipy.integrate import solve_ivp
+
+    from stiction.switching._smooth_kernels import smooth_rates
+
+    c = system.compiled
+    if c.m != 1 or not isinstance(sign, (TanhSign, SquareRootSign)):
+        raise ModelError(
+            explain(
+                "smoothed_run",
+                f"{c.m} surfaces and {type(sign).__name__}",
+                "one surface, and TanhSign or SquareRootSign",
+                "one sign is made smooth.",
+                "take a system with one surface.",
+            )
+        )
+    number(
+        "smoothed_run.width",
+        width,
+        rule="positive",
+        why="the sign is smooth over it.",
+        try_="give a small part of the usual size of h.",
+    )
+    tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k)), np.empty(c.n)
+    calls = 0
+
+    def rates(_t: float, x: Floats) -> Floats:
+        nonlocal calls
+        calls += 1
+        if calls > _MOST_CALLS:
+            raise SolveError(f"smoothed_run: {_MOST_CALLS} evaluations were used up")
+        smooth_rates(c.field, c.surface, c.params, x, tanh, width, out, work)
+        return out.copy()
+
+    start = np.array(system.x0 if x0 is None else x0, dtype=np.float64)
+    span = (float(time[0]), float(time[-1]))
+    answer = solve_ivp(
+        rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
+    )
+    if not answer.success:
+        raise SolveError(f"smoothed_run: LSODA gave up: {answer.message}")
+    return np.asarray(answer.y.T)
+
+
+def smoothing_study(
+    system: SwitchingSystem,
+    widths: Sequence[float],
+    t_end: float,
+    *,
+    signs: Sequence[SmoothSign] = _SIGNS,
+    saves: int = 401,
+    away: float = 0.005,
+    nudge: float = 1e-12,
+    rtol: float = 1e-9,
+) -> SmoothingStudy:
+    """Return smooth answers at a series of widths beside the set-valued one.
+
+    Parameters
+    ----------
+    widths : of the smooth signs [unit of h]
+    t_end : end of all runs [time unit]
+    away : |h| over its size at the scale at which a run has left the surface
+    nudge : shift of the start of a second run, in units of the scale
+
+    Verified by: tests/unit/switching/test_smoothing.py::test_error_falls_with_the_width
+    """
+    from stiction.solve import solve
+
+    wide = numbers(
+        "smoothing_study.widths",
+        widths,
+        per="width",
+        rule="positive",
+        why="the sign is smooth over it.",
+        try_="for example [1e-2, 1e-3, 1e-4].",
+    )
+    time = np.linspace(0.0, float(t_end), saves)
+    run = solve(system, EventDriven(rtol=1e-11), (0.0, float(t_end)), save=time)
+    lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
+    exact = np.full((time.size, system.compiled.n), np.nan)
+    rows = int(np.searchsorted(time, min(lost, t_end), side="right"))
+    for j, name in enumerate(system.state_names):
+        exact[:rows, j] = np.interp(time[:rows], run.time, run.variables[name].values)
+    scale = np.asarray(system.compiled.scale)
+    early = time <= _BEFORE * min(lost, t_end)
+    reach = float((np.abs(system.gradient(np.array(system.x0, dtype=float)))[0] * scale).sum())
+    states, error, left, side, spread = [], [], [], [], []
+    for sign in signs:
+        for width in wide:
+            x = smoothed_run(system, sign, float(width), time, rtol=rtol)
+            start = np.array(system.x0, dtype=float) + nudge * scale
+            other = smoothed_run(system, sign, float(width), time, x0=start, rtol=rtol)
+            states.append(x)
+            error.append(float(np.max(np.abs((x - exact) / scale)[early])))
+            spread.append(float(np.max(np.abs((x - other) / scale)[-1])) / nudge)
+            when, where = _leaving(system, time, x, lost, away * reach)
+            left.append(when)
+            side.append(where)
+    shape = (len(signs), wide.size)
+    return SmoothingStudy(
+        names=system.state_names,
+        shapes=tuple(type(sign).__name__ for sign in signs),
+        widths=np.array(wide),
+        time=time,
+        states=np.array(states).reshape(*shape, time.size, -1),
+        exact=exact,
+        lost=float(lost),
+        error=np.array(error).reshape(shape),
+        left=np.array(left).reshape(shape),
+        side=np.array(side).reshape(shape),
+        spread=np.array(spread).reshape(shape),
+        nudge=nudge,
+    )
+
+
+def _leaving(
+    system: SwitchingSystem, time: Floats, x: Floats, lost: float, away: float
+) -> tuple[float, float]:
+    """Return when and to which side a run leaves the surface after `lost`."""
+    for row in np.flatnonzero(time > lost):
+        h = float(system.surfaces_at(x[row])[0])
+        if abs(h) > away:
+            return float(time[row]), float(np.sign(h))
+    return float("nan"), 0.0

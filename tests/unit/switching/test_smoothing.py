@@ -1,0 +1,64 @@
+"""What a smooth sign does before a two-fold, and what it hides behind it."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.laws.smoothed import SquareRootSign, TanhSign
+from stiction.switching.smoothing import smoothed_run, smoothing_study
+
+START = st.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
+
+
+@pytest.fixture(scope="module")
+def study():
+    return smoothing_study(START, [1e-2, 1e-3, 1e-4, 1e-5], 2.5)
+
+
+def test_sliding_is_approached():
+    # a block on a belt that sticks: the smooth one creeps against the belt by O(width)
+    belt = st.BeltOscillator(x0=[-1.0, 0.5])
+    time = np.linspace(0.0, 2.0, 21)
+    exact = -1.0 + 0.5 * time
+    for width, limit in ((1e-2, 0.1), (1e-4, 1e-3)):
+        x = smoothed_run(belt, TanhSign(), width, time)
+        assert np.max(np.abs(x[:, 0] - exact)) < limit
+
+
+def test_error_falls_with_the_width(study):
+    assert study.lost == pytest.approx(1.1375, rel=1e-9)
+    assert (np.diff(study.error, axis=1) < 0.0).all()
+    assert study.order == pytest.approx(np.ones(2), abs=0.15)
+    # the last decade alone: first order from both sides
+    last = np.log10(study.error[:, -2] / study.error[:, -1])
+    assert last == pytest.approx(np.ones(2), abs=0.05)
+
+
+def test_starts_part_behind_the_two_fold(study):
+    assert (study.spread[:, -1] > 1e6).all()
+    assert len(set(study.side[:, :].ravel().tolist())) > 1
+    assert "leaves to" in str(study)
+
+
+def test_figure_has_a_line_per_run(study):
+    left = study.plot().axes[0]
+    assert len(left.lines) == study.error.size + 2
+
+
+def test_both_shapes_agree_in_the_limit():
+    time = np.linspace(0.0, 0.9, 10)
+    a = smoothed_run(START, TanhSign(), 1e-6, time)
+    b = smoothed_run(START, SquareRootSign(), 1e-6, time)
+    assert a == pytest.approx(b, abs=1e-5)
+
+
+@pytest.mark.parametrize("widths", [[0.0], [-1e-3], [float("nan")], []])
+def test_bad_widths(widths):
+    with pytest.raises(ModelError, match="widths"):
+        smoothing_study(START, widths, 1.0)
+
+
+def test_several_surfaces_are_refused():
+    with pytest.raises(ModelError, match="one surface"):
+        smoothed_run(st.TwoBlockStickSlip(), TanhSign(), 1e-3, np.array([0.0, 1.0]))
