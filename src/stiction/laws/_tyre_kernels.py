@@ -1,4 +1,4 @@
-"""The simplified tyre law as one function of numbers, for kernels that integrate a wheel."""
+"""Tyre laws as functions of numbers, for kernels that integrate a wheel."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -8,7 +8,7 @@ import math
 
 from stiction.numerics.jit import kernel
 
-__all__ = ["simplified"]
+__all__ = ["simplified", "squeezed", "stretched"]
 
 
 @kernel
@@ -34,7 +34,60 @@ def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tupl
     Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
     """
     psi0 = math.atan(1.0 / (6.0 * kappa))
-    psi = psi0 + (1.0 - 2.0 * psi0 / math.pi) * math.atan2(side * h, abs(g))
+    return squeezed(side, h, g, kappa, mu, psi0, 1.0 - 2.0 * psi0 / math.pi)
+
+
+@kernel
+def squeezed(
+    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, share: float
+) -> tuple[float, float]:
+    """Return what `simplified` does, with psi0 and its factor 1 - 2 psi0 / pi handed in.
+
+    Both depend on kappa alone, so that a kernel that runs often need not find them again.
+
+    Source: as for `simplified`.
+    Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
+    """
+    psi = psi0 + share * math.atan2(side * h, abs(g))
     cot = 1.0 / math.tan(psi)
     force = mu * side * (4.0 / 3.0 - cot / (18.0 * kappa))
     return force, mu * side * math.copysign(cot / 6.0, g * cot)
+
+
+@kernel
+def stretched(
+    side: float, h: float, g: float, k: float, delta: float, rho: float, sigma: float, a: float
+) -> tuple[float, float]:
+    """Return force F [N] and moment M [N m] of the stretched string in all three regimes.
+
+    Both are odd in h and continuous across h = 0, so that `side` matters only at h = 0 with
+    g = 0, where it chooses the limit along g = 0: the whole patch slips.
+
+    Parameters
+    ----------
+    side : +1.0 or -1.0
+    h, g : lateral and rolling velocity [m/s]
+    k, delta, rho, sigma, a : as in `StretchedString` [N/m^2, N/m, 1, m, m]
+
+    Source: formulas sheet of the wheel paper, section 2.
+    Verified by: tests/unit/laws/test_tyre.py::test_string_kernel_is_the_law
+    """
+    lateral, rolling = abs(h), abs(g)
+    sign = math.copysign(1.0, h) if h != 0.0 else side
+    turned = math.copysign(1.0, g)
+    if k * sigma * lateral >= delta * rolling and (sigma > 0.0 or rolling == 0.0):
+        if lateral == 0.0 and rolling > 0.0:
+            return 0.0, 0.0
+        return sign * 2.0 * a * rho * delta, 0.0
+    if k * (2.0 * a + sigma) * lateral <= delta * rolling:
+        tan = lateral / rolling
+        return sign * 2.0 * a * k * (a + sigma) * tan, sign * turned * 2.0 / 3.0 * a**3 * k * tan
+    tan = lateral / rolling
+    reach = delta * rolling / (k * lateral)
+    # the place where slip begins parts the patch: what sticks is linear, what slips constant
+    stuck = reach - sigma
+    slips = 2.0 * a - stuck
+    force = 0.5 * k * tan * (reach + sigma) * stuck + rho * delta * slips
+    arm = 0.5 * stuck * stuck * (sigma + 2.0 / 3.0 * stuck) - a * 0.5 * (reach + sigma) * stuck
+    moment = k * tan * arm + 0.5 * rho * delta * slips * stuck
+    return sign * force, sign * turned * moment

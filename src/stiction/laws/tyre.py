@@ -6,6 +6,7 @@ and know no history; `stiction.switching.dynamic_tyre` has the tyre that remembe
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,13 +16,21 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number
 
-__all__ = ["Pacejka", "SimplifiedTyre", "StretchedString"]
+__all__ = ["Pacejka", "SimplifiedTyre", "StretchedString", "TyreLaw"]
 
 Floats = npt.NDArray[np.float64]
 
 
+class TyreLaw(Record, abc.ABC):
+    """Base of tyre laws that a wheel can carry: force and moment at slip velocities."""
+
+    @abc.abstractmethod
+    def contact(self, h: npt.ArrayLike, g: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return F [N] and M [N m] at lateral and rolling velocities h, g [m/s]."""
+
+
 @dataclass(frozen=True, eq=False)
-class StretchedString(Record):
+class StretchedString(TyreLaw):
     """A tyre as a stretched string on a lateral foundation, with partial slip.
 
     Material enters the contact patch at x = half_length, where the string outside pulls it
@@ -159,6 +168,19 @@ class StretchedString(Record):
         partial -= 0.5 * delta * rho * ((a - reach + sigma) ** 2 - a**2)
         return np.asarray(sign * self._choose(angle, stick, partial, 0.0))
 
+    def contact(self, h: npt.ArrayLike, g: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return F [N] and M [N m] at the slip angle arctan2(h, |g|), M with the sign of g.
+
+        Parameters
+        ----------
+        h, g : lateral and rolling velocity [m/s]
+
+        Source: formulas sheet, section 2.
+        Verified by: tests/unit/laws/test_tyre.py::test_string_kernel_is_the_law
+        """
+        angle = np.arctan2(np.asarray(h, dtype=np.float64), np.abs(g))
+        return self.force(angle), np.asarray(np.sign(g) * self.moment(angle))
+
     def _symbols(self) -> tuple[float, float, float, float, float]:
         return (
             self.stiffness,
@@ -174,7 +196,7 @@ class StretchedString(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class SimplifiedTyre(Record):
+class SimplifiedTyre(TyreLaw):
     """The tyre of the wheel on a turntable: the steep rise from zero replaced by a jump.
 
     It is the string with k = delta = 1 / (3 kappa), rho = 2/3, sigma = 0, a = 3 kappa, of
@@ -255,6 +277,10 @@ class SimplifiedTyre(Record):
         """
         cot = _cot(self.psi(h, g))
         return np.asarray(self.mu * np.sign(g) * np.sign(h) * cot / 6.0)
+
+    def contact(self, h: npt.ArrayLike, g: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return F [N] and M [N m], as `force` and `moment` do."""
+        return self.force(h, g), self.moment(h, g)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,6 +53,10 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "SquareRootSign": "stiction.laws.smoothed",
         "TanhSign": "stiction.laws.smoothed",
     },
+    "TyreLaw": {
+        "SimplifiedTyre": "stiction.laws.tyre",
+        "StretchedString": "stiction.laws.tyre",
+    },
     "BranchChoice": {
         "SlideFrom": "stiction.chains.branches",
         "StayStuck": "stiction.chains.branches",
@@ -66,6 +70,7 @@ ARTICLES = {
     "Load": "a load",
     "Friction": "a friction law",
     "SmoothSign": "a smoothed sign",
+    "TyreLaw": "a tyre law",
     "BranchChoice": "a choice of branch",
 }
 

@@ -64,6 +64,7 @@ def ensemble_on_gpu(
 
     Verified by: tests/unit/switching/test_gpu.py::test_same_as_on_the_processor
     """
+    wheel.only_for_the_paper_law("ensemble_on_gpu")
     cuda = _cuda()
     x = check_starts(wheel, starts)
     n_starts = len(x)

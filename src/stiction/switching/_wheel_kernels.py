@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import carray
 
-from stiction.laws._tyre_kernels import simplified
+from stiction.laws._tyre_kernels import squeezed, stretched
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "gradient_at",
     "power_at",
     "surface_at",
+    "tyre_contact",
     "wheel_contact",
     "wheel_field",
     "wheel_forced",
@@ -36,7 +37,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# what p holds, in this order; `physical` and `between` are 0 or 1
+# what p holds, in this order; `physical` and `between` are 0 or 1. psi0 and share are
+# functions of kappa, kept so that no call finds them again; k to a belong to the string
 PARAMETERS = (
     "d",
     "m",
@@ -52,7 +54,26 @@ PARAMETERS = (
     "k2",
     "physical",
     "between",
+    "psi0",
+    "share",
+    "k",
+    "delta",
+    "rho",
+    "sigma",
+    "a",
 )
+
+
+@kernel
+def tyre_contact(side: float, h: float, g: float, p: Floats) -> tuple[float, float]:
+    """Return force [N] and moment [N m] of the wheel's tyre; a is 0 for the paper's law.
+
+    Source: Szalai, Jeffrey 2014, (6), (7) and appendix B; formulas sheet, section 2.
+    Verified by: tests/unit/switching/test_wheel.py::test_string_field_is_the_law
+    """
+    if p[20] > 0.0:
+        return stretched(side, h, g, p[16], p[17], p[18], p[19], p[20])
+    return squeezed(side, h, g, p[10], p[7], p[14], p[15])
 
 
 @kernel
@@ -82,6 +103,10 @@ def wheel_forced(x: Floats, force: float, moment: float, p: Floats, out: Floats)
 def wheel_surface(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     """Fill out[2] with the lateral slip velocity h and the rolling velocity g [m/s].
 
+    The string has two kinks more, out[4]: where slip begins and where it is complete, as
+    (h cos a)^2 - (g sin a)^2 with the slip angle a of the border. Without relaxation the
+    second border is g = 0 itself, and out[3] is a number that is never zero.
+
     Source: Szalai, Jeffrey 2014, (4), (5); formulas sheet, section 1.
     Verified by: tests/unit/switching/test_wheel.py::test_surface_and_gradient
     """
@@ -89,6 +114,11 @@ def wheel_surface(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     along = x[1] - p[0] * slip
     out[0] = -along * p[8] - x[0] * slip * p[9]
     out[1] = -along * p[9] + x[0] * slip * p[8]
+    if p[20] > 0.0:
+        for i in range(2):
+            reach = p[16] * (p[19] + (2.0 * p[20] if i == 0 else 0.0))
+            top = (reach * out[0]) ** 2 - (p[17] * out[1]) ** 2
+            out[2 + i] = top / (reach * reach + p[17] * p[17]) if reach > 0.0 else 1.0
 
 
 @kernel
@@ -114,7 +144,7 @@ def wheel_field(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
     along = x[1] - p[0] * slip
     h = -along * p[8] - x[0] * slip * p[9]
     g = -along * p[9] + x[0] * slip * p[8]
-    force, moment = simplified(s[0], h, g, p[10], p[7])
+    force, moment = tyre_contact(s[0], h, g, p)
     wheel_forced(x, force, moment, p, out)
 
 
@@ -122,7 +152,8 @@ def wheel_field(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
 def wheel_contact(x: Floats, s: float, p: Floats) -> tuple[float, float, float]:
     """Return the lateral slip velocity, the friction force and the moment for one sign.
 
-    Inside (-1, 1) s is the multiplier on the surface, where F = mu s, M = sgn(g) kappa F.
+    Inside (-1, 1) s is the multiplier on the surface, where F = mu s, M = sgn(g) kappa F
+    for the paper's law; the string has F = M = 0 there.
 
     Source: Szalai, Jeffrey 2014, (6), (7), (12); formulas sheet, section 2.
     Verified by: tests/unit/switching/test_wheel.py::test_outputs
@@ -132,9 +163,11 @@ def wheel_contact(x: Floats, s: float, p: Floats) -> tuple[float, float, float]:
     h = -along * p[8] - x[0] * slip * p[9]
     g = -along * p[9] + x[0] * slip * p[8]
     if abs(s) < 1.0:
+        if p[20] > 0.0:
+            return 0.0, 0.0, 0.0
         force = p[7] * s
         return 0.0, force, math.copysign(p[10], g) * force
-    force, moment = simplified(s, h, g, p[10], p[7])
+    force, moment = tyre_contact(s, h, g, p)
     return h, force, moment
 
 
@@ -177,23 +210,23 @@ def wheel_power(x: Floats, s: Floats, p: Floats, out: Floats) -> None:
 
 def field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_field` behind four pointers."""
-    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (3,))
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (21,)), carray(out_at, (3,))
     wheel_field(x, s, p, out)
 
 
 def surface_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_surface` behind four pointers."""
-    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (2,))
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (21,)), carray(out_at, (4,))
     wheel_surface(x, s, p, out)
 
 
 def gradient_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_gradient` behind four pointers."""
-    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (3,))
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (21,)), carray(out_at, (3,))
     wheel_gradient(x, s, p, out)
 
 
 def power_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_power` behind four pointers."""
-    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (14,)), carray(out_at, (3,))
+    x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (21,)), carray(out_at, (3,))
     wheel_power(x, s, p, out)

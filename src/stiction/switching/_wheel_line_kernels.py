@@ -16,9 +16,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.laws._tyre_kernels import simplified
 from stiction.numerics.jit import kernel
-from stiction.switching._wheel_kernels import wheel_forced
+from stiction.switching._wheel_kernels import tyre_contact, wheel_forced
 
 __all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_and_growth"]
 
@@ -73,7 +72,7 @@ def turn_and_growth(
     Verified by: tests/unit/switching/test_wheel.py::test_rays_follow_the_field
     """
     sin, cos = math.sin(angle), math.cos(angle)
-    force, moment = simplified(side, sin, rolling * abs(cos), p[10], p[7])
+    force, moment = tyre_contact(side, sin, rolling * abs(cos), p)
     lateral = rates[0] + rates[1] * force + rates[2] * moment
     along = rates[3] + rates[4] * force + rates[5] * moment
     return lateral * cos - along * sin, lateral * sin + along * cos

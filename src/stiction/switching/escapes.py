@@ -56,6 +56,7 @@ def escaping_points(
     Source: Szalai, Jeffrey 2014, (9), (18); formulas sheet, section 3.
     Verified by: tests/unit/switching/test_return_map.py::test_points_of_the_escaping_region
     """
+    wheel.only_for_the_paper_law("escaping_points")
     whole("escaping_points.count", count, least=1, why="it counts points.", try_="1000.")
     for value in (r_low, r_high):
         number("escaping_points.r", value, unit="m", why="it bounds a place.", try_="0.152, 0.186.")

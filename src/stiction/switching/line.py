@@ -190,10 +190,10 @@ def line_changes(
 def _slip_ray(
     wheel: WheelOnTurntable, x: Floats, angle: float, growth: float, slope: float, side: float
 ) -> LineRay:
-    from stiction.laws._tyre_kernels import simplified
+    from stiction.switching._wheel_kernels import tyre_contact
 
     p = wheel.params
-    force, moment = simplified(side, math.sin(angle), math.cos(angle), float(p[10]), float(p[7]))
+    force, moment = tyre_contact(side, math.sin(angle), math.cos(angle), p)
     mode = "+" if side > 0.0 else "-"
     velocity = _velocity(wheel, x, force, moment)
     return LineRay("slip", mode, angle, growth, slope < 0.0, velocity)
@@ -201,6 +201,9 @@ def _slip_ray(
 
 def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Floats) -> list[LineRay]:
     """Return the rays on h = 0: h' = B + lam A = 0 with lam within [-mu, mu]."""
+    if wheel.has_string:
+        # no friction at h = 0, so nothing slides
+        return []
     found = []
     for rolling in (1.0, -1.0):
         a = float(rates[1] + rolling * wheel.kappa * rates[2])
@@ -227,8 +230,22 @@ def _rests(wheel: WheelOnTurntable, rates: Floats) -> bool:
     if found is None:
         return False
     force, moment = found
+    if wheel.has_string:
+        return _within_hull(wheel, force, moment)
     within = abs(force) + abs(moment) / (3.0 * wheel.kappa) <= 4.0 * wheel.mu / 3.0
     return bool(within and abs(moment) <= wheel.kappa * wheel.mu)
+
+
+def _within_hull(wheel: WheelOnTurntable, force: float, moment: float) -> bool:
+    """Return whether a pair lies in the hull of the string's limits, sampled in the angle."""
+    assert wheel.tyre is not None
+    angle = np.linspace(0.0, 2.0 * math.pi, 4001)
+    f, m = wheel.tyre.contact(np.sin(angle), np.cos(angle))
+    size = np.array([np.max(np.abs(f)), max(float(np.max(np.abs(m))), 1e-300)])
+    turn = np.linspace(0.0, 2.0 * math.pi, 721)
+    ways = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    reach = (ways @ (np.stack([f, m]) / size[:, None])).max(axis=1)
+    return bool(np.all(ways @ (np.array([force, moment]) / size) <= reach))
 
 
 def rest_contact(rates: Floats) -> tuple[float, float] | None:

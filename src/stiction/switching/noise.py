@@ -45,8 +45,12 @@ class NoiseStudy(Record):
 
     @property
     def mean_dwell(self) -> Floats:
-        """(l,) mean time of dwelling of the paths that leave [time unit]."""
-        return np.asarray(np.nanmean(self.dwell, axis=1))
+        """(l,) mean time of dwelling of the paths that leave, NaN if none does [time unit].
+
+        Paths that stay until the end are left out: run long enough that few do.
+        """
+        gone = [row[np.isfinite(row)] for row in self.dwell]
+        return np.array([row.mean() if row.size else np.nan for row in gone])
 
     @property
     def hazard(self) -> Floats:
@@ -153,7 +157,7 @@ def noise_study(
             float(strength),
             float(step),
             steps,
-            int(lost / step),
+            int(lost / step) + 1,
             away * reach,
             np.random.default_rng([seed, i]),
             left[i],

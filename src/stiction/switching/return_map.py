@@ -106,6 +106,7 @@ def line_return(
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/test_return_map.py::test_returns_of_single_runs
     """
+    wheel.only_for_the_paper_law("line_return")
     places = numbers(
         "line_return.r",
         np.atleast_1d(np.asarray(r, dtype=np.float64)),
@@ -264,6 +265,7 @@ def line_orbits(
 
     Verified by: tests/unit/switching/test_return_map.py::test_rules_and_fates
     """
+    wheel.only_for_the_paper_law("line_orbits")
     whole("line_orbits.returns", returns, least=1, why="it counts returns.", try_="20.")
     why, try_ = "each is a place on the line.", "for example np.linspace(0.16, 0.18, 100)."
     places = numbers(

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
 from stiction.numerics.checks import number
 from stiction.switching.model import Compiled, LineExit, SwitchingSystem
 
@@ -83,6 +84,14 @@ class WheelOnTurntable(SwitchingSystem):
     mode : at a start on the surface "+", "-" or "slide"
     physical_time : whether the time of a run is t [s] instead of tau
     c1_between_disks : whether c1 acts between disk and turntable instead of on the ground
+    tyre : None for the paper's law with `mu` and `kappa`; a `SimplifiedTyre` gives both,
+        which must then be left out or agree; a `StretchedString` gives force and moment in
+        its own units, N and N m, scaled by nothing, and `mu` and `kappa` are not used
+
+    Notes
+    -----
+    With a string the field is continuous across h = 0, which is only crossed; the borders of
+    its three regimes are kinks. Two-folds belong to the paper's law.
 
     Source: Szalai, Jeffrey 2014, (1)-(7), with the corrections of the formulas sheet.
     Verified by: tests/unit/switching/test_wheel.py::test_energy_balance
@@ -103,6 +112,7 @@ class WheelOnTurntable(SwitchingSystem):
     mode: str | None = None
     physical_time: bool = False
     c1_between_disks: bool = False
+    tyre: TyreLaw | None = None
 
     def __post_init__(self) -> None:
         for name, rule, unit, why in _FIELDS:
@@ -126,9 +136,62 @@ class WheelOnTurntable(SwitchingSystem):
                         "leave it out for the paper's form.",
                     )
                 )
+        self._check_tyre()
         if self.x0 is None:
             object.__setattr__(self, "x0", _START)
         self._check_start()
+
+    def _check_tyre(self) -> None:
+        tyre = self.tyre
+        if tyre is None or isinstance(tyre, StretchedString):
+            return
+        if not isinstance(tyre, SimplifiedTyre):
+            raise ModelError(
+                explain(
+                    "WheelOnTurntable.tyre",
+                    repr(tyre),
+                    "None, a SimplifiedTyre or a StretchedString",
+                    "it gives the force and the moment on the wheel.",
+                    "leave it out for the paper's law.",
+                )
+            )
+        for name in ("mu", "kappa"):
+            mine, given = getattr(self, name), getattr(tyre, name)
+            if mine not in (given, getattr(WheelOnTurntable, name)):
+                raise ModelError(
+                    explain(
+                        f"WheelOnTurntable.{name}",
+                        f"{mine!r} beside a tyre with {name} = {given!r}",
+                        "one number",
+                        "the tyre and the wheel state the same friction.",
+                        f"leave {name} out; the tyre gives it.",
+                    )
+                )
+            object.__setattr__(self, name, given)
+
+    @property
+    def has_string(self) -> bool:
+        """Whether the tyre is a stretched string, without friction at h = 0."""
+        return isinstance(self.tyre, StretchedString)
+
+    def only_for_the_paper_law(self, what: str) -> None:
+        """Refuse a wheel with a string where the paper's law is asked for.
+
+        Raises
+        ------
+        ModelError : if the tyre is a stretched string.
+        """
+        if self.has_string:
+            raise ModelError(
+                explain(
+                    f"WheelOnTurntable.{what}",
+                    "a wheel with a stretched-string tyre",
+                    "the paper's law, tyre=None",
+                    "a string has no friction at h = 0, so nothing slides there and no "
+                    "two-fold exists.",
+                    "leave the tyre out, or follow the motion with `solve`.",
+                )
+            )
 
     # ---- what methods read
 
@@ -154,7 +217,15 @@ class WheelOnTurntable(SwitchingSystem):
         last = [self.kappa, self.k2, float(self.physical_time), float(self.c1_between_disks)]
         # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
         turn = [math.sin(self.gamma), math.cos(self.gamma)]
-        return np.array([*first, *(0.0 if abs(a) < 1e-15 else a for a in turn), *last])
+        psi0 = math.atan(1.0 / (6.0 * self.kappa))
+        law = [psi0, 1.0 - 2.0 * psi0 / math.pi, *self._string_numbers()]
+        return np.array([*first, *(0.0 if abs(a) < 1e-15 else a for a in turn), *last, *law])
+
+    def _string_numbers(self) -> tuple[float, ...]:
+        t = self.tyre
+        if not isinstance(t, StretchedString):
+            return (0.0,) * 5
+        return (t.stiffness, t.max_pressure, t.kinetic_ratio, t.relaxation, t.half_length)
 
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
@@ -168,7 +239,7 @@ class WheelOnTurntable(SwitchingSystem):
             params=self.params,
             n=3,
             m=1,
-            k=1,
+            k=3 if self.has_string else 1,
             line=True,
             scale=np.array([0.1, 0.1, 0.1]),
             keep=keep,
@@ -248,6 +319,7 @@ class WheelOnTurntable(SwitchingSystem):
         r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
         omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
         wheel = cls(**others)
+        wheel.only_for_the_paper_law("at_two_fold")
         found = wheel.two_folds_at(r, omega)
         kappa, k2 = float(found.kappa), float(found.k2)
         if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
@@ -271,6 +343,7 @@ class WheelOnTurntable(SwitchingSystem):
         Source: formulas sheet, sections 4 and 5.
         Verified by: tests/unit/switching/test_wheel.py::test_all_two_folds
         """
+        self.only_for_the_paper_law("two_fold_state")
         from stiction.switching.wheel_folds import all_two_folds
 
         return all_two_folds(self)
@@ -283,6 +356,7 @@ class WheelOnTurntable(SwitchingSystem):
         Source: formulas sheet, sections 4 and 5.
         Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
         """
+        self.only_for_the_paper_law("two_folds_at")
         from stiction.switching.wheel_folds import placed_two_folds
 
         return placed_two_folds(self, r_star, omega_star)
@@ -320,6 +394,7 @@ class WheelOnTurntable(SwitchingSystem):
         Source: Szalai, Jeffrey 2014, section IV.
         Verified by: tests/unit/switching/test_wheel.py::test_degenerate_places
         """
+        self.only_for_the_paper_law("degenerate_places")
         from stiction.switching.wheel_folds import degenerate_places
 
         return degenerate_places(self, r_star, omega_star)

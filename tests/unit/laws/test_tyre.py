@@ -1,5 +1,7 @@
 """Tyre laws: the corrected formulas against quadrature, limits, and Pacejka's formula."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -202,3 +204,18 @@ def test_bad_input():
         FIG_8A.force(1.6)
     with pytest.raises(ModelError, match=r"Pacejka\.B"):
         Pacejka(np.nan, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("relaxation", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+def test_string_kernel_is_the_law(relaxation, ratio):
+    from stiction.laws._tyre_kernels import stretched
+
+    law = StretchedString(1.3, 0.7, ratio, relaxation, 0.9)
+    rng = np.random.default_rng(3)
+    h, g = rng.normal(size=200), rng.normal(size=200)
+    force, moment = law.contact(h, g)
+    for i in range(h.size):
+        f, m = stretched(math.copysign(1.0, h[i]), h[i], g[i], 1.3, 0.7, ratio, relaxation, 0.9)
+        assert f == pytest.approx(force[i], abs=1e-14)
+        assert m == pytest.approx(moment[i], abs=1e-14)

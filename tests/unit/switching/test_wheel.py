@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError
 from stiction.exact import switching as exact
-from stiction.laws.tyre import SimplifiedTyre
+from stiction.laws.tyre import SimplifiedTyre, StretchedString
 from stiction.switching.wheel import WheelOnTurntable
 
 OTHER = {
@@ -595,3 +595,64 @@ def test_names_and_defaults():
     assert wheel.kinks_at(np.array(wheel.x0))[0] > 0.0
     assert wheel == WheelOnTurntable()
     assert wheel != WheelOnTurntable(kappa=0.3)
+
+
+STRING = StretchedString(1.3, 0.7, 0.6, 0.3, 0.9)
+
+
+def test_string_field_is_the_law():
+    # F and M enter the field as they enter the energy: by the friction outputs
+    wheel = WheelOnTurntable(tyre=STRING)
+    x = random_states(50)
+    h, g = np.array([[wheel.surfaces_at(row)[0], wheel.kinks_at(row)[0]] for row in x]).T
+    force, moment = STRING.contact(h, g)
+    found = wheel.outputs(x, np.sign(h)[:, None])
+    assert_allclose(found["friction_force"][0], force, atol=1e-13)
+    assert_allclose(found["friction_moment"][0], moment, atol=1e-13)
+    # with the friction taken out, both wheels have the same field
+    bare = WheelOnTurntable()
+    for row, f, m, side in zip(x, force, moment, np.sign(h), strict=True):
+        other = bare.outputs(row[None, :], np.array([[side]]))
+        change = np.array([f - other["friction_force"][0][0], m - other["friction_moment"][0][0]])
+        inertia = wheel.beta**2 + row[0] ** 2
+        sin, cos = math.sin(wheel.gamma), math.cos(wheel.gamma)
+        lever = np.array([[wheel.d * row[0] * cos + inertia * sin, wheel.d], [row[0] * cos, 1.0]])
+        expected = bare.field(row, side) + np.array([0.0, *(lever @ change)])
+        assert_allclose(wheel.field(row, side), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_string_wheel_runs_and_closes_its_ledger():
+    import stiction as st
+
+    wheel = WheelOnTurntable(tyre=STRING, x0=[0.2, 0.1, -0.95])
+    run = st.solve(wheel, t_span=(0.0, 5.0))
+    assert run.energy.imbalance_rel < 1e-10
+    assert "slide" not in set(run.events["kind"])
+    assert run.audit.ok
+
+
+def test_string_from_a_file_and_back():
+    from stiction.scenario import read_scenario, write_scenario
+
+    text = (
+        '[system]\ntype = "WheelOnTurntable"\n[system.tyre]\ntype = "StretchedString"\n'
+        "stiffness = 1.3\nmax_pressure = 0.7\nkinetic_ratio = 0.6\nrelaxation = 0.3\n"
+        "half_length = 0.9\n[solve]\nt_end = 1.0\n"
+    )
+    scenario = read_scenario(text)
+    assert scenario.system.tyre == STRING
+    assert read_scenario(write_scenario(scenario)).system == scenario.system
+
+
+def test_simplified_tyre_gives_mu_and_kappa():
+    wheel = WheelOnTurntable(tyre=SimplifiedTyre(kappa=0.3, mu=0.8))
+    assert (wheel.mu, wheel.kappa) == (0.8, 0.3)
+    with pytest.raises(ModelError, match="mu"):
+        WheelOnTurntable(mu=0.5, tyre=SimplifiedTyre(kappa=0.3, mu=0.8))
+    with pytest.raises(ModelError, match="tyre"):
+        WheelOnTurntable(tyre="string")
+
+
+def test_formulas_of_the_paper_law_refuse_a_string():
+    with pytest.raises(ModelError, match="stretched-string"):
+        WheelOnTurntable(tyre=STRING).two_fold_state()
