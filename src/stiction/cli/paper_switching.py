@@ -19,8 +19,10 @@ from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from stiction.laws.tyre import StretchedString
+    from stiction.switching.futures import Funnel
     from stiction.switching.local_flow import TwoFold
     from stiction.switching.portrait import Portrait
+    from stiction.switching.smoothing import SmoothingStudy
     from stiction.switching.wheel import WheelOnTurntable
 
 __all__ = ["ITEMS"]
@@ -425,6 +427,62 @@ def _draw_line(runs: Runs, path: Path) -> None:
     line_returns(_line_maps(wheel), _line_times(wheel)).savefig(path, dpi=200)
 
 
+# ---- what the paper could not show
+
+
+def _futures(runs: Runs) -> Funnel:
+    from stiction.switching.futures import futures
+
+    return futures(_wheel(runs["wheel-into-two-fold"]), _two_fold(runs).x, 10.0)
+
+
+def _funnel(runs: Runs) -> list[Row]:
+    found = _futures(runs)
+    rows = [
+        Row("futures on a grid of exits", "none computed", float(len(found))),
+        Row("longest time of dwelling found [scaled time]", "none", float(found.dwell.max())),
+    ]
+    for hazard in (0.5, 2.0):
+        times, weights = found.return_times("codim2_line", hazard)
+        mean = float(weights @ times / weights.sum())
+        word = f"leaving at rate {hazard:g} per scaled time"
+        rows.append(Row(f"{word}: share at the line by 10", "none", float(weights.sum())))
+        rows.append(Row(f"{word}: mean time to the line [scaled time]", "none", mean))
+    return rows
+
+
+def _draw_funnel(runs: Runs, path: Path) -> None:
+    _futures(runs).plot().savefig(path)
+
+
+def _study() -> SmoothingStudy:
+    from stiction.switching.presets import NormalForm
+    from stiction.switching.smoothing import smoothing_study
+
+    local = NormalForm(J1=-1.2, J2=-1.5, x0=(0.0, 0.3, 0.1), mode="slide")
+    return smoothing_study(local, [1e-2, 1e-3, 1e-4, 1e-5], 2.5)
+
+
+def _smoothing(runs: Runs) -> list[Row]:
+    found = _study()
+    rows = [
+        Row(f"{shape}: order in the width before the two-fold", "none", float(order))
+        for shape, order in zip(found.shapes, found.order, strict=True)
+    ]
+    rows.append(
+        Row(
+            "very sensitive to the form of the smoothing and to rounding (section VII)",
+            "yes",
+            _yes(float(found.spread[:, -1].min()) > 1e6),
+        )
+    )
+    return rows
+
+
+def _draw_smoothing(runs: Runs, path: Path) -> None:
+    _study().plot().savefig(path)
+
+
 ITEMS = {
     "figure-3": Item(
         "the local flow at the two-fold", ("wheel-into-two-fold",), _figure_3, _draw_3
@@ -445,5 +503,9 @@ ITEMS = {
         ("wheel-leaves-minus",),
         _line,
         _draw_line,
+    ),
+    "funnel": Item("the futures of the two-fold", ("wheel-into-two-fold",), _funnel, _draw_funnel),
+    "smoothing": Item(
+        "smooth signs beside the set-valued answer", ("normal-form",), _smoothing, _draw_smoothing
     ),
 }

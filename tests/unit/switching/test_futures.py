@@ -56,6 +56,7 @@ def test_bounds_settle_as_the_grid_grows():
     fine = futures(wheel, x, 1.5, angles=12, distances=12, times=16).bounds(1.2)
     assert (fine[0] <= low + 1e-12).all() or (low - fine[0] <= doubt + 0.2 * (high - low)).all()
     reach = fine[1] - fine[0]
+    # reason: the bounds of a coarse grid, which shrink towards those of the set
     assert np.abs(reach - (high - low)) == pytest.approx(np.zeros(3), abs=0.25 * reach.max())
     assert (fine[2] <= np.maximum(doubt, 0.1 * reach)).all()
 
