@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["NoiseStudy", "noise_study"]
@@ -104,7 +105,6 @@ def noise_study(
 
     Verified by: tests/unit/switching/test_noise.py::test_stronger_noise_leaves_sooner
     """
-    from stiction.solve import solve
     from stiction.switching._smooth_kernels import noisy_paths
 
     level = numbers(
@@ -117,6 +117,7 @@ def noise_study(
     )
     whole("noise_study.paths", paths, least=1, why="paths are counted.", try_="give 200.")
     whole("noise_study.seed", seed, least=0, why="it makes draws repeatable.", try_="give 0.")
+    number("noise_study.t_end", t_end, rule="positive", why="paths start at 0.", try_="give 3.0.")
     number("noise_study.step", step, rule="positive", why="time goes on.", try_="give 1e-4.")
     steps = int(np.ceil(float(t_end) / step))
     if steps * paths * level.size > _MOST_STEPS:
@@ -130,7 +131,8 @@ def noise_study(
             )
         )
     c = system.compiled
-    run = solve(system, EventDriven(rtol=1e-10), (0.0, float(t_end)), save=2)
+    ends = np.array([0.0, float(t_end)])
+    run = EventDriven(rtol=1e-10).solve(system, Request(0.0, float(t_end), ends))
     if c.m != 1 or not run.determinism.losses:
         raise ModelError(
             explain(

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.methods import EventDriven
-from stiction.numerics.checks import Record, number, numbers
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["SmoothingStudy", "smoothed_run", "smoothing_study"]
@@ -180,8 +181,6 @@ def smoothing_study(
 
     Verified by: tests/unit/switching/test_smoothing.py::test_error_falls_with_the_width
     """
-    from stiction.solve import solve
-
     wide = numbers(
         "smoothing_study.widths",
         widths,
@@ -190,8 +189,16 @@ def smoothing_study(
         why="the sign is smooth over it.",
         try_="for example [1e-2, 1e-3, 1e-4].",
     )
+    number(
+        "smoothing_study.t_end",
+        t_end,
+        rule="positive",
+        why="the runs start at 0.",
+        try_="give an end time such as 2.5.",
+    )
+    whole("smoothing_study.saves", saves, least=2, why="runs are compared there.", try_="401.")
     time = np.linspace(0.0, float(t_end), saves)
-    run = solve(system, EventDriven(rtol=1e-11), (0.0, float(t_end)), save=time)
+    run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(t_end), time))
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
     exact = np.full((time.size, system.compiled.n), np.nan)
     rows = int(np.searchsorted(time, min(lost, t_end), side="right"))
