@@ -197,7 +197,7 @@ def reproduce(
     figure: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FIGURE]", help="A figure or table: 5, table-2, funnel. Default: all."
+            metavar="[FIGURE]", help="A figure or table: 5, table-2. Default: all."
         ),
     ] = None,
     out: Annotated[
