@@ -196,9 +196,7 @@ def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper: chains or switching.")],
     figure: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FIGURE]", help="A figure or table: 5, table-2. Default: all."
-        ),
+        typer.Argument(metavar="[FIGURE]", help="A figure or table: 5, table-2. Default: all."),
     ] = None,
     out: Annotated[
         str | None, typer.Option(metavar="DIR", help="Folder. Default: out/reproduce-PAPER.")
