@@ -1,0 +1,340 @@
+"""Two straight crossed rods in rolling contact, linearised: the exact motion to first order.
+
+Nodes and element frames are staggered and the contact is smeared by the cubic B-spline, as in
+the discrete strands of the formulas sheet, section 3. About straight, stretched rods at rest the
+contact point does not move to first order, the rolling condition is linear with constant
+coefficients, and so the motion is a sum of normal modes: there is no time step. Nothing here is
+shared with the rods that move at large amplitude.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, whole
+
+__all__ = ["CrossedRods", "LinearMotion", "linear_crossed_rods"]
+
+Floats = npt.NDArray[np.float64]
+
+# nodes on either side of the contact that the spline and the clamps need
+_ROOM = 8
+_MOST_ELEMENTS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class CrossedRods(Record):
+    """Two equal straight rods that cross at right distance, clamped at their ends.
+
+    Rod 1 lies along x at z = 0, rod 2 along (cos angle, sin angle, 0) at z = 2 radius; both
+    are clamped: the first two and last two nodes and the first and last frames do not move.
+
+    Parameters
+    ----------
+    elements : of each rod
+    length : unstretched length [m]
+    radius : of the section [m]
+    young : Young's modulus [Pa]
+    poisson : Poisson's ratio [1]
+    density : [kg/m^3]
+    stretch : strain of the rods at rest [1], 0.02 for 2 %
+    angle : of crossing [rad], between 10 and 170 degrees
+    shear_factor : [1]
+    contact : places of the contact along the rods, in unstretched length [m]
+
+    Source: formulas sheet of the rods paper, sections 1 and 3; reference case G.
+    Verified by: tests/unit/rods/test_linear_rods.py::test_stiffness_is_the_hessian_of_the_energy
+    """
+
+    elements: int = 40
+    length: float = 1.0
+    radius: float = 0.02
+    young: float = 1e6
+    poisson: float = 0.5
+    density: float = 1000.0
+    stretch: float = 0.02
+    angle: float = np.pi / 3.0
+    shear_factor: float = 27.0 / 28.0
+    contact: tuple[float, float] = (0.5, 0.5)
+
+    def __post_init__(self) -> None:
+        whole(
+            "CrossedRods.elements",
+            self.elements,
+            least=2 * _ROOM,
+            why="eight nodes lie between the contact and an end.",
+            try_="give 40.",
+        )
+        if self.elements > _MOST_ELEMENTS:
+            why = "all normal modes are computed."
+            _refuse("elements", self.elements, f"at most {_MOST_ELEMENTS}", why, "give 100.")
+        for name in ("length", "radius", "young", "density", "shear_factor"):
+            why = "a rod has a size, a mass and a stiffness."
+            number(
+                f"CrossedRods.{name}",
+                getattr(self, name),
+                rule="positive",
+                why=why,
+                try_="give a positive number.",
+            )
+        for name in ("stretch", "angle", "poisson"):
+            why, try_ = "it describes the rods at rest.", "leave the default."
+            number(f"CrossedRods.{name}", getattr(self, name), why=why, try_=try_)
+        if not -1.0 < self.poisson <= 0.5:
+            why = "the shear modulus and the bulk modulus are positive."
+            _refuse("poisson", self.poisson, "between -1 and 0.5", why, "give 0.3.")
+        if not 0.0 <= self.stretch < 0.5:
+            why = "compressed rods may buckle, and the law is that of small strain."
+            _refuse("stretch", self.stretch, "between 0 and 0.5", why, "give 0.02.")
+        if abs(np.sin(self.angle)) < np.sin(np.radians(10.0)) - 1e-12:
+            why = "nearly parallel rods have no single contact point."
+            _refuse("angle", self.angle, "between 10 and 170 degrees [rad]", why, "give pi / 3.")
+        spacing = self.length / self.elements
+        for place in self.contact:
+            if not _ROOM * spacing <= place <= self.length - _ROOM * spacing:
+                why = "eight nodes lie between the contact and an end."
+                _refuse("contact", place, "a place farther from both ends [m]", why, "the middle.")
+
+    @property
+    def directions(self) -> Floats:
+        """(2, 3) unit vectors along the rods."""
+        return np.array([[1.0, 0.0, 0.0], [np.cos(self.angle), np.sin(self.angle), 0.0]])
+
+    @property
+    def section(self) -> tuple[Floats, Floats, float, Floats]:
+        """Stiffness S [N] and B [N m^2], mass [kg/m] and inertia J [kg m] of the section."""
+        area = np.pi * self.radius**2
+        inertia = 0.25 * np.pi * self.radius**4
+        shear = self.young / (2.0 * (1.0 + self.poisson))
+        by_shear = self.shear_factor * shear * area
+        stiff = np.array([by_shear, by_shear, self.young * area])
+        bend = np.array([self.young * inertia, self.young * inertia, 2.0 * shear * inertia])
+        turn = self.density * np.array([inertia, inertia, 2.0 * inertia])
+        return stiff, bend, self.density * area, turn
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMotion(Record):
+    """What crossed rods do to first order in their amplitude.
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    s1, s2 : (t,) places of the contact, in unstretched length [m]
+    contact_force : (t, 3) force on rod 1 [N]; its z component is lambda.n, tensile > 0
+    displacement : (t, 2, node, 3) of the nodes of both rods [m]
+    rotation : (t, 2, element, 3) of their frames, as a vector [rad]
+    kinetic : energy at the start [J]
+    frequencies : of the normal modes that obey the rolling condition [rad/s]
+    """
+
+    time: Floats
+    s1: Floats
+    s2: Floats
+    contact_force: Floats
+    displacement: Floats
+    rotation: Floats
+    kinetic: float
+    frequencies: Floats
+
+
+def linear_crossed_rods(
+    rods: CrossedRods, time: Floats, velocity: Floats, spin: Floats
+) -> LinearMotion:
+    """Return the motion of two crossed rods in rolling contact, to first order in the velocity.
+
+    Parameters
+    ----------
+    time : (t,) times [s]; the rods start straight at 0
+    velocity : (2, elements + 1, 3) of the nodes at the start [m/s], in space
+    spin : (2, elements, 3) angular velocity of the frames at the start [rad/s], in space
+
+    Returns
+    -------
+    The motion. Clamped velocities are set to zero and the rest is projected on the rolling
+    condition, orthogonally in the sense of the kinetic energy.
+
+    Raises
+    ------
+    ModelError : if an array has another shape, or holds a number that is not finite.
+
+    Notes
+    -----
+    With x the displacements and rotations, M x'' + K x = J^T lam and J x' = 0 with constant J:
+    to first order rolling is holonomic. K holds the tension of the rods at rest.
+
+    Source: formulas sheet of the rods paper, sections 2 and 3; docs/theory/strings.md.
+    Verified by: tests/unit/rods/test_linear_rods.py::test_equations_of_motion_by_differences
+    """
+    n = rods.elements
+    speeds = _shaped("velocity", velocity, (2, n + 1, 3))
+    spins = _shaped("spin", spin, (2, n, 3))
+    times = np.asarray(time, dtype=np.float64)
+    mass, stiffness, free = _matrices(rods)
+    roll = _rolling(rods)
+    axes = np.stack([_axes(t) for t in rods.directions])
+    # both parts in the axes of their rod
+    parts = [np.einsum("rij,rkj->rki", axes, part).ravel() for part in (speeds, spins)]
+    rate = np.concatenate(parts)
+    root = np.sqrt(mass[free])
+    limited = roll[:, free] / root
+    orthogonal = np.linalg.svd(limited)[2]
+    basis = orthogonal[3:].T
+    reduced = basis.T @ (stiffness[np.ix_(free, free)] / np.outer(root, root)) @ basis
+    squares, shapes = np.linalg.eigh(0.5 * (reduced + reduced.T))
+    modes = basis @ shapes
+    start = modes.T @ (root * rate[free])
+    omega = np.sqrt(np.maximum(squares, 0.0))
+    # sin(w t) / w, which is t for a mode without stiffness
+    swing = times[:, None] * np.sinc(omega * times[:, None] / np.pi)
+    x = np.zeros((times.size, mass.size))
+    x[:, free] = ((swing * start) @ modes.T) / root
+    # J M^-1 (J^T lam - K x) = 0
+    pull = (limited / root) @ stiffness[free]
+    force = np.linalg.solve(limited @ limited.T, pull @ x.T).T
+    places = _contact_places(rods, x)
+    nodes = x[:, : 6 * (n + 1)].reshape(-1, 2, n + 1, 3)
+    frames = x[:, 6 * (n + 1) :].reshape(-1, 2, n, 3)
+    return LinearMotion(
+        time=times,
+        s1=rods.contact[0] + places[:, 0],
+        s2=rods.contact[1] + places[:, 1],
+        contact_force=force,
+        displacement=np.einsum("rji,trkj->trki", axes, nodes),
+        rotation=np.einsum("rji,trkj->trki", axes, frames),
+        kinetic=0.5 * float(start @ start),
+        frequencies=omega,
+    )
+
+
+def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    raise ModelError(explain(f"CrossedRods.{name}", got, needs, why, try_))
+
+
+def _shaped(name: str, values: Floats, shape: tuple[int, ...]) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ModelError(
+            explain(
+                f"linear_crossed_rods.{name}",
+                f"an array of shape {array.shape}",
+                f"finite numbers of shape {shape}",
+                "both rods have a velocity for each node and a spin for each element.",
+                "give zeros for the rod that rests.",
+            )
+        )
+    return array
+
+
+def _spline(u: Floats) -> Floats:
+    """Return the cubic B-spline on knots one apart, centred at 0."""
+    r = np.abs(u)
+    inner = 2.0 / 3.0 - r**2 + 0.5 * r**3
+    outer = np.maximum(2.0 - r, 0.0) ** 3 / 6.0
+    return np.asarray(np.where(r < 1.0, inner, outer))
+
+
+def _spline_slope(u: Floats) -> Floats:
+    """Return the derivative of the cubic B-spline."""
+    r = np.abs(u)
+    inner = -2.0 * r + 1.5 * r**2
+    outer = -0.5 * np.maximum(2.0 - r, 0.0) ** 2
+    return np.asarray(np.sign(u) * np.where(r < 1.0, inner, outer))
+
+
+def _hat(v: Floats) -> Floats:
+    """Return the matrix of v x."""
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
+def _node(rods: CrossedRods, rod: int, k: int) -> slice:
+    first = 3 * (rod * (rods.elements + 1) + k)
+    return slice(first, first + 3)
+
+
+def _frame(rods: CrossedRods, rod: int, e: int) -> slice:
+    first = 6 * (rods.elements + 1) + 3 * (rod * rods.elements + e)
+    return slice(first, first + 3)
+
+
+def _axes(t: Floats) -> Floats:
+    """Return the axes of a rod along t as rows; the third is t."""
+    return np.array([[t[1], -t[0], 0.0], [0.0, 0.0, 1.0], t])
+
+
+def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
+    """Return the diagonal of M, the matrix K, and the places of what may move.
+
+    Displacements w and rotations th are held in the axes of their rod, with t = (0, 0, 1). With p
+    the stretch at rest, g = w' - (1 + p) th x t and T = EA p, an element stores, per length,
+    1/2 g.S g - T t.(th x w') - 1/2 T (1 + p) |t x th|^2, and a joint 1/2 th'.B th'.
+    """
+    n, spacing, p = rods.elements, rods.length / rods.elements, rods.stretch
+    stiff, bend, line, turn = rods.section
+    tension, across = stiff[2] * p, _hat(np.array([0.0, 0.0, 1.0]))
+    # strain of one element from (w_k, w_k+1, th)
+    strain = np.hstack([-np.eye(3) / spacing, np.eye(3) / spacing, (1.0 + p) * across])
+    pair = np.zeros((9, 9))
+    pair[6:, :6] = tension * across @ strain[:, :6]
+    pair += pair.T
+    pair[6:, 6:] += tension * (1.0 + p) * across @ across
+    block = spacing * (strain.T @ np.diag(stiff) @ strain + pair)
+    joint = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag(bend / spacing))
+    size = 6 * (n + 1) + 6 * n
+    stiffness, held = np.zeros((size, size)), np.zeros(size, dtype=bool)
+    for rod in range(2):
+        for e in range(n):
+            at = np.r_[_node(rods, rod, e), _node(rods, rod, e + 1), _frame(rods, rod, e)]
+            stiffness[np.ix_(at, at)] += block
+        for e in range(1, n):
+            at = np.r_[_frame(rods, rod, e - 1), _frame(rods, rod, e)]
+            stiffness[np.ix_(at, at)] += joint
+        for k in (0, 1, n - 1, n):
+            held[_node(rods, rod, k)] = True
+        for e in (0, n - 1):
+            held[_frame(rods, rod, e)] = True
+    mass = spacing * np.concatenate([np.full(6 * (n + 1), line), np.tile(turn, 2 * n)])
+    return mass, stiffness, np.flatnonzero(~held)
+
+
+def _rolling(rods: CrossedRods) -> Floats:
+    """Return J (3, size): the slip of rod 1 over rod 2 at the contact, from all velocities."""
+    n, spacing = rods.elements, rods.length / rods.elements
+    arm = _hat(np.array([0.0, 0.0, 2.0 * rods.radius]))
+    roll = np.zeros((3, 6 * (n + 1) + 6 * n))
+    for rod, t in enumerate(rods.directions):
+        to_space, place = _axes(t).T, rods.contact[rod] / spacing
+        sign = 1.0 if rod == 0 else -1.0
+        for k, share in enumerate(_spline(place - np.arange(n + 1.0))):
+            roll[:, _node(rods, rod, k)] = sign * share * to_space
+        # both halves of the arm point the same way: 1/2 w x D for rod 1, and again for rod 2
+        for e, share in enumerate(_spline(place - np.arange(float(n)) - 0.5)):
+            roll[:, _frame(rods, rod, e)] = -0.5 * share * arm @ to_space
+    return roll
+
+
+def _contact_places(rods: CrossedRods, x: Floats) -> Floats:
+    """Return (t, 2) how far the contact has moved along both rods, from D.t_1 = D.t_2 = 0."""
+    n, spacing, along = rods.elements, rods.length / rods.elements, 1.0 + rods.stretch
+    nodes = x[:, : 6 * (n + 1)].reshape(-1, 2, n + 1, 3)
+    moved, tilt = [], []
+    for rod, t in enumerate(rods.directions):
+        place = rods.contact[rod] / spacing - np.arange(n + 1.0)
+        in_space = nodes[:, rod] @ _axes(t)
+        moved.append(np.einsum("k,tki->ti", _spline(place), in_space))
+        tilt.append(np.einsum("k,tki->ti", _spline_slope(place) / spacing, in_space))
+    apart = moved[1] - moved[0]
+    uneven = np.stack(
+        [
+            along * (apart @ t) + 2.0 * rods.radius * lean[:, 2]
+            for t, lean in zip(rods.directions, tilt, strict=True)
+        ],
+        axis=1,
+    )
+    cosine = np.cos(rods.angle)
+    tangency = along**2 * np.array([[-1.0, cosine], [-cosine, 1.0]])
+    return np.asarray(-np.linalg.solve(tangency, uneven.T).T)
