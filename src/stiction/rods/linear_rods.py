@@ -195,7 +195,7 @@ def linear_crossed_rods(
     x[:, free] = ((swing * start) @ modes.T) / root
     # J M^-1 (J^T lam - K x) = 0
     pull = (limited / root) @ stiffness[free]
-    force = np.linalg.solve(limited @ limited.T, pull @ x.T).T
+    force = np.asarray(np.linalg.solve(limited @ limited.T, pull @ x.T).T, dtype=np.float64)
     places = _contact_places(rods, x)
     nodes = x[:, : 6 * (n + 1)].reshape(-1, 2, n + 1, 3)
     frames = x[:, 6 * (n + 1) :].reshape(-1, 2, n, 3)
