@@ -1,0 +1,141 @@
+"""Strands joined by a bump: balances, symmetries, bad input, ends of the model."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from stiction.errors import ModelError
+from stiction.rods._strand_kernels import FASTER_THAN_WAVES, NEAR_END, REACHED
+from stiction.rods.strands import StrandPair, strand_motion, to_zero_width
+
+TIMES = np.linspace(0.0, 4.0, 9)
+
+
+def none(x):
+    return 0.0 * x
+
+
+def plucked(x):
+    return np.sin(0.5 * x) ** 3
+
+
+def pair(**change):
+    given = {
+        "speed": (1.0, 1.3),
+        "length": (6.0, 5.0),
+        "mobility": (0.4, 0.7),
+        "ratio": 0.8,
+        "start": (2.0, 2.9),
+        "periodic": False,
+        "drag": 0.0,
+        "shapes": (lambda x: np.sin(np.pi * x / 6.0), lambda x: 0.3 * np.sin(np.pi * x / 2.5)),
+        "rates": (none, none),
+    }
+    return StrandPair(**{**given, **change})
+
+
+def total(run):
+    return run.kinetic.sum(axis=1) + run.stored.sum(axis=1)
+
+
+def test_energy_of_unequal_strings_stays():
+    run = strand_motion(pair(), TIMES, 0.05)
+    assert run.ended == REACHED
+    assert_allclose(total(run), total(run)[0], rtol=1e-6)
+    assert np.ptp(run.kinetic[:, 1]) > 1e-3
+
+
+def test_rolling_holds_at_every_saved_time():
+    run = strand_motion(pair(), TIMES, 0.05)
+    assert_allclose(run.rates[:, 0] / 0.4, 0.8 * run.rates[:, 1] / 0.7, atol=1e-13)
+
+
+def test_drag_takes_what_the_energy_loses():
+    run = strand_motion(pair(drag=0.2), TIMES, 0.05)
+    assert_allclose(total(run) + run.drag_heat, total(run)[0], rtol=1e-6)
+    assert run.drag_heat[-1] > 0.1
+    assert np.all(np.diff(run.drag_heat) > 0.0)
+
+
+def test_drag_alone_is_the_damped_oscillator():
+    """A contact at a node of both strings, with no force: u decays by its closed form."""
+    two_pi, drag = 2.0 * np.pi, 0.3
+    still = pair(
+        speed=(1.0, 1.0),
+        length=(two_pi, two_pi),
+        start=(np.pi, np.pi),
+        shapes=(np.sin, none),
+        drag=drag,
+    )
+    run = strand_motion(still, TIMES, 0.1)
+    q = np.sqrt(1.0 - 0.25 * drag**2)
+    decay = np.exp(-0.5 * drag * TIMES)
+    exact = decay * (np.cos(q * TIMES) + 0.5 * drag / q * np.sin(q * TIMES))
+    assert_allclose(run.amplitude[:, 0, 1], exact, atol=1e-12)
+    assert_allclose(run.s, np.pi, atol=1e-12)
+
+
+def test_mirror_image():
+    """Strings seen from the other end: places mirrored, force the same up to rates' sign."""
+    run = strand_motion(pair(), TIMES, 0.05)
+    seen = pair(
+        start=(4.0, 2.1),
+        mobility=(-0.4, -0.7),
+        shapes=(lambda x: np.sin(np.pi * x / 6.0), lambda x: -0.3 * np.sin(np.pi * x / 2.5)),
+    )
+    mirror = strand_motion(seen, TIMES, 0.05)
+    assert_allclose(mirror.s, np.array([6.0, 5.0]) - run.s, atol=1e-10)
+    assert_allclose(mirror.contact_force, run.contact_force, atol=1e-9)
+
+
+def test_start_that_does_not_roll_is_corrected():
+    run = strand_motion(pair(rates=(lambda x: 0.2 * np.sin(np.pi * x / 6.0), none)), TIMES, 0.05)
+    assert run.projected[0] > 1e-4
+    assert_allclose(run.rates[0, 0] / 0.4, 0.8 * run.rates[0, 1] / 0.7, atol=1e-14)
+    assert_allclose(total(run), total(run)[0], rtol=1e-6)
+
+
+def test_contact_near_an_end_is_reported():
+    fast = pair(mobility=(1.5, 1.5), ratio=1.0, start=(0.8, 0.8), length=(6.0, 6.0))
+    run = strand_motion(fast, np.linspace(0.0, 20.0, 41), 0.05)
+    assert run.ended in (NEAR_END, FASTER_THAN_WAVES)
+    assert run.t_end < 20.0
+    assert run.time[-1] == run.t_end
+
+
+def test_supersonic_start_is_reported():
+    run = strand_motion(pair(rates=(lambda x: 9.0 + 0.0 * x, none)), TIMES, 0.05)
+    assert run.ended == FASTER_THAN_WAVES
+    assert run.t_end == 0.0
+
+
+def test_extrapolation_of_a_polynomial():
+    widths = [0.04, 0.01, 0.02]
+    values = np.array([[1.0 + 2.0 * w - 3.0 * w**2, 5.0 * w] for w in widths])
+    limit, doubt = to_zero_width(widths, values)
+    assert_allclose(limit, [1.0, 0.0], atol=1e-14)
+    assert 1e-4 < doubt[0] < 1e-3
+    assert doubt[1] < 1e-14
+
+
+@pytest.mark.parametrize("widths", [[0.1], [0.1, 0.1], [0.1, -0.2], [0.1, float("nan")]])
+def test_bad_widths_are_refused(widths):
+    with pytest.raises(ModelError, match=r"needs.*\nWhy.*\nTry"):
+        to_zero_width(widths, np.zeros((len(widths), 2)))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"width": 0.5},
+        {"width": -0.1},
+        {"width": 1e-9},
+        {"width": 0.05, "cells": 50},
+        {"width": 0.05, "cells": 2.5},
+        {"width": 0.05, "step": 0.0},
+        {"width": 0.05, "step": 1e-9},
+    ],
+)
+def test_bad_bumps_are_refused(given):
+    with pytest.raises(ModelError, match=r"needs.*\nWhy.*\nTry"):
+        strand_motion(pair(), TIMES, **given)
