@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from reference import reference
 
-from stiction.rods.strands import StrandPair, strand_motion, to_zero_width
+from stiction.rods.strand_motion import StrandPair, strand_motion, to_zero_width
 
 TWO_PI = 2.0 * np.pi
 
@@ -24,6 +24,7 @@ def pair(**change):
         "start": (2.0, 2.5),
         "periodic": False,
         "drag": 0.0,
+        "resistance": 0.0,
         "shapes": (np.sin, none),
         "rates": (none, none),
     }

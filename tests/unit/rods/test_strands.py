@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError
 from stiction.rods._strand_kernels import FASTER_THAN_WAVES, NEAR_END, REACHED
-from stiction.rods.strands import StrandPair, strand_motion, to_zero_width
+from stiction.rods.strand_motion import StrandPair, strand_motion, to_zero_width
 
 TIMES = np.linspace(0.0, 4.0, 9)
 
@@ -28,6 +28,7 @@ def pair(**change):
         "start": (2.0, 2.9),
         "periodic": False,
         "drag": 0.0,
+        "resistance": 0.0,
         "shapes": (lambda x: np.sin(np.pi * x / 6.0), lambda x: 0.3 * np.sin(np.pi * x / 2.5)),
         "rates": (none, none),
     }
@@ -55,6 +56,13 @@ def test_drag_takes_what_the_energy_loses():
     assert_allclose(total(run) + run.drag_heat, total(run)[0], rtol=1e-6)
     assert run.drag_heat[-1] > 0.1
     assert np.all(np.diff(run.drag_heat) > 0.0)
+
+
+def test_rolling_resistance_takes_what_the_energy_loses():
+    run = strand_motion(pair(resistance=0.3), TIMES, 0.05)
+    assert_allclose(total(run) + run.rolling_heat, total(run)[0], rtol=1e-6)
+    assert run.rolling_heat[-1] > 1e-3
+    assert np.all(np.diff(run.rolling_heat) >= 0.0)
 
 
 def test_drag_alone_is_the_damped_oscillator():

@@ -46,6 +46,7 @@ class StrandPair(Record):
     start : (2,) places of the contact
     periodic : strands on circles; else with fixed ends
     drag : of the air, u_tt + drag u_t = ... [1 / time]
+    resistance : r of rolling, a force -r V_2 on v
     shapes, rates : u and v, u_t and v_t at the start, as functions of arrays of places
     """
 
@@ -56,6 +57,7 @@ class StrandPair(Record):
     start: tuple[float, float]
     periodic: bool
     drag: float
+    resistance: float
     shapes: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
     rates: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
 
@@ -70,7 +72,8 @@ class StrandMotion(Record):
     s, rates : (t, 2) places of the contact and their rates
     contact_force : (t,) lam
     amplitude, velocity : (t, 2, k) coefficients of the modes of u and v, and their rates
-    drag_heat, projected : (t,) heat of the drag, energy taken to keep the rolling condition
+    drag_heat, rolling_heat : (t,) heat of the drag and of rolling
+    projected : (t,) energy taken to keep the rolling condition
     kinetic, stored : (t, 2) energies of u and v
     ended : why it ended, a code of the kernels
     t_end : when it ended
@@ -86,6 +89,7 @@ class StrandMotion(Record):
     amplitude: Floats
     velocity: Floats
     drag_heat: Floats
+    rolling_heat: Floats
     projected: Floats
     kinetic: Floats
     stored: Floats
@@ -149,7 +153,7 @@ def strand_motion(
     if not state.ended:
         # sums of steps are off by rounding
         kept = [float(t) for t in time]
-    s, rates, force, a, p, heat, projected, kinetic, stored = (
+    s, rates, force, a, p, heat, rolling, projected, kinetic, stored = (
         np.array(column) for column in zip(*rows, strict=True)
     )
     return StrandMotion(
@@ -160,6 +164,7 @@ def strand_motion(
         amplitude=a,
         velocity=p,
         drag_heat=heat,
+        rolling_heat=rolling,
         projected=projected,
         kinetic=kinetic,
         stored=stored,
@@ -194,14 +199,14 @@ class _State:
         self.s = np.array(pair.start, dtype=np.float64)
         turn = 2.0 * np.pi if pair.periodic else np.pi
         angles = [turn / length for length in pair.length]
-        signs = [1.0, -pair.ratio, pair.drag, float(pair.periodic)]
+        signs = [1.0, -pair.ratio, pair.drag, float(pair.periodic), pair.resistance]
         self.shared = np.array([*angles, *pair.mobility, *signs])
         reach = [-np.inf, np.inf] if pair.periodic else [TAIL * width, -TAIL * width]
         ends = [[reach[0], length + reach[1]] for length in pair.length]
         self.bounds = np.array([*pair.speed, *ends[0], *ends[1]])
         self.drag = pair.drag
         self.work, self.spare = np.zeros((4, size)), np.zeros((8, size))
-        self.record, self.out = np.zeros(3), np.empty(5)
+        self.record, self.out = np.zeros(4), np.empty(7)
         self.ended = self.steps = 0
         self.flow, self.flow_step = np.zeros((8, size)), 0.0
         self._settle()
@@ -241,7 +246,7 @@ class _State:
         self.steps += taken
         return taken * h
 
-    def seen(self) -> tuple[Floats, Floats, float, Floats, Floats, float, float, Floats, Floats]:
+    def seen(self) -> tuple[Floats | float, ...]:
         """Return what is kept of the present state, in the order of StrandMotion."""
         from stiction.rods._strand_kernels import contact
 
@@ -256,6 +261,7 @@ class _State:
             self.a.copy(),
             self.p.copy(),
             float(self.record[0]),
+            float(self.record[3]),
             float(self.record[1]),
             kinetic,
             stored,
