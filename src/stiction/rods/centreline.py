@@ -1,0 +1,196 @@
+"""Where the axis of a rod lies at the start."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, numbers, shape_of
+
+__all__ = ["Arc", "Centreline", "Curve", "Helix", "Straight", "vector"]
+
+Floats = npt.NDArray[np.float64]
+Vector = Sequence[float] | Floats
+
+
+def vector(where: str, value: object, *, unit: str, why: str) -> Floats:
+    """Return `value` as three numbers; raise ModelError otherwise."""
+    return numbers(
+        where, value, size=3, per="axis x, y, z", unit=unit, why=why, try_="give [x, y, z]."
+    )
+
+
+class Centreline(Record, abc.ABC):
+    """A curve in space on which the nodes of a rod start."""
+
+    @abc.abstractmethod
+    def points(self, count: int) -> Floats:
+        """Return (count, 3) nodes [m], spaced evenly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Straight(Centreline):
+    """A straight line.
+
+    Parameters
+    ----------
+    start, end : [m]; longer than the rod's rest length means that it is stretched
+    """
+
+    start: Vector
+    end: Vector
+
+    def __post_init__(self) -> None:
+        why = "the nodes stand on the line between two points."
+        for name in ("start", "end"):
+            value = vector(f"Straight.{name}", getattr(self, name), unit="m", why=why)
+            object.__setattr__(self, name, value)
+        if np.array_equal(self.start, self.end):
+            raise ModelError(
+                explain("Straight.end", "the start", "another point", why, "give two points.")
+            )
+
+    def points(self, count: int) -> Floats:
+        """Return nodes on the line."""
+        part = np.linspace(0.0, 1.0, count)[:, None]
+        return np.asarray((1.0 - part) * self.start + part * self.end)
+
+
+@dataclass(frozen=True, eq=False)
+class Arc(Centreline):
+    """An arc of a circle.
+
+    Parameters
+    ----------
+    start : first point [m]
+    tangent, normal : directions there; the arc bends towards the normal
+    radius : of the circle [m]
+    angle : it turns through [rad]
+    """
+
+    start: Vector
+    tangent: Vector
+    normal: Vector
+    radius: float
+    angle: float
+
+    def __post_init__(self) -> None:
+        why = "the nodes stand on an arc of a circle."
+        for name in ("start", "tangent", "normal"):
+            value = vector(f"Arc.{name}", getattr(self, name), unit="m", why=why)
+            object.__setattr__(self, name, value)
+        for name in ("radius", "angle"):
+            number(f"Arc.{name}", getattr(self, name), rule="positive", why=why, try_="give 1.0.")
+        _independent("Arc", self.tangent, self.normal)
+
+    def points(self, count: int) -> Floats:
+        """Return nodes on the arc."""
+        t, n = _orthonormal(self.tangent, self.normal)
+        turn = np.linspace(0.0, self.angle, count)[:, None]
+        return np.asarray(self.start + self.radius * (np.sin(turn) * t + (1.0 - np.cos(turn)) * n))
+
+
+@dataclass(frozen=True, eq=False)
+class Helix(Centreline):
+    """A helix about a straight axis.
+
+    Parameters
+    ----------
+    start, axis : a point of the axis [m] and its direction
+    radius : distance from the axis [m]
+    pitch : advance along the axis per turn [m]
+    turns : how many
+    phase : angle of the first node about the axis [rad]
+    """
+
+    start: Vector
+    axis: Vector
+    radius: float
+    pitch: float
+    turns: float
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        why = "the nodes stand on a helix."
+        for name in ("start", "axis"):
+            value = vector(f"Helix.{name}", getattr(self, name), unit="m", why=why)
+            object.__setattr__(self, name, value)
+        for name in ("radius", "turns"):
+            number(f"Helix.{name}", getattr(self, name), rule="positive", why=why, try_="give 1.0.")
+        for name in ("pitch", "phase"):
+            number(f"Helix.{name}", getattr(self, name), why=why, try_="give 0.1.")
+        if not np.any(self.axis):
+            raise ModelError(explain("Helix.axis", "zero", "a direction", why, "give [0, 0, 1]."))
+
+    def points(self, count: int) -> Floats:
+        """Return nodes on the helix."""
+        axis = np.asarray(self.axis) / np.linalg.norm(self.axis)
+        helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+        across, up = _orthonormal(helper - (helper @ axis) * axis, np.cross(axis, helper))
+        turn = np.linspace(0.0, 2.0 * np.pi * self.turns, count)[:, None]
+        round_ = np.cos(turn + self.phase) * across + np.sin(turn + self.phase) * up
+        rise = self.pitch * turn / (2.0 * np.pi) * axis
+        return np.asarray(self.start + self.radius * round_ + rise)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve(Centreline):
+    """Any curve through given points; a rod takes one node from each.
+
+    Parameters
+    ----------
+    nodes : (elements + 1, 3) points [m], or the same numbers in one flat list
+    """
+
+    nodes: Sequence[float] | Floats
+
+    def __post_init__(self) -> None:
+        why, try_ = "the rod starts with a node at each.", "give an array of shape (nodes, 3)."
+        if len(shape_of(self.nodes)) == 2 and shape_of(self.nodes)[1] == 3:
+            flat = numbers("Curve.nodes", np.ravel(self.nodes), unit="m", why=why, try_=try_)
+        else:
+            flat = numbers("Curve.nodes", self.nodes, unit="m", why=why, try_=try_)
+        if flat.size % 3 or flat.size < 6:
+            raise ModelError(
+                explain("Curve.nodes", f"{flat.size} numbers", "three per node", why, try_)
+            )
+        object.__setattr__(self, "nodes", flat)
+
+    def points(self, count: int) -> Floats:
+        """Return the nodes; ModelError if there are not `count`."""
+        points = np.asarray(self.nodes).reshape(-1, 3)
+        if len(points) != count:
+            raise ModelError(
+                explain(
+                    "Curve.nodes",
+                    f"{len(points)} nodes",
+                    f"{count}, one more than the rod has elements",
+                    "every node starts at one of these points.",
+                    f"set elements = {len(points) - 1}.",
+                )
+            )
+        return points.copy()
+
+
+def _independent(name: str, first: Vector, second: Vector) -> None:
+    if np.linalg.norm(np.cross(first, second)) < 1e-12:
+        raise ModelError(
+            explain(
+                f"{name}.normal",
+                "a direction along the tangent",
+                "two directions that span a plane",
+                "the curve lies in that plane.",
+                "give tangent [1, 0, 0] and normal [0, 1, 0].",
+            )
+        )
+
+
+def _orthonormal(first: Vector, second: Vector) -> tuple[Floats, Floats]:
+    t = np.asarray(first) / np.linalg.norm(first)
+    n = np.asarray(second) - (np.asarray(second) @ t) * t
+    return t, n / np.linalg.norm(n)

@@ -1,0 +1,118 @@
+"""Several rods and how they touch: the system that the methods of rods solve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record
+from stiction.rods.centreline import vector
+from stiction.rods.contact import ContactSearch, RollingContact
+from stiction.rods.rod import CosseratRod
+
+if TYPE_CHECKING:
+    from stiction.solve import Method
+
+__all__ = ["RodSystem", "Rods"]
+
+Floats = npt.NDArray[np.float64]
+
+# spline contact needs its support inside the rod, and room to move
+LEAST_MARGIN = 8
+
+
+class RodSystem(Record):
+    """Base of systems of rods; presets describe themselves as `Rods`."""
+
+    def assembled(self) -> Rods:
+        """Return the rods and contacts this system stands for."""
+        raise NotImplementedError
+
+    def default_method(self) -> Method[object]:
+        """Return the leapfrog with a step chosen from its stability limit."""
+        from stiction.rods.leapfrog import RollingLeapfrog
+
+        return RollingLeapfrog()
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one saved state."""
+        rods = self.assembled()
+        slots = sum(rod.elements + 1 for rod in rods.rods)
+        most = len(rods.contacts) if rods.search is None else rods.search.most
+        return 3 * slots + 20 * most
+
+
+@dataclass(frozen=True, eq=False)
+class Rods(RodSystem):
+    """Geometrically exact rods that roll on, slip along and open from each other.
+
+    Parameters
+    ----------
+    rods : numbered from 1
+    contacts : known contacts, numbered from 1
+    search : finds contacts while the rods move; None keeps to the known ones
+    gravity : acceleration on every rod [m/s^2]
+
+    Source: Gay-Balmaz and Putkaradze 2012; formulas sheet of the rods paper, sections 1-4, 6.
+    Verified by: tests/exact/test_crossed_rods.py::test_reference_case
+    """
+
+    rods: Sequence[CosseratRod]
+    contacts: Sequence[RollingContact] = ()
+    search: ContactSearch | None = None
+    gravity: Sequence[float] | Floats = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for name, kind in (("rods", CosseratRod), ("contacts", RollingContact)):
+            value = getattr(self, name)
+            parts = (value,) if isinstance(value, kind) else tuple(value)
+            if not all(isinstance(part, kind) for part in parts):
+                why = "a system of rods is made of such objects."
+                try_ = f"give a list of {kind.__name__} objects."
+                needs = f"{kind.__name__} objects"
+                raise ModelError(explain(f"Rods.{name}", repr(value), needs, why, try_))
+            object.__setattr__(self, name, parts)
+        if not self.rods:
+            why, try_ = "something must move.", "give at least one CosseratRod."
+            raise ModelError(explain("Rods.rods", "no rod", "at least one rod", why, try_))
+        why = "it pulls on every rod."
+        gravity = vector("Rods.gravity", self.gravity, unit="m/s^2", why=why)
+        object.__setattr__(self, "gravity", gravity)
+        for i, contact in enumerate(self.contacts, start=1):
+            self._check_contact(i, contact)
+
+    def _check_contact(self, i: int, contact: RollingContact) -> None:
+        for which, number, s in (
+            ("first", contact.first, contact.s1),
+            ("second", contact.second, contact.s2),
+        ):
+            where = f"Rods.contacts[{i}]"
+            if number > len(self.rods):
+                why = "rods are numbered from 1."
+                try_ = f"give {which} = {len(self.rods)} or less."
+                needs = f"one of the {len(self.rods)} rods"
+                raise ModelError(explain(f"{where}.{which}", number, needs, why, try_))
+            rod = self.rods[number - 1]
+            place, ds = s, rod.rest_length / rod.elements
+            room = LEAST_MARGIN * ds
+            if not room <= place <= rod.rest_length - room:
+                needs = (
+                    f"a place between {room:.6g} and {rod.rest_length - room:.6g} m on rod {number}"
+                )
+                why = (
+                    f"the contact spreads over four nodes and needs {LEAST_MARGIN} between it "
+                    "and each end."
+                )
+                try_ = "move the contact, or give the rod more elements."
+                label = "s1" if which == "first" else "s2"
+                raise ModelError(explain(f"{where}.{label}", f"{s} m", needs, why, try_))
+
+    def assembled(self) -> Rods:
+        """Return itself."""
+        return self

@@ -1,0 +1,436 @@
+"""A Cosserat rod: section, axis, how its ends are held, what loads and damps it, how it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.rods.centreline import Centreline, vector
+from stiction.rods.section import CircularSection
+
+__all__ = [
+    "Clamped",
+    "CosseratRod",
+    "Driven",
+    "Free",
+    "GivenMotion",
+    "LineForce",
+    "Pinned",
+    "PointForce",
+    "PointMoment",
+    "RigidMotion",
+    "RodEnd",
+    "RodLoad",
+    "RodMotion",
+    "SineSpin",
+    "SineVelocity",
+]
+
+Floats = npt.NDArray[np.float64]
+Vector = Sequence[float] | Floats
+
+LEAST_ELEMENTS = 4
+
+
+class RodEnd(Record):
+    """Base of how an end is held."""
+
+
+@dataclass(frozen=True, eq=False)
+class Free(RodEnd):
+    """Nothing holds the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pinned(RodEnd):
+    """The end node stays where it is; the frame beside it turns freely."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clamped(RodEnd):
+    """The last two nodes and the frame between them stay as they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Driven(RodEnd):
+    """A clamp that moves like a rigid body.
+
+    Parameters
+    ----------
+    velocity : of the end node [m/s]
+    angular_velocity : of the clamp about the end node [rad/s]
+    rise : time in which both grow linearly from zero [s]
+    """
+
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    rise: float = 0.0
+
+    def __post_init__(self) -> None:
+        why = "the clamp moves like a rigid body."
+        for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
+            value = vector(f"Driven.{name}", getattr(self, name), unit=unit, why=why)
+            object.__setattr__(self, name, value)
+        number(
+            "Driven.rise",
+            self.rise,
+            rule="nonnegative",
+            unit="s",
+            why="the motion grows from zero in this time.",
+            try_="give 0 for motion at full speed at once.",
+        )
+
+
+class RodMotion(Record):
+    """Base of how a rod moves at the start; parts add up."""
+
+    def velocity_at(self, nodes: Floats) -> Floats:
+        """Return (n + 1, 3) velocities of the `nodes` [m/s]."""
+        return np.zeros_like(nodes)
+
+    def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
+        """Return (n, 3) angular velocities in space [rad/s]; `axis` (n, 3) third directors."""
+        return np.zeros_like(axis)
+
+
+@dataclass(frozen=True, eq=False)
+class SineVelocity(RodMotion):
+    """Velocity sin(mode pi k / n) times a vector at node k of n.
+
+    Parameters
+    ----------
+    mode_number : half waves along the rod
+    velocity : amplitude [m/s]
+    """
+
+    mode_number: int
+    velocity: Vector
+
+    def __post_init__(self) -> None:
+        why = "it counts half waves along the rod."
+        whole("SineVelocity.mode_number", self.mode_number, least=1, why=why, try_="give 1.")
+        why = "it is the amplitude of the wave."
+        value = vector("SineVelocity.velocity", self.velocity, unit="m/s", why=why)
+        object.__setattr__(self, "velocity", value)
+
+    def velocity_at(self, nodes: Floats) -> Floats:
+        """Return the sine wave."""
+        part = np.linspace(0.0, 1.0, len(nodes))
+        return np.outer(np.sin(self.mode_number * np.pi * part), self.velocity)
+
+
+@dataclass(frozen=True, eq=False)
+class SineSpin(RodMotion):
+    """Spin about the rod's own axis, rate sin(mode pi (e + 1/2) / n) in element e of n.
+
+    Parameters
+    ----------
+    mode_number : half waves along the rod
+    rate : amplitude [rad/s]
+    """
+
+    mode_number: int
+    rate: float
+
+    def __post_init__(self) -> None:
+        why = "it counts half waves along the rod."
+        whole("SineSpin.mode_number", self.mode_number, least=1, why=why, try_="give 1.")
+        why = "it is the amplitude of the wave."
+        number("SineSpin.rate", self.rate, unit="rad/s", why=why, try_="give 1.0.")
+
+    def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
+        """Return the wave about the third directors."""
+        part = (np.arange(len(axis)) + 0.5) / len(axis)
+        return np.asarray(self.rate * np.sin(self.mode_number * np.pi * part)[:, None] * axis)
+
+
+@dataclass(frozen=True, eq=False)
+class RigidMotion(RodMotion):
+    """The rod moves as a rigid body about its middle.
+
+    Parameters
+    ----------
+    velocity : of the mean of the nodes [m/s]
+    angular_velocity : [rad/s]
+    """
+
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        why = "the rod moves as a rigid body."
+        for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
+            value = vector(f"RigidMotion.{name}", getattr(self, name), unit=unit, why=why)
+            object.__setattr__(self, name, value)
+
+    def velocity_at(self, nodes: Floats) -> Floats:
+        """Return v + w x (r - mean r)."""
+        return np.asarray(
+            self.velocity + np.cross(self.angular_velocity, nodes - nodes.mean(axis=0))
+        )
+
+    def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
+        """Return the same angular velocity everywhere."""
+        return np.tile(np.asarray(self.angular_velocity), (len(axis), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class GivenMotion(RodMotion):
+    """Any velocities, node by node.
+
+    Parameters
+    ----------
+    velocity : (n + 1, 3) [m/s], or one flat list
+    angular_velocity : (n, 3) in space [rad/s], or one flat list; None is zero
+    """
+
+    velocity: Sequence[float] | Floats
+    angular_velocity: Sequence[float] | Floats | None = None
+
+    def __post_init__(self) -> None:
+        why, try_ = "every node has a velocity.", "give an array of shape (nodes, 3)."
+        for name in ("velocity", "angular_velocity"):
+            value = getattr(self, name)
+            if value is not None:
+                flat = numbers(f"GivenMotion.{name}", np.ravel(value), why=why, try_=try_)
+                object.__setattr__(self, name, flat)
+
+    def velocity_at(self, nodes: Floats) -> Floats:
+        """Return the given velocities."""
+        return self._shaped("velocity", self.velocity, nodes.shape)
+
+    def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
+        """Return the given angular velocities."""
+        if self.angular_velocity is None:
+            return np.zeros_like(axis)
+        return self._shaped("angular_velocity", self.angular_velocity, axis.shape)
+
+    def _shaped(self, name: str, flat: object, shape: tuple[int, ...]) -> Floats:
+        array = np.asarray(flat, dtype=np.float64)
+        if array.size != shape[0] * 3:
+            raise ModelError(
+                explain(
+                    f"GivenMotion.{name}",
+                    f"{array.size} numbers",
+                    f"{shape[0]} rows of three",
+                    "one row per node, or per element for angular velocities.",
+                    "check the number of elements.",
+                )
+            )
+        return array.reshape(shape)
+
+
+class RodLoad(Record):
+    """Base of dead loads: they keep their direction in space.
+
+    `times` [s] and `factors` [1] scale a load in time, linear between them and level outside;
+    both empty mean constant.
+    """
+
+
+def _check_load(load: object, name: str, unit: str) -> None:
+    label = f"{type(load).__name__}.{name}"
+    why = "a dead load keeps its direction in space."
+    object.__setattr__(load, name, vector(label, getattr(load, name), unit=unit, why=why))
+    times, factors = tuple(getattr(load, "times", ())), tuple(getattr(load, "factors", ()))
+    why, try_ = "they scale the load in time.", "give as many factors as rising times."
+    label = type(load).__name__
+    if len(times) != len(factors):
+        got = f"{len(times)} times and {len(factors)} factors"
+        raise ModelError(explain(f"{label}.factors", got, "one per time", why, try_))
+    if times:
+        array = numbers(f"{label}.times", times, why=why, try_=try_)
+        numbers(f"{label}.factors", factors, why=why, try_=try_)
+        if not (np.diff(array) > 0.0).all():
+            raise ModelError(explain(f"{label}.times", times, "rising times [s]", why, try_))
+    at = getattr(load, "at", 0.0)
+    number(f"{label}.at", at, unit="1", why="0 is the start of the rod, 1 its end.", try_="give 1.")
+    if not 0.0 <= at <= 1.0:
+        why = "0 is the start of the rod, 1 its end."
+        raise ModelError(explain(f"{label}.at", at, "a number between 0 and 1", why, "give 1.0."))
+
+
+@dataclass(frozen=True, eq=False)
+class LineForce(RodLoad):
+    """The same force on every length of the rod.
+
+    Parameters
+    ----------
+    force : per rest length [N/m]
+    times, factors : history, see `RodLoad`
+    """
+
+    force: Vector
+    times: Sequence[float] = ()
+    factors: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        _check_load(self, "force", "N/m")
+
+
+@dataclass(frozen=True, eq=False)
+class PointForce(RodLoad):
+    """A force on the node nearest to a place.
+
+    Parameters
+    ----------
+    force : [N]
+    at : place along the rod [1], 0 its start and 1 its end
+    times, factors : history, see `RodLoad`
+    """
+
+    force: Vector
+    at: float = 1.0
+    times: Sequence[float] = ()
+    factors: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        _check_load(self, "force", "N")
+
+
+@dataclass(frozen=True, eq=False)
+class PointMoment(RodLoad):
+    """A moment on the element nearest to a place.
+
+    Parameters
+    ----------
+    moment : in space [N m]
+    at : place along the rod [1], 0 its start and 1 its end
+    times, factors : history, see `RodLoad`
+    """
+
+    moment: Vector
+    at: float = 1.0
+    times: Sequence[float] = ()
+    factors: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        _check_load(self, "moment", "N m")
+
+
+@dataclass(frozen=True, eq=False)
+class CosseratRod(Record):
+    """A geometrically exact rod that stretches, shears, bends and twists.
+
+    It has `elements` + 1 nodes and a frame in each element (staggered); masses are lumped.
+
+    Parameters
+    ----------
+    section : round cross-section
+    centreline : where the nodes start
+    length : rest length [m]; None takes that of the centreline, so that it starts unstretched
+    elements : how many of equal rest length
+    left, right : how the ends are held
+    natural_curvature : strain (k1, k2, twist) of the unloaded rod in its frames [1/m]; None
+        takes that of the centreline, so that the rod starts unbent
+    motion : velocities at the start; parts add up
+    loads : dead loads; parts add up
+    drag : external damping, force per length and velocity [N s/m^2]
+    rotational_drag : external damping, moment per length and angular velocity [N s]
+    internal_damping : retardation time of the material (Kelvin-Voigt) [s]
+    first_director : of the first frame, made normal to the axis; None chooses one
+
+    Source: Gay-Balmaz and Putkaradze 2012, equations (1)-(8) as corrected in the formulas
+    sheet of the rods paper, sections 1 and 3.
+    Verified by: tests/exact/test_crossed_rods.py::test_reference_case
+    """
+
+    section: CircularSection
+    centreline: Centreline
+    length: float | None = None
+    elements: int = 40
+    left: RodEnd = field(default_factory=Clamped)
+    right: RodEnd = field(default_factory=Clamped)
+    natural_curvature: Vector | None = (0.0, 0.0, 0.0)
+    motion: Sequence[RodMotion] = ()
+    loads: Sequence[RodLoad] = ()
+    drag: float = 0.0
+    rotational_drag: float = 0.0
+    internal_damping: float = 0.0
+    first_director: Vector | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("section", CircularSection),
+            ("centreline", Centreline),
+            ("left", RodEnd),
+            ("right", RodEnd),
+        ):
+            _kind(f"CosseratRod.{name}", getattr(self, name), kind)
+        for name, kind in (("motion", RodMotion), ("loads", RodLoad)):
+            value = getattr(self, name)
+            parts = (value,) if isinstance(value, kind) else tuple(value)
+            for part in parts:
+                _kind(f"CosseratRod.{name}", part, kind)
+            object.__setattr__(self, name, parts)
+        why = "every element carries one frame, and the contact needs several."
+        whole("CosseratRod.elements", self.elements, least=LEAST_ELEMENTS, why=why, try_="give 40.")
+        if self.length is not None:
+            why = "it is the rest length of the axis."
+            number(
+                "CosseratRod.length",
+                self.length,
+                rule="positive",
+                unit="m",
+                why=why,
+                try_="leave it out for an unstretched rod.",
+            )
+        for name, unit in (
+            ("drag", "N s/m^2"),
+            ("rotational_drag", "N s"),
+            ("internal_damping", "s"),
+        ):
+            number(
+                f"CosseratRod.{name}",
+                getattr(self, name),
+                rule="nonnegative",
+                unit=unit,
+                why="damping takes energy out.",
+                try_="leave it out for none.",
+            )
+        for name, unit in (("natural_curvature", "1/m"), ("first_director", "1")):
+            if getattr(self, name) is not None:
+                why = "it has three components."
+                value = vector(f"CosseratRod.{name}", getattr(self, name), unit=unit, why=why)
+                object.__setattr__(self, name, value)
+        self.nodes()
+
+    def nodes(self) -> Floats:
+        """Return (elements + 1, 3) positions of the nodes at the start [m]."""
+        points = self.centreline.points(self.elements + 1)
+        if not (np.linalg.norm(np.diff(points, axis=0), axis=1) > 0.0).all():
+            raise ModelError(
+                explain(
+                    "CosseratRod.centreline",
+                    "two nodes at one place",
+                    "nodes that differ",
+                    "the axis has a direction between any two of them.",
+                    "check the centreline.",
+                )
+            )
+        return points
+
+    @property
+    def rest_length(self) -> float:
+        """Rest length [m]."""
+        if self.length is not None:
+            return self.length
+        return float(np.linalg.norm(np.diff(self.nodes(), axis=0), axis=1).sum())
+
+
+def _kind(where: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise ModelError(
+            explain(
+                where,
+                repr(value),
+                f"a {kind.__name__}",
+                "a rod is described by such objects.",
+                "see the documentation of CosseratRod.",
+            )
+        )

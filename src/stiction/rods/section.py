@@ -1,0 +1,120 @@
+"""The round cross-section of a rod: geometry, stiffness and inertia per length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number
+
+__all__ = ["CircularSection", "Section"]
+
+
+class Section(Record):
+    """Base of cross-sections."""
+
+
+@dataclass(frozen=True, eq=False)
+class CircularSection(Section):
+    """A solid circular section of a homogeneous isotropic material.
+
+    Rolling contact needs it round: only then does the axis stay one radius from the
+    surface, whatever the rod's rotation about itself.
+
+    Parameters
+    ----------
+    radius : a [m]
+    young : Young's modulus E [Pa]
+    poisson : Poisson's ratio [1], between -1 and 0.5
+    density : mass density [kg/m^3]
+    shear_factor : shear correction k [1]; 27/28 for a circle and Poisson's ratio 1/2
+
+    Source: formulas sheet of the rods paper, section 1.
+    Verified by: tests/unit/rods/test_section.py::test_stiffness_and_inertia
+    """
+
+    radius: float
+    young: float
+    poisson: float = 0.5
+    density: float = 1000.0
+    shear_factor: float = 27.0 / 28.0
+
+    def __post_init__(self) -> None:
+        for name, unit, why in (
+            ("radius", "m", "a rod without thickness has no surface to roll on."),
+            ("young", "Pa", "a rod without stiffness has no rest shape."),
+            ("density", "kg/m^3", "a massless rod has no inertia to move with."),
+            ("shear_factor", "1", "it scales the shear stiffness."),
+        ):
+            value = number(
+                f"CircularSection.{name}",
+                getattr(self, name),
+                rule="positive",
+                unit=unit,
+                why=why,
+                try_="give a positive number in SI units.",
+            )
+            object.__setattr__(self, name, value)
+        poisson = number(
+            "CircularSection.poisson", self.poisson, why=_POISSON, try_="give 0.5 for rubber."
+        )
+        if not -1.0 < poisson <= 0.5:
+            raise ModelError(
+                explain(
+                    "CircularSection.poisson",
+                    poisson,
+                    "a number above -1 and up to 0.5",
+                    _POISSON,
+                    "give 0.5 for rubber, 0.3 for steel.",
+                )
+            )
+        object.__setattr__(self, "poisson", poisson)
+
+    @property
+    def area(self) -> float:
+        """A = pi a^2 [m^2]."""
+        return math.pi * self.radius**2
+
+    @property
+    def second_moment(self) -> float:
+        """I = pi a^4 / 4 [m^4]."""
+        return math.pi * self.radius**4 / 4.0
+
+    @property
+    def shear_modulus(self) -> float:
+        """G = E / (2 (1 + nu)) [Pa]."""
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def shear_stiffness(self) -> float:
+        """K G A with the shear factor K [N]."""
+        return self.shear_factor * self.shear_modulus * self.area
+
+    @property
+    def axial_stiffness(self) -> float:
+        """E A [N]."""
+        return self.young * self.area
+
+    @property
+    def bending_stiffness(self) -> float:
+        """E I [N m^2]."""
+        return self.young * self.second_moment
+
+    @property
+    def twist_stiffness(self) -> float:
+        """2 G I [N m^2]."""
+        return 2.0 * self.shear_modulus * self.second_moment
+
+    @property
+    def line_density(self) -> float:
+        """Mass per length, rho A [kg/m]."""
+        return self.density * self.area
+
+    @property
+    def line_inertia(self) -> float:
+        """Inertia about a diameter per length, rho I [kg m]; twice that about the axis."""
+        return self.density * self.second_moment
+
+
+_POISSON = "it gives the shear modulus E / (2 (1 + nu)) of a stable material."
