@@ -52,6 +52,7 @@ _HOME = {
     "ByKind": "stiction.methods",
     "PiecewiseSmooth": "stiction.switching.model",
     "WheelOnTurntable": "stiction.switching.wheel",
+    "BumpStrands": "stiction.rods.strands",
     "BeltOscillator": "stiction.switching.presets",
     "RelayFeedback": "stiction.switching.presets",
     "NormalForm": "stiction.switching.presets",

@@ -70,11 +70,14 @@ class StrandMotion(Record):
     ----------
     time : (t,)
     s, rates : (t, 2) places of the contact and their rates
+    mean : (t, 2) V_1 and V_2, the velocities of u and v averaged over the bump
     contact_force : (t,) lam
     amplitude, velocity : (t, 2, k) coefficients of the modes of u and v, and their rates
     drag_heat, rolling_heat : (t,) heat of the drag and of rolling
     projected : (t,) energy taken to keep the rolling condition
     kinetic, stored : (t, 2) energies of u and v
+    shared : (t,) half the integral of u_t v_t + c^2 u_x v_x, of strands alike
+    given : energy of the data, before they were made to roll
     ended : why it ended, a code of the kernels
     t_end : when it ended
     steps, cells : counts of work
@@ -85,6 +88,7 @@ class StrandMotion(Record):
     time: Floats
     s: Floats
     rates: Floats
+    mean: Floats
     contact_force: Floats
     amplitude: Floats
     velocity: Floats
@@ -93,12 +97,14 @@ class StrandMotion(Record):
     projected: Floats
     kinetic: Floats
     stored: Floats
+    shared: Floats
     ended: int
     t_end: float
     steps: int
     cells: int
     fastest: float
     unresolved: float
+    given: float
 
 
 def strand_motion(
@@ -109,6 +115,7 @@ def strand_motion(
     cells: int | None = None,
     step: float = 0.2,
     lumped: bool = False,
+    progress: Callable[[float, str], None] | None = None,
 ) -> StrandMotion:
     """Return the motion of two strands joined by a bump.
 
@@ -120,6 +127,7 @@ def strand_motion(
     step : longest time step, in crossing times of the bump by the faster wave
     lumped : vibrate like equal masses on springs, which slows short waves down; else like
         the continuous string
+    progress : called with the fraction done and a short note
 
     Raises
     ------
@@ -150,16 +158,19 @@ def strand_motion(
         count = max(int(np.ceil(gap / longest - 1e-9)), 1)
         kept.append(float(when - gap) + state.go(count, float(gap) / count))
         rows.append(state.seen())
+        if progress is not None:
+            progress(float((kept[-1] - time[0]) / (time[-1] - time[0])), "strands")
     if not state.ended:
         # sums of steps are off by rounding
         kept = [float(t) for t in time]
-    s, rates, force, a, p, heat, rolling, projected, kinetic, stored = (
+    s, mean, force, a, p, heat, rolling, projected, kinetic, stored, shared = (
         np.array(column) for column in zip(*rows, strict=True)
     )
     return StrandMotion(
         time=np.array(kept),
         s=s,
-        rates=rates,
+        rates=mean * np.array(pair.mobility),
+        mean=mean,
         contact_force=force,
         amplitude=a,
         velocity=p,
@@ -168,12 +179,14 @@ def strand_motion(
         projected=projected,
         kinetic=kinetic,
         stored=stored,
+        shared=shared,
         ended=state.ended,
         t_end=kept[-1],
         steps=state.steps,
         cells=state.cells,
         fastest=float(state.record[2]),
         unresolved=state.unresolved,
+        given=float(kinetic[0].sum() + stored[0].sum() + projected[0]),
     )
 
 
@@ -253,10 +266,11 @@ class _State:
         contact(self.a, self.p, self.s, self.strands, self.shared, self.work, self.out)
         stiff, norm = self.strands[[1, 5]], self.strands[[2, 6]]
         kinetic = 0.5 * (self.p**2 / norm).sum(axis=1)
+        both = self.p[0] * self.p[1] + stiff[0] * self.a[0] * self.a[1]
         stored = 0.5 * (stiff * self.a**2 / norm).sum(axis=1)
         return (
             self.s.copy(),
-            self.shared[2:4] * self.out[:2],
+            self.out[:2].copy(),
             float(self.out[2]),
             self.a.copy(),
             self.p.copy(),
@@ -265,6 +279,7 @@ class _State:
             float(self.record[1]),
             kinetic,
             stored,
+            0.5 * float((both / norm[0]).sum()),
         )
 
 

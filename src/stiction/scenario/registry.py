@@ -22,12 +22,15 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "RelayFeedback": "stiction.switching.presets",
         "StaticJumpOscillator": "stiction.switching.presets",
         "TwoBlockStickSlip": "stiction.switching.presets",
+        "RollingStrings": "stiction.rods.strings",
     },
     "Method": {
+        "BumpStrands": "stiction.rods.strands",
         "EventDriven": "stiction.methods",
         "Quasistatic": "stiction.chains.quasistatic",
         "RegularizedTheta": "stiction.chains.time_stepping",
         "ThetaStepper": "stiction.chains.time_stepping",
+        "Characteristics": "stiction.rods.characteristics",
     },
     "Policy": {
         "Stop": "stiction.methods",
@@ -57,6 +60,13 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "SimplifiedTyre": "stiction.laws.tyre",
         "StretchedString": "stiction.laws.tyre",
     },
+    "Shape": {
+        "Sine": "stiction.rods.shapes",
+        "Bump": "stiction.rods.shapes",
+        "Pluck": "stiction.rods.shapes",
+        "Samples": "stiction.rods.shapes",
+        "Sum": "stiction.rods.shapes",
+    },
     "BranchChoice": {
         "SlideFrom": "stiction.chains.branches",
         "StayStuck": "stiction.chains.branches",
@@ -71,6 +81,7 @@ ARTICLES = {
     "Friction": "a friction law",
     "SmoothSign": "a smoothed sign",
     "TyreLaw": "a tyre law",
+    "Shape": "a shape",
     "BranchChoice": "a choice of branch",
 }
 
@@ -78,6 +89,7 @@ ARTICLES = {
 _PYTHON_ONLY = {
     "UserLoad": "approximate it, for example by PiecewiseLinear",
     "UserFriction": "approximate it, for example by ExponentialWeakening",
+    "UserShape": "sample it, and take Samples",
     "PiecewiseSmooth": "take one of the known flows, such as BeltOscillator or NormalForm",
 }
 

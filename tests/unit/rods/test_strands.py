@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from stiction.errors import ModelError
+import stiction as st
+from stiction.errors import ModelError, Status
+from stiction.rods import RollingStrings, Sine
 from stiction.rods._strand_kernels import FASTER_THAN_WAVES, NEAR_END, REACHED
+from stiction.rods.characteristics import Characteristics
 from stiction.rods.strand_motion import StrandPair, strand_motion, to_zero_width
+from stiction.rods.strands import BumpStrands, extrapolated, strand_pair
 
 TIMES = np.linspace(0.0, 4.0, 9)
 
@@ -147,3 +151,94 @@ def test_bad_widths_are_refused(widths):
 def test_bad_bumps_are_refused(given):
     with pytest.raises(ModelError, match=r"needs.*\nWhy.*\nTry"):
         strand_motion(pair(), TIMES, **given)
+
+
+def weak(**change):
+    given = {"G1": 0.5, "G2": 0.5, "s1": 2.0, "s2": 2.5, "u0": Sine(2, 1.0)}
+    return RollingStrings(**{**given, **change})
+
+
+def test_run_of_the_method():
+    """The same numbers as the motion, with energies, fields and audit of a run of strings."""
+    run = st.solve(weak(), BumpStrands(0.05), (0.0, 4.0), save=9)
+    assert run.status is Status.SOLVED
+    assert run.audit.ok
+    assert run.energy.imbalance_rel < 1e-6
+    assert run.method_name == "BumpStrands"
+    motion = strand_motion(strand_pair(weak()), run.time, 0.05)
+    assert_allclose(run.variables["s1"].values, motion.s[:, 0], atol=1e-14)
+    assert_allclose(run.variables["s2_rate"].values, motion.rates[:, 1], atol=1e-14)
+    x = run.variables["x"].values
+    assert_allclose(run.variables["u"].values[0], np.sin(x), atol=1e-12)
+    parts = run.variables["energy_P"].values + run.variables["energy_M"].values
+    assert_allclose(parts, run.energy.kinetic + run.energy.stored, rtol=1e-12)
+    # u + v is not touched by the contact, up to where the bump averages it
+    assert np.ptp(run.variables["energy_P"].values) < 0.2 * parts[0]
+
+
+def test_agrees_with_characteristics():
+    """Two methods that share no code: places, forces, fields and energies."""
+    strings = weak(F=0.8, G2=0.4, speed=[1.0, 1.2], nodes=33)
+    times = np.linspace(0.0, 3.0, 7)
+    exact = st.solve(strings, Characteristics(step=2e-3, check=False), (0.0, 3.0), save=times)
+    runs = [st.solve(strings, BumpStrands(w), (0.0, 3.0), save=times) for w in (0.04, 0.02)]
+    for name in ("s1", "s2", "contact_force", "u1", "v1", "energy_u", "energy_v"):
+        known = exact.variables[name].values
+        one, two = (np.abs(run.variables[name].values - known).max() for run in runs)
+        assert two < 0.62 * one < 0.05, name
+        assert np.abs(known).max() > 0.1
+    far = np.abs(runs[1].variables["u"].values - exact.variables["u"].values).max()
+    assert far < 0.02
+
+
+def test_limit_agrees_with_characteristics():
+    strings = weak(F=0.8, G2=0.4, speed=[1.0, 1.2], rolling_resistance=0.2)
+    times = [1.0, 2.0, 3.0]
+    exact = st.solve(strings, Characteristics(check=False), (0.0, 3.0), save=[0.0, *times])
+    limit = extrapolated(strings, times)
+    for name in ("s1", "s2", "u1", "v1"):
+        known = exact.variables[name].values[1:]
+        assert_allclose(getattr(limit, name), known, atol=2e-6, rtol=0.0)
+    assert_allclose(limit.contact_force, exact.variables["contact_force"].values[1:], atol=1e-4)
+    assert limit.doubt.shape == (5, 3)
+    assert np.abs(limit.doubt[:2]).max() < 1e-5
+
+
+def test_fields_on_a_circle():
+    circle = weak(ends="periodic", u0=Sine(1, 1.0, 0.3), u_t0=Sine(3, 0.1), nodes=24)
+    run = st.solve(circle, BumpStrands(0.05), (0.0, 1.0), save=3)
+    x = run.variables["x"].values
+    assert_allclose(run.variables["u"].values[0], np.sin(x + 0.3), atol=1e-12)
+    assert_allclose(run.variables["u1"].values[0], np.cos(0.3), atol=1e-12)
+
+
+def test_drag_is_in_the_ledger():
+    run = st.solve(weak(drag=0.3), BumpStrands(0.05), (0.0, 4.0), save=9)
+    assert run.energy.viscous_heat[-1] > 0.5
+    assert run.energy.imbalance_rel < 1e-6
+
+
+def test_end_of_the_model_is_a_status():
+    run = st.solve(weak(G1=1.5, G2=1.5, s1=1.0, s2=1.5), BumpStrands(0.04), (0.0, 9.0), throw=False)
+    assert run.status is Status.NO_CONTINUATION
+    assert run.t_end < 9.0
+    assert "bump comes to an end" in run.reason
+    assert not run.audit.ok
+
+
+@pytest.mark.parametrize(
+    "change", [{"bump_width": 0.0}, {"step": 2.0}, {"cells": 1}, {"lumped": 1}]
+)
+def test_bad_methods_are_refused(change):
+    with pytest.raises(ModelError, match=r"needs.*\nWhy.*\nTry"):
+        BumpStrands(**change)
+
+
+def test_other_systems_are_refused():
+    with pytest.raises(ModelError, match="RollingStrings"):
+        BumpStrands().solve(st.BeltOscillator(), None)
+
+
+def test_bad_times_are_refused():
+    with pytest.raises(ModelError, match="rising"):
+        extrapolated(weak(), [2.0, 1.0])
