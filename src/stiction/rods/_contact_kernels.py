@@ -1,0 +1,330 @@
+# mypy: disable-error-code="no-any-return"
+"""Contact of two spline axes: where it is, how it responds to a force, and the laws it obeys.
+
+The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in
+units of elements; angular velocities are weighted by B at element midpoints. A force l acts on
+the first rod and -l on the second, moments D x l / 2 on both, D = R2 - R1. Its power is l . u
+with the slip velocity u = R1' + W1 x D / 2 - R2' + W2 x D / 2, so that u = 0 conserves energy.
+
+`place` (contacts, 2): s on both rods. `index` (contacts, columns below). `geom` (contacts,
+columns below), refreshed by `locate` whenever the axes have moved.
+
+Source: formulas sheet of the rods paper, sections 2-4 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.jit import kernel
+
+# columns of index
+ROD1, ROD2, KIND, MODE, OPENS, FIRST1, FIRST2, COUNT1, COUNT2 = range(9)
+NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT = range(9, 14)
+INDEX_COLUMNS = 14
+# values of KIND and MODE
+CROSSING, LINE = 0, 1
+EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
+# columns of geom
+B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
+T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G = 31, 34, 37, 40, 43, 44, 46
+GEOM_COLUMNS = 47
+# columns of law
+MU, RESTITUTION, TANGENTIAL, REACH = range(4)
+LAW_COLUMNS = 4
+
+INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
+
+
+@kernel
+def weights(x, out, at):
+    """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
+    y = 1.0 - x
+    out[at] = y * y * y / 6.0
+    out[at + 1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
+    out[at + 2] = 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
+    out[at + 3] = x * x * x / 6.0
+
+
+@kernel
+def axis_point(r, first, s, axis):
+    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`."""
+    k = int(math.floor(s))
+    x = s - k
+    y = 1.0 - x
+    j = first + k - 1
+    a, b, c, d = r[axis, j], r[axis, j + 1], r[axis, j + 2], r[axis, j + 3]
+    value = (
+        a * (y * y * y / 6.0)
+        + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
+        + c * (2.0 / 3.0 - 0.5 * y * y * (2.0 - y))
+        + d * (x * x * x / 6.0)
+    )
+    slope = (
+        -0.5 * y * y * a
+        + (1.5 * x * x - 2.0 * x) * b
+        + (2.0 * y - 1.5 * y * y) * c
+        + 0.5 * x * x * d
+    )
+    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
+    return value, slope, bend
+
+
+@kernel
+def inside(s, count):
+    """Return whether the four nodes and four elements around s belong to the rod."""
+    return s >= 1.5 and s <= count - 1.5
+
+
+@kernel
+def locate(r, c, place, index, geom):
+    """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
+
+    A crossing solves D . t1 = D . t2 = 0, a line contact keeps its place on the first rod.
+    """
+    first1, first2 = index[c, FIRST1], index[c, FIRST2]
+    s1, s2 = place[c, 0], place[c, 1]
+    g = geom[c]
+    fixed = index[c, KIND] == LINE
+    for _ in range(30):
+        if not (inside(s1, index[c, COUNT1]) and inside(s2, index[c, COUNT2])):
+            return OUTSIDE
+        dd = 0.0
+        for a in range(3):
+            x1, t1, b1 = axis_point(r, first1, s1, a)
+            x2, t2, b2 = axis_point(r, first2, s2, a)
+            g[D + a] = x2 - x1
+            g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
+            dd += (x2 - x1) ** 2
+        f1 = g[D] * g[T1] + g[D + 1] * g[T1 + 1] + g[D + 2] * g[T1 + 2]
+        f2 = g[D] * g[T2] + g[D + 1] * g[T2 + 1] + g[D + 2] * g[T2 + 2]
+        t11 = g[T1] ** 2 + g[T1 + 1] ** 2 + g[T1 + 2] ** 2
+        t22 = g[T2] ** 2 + g[T2 + 1] ** 2 + g[T2 + 2] ** 2
+        t12 = g[T1] * g[T2] + g[T1 + 1] * g[T2 + 1] + g[T1 + 2] * g[T2 + 2]
+        c1 = g[D] * g[R1] + g[D + 1] * g[R1 + 1] + g[D + 2] * g[R1 + 2]
+        c2 = g[D] * g[R2] + g[D + 1] * g[R2 + 1] + g[D + 2] * g[R2 + 2]
+        g[DISTANCE] = math.sqrt(dd)
+        a11, a22 = -t11 + c1, t22 + c2
+        det = a11 * a22 + t12 * t12
+        g[TANGENCY] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+        g[TANGENCY + 1] = det / (t11 * t22)
+        if fixed:
+            if a22 <= 0.0:
+                return SINGULAR
+            move1, move2 = 0.0, -f2 / a22
+        else:
+            if det >= 0.0:
+                return SINGULAR
+            move1 = -(f1 * a22 - t12 * f2) / det
+            move2 = -(a11 * f2 + t12 * f1) / det
+        size = max(abs(move1), abs(move2))
+        if size > 0.5:
+            move1 *= 0.5 / size
+            move2 *= 0.5 / size
+        s1 += move1
+        s2 += move2
+        if size < 1e-14 * (1.0 + abs(s1) + abs(s2)):
+            break
+    place[c, 0], place[c, 1] = s1, s2
+    return refresh(r, c, place, index, geom)
+
+
+@kernel
+def refresh(r, c, place, index, geom):
+    """Put weights, D, n and derivatives at the present place into geom; return as `locate`."""
+    g = geom[c]
+    for side in range(2):
+        s = place[c, side]
+        first, count = index[c, FIRST1 + side], index[c, COUNT1 + side]
+        if not inside(s, count):
+            return OUTSIDE
+        k, e = int(math.floor(s)), int(math.floor(s - 0.5))
+        weights(s - k, g, B1 + 4 * side)
+        weights(s - 0.5 - e, g, E1 + 4 * side)
+        index[c, NODE1 + side] = first + k - 1
+        index[c, ELEM1 + side] = first + e - 1
+    dd = 0.0
+    for a in range(3):
+        x1, t1, b1 = axis_point(r, index[c, FIRST1], place[c, 0], a)
+        x2, t2, b2 = axis_point(r, index[c, FIRST2], place[c, 1], a)
+        g[D + a] = x2 - x1
+        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
+        dd += (x2 - x1) ** 2
+    g[DISTANCE] = math.sqrt(dd)
+    for a in range(3):
+        g[N + a] = g[D + a] / g[DISTANCE]
+    return INSIDE
+
+
+@kernel
+def response(q, c, index, geom, mobility):
+    """Put G, the slip velocity per impulse, into geom [1/kg].
+
+    `mobility` rows: 1/mass of nodes, 1/inertia of elements across and along their axis.
+    """
+    g = geom[c]
+    free, across, along = mobility[0], mobility[1], mobility[2]
+    nodes = 0.0
+    xx, xy, xz, yy, yz, zz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for side in range(2):
+        for j in range(4):
+            b = g[B1 + 4 * side + j]
+            nodes += b * b * free[index[c, NODE1 + side] + j]
+            e = g[E1 + 4 * side + j]
+            i = index[c, ELEM1 + side] + j
+            ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
+            ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
+            az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            w0 = 0.25 * e * e * across[i]
+            w1 = 0.25 * e * e * (along[i] - across[i])
+            xx += w0 + w1 * ax * ax
+            yy += w0 + w1 * ay * ay
+            zz += w0 + w1 * az * az
+            xy += w1 * ax * ay
+            xz += w1 * ax * az
+            yz += w1 * ay * az
+    x, y, z = g[D], g[D + 1], g[D + 2]
+    # hat(D)^T W hat(D), written out
+    g[G] = nodes + z * z * yy - 2.0 * y * z * yz + y * y * zz
+    g[G + 4] = nodes + x * x * zz - 2.0 * x * z * xz + z * z * xx
+    g[G + 8] = nodes + y * y * xx - 2.0 * x * y * xy + x * x * yy
+    g[G + 1] = -z * z * xy + x * z * yz + y * z * xz - x * y * zz
+    g[G + 2] = y * z * xy - x * z * yy - y * y * xz + x * y * yz
+    g[G + 5] = -y * z * xx + x * z * xy + x * y * xz - x * x * yz
+    g[G + 3], g[G + 6], g[G + 7] = g[G + 1], g[G + 2], g[G + 5]
+    g[NODES_G] = nodes
+
+
+@kernel
+def slip_velocity(q, c, index, geom, v, p):
+    """Return the three components of u for velocities v and p."""
+    g = geom[c]
+    ux, uy, uz, wx, wy, wz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        for j in range(4):
+            b = sign * g[B1 + 4 * side + j]
+            i = index[c, NODE1 + side] + j
+            ux += b * v[0, i]
+            uy += b * v[1, i]
+            uz += b * v[2, i]
+            e = 0.5 * g[E1 + 4 * side + j]
+            i = index[c, ELEM1 + side] + j
+            ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
+            ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
+            az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
+            wx += e * (p[0, i] - half * ax)
+            wy += e * (p[1, i] - half * ay)
+            wz += e * (p[2, i] - half * az)
+    return (
+        ux + wy * g[D + 2] - wz * g[D + 1],
+        uy + wz * g[D] - wx * g[D + 2],
+        uz + wx * g[D + 1] - wy * g[D],
+    )
+
+
+@kernel
+def push(q, c, index, geom, lx, ly, lz, mobility, v, p):
+    """Add the velocities that the impulse l on the first rod gives."""
+    g = geom[c]
+    tx = 0.5 * (g[D + 1] * lz - g[D + 2] * ly)
+    ty = 0.5 * (g[D + 2] * lx - g[D] * lz)
+    tz = 0.5 * (g[D] * ly - g[D + 1] * lx)
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        for j in range(4):
+            i = index[c, NODE1 + side] + j
+            b = sign * g[B1 + 4 * side + j] * mobility[0, i]
+            v[0, i] += b * lx
+            v[1, i] += b * ly
+            v[2, i] += b * lz
+            i = index[c, ELEM1 + side] + j
+            e = g[E1 + 4 * side + j]
+            across, along = mobility[1, i], mobility[2, i]
+            # p counts the axial part twice: its inertia is twice that across
+            extra = 2.0 * along - across
+            p[0, i] += e * across * tx
+            p[1, i] += e * across * ty
+            p[2, i] += e * across * tz
+            if extra != 0.0:
+                ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
+                ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
+                az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+                turn = e * extra * (tx * ax + ty * ay + tz * az)
+                p[0, i] += turn * ax
+                p[1, i] += turn * ay
+                p[2, i] += turn * az
+
+
+@kernel
+def tangents(g):
+    """Return two unit vectors across n."""
+    nx, ny, nz = g[N], g[N + 1], g[N + 2]
+    if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
+        ax, ay, az = 0.0, nz, -ny
+    elif abs(ny) <= abs(nz):
+        ax, ay, az = -nz, 0.0, nx
+    else:
+        ax, ay, az = ny, -nx, 0.0
+    size = 1.0 / math.sqrt(ax * ax + ay * ay + az * az)
+    ax, ay, az = ax * size, ay * size, az * size
+    return ax, ay, az, ny * az - nz * ay, nz * ax - nx * az, nx * ay - ny * ax
+
+
+@kernel
+def pressing(g, ux, uy, uz):
+    """Return -l . n that stops the approach u . n, negative if it takes tension."""
+    nx, ny, nz = g[N], g[N + 1], g[N + 2]
+    gn = (
+        nx * (g[G] * nx + g[G + 1] * ny + g[G + 2] * nz)
+        + ny * (g[G + 3] * nx + g[G + 4] * ny + g[G + 5] * nz)
+        + nz * (g[G + 6] * nx + g[G + 7] * ny + g[G + 8] * nz)
+    )
+    return (ux * nx + uy * ny + uz * nz) / gn
+
+
+@kernel
+def rubbing(g, ux, uy, uz, bound):
+    """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
+
+    It solves u_T = uf_T + G_T l_T, -u_T in the normal cone of the disk of radius `bound` at
+    l_T: exactly, by the one equation that slip leaves. Normal and tangential parts of G do not
+    couple at a round contact, because G n is parallel to n.
+    """
+    ax, ay, az, bx, by, bz = tangents(g)
+    gx = g[G] * ax + g[G + 1] * ay + g[G + 2] * az
+    gy = g[G + 3] * ax + g[G + 4] * ay + g[G + 5] * az
+    gz = g[G + 6] * ax + g[G + 7] * ay + g[G + 8] * az
+    g11, g12 = ax * gx + ay * gy + az * gz, bx * gx + by * gy + bz * gz
+    gx = g[G] * bx + g[G + 1] * by + g[G + 2] * bz
+    gy = g[G + 3] * bx + g[G + 4] * by + g[G + 5] * bz
+    gz = g[G + 6] * bx + g[G + 7] * by + g[G + 8] * bz
+    g22 = bx * gx + by * gy + bz * gz
+    u1, u2 = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
+    det = g11 * g22 - g12 * g12
+    l1, l2 = -(g22 * u1 - g12 * u2) / det, -(g11 * u2 - g12 * u1) / det
+    mode = ROLL
+    if l1 * l1 + l2 * l2 > bound * bound:
+        mode = SLIP
+        if bound <= 0.0:
+            l1, l2 = 0.0, 0.0
+        else:
+            # |(G_T + beta)^-1 u| = bound: 1 / |l| is nearly straight in beta
+            beta = 0.0
+            for _ in range(60):
+                h11, h22 = g11 + beta, g22 + beta
+                det = h11 * h22 - g12 * g12
+                l1, l2 = -(h22 * u1 - g12 * u2) / det, -(h11 * u2 - g12 * u1) / det
+                size2 = l1 * l1 + l2 * l2
+                size = math.sqrt(size2)
+                if size <= bound * (1.0 + 1e-15):
+                    break
+                k1, k2 = (h22 * l1 - g12 * l2) / det, (h11 * l2 - g12 * l1) / det
+                step = (size / bound - 1.0) * size2 / (l1 * k1 + l2 * k2)
+                if beta + step == beta:
+                    break
+                beta += step
+            size = math.sqrt(l1 * l1 + l2 * l2)
+            l1, l2 = l1 * bound / size, l2 * bound / size
+    return l1 * ax + l2 * bx, l1 * ay + l2 * by, l1 * az + l2 * bz, mode

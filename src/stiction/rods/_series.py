@@ -1,0 +1,45 @@
+"""Coefficients of the power series behind small rotations, from exact fractions.
+
+With x the square of the sine of half an angle, or of half an angle itself, the rotation vector
+of a quaternion and its tangent are power series in x that need no branch at zero, so that
+compiled loops over elements run in vector registers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import factorial
+
+__all__ = ["ASIN", "COS", "LARGEST_SINE", "SINC", "TANGENT"]
+
+# the series hold to rounding below these squares
+LARGEST_SINE = 0.06
+_TERMS = 13
+
+
+def _asin() -> list[Fraction]:
+    """asin(s) / s in powers of s^2."""
+    return [
+        Fraction(factorial(2 * n), 4**n * factorial(n) ** 2 * (2 * n + 1)) for n in range(_TERMS)
+    ]
+
+
+def _root() -> list[Fraction]:
+    """sqrt(1 - s^2) in powers of s^2."""
+    found = [Fraction(1)]
+    for n in range(1, _TERMS):
+        found.append(found[-1] * Fraction(2 * n - 3, 2 * n))
+    return found
+
+
+def _tangent() -> list[Fraction]:
+    """(1 - sqrt(1 - s^2) asin(s) / s) / s^2 in powers of s^2."""
+    a, b = _asin(), _root()
+    return [-sum((a[i] * b[n - i] for i in range(n + 1)), Fraction(0)) for n in range(1, _TERMS)]
+
+
+# rotation vector = 2 ASIN(s^2) times the vector part of the quaternion
+ASIN = tuple(float(2 * c) for c in _asin())
+TANGENT = tuple(float(c) for c in _tangent())
+COS = tuple(float(Fraction((-1) ** n, factorial(2 * n))) for n in range(9))
+SINC = tuple(float(Fraction((-1) ** n, factorial(2 * n + 1))) for n in range(9))
