@@ -8,6 +8,8 @@ systems
     ``WheelOnTurntable``, ``BeltOscillator``, ``RelayFeedback``, ``NormalForm``,
     ``TwoBlockStickSlip``, ``StaticJumpOscillator``: such flows, compiled
     (`stiction.switching`).
+    ``RollingStrings``: two strings that roll on each other at one moving point, from shapes
+    of `stiction.rods`.
 laws
     ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
     ``UserFriction`` of blocks; ``StretchedString``, ``SimplifiedTyre``, ``Pacejka`` of
@@ -16,8 +18,9 @@ laws
 Methods
 -------
     ``EventDriven`` for every system; ``ThetaStepper``, ``RegularizedTheta``,
-    ``Quasistatic`` for chains. Where the future is not unique a policy decides: ``Stop``,
-    ``Leave``, ``Sample``, ``Enumerate``, ``ByKind`` (`stiction.methods`).
+    ``Quasistatic`` for chains; ``Characteristics`` for strings. Where the future is not
+    unique a policy decides: ``Stop``, ``Leave``, ``Sample``, ``Enumerate``, ``ByKind``
+    (`stiction.methods`).
 
 What comes out is a ``Run``: events, energy ledger, determinism, audit and data
 (`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest, ``two_fold``
@@ -58,6 +61,8 @@ _HOME = {
     "NormalForm": "stiction.switching.presets",
     "TwoBlockStickSlip": "stiction.switching.presets",
     "StaticJumpOscillator": "stiction.switching.presets",
+    "RollingStrings": "stiction.rods.strings",
+    "Characteristics": "stiction.rods.characteristics",
     "two_fold": "stiction.switching.two_fold",
     "StickSet": "stiction.chains.stick_set",
     "reach": "stiction.chains.reachability",

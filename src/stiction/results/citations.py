@@ -25,6 +25,14 @@ _ENTRIES = {
   year    = {2014},
   doi     = {10.1103/PhysRevE.90.022914}
 }""",
+    "strings": """@article{gaybalmaz2012,
+  author  = {Gay-Balmaz, Fran{\\c{c}}ois and Putkaradze, Vakhtang},
+  title   = {Dynamics of elastic rods in perfect friction contact},
+  journal = {Physical Review Letters},
+  volume  = {109},
+  pages   = {244303},
+  year    = {2012}
+}""",
     "stiction": """@software{stiction,
   title  = {Stiction: frictional contact where stick is exact},
   author = {{The Stiction developers}},

@@ -7,7 +7,7 @@ and of its square (square). `count` is the number of cubics. The waves that come
 of u, 2 and 3 of v) are read from them a whole reflection or turn earlier.
 
 par: 0-1 c, 2-3 l, 4 F, 5-6 s'/V, 7 r, 8 periodic, 9 step, 10 margin, 11 wave size, 12 least
-strength, 13 corners, 14 equal mobilities.
+strength, 13 corners, 14 equal mobilities, 15 tolerance, 16 largest (s'/c)/V.
 now: 0 t, 1-2 s, 3 V, 4 lam, 5 heat, 6-9 forcing of the harmonics, 10-11 largest |s'|/c and when,
 12-13 largest |w|/V_m and when, 14 steps, 15 corners met, 16 fresh, 17 longest step now.
 """
@@ -40,6 +40,8 @@ Ints = npt.NDArray[np.int64]
 REACHED, OUTRUN, ENDED, FULL, LIMIT = 0, 1, 2, 3, 4
 # two corners this near, in steps, are one: a cubic over less would be noise
 _MERGED = 1e-6
+# steps are not cut below this part of the longest one because the path bends
+_FINEST = 1.0 / 256.0
 # a time is located when the step that would pass it is this short, relative to 1 + t
 _LOCATED = 1e-11
 
@@ -132,9 +134,7 @@ def _trial(
     a, b, total, k = par[5], par[6], V, V
     for i in range(3):
         part = h if i == 2 else 0.5 * h
-        flag = look(
-            t + part, s1 + part * a * k, s2 + part * b * k, k, par, knot, coef, where, work
-        )
+        flag = look(t + part, s1 + part * a * k, s2 + part * b * k, k, par, knot, coef, where, work)
         if flag:
             return flag
         k = work[3]
@@ -144,9 +144,7 @@ def _trial(
 
 
 @kernel
-def _inside(
-    h: float, par: Floats, knot: Floats, coef: Floats, where: Ints, node: Floats
-) -> int:
+def _inside(h: float, par: Floats, knot: Floats, coef: Floats, where: Ints, node: Floats) -> int:
     """Fill node[1] and node[2] at thirds of the step; the path is a cubic through both ends."""
     V0, V3 = node[0, 3], node[3, 3]
     for i in range(1, 3):
@@ -177,6 +175,15 @@ def extend(
     """Append the cubic through four points of wave f."""
     j = count[f]
     d1, d2, d3 = x[1] - x[0], x[2] - x[0], x[3] - x[0]
+    if not 0.0 < d1 < d2 < d3:
+        # the contact rides with this wave: its characteristic stands still to rounding
+        coef[f, j] = 0.0
+        coef[f, j, 0] = y[3]
+        knot[f, j], knot[f, j + 1] = x[0], max(x[0], x[3])
+        area[f, j + 1] = area[f, j] + d3 * y[3]
+        square[f, j + 1] = square[f, j] + d3 * y[3] * y[3]
+        count[f] = j + 1
+        return
     a1 = (y[1] - y[0]) / d1
     e2 = (y[2] - y[1]) / (d2 - d1)
     e3 = (y[3] - y[2]) / (d3 - d2)
@@ -284,8 +291,9 @@ def _land(
     """Fill node[3] where incoming wave m reads the place `goal`; return a flag and the step."""
     i = m // 2
     sign = 1.0 if m % 2 else -1.0
-    longest = 2.0 * h
+    longest, t = 2.0 * h, node[0, 0]
     for _ in range(8):
+        h = (t + h) - t
         flag = _trial(h, par, knot, coef, where, node, work)
         if flag:
             return flag, h
@@ -361,27 +369,28 @@ def march(
     """Go on to the targets and fill one row at each; return a flag and how many are done."""
     work = np.empty(10)
     for k in range(done, targets.size):
-        while now[0] < targets[k] - 4e-16 * (1.0 + abs(targets[k])):
+        while now[0] < targets[k] - 1e-14 * (1.0 + abs(targets[k])):
             if count.max() + 2 >= coef.shape[1]:
                 return FULL, k
             if now[14] >= most_steps:
                 return LIMIT, k
             m, wait = _next_corner(par, now, knot, coef, count, where, queue, ends)
             if now[16] > 0.0:
-                flag = look(
-                    now[0], now[1], now[2], now[3], par, knot, coef, where, node[0]
-                )
+                flag = look(now[0], now[1], now[2], now[3], par, knot, coef, where, node[0])
                 if flag:
                     return flag, k
                 now[16] = 0.0
             else:
                 node[0] = node[3]
-            h = (targets[k] - now[0]) / np.ceil((targets[k] - now[0]) / par[9] - 1e-9)
-            h = min(h, now[17])
+            left = targets[k] - now[0]
+            h = left / max(np.ceil(left / par[9] - 1e-9), 1.0)
+            h = min(h, now[17] * (1.0 + 1e-8))
             for i in range(2):
                 room = min(now[1 + i], par[2 + i] - now[1 + i])
                 room = 0.45 * par[2 + i] if par[8] > 0.0 else 0.99 * room
                 h = min(h, room / par[i])
+            # the step that the clock really makes: else rounding of t would add up
+            h = (now[0] + h) - now[0]
             if wait < h:
                 i = m // 2
                 f = m if par[8] > 0.0 else m ^ 1
@@ -397,6 +406,10 @@ def march(
                 now[17] = 0.5 * h
                 if now[17] < _LOCATED * (1.0 + abs(now[0])):
                     return flag, k
+                continue
+            bend = node[3, 3] - node[0, 3] - 3.0 * (node[2, 3] - node[1, 3])
+            if abs(bend) * par[16] > par[15] and h > _FINEST * par[9] and m < 0:
+                now[16], now[17] = 1.0, 0.5 * h
                 continue
             now[17] = min(2.0 * now[17], par[9])
             _accept(h, par, now, knot, coef, area, square, count, node)

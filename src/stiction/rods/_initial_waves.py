@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -89,7 +91,7 @@ def _pieces(
     keep = np.append(np.diff(edges) > 1e-12 * system.lengths[i], True)
     edges = edges[keep]
     edges[0] = a
-    return [_Wave(system, i, sign, lo, hi) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return [_Wave(system, i, sign, lo, hi) for lo, hi in itertools.pairwise(edges.tolist())]
 
 
 def _sampled(piece: _Wave, c: float, step: float) -> Piece:
@@ -105,7 +107,8 @@ def mode_start(system: RollingStrings, i: int) -> tuple[float, float]:
     shape, velocity = (system.u0, system.u_t0) if i == 0 else (system.v0, system.v_t0)
     nodes, weights = np.polynomial.legendre.leggauss(12)
     cuts = parts(system, i)
-    edges = np.concatenate([np.linspace(a, b, 65)[:-1] for a, b in zip(cuts, cuts[1:])] + [cuts[-1:]])
+    panels = [np.linspace(a, b, 65)[:-1] for a, b in itertools.pairwise(cuts)]
+    edges = np.concatenate([*panels, cuts[-1:]])
     half = 0.5 * np.diff(edges)
     x = (edges[:-1] + half)[:, None] + half[:, None] * nodes
     weight = (2.0 / length) * half[:, None] * weights * np.sin(2.0 * np.pi * x / length)

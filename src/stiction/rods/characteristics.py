@@ -28,7 +28,7 @@ __all__ = ["Characteristics"]
 Floats = npt.NDArray[np.float64]
 
 # kinetic energy and the split into sum and difference come from this many Gauss points
-_PANELS, _GAUSS = 24, 4
+_PANELS, _GAUSS = 48, 4
 # two paths that differ by less than this over the length agree
 _AGREE = 1e-6
 
@@ -46,6 +46,8 @@ class Characteristics(Record):
     Parameters
     ----------
     step : longest step [1]; shorter ones near the ends
+    tolerance : largest third difference of s'/c in a step [1]; where the path bends more,
+        steps are cut, to step/256 at most
     corners : about how many corners steps land on
     check : solve again with twice the step, and say in the audit how far the paths differ
     end_margin : the run ends where a contact point is nearer to a fixed end, over the length
@@ -56,7 +58,8 @@ class Characteristics(Record):
     tests/exact/test_strings.py::test_offset_contact_points
     """
 
-    step: float = 1e-3
+    step: float = 2.5e-4
+    tolerance: float = 1e-3
     corners: int = 4000
     check: bool = True
     end_margin: float = 1e-5
@@ -65,6 +68,7 @@ class Characteristics(Record):
     def __post_init__(self) -> None:
         for name, why in (
             ("step", "time goes forward."),
+            ("tolerance", "steps are cut where the path bends more."),
             ("end_margin", "steps shrink with the distance to the end, without a limit."),
         ):
             number(
@@ -82,13 +86,14 @@ class Characteristics(Record):
                 why="the work of a run is bounded.",
                 try_="leave the default.",
             )
-        if not isinstance(self.check, bool):
+        given: object = self.check
+        if not isinstance(given, bool):
             why, try_ = "the second solve is made or not.", "leave it out."
             raise ModelError(
-                explain("Characteristics.check", repr(self.check), "true or false", why, try_)
+                explain("Characteristics.check", repr(given), "true or false", why, try_)
             )
 
-    def solve(self, system: RollingStrings, request: Request) -> Run:
+    def solve(self, system: object, request: Request) -> Run:
         """Return the run of `system`; the method of `stiction.solve`.
 
         Raises
@@ -97,7 +102,7 @@ class Characteristics(Record):
         """
         from stiction.rods.strings_outcome import build_run
 
-        self._check_system(system)
+        system = self._checked(system)
         path = _Path(system, self, request)
         path.follow()
         history = path.history()
@@ -107,7 +112,7 @@ class Characteristics(Record):
             history = replace(history, checks=(*history.checks, _agreement(path, twin)))
         return build_run(system, self, history)
 
-    def _check_system(self, system: object) -> None:
+    def _checked(self, system: object) -> RollingStrings:
         if not isinstance(system, RollingStrings):
             raise ModelError(
                 explain(
@@ -125,9 +130,10 @@ class Characteristics(Record):
                     f"drag = {system.drag}",
                     "drag = 0",
                     "drag scatters waves everywhere along the string, not at the contact alone.",
-                    "solve strings with drag by another method, or take rolling_resistance.",
+                    "take BumpStrands, which carries drag, or rolling_resistance instead.",
                 )
             )
+        return system
 
 
 def _quiet(request: Request) -> Request:
@@ -157,6 +163,7 @@ class _Path:
         alike = float(abs(a) / c1 == abs(b) / c2 and r == 0.0)
         circle = float(system.ends == "periodic")
         tail = [method.step, method.end_margin, 1.0, 1e-9, float(method.corners), alike]
+        tail += [method.tolerance, float(max(abs(a) / c1, abs(b) / c2))]
         head = [*system.speeds, *system.lengths, system.F, float(a), float(b), r, circle]
         return np.array([*head, *tail])
 
@@ -327,8 +334,10 @@ class _Path:
         t = self.now[0] + self.request.t_start
         if self.flag == OUTRUN:
             fast = self._fastest()
-            how = "reaches the speed of the waves" if fast > 1.0 - 1e-3 else (
-                f"would jump: its law folds back at {fast:.4f} of the wave speed"
+            how = (
+                "reaches the speed of the waves"
+                if fast > 1.0 - 1e-3
+                else (f"would jump: its law folds back at {fast:.4f} of the wave speed")
             )
             reason = f"the contact {how} at t = {t:.9g}; past it the model has no solution"
             return Status.NO_CONTINUATION, reason, "breakdown"

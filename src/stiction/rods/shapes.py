@@ -174,7 +174,8 @@ class Pluck(Shape):
         if ends == "periodic":
             return np.asarray(self.height * (1.0 - 2.0 * np.abs(self._away(x, length)) / length))
         self._check(length)
-        return self.height * np.minimum(x / self.at, (length - x) / (length - self.at))
+        sides = np.minimum(x / self.at, (length - x) / (length - self.at))
+        return np.asarray(self.height * sides)
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
         """Return their slopes."""
@@ -259,8 +260,9 @@ def _spline(raw: bytes, ends: str) -> Any:
     values = np.frombuffer(raw)
     if ends == "periodic":
         values = np.append(values, values[0])
-    bc = "periodic" if ends == "periodic" else None
-    return make_interp_spline(np.linspace(0.0, 1.0, values.size), values, k=5, bc_type=bc)
+        x = np.linspace(0.0, 1.0, values.size)
+        return make_interp_spline(x, values, k=5, bc_type="periodic")
+    return make_interp_spline(np.linspace(0.0, 1.0, values.size), values, k=5)
 
 
 @dataclass(frozen=True, eq=False)

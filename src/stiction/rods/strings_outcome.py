@@ -20,9 +20,7 @@ __all__ = ["StringHistory", "build_run", "grid"]
 
 Floats = npt.NDArray[np.float64]
 
-_HARMONIC = (
-    "(2/l) times the integral with sin(2 pi x / l); on fixed ends that is the second mode"
-)
+_HARMONIC = "(2/l) times the integral with sin(2 pi x / l); on fixed ends that is the second mode"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +137,7 @@ def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Vari
         for name, (values, meaning) in series.items()
     }
     names = ("displacement of u", "displacement of v", "velocity of u", "velocity of v")
-    for name, values, meaning in zip(
-        ("u", "v", "u_t", "v_t"), history.fields, names, strict=True
-    ):
+    for name, values, meaning in zip(("u", "v", "u_t", "v_t"), history.fields, names, strict=True):
         found[name] = Variable(values, ("time", "node"), "1", meaning)
     for i, name in enumerate("xy"):
         found[name] = Variable(grid(system, i), ("node",), "1", f"places along {'uv'[i]}")

@@ -1,0 +1,109 @@
+"""Strings in rolling contact in closed form, or as an ordinary equation: what a method must match.
+
+Both cases are strings of wave speed 1, F = 1, G1 = G2 = G, with one contact point for both. NumPy
+only, so that no check is circular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["first_harmonics_sum", "periodic_contact", "symmetric_contact", "symmetric_force"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def symmetric_contact(t: npt.ArrayLike, s0: float, mobility: float) -> Floats:
+    """Return s1 = s2 on fixed ends 0 and 2 pi, from u = sin x, v = 0, at rest.
+
+    P = u + v = sin x cos t never feels the contact, and s' = (G/2) P_t(s, t), so that
+    tan(s/2) = tan(s0/2) exp(-(G/2)(1 - cos t)): periodic.
+
+    Parameters
+    ----------
+    t : times [1]
+    s0 : contact point at the start [1], between 0 and 2 pi
+    mobility : G [1]
+
+    Source: formulas sheet of the rods paper, section 5.
+    Verified by: tests/exact/test_strings.py::test_closed_forms_solve_their_equation
+    """
+    shrink = np.exp(-0.5 * mobility * (1.0 - np.cos(np.asarray(t, dtype=np.float64))))
+    # the angle in the upper half plane: no jump where the tangent has one
+    return np.asarray(2.0 * np.arctan2(np.sin(0.5 * s0) * shrink, np.cos(0.5 * s0)))
+
+
+def symmetric_force(t: float, s0: float, mobility: float) -> float:
+    """Return the contact force lam of that case before waves have come back.
+
+    Until then both strings meet the contact as they were sent: w_u = -sin s sin t, w_v = 0, and
+    lam = (w_u - w_v)(1 - s'^2) with s' = (G/2)(w_u + w_v).
+
+    Verified by: tests/exact/test_strings.py::test_force_before_waves_return
+    """
+    s = float(symmetric_contact(t, s0, mobility))
+    w = -np.sin(s) * np.sin(t)
+    return float(w * (1.0 - (0.5 * mobility * w) ** 2))
+
+
+def first_harmonics_sum(t: npt.ArrayLike) -> Floats:
+    """Return u1 + v1 = cos t where the sum of both strings starts as sin x, at rest.
+
+    Source: formulas sheet of the rods paper, section 5: the sum is free of the contact.
+    Verified by: tests/exact/test_strings.py::test_symmetric_case
+    """
+    return np.asarray(np.cos(np.asarray(t, dtype=np.float64)))
+
+
+def periodic_contact(
+    t: npt.ArrayLike,
+    s0: float,
+    mobility: float,
+    sum_velocity: Callable[[float, float], float],
+    step: float = 0.01,
+) -> Floats:
+    """Return s1 = s2 where the motion of u + v is known: s' = (G/2) P_t(s, t).
+
+    The equation is solved by the implicit Gauss method of order 8, which shares nothing with
+    the Runge-Kutta steps of the package.
+
+    Parameters
+    ----------
+    t : rising times, the first >= 0 [1]
+    s0 : contact point at time 0 [1]
+    mobility : G [1]
+    sum_velocity : P_t(x, t)
+    step : longest step [1]
+
+    Source: formulas sheet of the rods paper, section 5; reference case A.
+    Verified by: tests/exact/test_strings.py::test_closed_forms_solve_their_equation
+    """
+    a, b, c = _gauss(4)
+    s, now, found = float(s0), 0.0, []
+    for end in np.atleast_1d(np.asarray(t, dtype=np.float64)).tolist():
+        count = int(np.ceil((end - now) / step))
+        h = (end - now) / max(count, 1)
+        for n in range(count):
+            begin = now + n * h
+            rates = np.full(4, 0.5 * mobility * sum_velocity(s, begin))
+            for _ in range(12):
+                at = s + h * (a @ rates)
+                moments = zip(at.tolist(), (begin + c * h).tolist(), strict=True)
+                rates = np.array([0.5 * mobility * sum_velocity(x, m) for x, m in moments])
+            s += h * float(b @ rates)
+        now = end
+        found.append(s)
+    return np.array(found)
+
+
+def _gauss(n: int) -> tuple[Floats, Floats, Floats]:
+    """Return the collocation matrix, weights and nodes of the Gauss method with n stages."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    c = 0.5 * (nodes + 1.0)
+    powers = np.arange(n)
+    whole = c[:, None] ** (powers + 1) / (powers + 1)
+    a = whole @ np.linalg.inv(c[:, None] ** powers)
+    return a, 0.5 * weights, c

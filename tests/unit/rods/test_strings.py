@@ -1,0 +1,95 @@
+"""RollingStrings at the door, in scenario files, and what its run holds."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserShape
+from stiction.scenario import read_scenario
+from stiction.scenario.scenario import Scenario
+from stiction.scenario.writer import write_scenario
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"s1": 7.0}, "between 0 and"),
+        ({"s2": 0.0}, "between 0 and"),
+        ({"s1": float("nan")}, "finite"),
+        ({"speed": 0.0}, "positive"),
+        ({"length": (1.0, -2.0)}, "position 2"),
+        ({"length": (1.0, 2.0, 3.0)}, "2 values"),
+        ({"ends": "free"}, "'fixed' or 'periodic'"),
+        ({"F": "one"}, "finite number"),
+        ({"drag": -0.1}, ">= 0"),
+        ({"rolling_resistance": -1.0}, ">= 0"),
+        ({"u0": 3.0}, "a shape or None"),
+        ({"u0": Sine(1, 1.0, 0.3)}, "phase"),
+        ({"u0": UserShape(np.cos, lambda x: -np.sin(x))}, "0 at both ends"),
+        ({"v_t0": Bump(0.5, 1.0, 1.0)}, "0 at both ends"),
+        ({"ends": "periodic", "u0": UserShape(lambda x: x, np.ones_like)}, "the same value"),
+        ({"u0": UserShape(lambda x: x / 0.0 * x, np.ones_like)}, "not finite"),
+        ({"u_t0": Sine(1, 9.0)}, "as fast as the waves"),
+        ({"nodes": 1}, "whole number"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_bad_strings_are_refused(fields, words):
+    with np.errstate(all="ignore"), pytest.raises(st.ModelError, match="Why:") as error:
+        RollingStrings(**fields)
+    assert words in str(error.value)
+
+
+def test_mobilities_and_ratio_may_have_either_sign():
+    system = RollingStrings(F=-1.0, G1=-0.5, G2=0.5, u0=Sine(2, 0.1))
+    assert system.mobilities.tolist() == [0.5, 0.5]
+
+
+def test_scenario_round_trip():
+    start = Sum([Sine(2, 1.0), Bump(3.0, 1.0, 0.1), Pluck(2.0, 0.3)])
+    system = RollingStrings(
+        speed=(1.0, 1.5), s2=2.75, u0=start, v_t0=Samples([0.0, 0.1, 0.2, 0.2, 0.1, 0.0])
+    )
+    scenario = Scenario(system, system.default_method(), t_end=3.0)
+    again = read_scenario(write_scenario(scenario))
+    assert again.system == system
+    assert again.method == scenario.method
+
+
+def test_scenario_names_shapes():
+    text = """
+    [system]
+    type = "RollingStrings"
+    [system.u0]
+    type = "Sine"
+    mode_number = 2
+    amplitude = 1.0
+    [solve]
+    t_end = 1.0
+    """
+    scenario = read_scenario(text)
+    assert scenario.system.u0 == Sine(2, 1.0)
+    with pytest.raises(st.ScenarioError, match="a shape"):
+        read_scenario(text.replace('"Sine"', '"Ramp"'))
+
+
+def test_run_names_what_figures_read():
+    system = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=9)
+    run = st.solve(system, t_span=(0.0, 0.5), save=3)
+    assert (run.family, run.time_unit, run.energy_unit) == ("strings", "1", "1")
+    for name in ("s1", "s2", "s1_rate", "s2_rate", "contact_force", "u1", "v1", "energy_M"):
+        assert run.data[name].dims == ("time",)
+    for name in ("u", "v", "u_t", "v_t"):
+        assert run.data[name].dims == ("time", "node")
+    assert run.data.x.dims == run.data.y.dims == ("node",)
+    assert run.determinism.status == "deterministic"
+    assert run.audit.ok
+    assert run.cite()
+
+
+def test_a_start_at_another_time_changes_nothing():
+    system = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=9)
+    one = st.solve(system, t_span=(0.0, 2.0), save=5)
+    two = st.solve(system, t_span=(8.0, 10.0), save=5)
+    assert np.array_equal(one.data.s1.values, two.data.s1.values)
+    assert two.time[0] == 8.0
