@@ -133,7 +133,23 @@ class Characteristics(Record):
                     "take BumpStrands, which carries drag, or rolling_resistance instead.",
                 )
             )
+        self._check_step(system)
         return system
+
+    def _check_step(self, system: RollingStrings) -> None:
+        turn = 2.0 * max(
+            length / c for length, c in zip(system.lengths, system.speeds, strict=True)
+        )
+        if turn / self.step > self.max_steps:
+            raise ModelError(
+                explain(
+                    "Characteristics.step",
+                    self.step,
+                    f"at least {turn / self.max_steps:.3g}",
+                    "shorter steps use up max_steps before a wave has gone there and back.",
+                    "take a longer step, or a larger max_steps.",
+                )
+            )
 
 
 def _quiet(request: Request) -> Request:

@@ -182,14 +182,15 @@ class Pluck(Shape):
         x = np.asarray(x, dtype=np.float64)
         if ends == "periodic":
             rising = self._away(x, length) < 0.0
-            return np.where(rising, 2.0, -2.0) * self.height / length
+            return np.asarray(np.where(rising, 2.0, -2.0) * self.height / length)
         self._check(length)
-        return self.height * np.where(x < self.at, 1.0 / self.at, -1.0 / (length - self.at))
+        sides = np.where(x < self.at, 1.0 / self.at, -1.0 / (length - self.at))
+        return np.asarray(self.height * sides)
 
     def corners(self, length: float, ends: str) -> Floats:
         """Return the point that was pulled, and on a circle the point opposite."""
         if ends == "periodic":
-            return np.mod(np.array([self.at, self.at + 0.5 * length]), length)
+            return np.asarray(np.mod(np.array([self.at, self.at + 0.5 * length]), length))
         return np.array([self.at])
 
     def _away(self, x: Floats, length: float) -> Floats:
