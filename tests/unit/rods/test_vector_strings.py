@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError, SolveError
 from stiction.rods.linear_rods import CrossedRods
+from stiction.rods.strand_motion import StrandPair, strand_motion
 from stiction.rods.vector_strings import VectorStrings, vector_motion
 
 
@@ -143,3 +144,34 @@ def test_contact_near_an_end_stops():
     system = circular(rate1=60.0 * circular().rate1)
     with pytest.raises(SolveError, match=r"Why.*\nTry"):
         vector_motion(system, np.array([0.0, 5.0]), 0.03)
+
+
+def test_one_wave_is_the_reduced_string():
+    """Thin rods that move towards each other alone: F = 1, a contact that stays, one speed c."""
+    rate = np.zeros((6, 2))
+    rate[1] = 0.1, -0.2
+    thin = circular(radius=1e-9, angle=np.pi / 2.0, rate1=rate)
+    times, width = np.linspace(0.0, 2.0, 5), 0.03
+    run = vector_motion(thin, times, width)
+    c = np.sqrt(thin.stiffness[1, 1] / thin.inertia[1, 1])
+
+    def none(x):
+        return 0.0 * x
+
+    pair = StrandPair(
+        speed=(c, c),
+        length=(1.0, 1.0),
+        mobility=(0.0, 0.0),
+        ratio=1.0,
+        start=(0.45, 0.55),
+        periodic=False,
+        drag=0.0,
+        resistance=0.0,
+        shapes=(none, none),
+        rates=(lambda x: 0.1 * np.sin(np.pi * x) - 0.2 * np.sin(2.0 * np.pi * x), none),
+    )
+    strands = strand_motion(pair, times, width)
+    assert_allclose(run.contact_force[:, 1], -strands.contact_force, atol=1e-6)
+    assert_allclose(run.contact_force[:, [0, 2]], 0.0, atol=1e-9)
+    assert_allclose(run.modes[:, 1, 1, :4], strands.amplitude[:, 1, :4], atol=1e-8)
+    assert np.abs(strands.contact_force).max() > 0.05
