@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("accuracy", "scaling", "cli", "switching", "switching_ensemble", "counts")
+SCRIPTS = ("accuracy", "scaling", "cli", "switching", "switching_ensemble", "strings", "counts")
 
 HEAD = """# Measured
 

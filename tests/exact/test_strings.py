@@ -182,6 +182,16 @@ def test_breakdown_is_located_and_reported():
     assert np.abs(run.data.s1_rate.values).max() <= 1.0
 
 
+@pytest.mark.slow
+def test_breakdown_at_equal_mobilities_converges():
+    system = RollingStrings(s1=2.0, s2=3.5, u0=Sine(2, 1.0), nodes=5)
+    method = Characteristics(step=1.25e-4, check=False, max_steps=5_000_000)
+    run = st.solve(system, method, (0.0, 365.0), save=74, throw=False)
+    assert run.status is st.Status.NO_CONTINUATION
+    # longer steps than 2.5e-4 miss it: the contact nearly outruns the waves at t = 241
+    assert run.t_end == pytest.approx(360.51, abs=5e-3)
+
+
 def test_law_that_folds_back_stops_before_the_wave_speed():
     # F = c = G2 = 1, G1 = 0, v at rest: w_u = 2 V - V^3 folds at V = sqrt(2/3)
     system = RollingStrings(
