@@ -18,9 +18,9 @@ laws
 Methods
 -------
     ``EventDriven`` for every system; ``ThetaStepper``, ``RegularizedTheta``,
-    ``Quasistatic`` for chains; ``Characteristics`` for strings. Where the future is not
-    unique a policy decides: ``Stop``, ``Leave``, ``Sample``, ``Enumerate``, ``ByKind``
-    (`stiction.methods`).
+    ``Quasistatic`` for chains; ``Characteristics``, ``BumpStrands`` for strings. Where
+    the future is not unique a policy decides: ``Stop``, ``Leave``, ``Sample``,
+    ``Enumerate``, ``ByKind`` (`stiction.methods`).
 
 What comes out is a ``Run``: events, energy ledger, determinism, audit and data
 (`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest, ``two_fold``

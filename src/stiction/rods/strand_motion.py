@@ -31,6 +31,7 @@ LEAST_RATIO = 1.5
 TAIL = 6.0
 _MOST_CELLS = 200_000
 _MOST_STEPS = 20_000_000
+_MOST_BYTES = 1 << 30
 # finer grid on which data are projected on the modes
 _FINER = 8
 
@@ -151,6 +152,10 @@ def strand_motion(
         why = "the time step follows the width of the bump."
         _refuse("bump_width", width, f"at most {_MOST_STEPS:.0e} steps", why, "a wider bump.")
     state = _State(pair, float(width), cells, lumped)
+    if time.size * state.a.size * 16 > _MOST_BYTES:
+        got, needs = f"{time.size} saved times", f"at most {_MOST_BYTES // (16 * state.a.size)}"
+        why = f"all {state.a.size} amplitudes and rates are kept at each."
+        _refuse("save", got, needs, why, "save fewer, or take a wider bump.")
     rows, kept = [state.seen()], [float(time[0])]
     for when, gap in zip(time[1:], np.diff(time), strict=True):
         if state.ended:

@@ -234,6 +234,11 @@ def test_bad_methods_are_refused(change):
         BumpStrands(**change)
 
 
+def test_memory_is_bounded():
+    with pytest.raises(ModelError, match="saved times"):
+        strand_motion(pair(), np.linspace(0.0, 1.0, 1_000_000), 0.01)
+
+
 def test_other_systems_are_refused():
     with pytest.raises(ModelError, match="RollingStrings"):
         BumpStrands().solve(st.BeltOscillator(), None)
