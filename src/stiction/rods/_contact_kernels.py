@@ -15,8 +15,15 @@ Source: formulas sheet of the rods paper, sections 2-4 and 6.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # columns of index
 ROD1, ROD2, KIND, MODE, OPENS, FIRST1, FIRST2, COUNT1, COUNT2 = range(9)
@@ -37,7 +44,7 @@ INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 
 
 @kernel
-def weights(x, out, at):
+def weights(x: float, out: Floats, at: int) -> Any:
     """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
     y = 1.0 - x
     out[at] = y * y * y / 6.0
@@ -47,9 +54,9 @@ def weights(x, out, at):
 
 
 @kernel
-def axis_point(r, first, s, axis):
+def axis_point(r: Floats, first: int, s: float, axis: int) -> Any:
     """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`."""
-    k = int(math.floor(s))
+    k = math.floor(s)
     x = s - k
     y = 1.0 - x
     j = first + k - 1
@@ -71,13 +78,13 @@ def axis_point(r, first, s, axis):
 
 
 @kernel
-def inside(s, count):
+def inside(s: float, count: int) -> Any:
     """Return whether the four nodes and four elements around s belong to the rod."""
     return s >= 1.5 and s <= count - 1.5
 
 
 @kernel
-def locate(r, c, place, index, geom):
+def locate(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
     A crossing solves D . t1 = D . t2 = 0, a line contact keeps its place on the first rod.
@@ -130,7 +137,7 @@ def locate(r, c, place, index, geom):
 
 
 @kernel
-def refresh(r, c, place, index, geom):
+def refresh(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
     """Put weights, D, n and derivatives at the present place into geom; return as `locate`."""
     g = geom[c]
     for side in range(2):
@@ -138,7 +145,7 @@ def refresh(r, c, place, index, geom):
         first, count = index[c, FIRST1 + side], index[c, COUNT1 + side]
         if not inside(s, count):
             return OUTSIDE
-        k, e = int(math.floor(s)), int(math.floor(s - 0.5))
+        k, e = math.floor(s), math.floor(s - 0.5)
         weights(s - k, g, B1 + 4 * side)
         weights(s - 0.5 - e, g, E1 + 4 * side)
         index[c, NODE1 + side] = first + k - 1
@@ -157,7 +164,7 @@ def refresh(r, c, place, index, geom):
 
 
 @kernel
-def response(q, c, index, geom, mobility):
+def response(q: Floats, c: int, index: Ints, geom: Floats, mobility: Floats) -> Any:
     """Put G, the slip velocity per impulse, into geom [1/kg].
 
     `mobility` rows: 1/mass of nodes, 1/inertia of elements across and along their axis.
@@ -196,7 +203,7 @@ def response(q, c, index, geom, mobility):
 
 
 @kernel
-def slip_velocity(q, c, index, geom, v, p):
+def slip_velocity(q: Floats, c: int, index: Ints, geom: Floats, v: Floats, p: Floats) -> Any:
     """Return the three components of u for velocities v and p."""
     g = geom[c]
     ux, uy, uz, wx, wy, wz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -225,7 +232,18 @@ def slip_velocity(q, c, index, geom, v, p):
 
 
 @kernel
-def push(q, c, index, geom, lx, ly, lz, mobility, v, p):
+def push(
+    q: Floats,
+    c: int,
+    index: Ints,
+    geom: Floats,
+    lx: float,
+    ly: float,
+    lz: float,
+    mobility: Floats,
+    v: Floats,
+    p: Floats,
+) -> Any:
     """Add the velocities that the impulse l on the first rod gives."""
     g = geom[c]
     tx = 0.5 * (g[D + 1] * lz - g[D + 2] * ly)
@@ -258,7 +276,7 @@ def push(q, c, index, geom, lx, ly, lz, mobility, v, p):
 
 
 @kernel
-def tangents(g):
+def tangents(g: Floats) -> Any:
     """Return two unit vectors across n."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
@@ -273,7 +291,7 @@ def tangents(g):
 
 
 @kernel
-def pressing(g, ux, uy, uz):
+def pressing(g: Floats, ux: float, uy: float, uz: float) -> Any:
     """Return -l . n that stops the approach u . n, negative if it takes tension."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
     gn = (
@@ -285,7 +303,7 @@ def pressing(g, ux, uy, uz):
 
 
 @kernel
-def rubbing(g, ux, uy, uz, bound):
+def rubbing(g: Floats, ux: float, uy: float, uz: float, bound: float) -> Any:
     """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
 
     It solves u_T = uf_T + G_T l_T, -u_T in the normal cone of the disk of radius `bound` at

@@ -14,16 +14,22 @@ Source: formulas sheet of the rods paper, sections 1, 3 and 6.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
 from stiction.rods._series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
+
+Floats = npt.NDArray[np.float64]
 
 # rows of the table of materials, per slot
 DS, INV_DS, SHEAR, AXIAL, BEND, TWIST, PHI1, PHI2, PHI3, MASS, INERTIA, FREE, TURNS = range(13)
 
 
 @kernel
-def horner(c, x):
+def horner(c: tuple[float, ...], x: float) -> Any:
     """Return c[0] + c[1] x + ..."""
     y = c[-1]
     for i in range(len(c) - 2, -1, -1):
@@ -32,7 +38,7 @@ def horner(c, x):
 
 
 @kernel
-def elastic(r, q, mat, n, m, f, t):
+def elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats, t: Floats) -> Any:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     size = r.shape[1]
     rx, ry, rz = r[0], r[1], r[2]
@@ -71,7 +77,7 @@ def elastic(r, q, mat, n, m, f, t):
 
 
 @kernel
-def bend_small(q, mat, m):
+def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
     """Put moments in space of all joints into m; return False if an angle is too large.
 
     The moment of slot i acts between its element and the one before.
@@ -116,7 +122,7 @@ def bend_small(q, mat, m):
 
 
 @kernel
-def joint_angle(q, i):
+def joint_angle(q: Floats, i: int) -> Any:
     """Return the rotation vector from element i - 1 to element i, in the frame of either."""
     aw, ax, ay, az = q[0, i - 1], q[1, i - 1], q[2, i - 1], q[3, i - 1]
     bw, bx, by, bz = q[0, i], q[1, i], q[2, i], q[3, i]
@@ -133,7 +139,7 @@ def joint_angle(q, i):
 
 
 @kernel
-def bend_any(q, mat, m):
+def bend_any(q: Floats, mat: Floats, m: Floats) -> Any:
     """Put moments in space of all joints into m, for angles below pi."""
     for i in range(1, q.shape[1]):
         if mat[BEND, i] == 0.0:
@@ -162,7 +168,7 @@ def bend_any(q, mat, m):
 
 
 @kernel
-def stored_energy(r, q, mat):
+def stored_energy(r: Floats, q: Floats, mat: Floats) -> Any:
     """Return the elastic energy of all rods [J]."""
     total = 0.0
     for i in range(r.shape[1] - 1):
@@ -186,7 +192,7 @@ def stored_energy(r, q, mat):
 
 
 @kernel
-def axis_of(q, i):
+def axis_of(q: Floats, i: int) -> Any:
     """Return the third director of element i."""
     return (
         2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i]),
@@ -196,7 +202,7 @@ def axis_of(q, i):
 
 
 @kernel
-def kinetic_energy(q, v, p, mat):
+def kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> Any:
     """Return the kinetic energy of all rods [J], clamps included."""
     total = 0.0
     for i in range(v.shape[1]):
@@ -209,7 +215,7 @@ def kinetic_energy(q, v, p, mat):
 
 
 @kernel
-def kick(v, p, f, t, mat, h):
+def kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> Any:
     """Add h times accelerations to the velocities of what is free."""
     for a in range(3):
         va, pa, fa, ta = v[a], p[a], f[a], t[a]
@@ -220,7 +226,9 @@ def kick(v, p, f, t, mat, h):
 
 
 @kernel
-def damped_kick(q, v, p, f, t, mat, drag, h):
+def damped_kick(
+    q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, drag: Floats, h: float
+) -> Any:
     """Kick with linear drag at the mean velocity; return the heat of the drag [J].
 
     `drag` holds rows: force per velocity of nodes, moment per angular velocity of elements.
@@ -257,7 +265,7 @@ def damped_kick(q, v, p, f, t, mat, drag, h):
 
 
 @kernel
-def drift(r, q, v, p, h):
+def drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> Any:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]
     for a in range(3):
@@ -296,7 +304,7 @@ def drift(r, q, v, p, h):
 
 
 @kernel
-def turn_any(q, p, h):
+def turn_any(q: Floats, p: Floats, h: float) -> Any:
     """Turn all elements as free rotors by any angle."""
     for i in range(q.shape[1]):
         x, y, z = 0.5 * h * p[0, i], 0.5 * h * p[1, i], 0.5 * h * p[2, i]

@@ -362,12 +362,8 @@ class CosseratRod(Record):
             ("right", RodEnd),
         ):
             _kind(f"CosseratRod.{name}", getattr(self, name), kind)
-        for name, kind in (("motion", RodMotion), ("loads", RodLoad)):
-            value = getattr(self, name)
-            parts = (value,) if isinstance(value, kind) else tuple(value)
-            for part in parts:
-                _kind(f"CosseratRod.{name}", part, kind)
-            object.__setattr__(self, name, parts)
+        _parts(self, "motion", RodMotion)
+        _parts(self, "loads", RodLoad)
         why = "every element carries one frame, and the contact needs several."
         whole("CosseratRod.elements", self.elements, least=LEAST_ELEMENTS, why=why, try_="give 40.")
         if self.length is not None:
@@ -421,6 +417,14 @@ class CosseratRod(Record):
         if self.length is not None:
             return self.length
         return float(np.linalg.norm(np.diff(self.nodes(), axis=0), axis=1).sum())
+
+
+def _parts(rod: CosseratRod, name: str, kind: type) -> None:
+    value = getattr(rod, name)
+    parts = (value,) if isinstance(value, kind) else tuple(value)
+    for part in parts:
+        _kind(f"CosseratRod.{name}", part, kind)
+    object.__setattr__(rod, name, parts)
 
 
 def _kind(where: str, value: object, kind: type) -> None:

@@ -1,0 +1,194 @@
+"""From the arrays of rods to a Run: the one place that names results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.results.audit import Audit, Check
+from stiction.results.determinism import Determinism
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Run, Variable
+from stiction.rods._march_kernels import EVENT_COLUMNS
+
+if TYPE_CHECKING:
+    from stiction.rods._leapfrog_run import RodHistory
+    from stiction.rods.model import Rods, RodSystem
+
+__all__ = ["build_run"]
+
+Floats = npt.NDArray[np.float64]
+
+_KINDS = ("close", "open", "slip", "stick", "bounce")
+_MODES = {-1: "none", 0: "open", 1: "roll", 2: "slip"}
+_UNITS = {
+    "s1": ("m", "contact point on the first rod, rest length from its start"),
+    "s2": ("m", "contact point on the second rod, rest length from its start"),
+    "s1_rate": ("m/s", "speed of the contact point along the first rod"),
+    "s2_rate": ("m/s", "speed of the contact point along the second rod"),
+    "lambda_n": ("N", "normal contact force, positive if the contact pulls"),
+    "gap": ("m", "distance of the axes less both radii"),
+    "rolling_residual": ("m/s", "mean slip velocity over a step while the contact rolls"),
+    "friction_ratio": ("1", "tangential over normal contact force"),
+    "det_A": ("1", "determinant of the tangency conditions; -sin^2 of the angle if straight"),
+    "crossing_angle": ("rad", "angle between the rods at the contact"),
+    "slip_speed": ("m/s", "speed of one surface over the other"),
+    "contact_mode": ("1", "0 open, 1 rolls, 2 slips"),
+    "contact_force": ("N", "force on the first rod"),
+    "contact_point": ("m", "middle between the axes"),
+}
+
+
+def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory) -> Run:
+    """Return the Run of a history of rods."""
+    single = len(rods.contacts) == 1 and rods.search is None
+    variables = _variables(rods, history, single)
+    energy = Ledger(
+        time=history.time,
+        kinetic=history.energy[:, 0],
+        stored=history.energy[:, 1],
+        external_work=history.energy[:, 2],
+        friction_heat=history.heat if history.heat.shape[1] else np.zeros((len(history.time), 1)),
+        viscous_heat=history.energy[:, 3],
+        impact_loss=history.energy[:, 4],
+        algorithmic=history.energy[:, 5],
+    )
+    final = {"x": history.position[-1].ravel()}
+    if single:
+        final = {name: history.contact[name][-1].copy() for name in ("s1", "s2", "lambda_n")}
+    return Run(
+        system=system,
+        method=method,
+        system_name=type(system).__name__,
+        method_name=type(method).__name__,
+        status=history.status,
+        reason=history.reason,
+        t_end=float(history.time[-1]),
+        time=history.time,
+        variables=variables,
+        final=final,
+        event_log=_event_log(history, rods),
+        energy=energy,
+        determinism=Determinism(),
+        audit=Audit((*_checks(rods, history, energy), *history.checks)),
+        quantities=_quantities(history),
+        stats={"events": len(history.events), **history.stats},
+        citations=("strings",),
+        family="rods",
+    )
+
+
+def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Variable]:
+    number = np.concatenate(
+        [np.full(rod.elements + 1, b, dtype=np.int64) for b, rod in enumerate(rods.rods, 1)]
+    )
+    radius = np.array([rod.section.radius for rod in rods.rods])[number - 1]
+    found = {
+        "position": Variable(history.position, ("time", "node", "axis"), "m", "nodes of the axes"),
+        "rod_of_node": Variable(number, ("node",), "1", "number of the rod"),
+        "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
+        "momentum": Variable(history.momentum[:, :3], ("time", "axis"), "kg m/s", "of all rods"),
+        "angular_momentum": Variable(
+            history.momentum[:, 3:], ("time", "axis"), "kg m^2/s", "of all rods about the origin"
+        ),
+    }
+    if not history.contact["s1"].shape[1]:
+        return found
+    for name, (unit, meaning) in _UNITS.items():
+        values = history.contact[name]
+        dims: tuple[str, ...] = ("time", "contact") + (("axis",) if values.ndim == 3 else ())
+        if single:
+            values, dims = values[:, 0], ("time", *dims[2:])
+        found[name] = Variable(values, dims, unit, meaning)
+    return found
+
+
+def _event_log(history: RodHistory, rods: Rods) -> EventLog:
+    rows = history.events.reshape(-1, EVENT_COLUMNS)
+    ds = np.array([rod.rest_length / rod.elements for rod in rods.rods])
+    contact = rows[:, 1].astype(np.int64)
+    pairs = history.pairs[contact] - 1 if len(rows) else np.zeros((0, 2), dtype=np.int64)
+    columns = {
+        "s1": rows[:, 5] * ds[pairs[:, 0]],
+        "s2": rows[:, 6] * ds[pairs[:, 1]],
+        "normal": rows[:, 7].copy(),
+        "slip_speed": rows[:, 8].copy(),
+    }
+    units = {"s1": "m", "s2": "m", "normal": "N, or m/s when it closes", "slip_speed": "m/s"}
+    return EventLog(
+        rows[:, 0].copy(),
+        contact + 1,
+        [_MODES[int(v)] for v in rows[:, 2]],
+        [_MODES[int(v)] for v in rows[:, 3]],
+        [_KINDS[int(v)] for v in rows[:, 4]],
+        columns,
+        units,
+    )
+
+
+def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
+    limit = 1e-3
+    closed = energy.imbalance_rel
+    note = "largest energy imbalance over the largest energy; falls as the step squared"
+    found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
+    contact = history.contact
+    if not contact["s1"].shape[1]:
+        return found
+    gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
+    small = 1e-12 * energy.scale
+    note = "largest heat that friction gave back between saved states"
+    found.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
+    pull = _worst(contact["lambda_n"], history.time)
+    note = "normal force of a contact; a positive one pulls, which only a bilateral contact can do"
+    found.append(Check("contact_presses", pull[0] <= 0.0, pull[0], 0.0, pull[1], note))
+    sine = _worst(-np.sin(contact["crossing_angle"]), history.time)
+    least = float(np.sin(np.deg2rad(10.0)))
+    note = "sine of the angle between the rods; below ten degrees they touch along a line"
+    ok = bool(-sine[0] >= least)
+    found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
+    gap = _worst(np.abs(np.minimum(contact["gap"], 0.0)), history.time)
+    reach = 2.0 * min(rod.section.radius for rod in rods.rods)
+    note = "deepest interpenetration"
+    found.append(
+        Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)
+    )
+    speed = min(
+        np.sqrt(rod.section.shear_modulus * rod.section.shear_factor / rod.section.density)
+        for rod in rods.rods
+    )
+    rates = np.maximum(np.abs(contact["s1_rate"]), np.abs(contact["s2_rate"]))
+    fast = _worst(rates, history.time)
+    note = "speed of the contact point along a rod, against the speed of shear waves"
+    found.append(
+        Check("contact_subsonic", bool(fast[0] < speed), fast[0], float(speed), fast[1], note)
+    )
+    ratio = _worst(contact["friction_ratio"], history.time)
+    bounds = [c.friction for c in rods.contacts if c.friction is not None]
+    if bounds and len(rods.contacts) == 1:
+        mu = float(np.max(bounds[0].table(1).mu_static))
+        note = "tangential over normal force"
+        ok = ratio[0] <= mu * (1.0 + 1e-6)
+        found.append(Check("friction_within_bound", bool(ok), ratio[0], mu, ratio[1], note))
+    return found
+
+
+def _worst(values: Floats, time: Floats) -> tuple[float, float | None]:
+    """Return the largest value and when it was met; zero where there is none."""
+    flat = values.reshape(len(time), -1)
+    if not np.isfinite(flat).any():
+        return 0.0, None
+    row = int(np.nanargmax(np.where(np.isfinite(flat), flat, -np.inf).max(axis=1)))
+    return float(np.nanmax(flat[row])), float(time[row])
+
+
+def _quantities(history: RodHistory) -> dict[str, Quantity]:
+    note = "kinetic energy that the rolling condition took out of the given velocities"
+    found = {"energy_projected": Quantity(history.projected, "J", note)}
+    if history.contact["s1"].shape[1]:
+        force = np.linalg.norm(history.contact["contact_force"], axis=2)
+        largest = float(np.nanmax(force)) if np.isfinite(force).any() else 0.0
+        found["largest_contact_force"] = Quantity(largest, "N", "over the saved times")
+    return found

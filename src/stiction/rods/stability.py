@@ -1,0 +1,44 @@
+"""The longest step an explicit scheme can take, from the fastest wave of the elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stiction.rods.rod import CosseratRod
+
+__all__ = ["fastest_frequency", "step_limit"]
+
+
+def fastest_frequency(rod: CosseratRod) -> float:
+    """Return the highest angular frequency of small motions of a rod [rad/s].
+
+    Of a straight rod with the stretch it starts with, without ends: stretching, twist, and the
+    shorter of shear and bending waves, whose nodes move against each other.
+
+    Source: formulas sheet of the rods paper, section 6, from the discrete equations.
+    Verified by: tests/unit/rods/test_stability.py::test_the_limit_is_sharp
+    """
+    section, ds = rod.section, rod.rest_length / rod.elements
+    lengths = np.linalg.norm(np.diff(rod.nodes(), axis=0), axis=1)
+    stretch = float(lengths.max()) / ds
+    mass, inertia = section.line_density, section.line_inertia
+    tension = section.axial_stiffness * (stretch - 1.0)
+    shear, steep = section.shear_stiffness, (2.0 / ds) ** 2
+    longest = steep * section.axial_stiffness / mass
+    twist = steep * section.twist_stiffness / (2.0 * inertia)
+    # node displacement and rotation of the shortest wave: strain (2/ds) w - stretch phi
+    a = steep * shear / mass
+    b = (shear * stretch**2 - tension * stretch + steep * section.bending_stiffness) / inertia
+    c2 = steep * (shear * stretch - tension) ** 2 / (mass * inertia)
+    across = 0.5 * (a + b) + np.sqrt(0.25 * (a - b) ** 2 + c2)
+    return float(np.sqrt(max(longest, twist, across)))
+
+
+def step_limit(rod: CosseratRod) -> float:
+    """Return the longest stable step of the leapfrog for a rod [s].
+
+    2 / omega without internal damping; damping shortens it.
+    """
+    omega = fastest_frequency(rod)
+    ratio = 0.5 * omega * rod.internal_damping
+    return float(2.0 / omega * (np.sqrt(1.0 + ratio**2) - ratio))
