@@ -9,7 +9,7 @@ of u, 2 and 3 of v) are read from them a whole reflection or turn earlier.
 par: 0-1 c, 2-3 l, 4 F, 5-6 s'/V, 7 r, 8 periodic, 9 step, 10 margin, 11 wave size, 12 least
 strength, 13 corners, 14 equal mobilities, 15 tolerance, 16 largest (s'/c)/V.
 now: 0 t, 1-2 s, 3 V, 4 lam, 5 heat, 6-9 forcing of the harmonics, 10-11 largest |s'|/c and when,
-12-13 largest |w|/V_m and when, 14 steps, 15 corners met, 16 fresh, 17 longest step now.
+12-13 largest |w|/V_m and when, 14 steps, 15 corners met, 16 fresh, 17 longest step now, 18 tries.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -372,7 +372,8 @@ def march(
         while now[0] < targets[k] - 1e-14 * (1.0 + abs(targets[k])):
             if count.max() + 2 >= coef.shape[1]:
                 return FULL, k
-            if now[14] >= most_steps:
+            now[18] += 1.0
+            if now[14] >= most_steps or now[18] > 4.0 * most_steps:
                 return LIMIT, k
             m, wait = _next_corner(par, now, knot, coef, count, where, queue, ends)
             if now[16] > 0.0:

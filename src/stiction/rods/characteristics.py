@@ -163,7 +163,7 @@ class _Path:
     def __init__(self, system: RollingStrings, method: Characteristics, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
         self.par = self._parameters()
-        self.now = np.zeros(18)
+        self.now = np.zeros(19)
         self.now[1], self.now[2] = system.s1, system.s2
         self.now[16], self.now[17] = 1.0, method.step
         self.node = np.zeros((4, 10))
