@@ -404,7 +404,7 @@ def march(
                 flag = _inside(h, par, knot, coef, where, node)
             if flag:
                 now[16] = 1.0
-                now[17] = 0.5 * h
+                now[17] = 0.5 * min(h, wait)
                 if now[17] < _LOCATED * (1.0 + abs(now[0])):
                     return flag, k
                 continue
