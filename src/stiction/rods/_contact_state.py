@@ -39,6 +39,8 @@ class ContactState:
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
         self.heat = np.zeros((size, 2))
         self.limit = 0.0
+        # forces below this are rounding
+        self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
         for c, contact in enumerate(rods.contacts):
             a, b = contact.first - 1, contact.second - 1
             self._bind(c, a, b, contact.s1 / flat.ds[a], contact.s2 / flat.ds[b], ck.CROSSING)
@@ -142,7 +144,7 @@ class ContactState:
                 "lambda_n": along,
                 "gap": g[ck.DISTANCE] - self.law[c, ck.REACH],
                 "rolling_residual": float(np.linalg.norm(slip)) if mode == ck.ROLL else np.nan,
-                "friction_ratio": rub / abs(along) if along != 0.0 else 0.0,
+                "friction_ratio": rub / abs(along) if abs(along) > self.noise else 0.0,
                 "det_A": g[ck.TANGENCY + 1],
                 "crossing_angle": float(np.arcsin(min(1.0, g[ck.TANGENCY]))),
                 "slip_speed": float(np.linalg.norm(slip)),

@@ -161,14 +161,14 @@ class _March:
     def _start(self) -> None:
         f, touch = self.flat, self.touch
         touch.refuse_or_close()
-        before = float(kinetic_energy(f.q, f.v, f.p, f.mat))
         rolls = touch.index[:, ck.MODE] == ck.ROLL
         perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)
         if perfect:
+            before = float(kinetic_energy(f.q, f.v, f.p, f.mat))
             project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
-            self.projected = before - float(kinetic_energy(f.q, f.v, f.p, f.mat))
+            self.projected += before - float(kinetic_energy(f.q, f.v, f.p, f.mat))
         self._observe(0, f.v.copy(), f.p.copy())
         h = float(self.h[0])
         if perfect:
@@ -181,7 +181,8 @@ class _March:
             return
         self.v_old, self.p_old = f.v.copy(), f.p.copy()
         arguments: Any = self._kick_arguments(0.5 * h, h, float(self.save[0]))
-        mk.kick_all(*arguments, self.buffer, 0)
+        kick: Any = mk.kick_all
+        kick(*arguments, self.buffer, 0)
         self.sums[:, 1] = 0.0
 
     def _settle_slipping(self, mobility: Floats) -> None:
@@ -195,7 +196,8 @@ class _March:
                 continue
             speed = float(mk.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
             if speed > 1e-12 * scale:
-                self.sums[mk.IMPACT, 0] += strike(
+                # before the start of the ledger, as the projection of a rolling contact
+                self.projected += strike(
                     f.q,
                     touch.index,
                     touch.geom,
