@@ -168,7 +168,8 @@ def linear_crossed_rods(
     to first order rolling is holonomic. K holds the tension of the rods at rest.
 
     Source: formulas sheet of the rods paper, sections 2 and 3; docs/theory/strings.md.
-    Verified by: tests/unit/rods/test_linear_rods.py::test_equations_of_motion_by_differences
+    Verified by: tests/unit/rods/test_linear_rods.py::test_equations_of_motion_by_differences,
+    tests/convergence/test_linear_rods.py::test_difference_is_of_second_order
     """
     n = rods.elements
     speeds = _shaped("velocity", velocity, (2, n + 1, 3))
@@ -262,8 +263,8 @@ def _frame(rods: CrossedRods, rod: int, e: int) -> slice:
 
 
 def _axes(t: Floats) -> Floats:
-    """Return the axes of a rod along t as rows; the third is t."""
-    return np.array([[t[1], -t[0], 0.0], [0.0, 0.0, 1.0], t])
+    """Return the axes of a rod along t as rows, right-handed; the third is t."""
+    return np.array([[-t[1], t[0], 0.0], [0.0, 0.0, 1.0], t])
 
 
 def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:

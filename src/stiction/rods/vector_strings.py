@@ -110,8 +110,8 @@ class VectorStrings(Record):
     def turn(self) -> Floats:
         """(3, 3) xi: what takes the frame of rod 2 to that of rod 1."""
         c, s = np.cos(self.angle), np.sin(self.angle)
-        # seen from rod 1 the tangent of rod 2 is (-s, 0, c): counter-clockwise seen from rod 2
-        return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
+        # the tangent of rod 2 is (s, 0, c) in the frame of rod 1
+        return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
     @functools.cached_property
     def grips(self) -> tuple[Floats, Floats]:
@@ -153,7 +153,7 @@ class VectorStrings(Record):
         -----
         A s' = -v of (10) with constant tangents. gamma' and Gamma' of a point contact both hold
         a delta; their sum in d/dt (kappa . r') does not, so that neither is left out.
-        For twist alone s1' = -(radius / sin)(v_t + cos u_t) and s2' alike with u and v swapped.
+        For twist alone s1' = (radius / sin)(v_t + cos u_t) and s2' alike with u and v swapped.
 
         Source: formulas sheet, section 2, (10) and the physical G.
         Verified by: tests/unit/rods/test_vector_strings.py::test_mobility_of_twist

@@ -96,6 +96,13 @@ def test_contact_moves_as_tangency_demands():
     assert_allclose(_contact_places(rods, x[None, :])[0], found, rtol=1e-5)
 
 
+def test_axes_are_right_handed():
+    """Rotations are vectors only there."""
+    for t in SMALL.directions:
+        assert_allclose(np.linalg.det(_axes(t)), 1.0, atol=1e-15)
+        assert_allclose(_axes(t)[2], t)
+
+
 def test_rolling_transmits_no_slip_to_a_rigid_pair():
     """A rigid motion of both rods together slips nowhere."""
     roll = _rolling(SMALL)

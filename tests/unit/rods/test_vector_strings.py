@@ -97,7 +97,7 @@ def test_mobility_of_twist():
     u_t, v_t, none = 0.3, -0.7, np.zeros((2, 3))
     motion = np.zeros((2, 6))
     motion[0, 5], motion[1, 5] = u_t, v_t
-    by = -system.radius / np.sin(system.angle)
+    by = system.radius / np.sin(system.angle)
     cosine = np.cos(system.angle)
     wanted = [by * (v_t + cosine * u_t), by * (u_t + cosine * v_t)]
     assert_allclose(system.contact_rates(motion, none, none), wanted, rtol=1e-13)
