@@ -58,6 +58,20 @@ class ContactState:
         self.place[c] = s1, s2
         self.law[c, ck.REACH] = f.radius[a] + f.radius[b]
 
+    def open_slot(self, c: int, row: Floats) -> None:
+        """Watch a pair that a search found, row as `_search.found_pairs` describes it."""
+        search = self.rods.search
+        assert search is not None
+        kind = ck.LINE if row[6] else ck.CROSSING
+        self._bind(c, int(row[0]), int(row[1]), float(row[2]), float(row[3]), kind)
+        self.index[c, ck.OPENS] = self.index[c, ck.FOUND] = 1
+        self.law[c, ck.MU] = _mu(search.friction)
+        self.law[c, ck.RESTITUTION] = search.restitution
+        self.law[c, ck.TANGENTIAL] = search.tangential_restitution
+        self.index[c, ck.CLOSED_AT] = -1000
+        code = ck.locate(self.flat.r, c, self.place, self.index, self.geom)
+        self.index[c, ck.MODE] = ck.OPEN if code == ck.INSIDE else ck.EMPTY
+
     def refuse_or_close(self) -> None:
         """Find every contact at the start: closed, open, or refused with an error."""
         for c, contact in enumerate(self.rods.contacts):
@@ -105,6 +119,23 @@ class ContactState:
                 self.index[c, ck.MODE] = ck.OPEN
         if self.rods.search is not None:
             self.search(self.flat)
+            self._refuse_overlap()
+
+    def _refuse_overlap(self) -> None:
+        """Raise ModelError if a pair that was found interpenetrates at the start."""
+        for c in range(self.known, self.size):
+            gap = float(self.geom[c, ck.DISTANCE] - self.law[c, ck.REACH])
+            if self.index[c, ck.MODE] == ck.OPEN and gap < -_TOUCHING * self.law[c, ck.REACH]:
+                a, b = self.index[c, ck.ROD1] + 1, self.index[c, ck.ROD2] + 1
+                raise ModelError(
+                    explain(
+                        "Rods",
+                        f"rods {a} and {b} that interpenetrate by {-gap:.6g} m at the start",
+                        f"axes at least {self.law[c, ck.REACH]:.6g} m apart",
+                        "contact keeps surfaces from passing through each other.",
+                        "move a rod, or take thinner ones.",
+                    )
+                )
 
     def _shift(self, c: int, gap: float) -> None:
         """Move the second rod along the normal so that the surfaces touch."""

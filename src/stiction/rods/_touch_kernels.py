@@ -21,10 +21,12 @@ from stiction.rods._contact_kernels import (
     CROSSING,
     DISTANCE,
     EMPTY,
+    FOUND,
     GEOM_COLUMNS,
     INDEX_COLUMNS,
     INSIDE,
     KIND,
+    LINE,
     MODE,
     MU,
     NODE1,
@@ -294,7 +296,10 @@ def locate_all(r: Floats, place: Floats, index: Ints, geom: Floats) -> Any:
                 and index[c, KIND] == CROSSING
                 and geom[c, TANGENCY] < PARALLEL
             ):
-                return OUTSIDE + 2, c
+                if index[c, FOUND] == 0:
+                    return OUTSIDE + 2, c
+                # a point of a line contact: it keeps its place on the first rod from here on
+                index[c, KIND] = LINE
             continue
         if index[c, MODE] >= ROLL:
             return code, c
