@@ -28,6 +28,7 @@ __all__ = ["run_leapfrog"]
 Floats = npt.NDArray[np.float64]
 
 _EVENTS = 4096
+_MOST_EVENTS = 1_000_000
 _REASONS = {
     mk.LEFT_ROD: "a contact came too near to the end of a rod",
     mk.SINGULAR: "the axes at a contact stopped having a unique nearest pair of points",
@@ -136,6 +137,8 @@ class _March:
         self.projected = 0.0
         self.flags = (*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(self.step)
+        # about a tenth of a second of work
+        self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
 
     def _make_room(self) -> None:
@@ -284,65 +287,108 @@ class _March:
 
     def go(self) -> None:
         """March to the end, or to where the model ends."""
-        self._start()
-        f, t = self.flat, self.touch
-        for k in range(len(self.counts)):
-            left, h = int(self.counts[k]), float(self.h[k])
-            last = 0.5 * (h + float(self.h[k + 1]))
-            while left > 0:
-                now = float(self.save[k + 1]) - left * h
-                code, done, contact, written = mk.march(
-                    f.r,
-                    f.q,
-                    f.v,
-                    f.p,
-                    self.v_old,
-                    self.p_old,
-                    h,
-                    last,
-                    now,
-                    self.steps,
-                    left,
-                    self.built,
-                    t.limit,
-                    f.mat,
-                    self.mobility,
-                    f.drag,
-                    self.flags,
-                    f.constant,
-                    f.loads,
-                    f.times,
-                    f.factors,
-                    f.driven,
-                    t.place,
-                    t.index,
-                    t.geom,
-                    t.law,
-                    t.before,
-                    t.impulse,
-                    self.scratch,
-                    self.work,
-                    self.modes,
-                    self.sums,
-                    t.heat,
-                    self.worst,
-                    self.buffer,
-                )
-                self.events.append(self.buffer[:written].copy())
-                self.steps += done
-                left -= done
-                if code == mk.SEARCH:
-                    self._search()
-                elif code in _REASONS:
-                    self._stop(code, contact, float(self.save[k + 1]) - left * h)
-                    return
-            t.given[:] = t.impulse / last
+        if not self._resume():
+            self._start()
+        checkpoint = self.request.checkpoint
+        for k in range(self.reached, len(self.counts)):
+            if not self._interval(k):
+                return
+            self.touch.given[:] = self.touch.impulse / self._last(k)
             self.reached = k + 1
-            self._observe(k + 1, 0.5 * (self.v_old + f.v), 0.5 * (self.p_old + f.p))
+            self._observe(k + 1, 0.5 * (self.v_old + self.flat.v), 0.5 * (self.p_old + self.flat.p))
             if not np.all(np.isfinite(self.energy[k + 1])):
                 self._stop(mk.NOT_FINITE, -1, float(self.save[k + 1]))
                 return
-            self.request.progress((k + 1) / len(self.counts), f"{self.steps} steps")
+            if checkpoint is not None and checkpoint.due():
+                checkpoint.save(self._pack())
+            self._report(k, 1.0)
+
+    def _last(self, k: int) -> float:
+        """Return the length of the kick at the end of interval k: half of this step and the next."""
+        return 0.5 * float(self.h[k] + self.h[k + 1])
+
+    def _report(self, k: int, part: float) -> None:
+        self.request.progress((k + part) / len(self.counts), f"{self.steps} steps")
+
+    def _interval(self, k: int) -> bool:
+        """March from one saved time to the next; return False where the model ends."""
+        left, h = int(self.counts[k]), float(self.h[k])
+        while left > 0:
+            # short calls, so that an interrupt is heard and progress is shown
+            steps = min(left, self.most_steps)
+            now = float(self.save[k + 1]) - left * h
+            code, done, contact = self._march(h, self._last(k) if steps == left else h, now, steps)
+            left -= done
+            if code == mk.SEARCH:
+                self._search()
+            elif code in _REASONS:
+                self._stop(code, contact, float(self.save[k + 1]) - left * h)
+                return False
+            if sum(len(rows) for rows in self.events) > _MOST_EVENTS:
+                self.status = Status.WORK_LIMIT
+                self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
+                return False
+            self._report(k, 1.0 - left / int(self.counts[k]))
+        return True
+
+    def _march(self, h: float, last: float, now: float, steps: int) -> tuple[int, int, int]:
+        f, t = self.flat, self.touch
+        state: Any = (f.r, f.q, f.v, f.p, self.v_old, self.p_old)
+        clock: Any = (h, last, now, self.steps, steps, self.built, t.limit)
+        rods: Any = (f.mat, self.mobility, f.drag, self.flags, f.constant, f.loads, f.times)
+        rods += (f.factors, f.driven)
+        touch: Any = (t.place, t.index, t.geom, t.law, t.before, t.impulse)
+        spare: Any = (self.scratch, self.work, self.modes, self.sums, t.heat, self.worst)
+        code, done, contact, written = mk.march(*state, *clock, *rods, *touch, *spare, self.buffer)
+        if written:
+            self.events.append(self.buffer[:written].copy())
+        self.steps += done
+        return int(code), int(done), int(contact)
+
+    # ---- checkpoint
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that kernels change in place, by name."""
+        f, t = self.flat, self.touch
+        found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
+        for name in ("place", "index", "geom", "law", "before", "impulse", "given", "heat"):
+            found[f"touch_{name}"] = getattr(t, name)
+        for name in ("v_old", "p_old", "built", "sums", "worst"):
+            found[name] = getattr(self, name)
+        return found
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        upto = self.reached + 1
+        seen = {"position": self.position, "energy": self.energy, "seen_heat": self.heat}
+        seen |= {"momentum": self.momentum}
+        seen |= {f"contact_{name}": values for name, values in self.contact.items()}
+        events = np.vstack([*self.events, np.zeros((0, mk.EVENT_COLUMNS))])
+        numbers = np.array([self.reached, self.steps, self.searches])
+        floats = np.array([self.projected, self.touch.limit])
+        return {
+            **self._arrays(),
+            **{name: values[:upto] for name, values in seen.items()},
+            "events": events,
+            "numbers": numbers,
+            "floats": floats,
+        }
+
+    def _resume(self) -> bool:
+        """Take up the state of a checkpoint; return whether there was one."""
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return False
+        self.reached, self.steps, self.searches = (int(n) for n in kept["numbers"])
+        self.projected, self.touch.limit = (float(x) for x in kept["floats"])
+        for name, array in self._arrays().items():
+            array[...] = kept[name]
+        upto = self.reached + 1
+        self.position[:upto], self.energy[:upto] = kept["position"], kept["energy"]
+        self.heat[:upto], self.momentum[:upto] = kept["seen_heat"], kept["momentum"]
+        for name, values in self.contact.items():
+            values[:upto] = kept[f"contact_{name}"]
+        self.events = [kept["events"]]
+        return True
 
     def _search(self) -> None:
         self.touch.search(self.flat)
