@@ -5,7 +5,14 @@ from numpy.testing import assert_allclose
 from reference import reference
 from rod_oracle import Oracle
 
+import stiction as st
+from stiction.rods.centreline import Straight
+from stiction.rods.contact import RollingContact
+from stiction.rods.leapfrog import RollingLeapfrog
 from stiction.rods.linear_rods import CrossedRods, linear_crossed_rods
+from stiction.rods.model import Rods
+from stiction.rods.rod import CosseratRod, SineSpin, SineVelocity
+from stiction.rods.section import CircularSection
 
 
 def start(rods):
@@ -49,3 +56,39 @@ def test_oracle_meets_the_reference():
     rods = CrossedRods()
     s, _ = Oracle(rods, *start(rods)).run(0.1, 400)
     assert_allclose(s, [known["s1"][1], known["s2"][1]], atol=2e-6, rtol=0.0)
+
+
+def rolling_rods(size):
+    """Return the rods of case G at a share of their amplitude, as the package describes them."""
+    section = CircularSection(radius=0.02, young=1e6)
+    lines = []
+    for d, lift in ((np.array([1.0, 0.0, 0.0]), 0.0), (np.array([0.5, 0.75**0.5, 0.0]), 0.04)):
+        up = np.array([0.0, 0.0, lift])
+        lines.append(Straight(up - 0.51 * d, up + 0.51 * d))
+    motion = [
+        SineVelocity(1, (0.0, 0.5 * size, size)),
+        SineVelocity(2, (0.0, 0.7 * size, 0.0)),
+        SineSpin(1, 2.0 * size),
+    ]
+    rods = [
+        CosseratRod(section, lines[0], length=1.0, motion=motion),
+        CosseratRod(section, lines[1], length=1.0),
+    ]
+    return Rods(rods, [RollingContact(s1=0.5, s2=0.5)])
+
+
+def test_rods_of_the_package_at_small_amplitude():
+    """`RollingLeapfrog` against the linear model, at two amplitudes."""
+    rods = CrossedRods()
+    line = linear_crossed_rods(rods, np.array([0.0, 0.05]), *start(rods))
+    known = np.array([line.s1[1] - 0.5, line.s2[1] - 0.5])
+    errors = []
+    for size in (0.08, 0.04):
+        run = st.solve(rolling_rods(size), RollingLeapfrog(step=2e-5), (0.0, 0.05), save=2)
+        moved = [run.variables[name].values[-1] - 0.5 for name in ("s1", "s2")]
+        errors.append(np.abs(np.array(moved) - size * known).max())
+        assert_allclose(
+            run.variables["lambda_n"].values[-1], size * line.contact_force[1, 2], rtol=3e-3
+        )
+    assert 1.85 < np.log2(errors[0] / errors[1]) < 2.15
+    assert np.abs(known).min() > 1e-3
