@@ -304,7 +304,7 @@ class _March:
             self._report(k, 1.0)
 
     def _last(self, k: int) -> float:
-        """Return the length of the kick at the end of interval k: half of this step and the next."""
+        """Return the length of the kick that ends interval k: half of this step and the next."""
         return 0.5 * float(self.h[k] + self.h[k + 1])
 
     def _report(self, k: int, part: float) -> None:
@@ -339,7 +339,8 @@ class _March:
         rods += (f.factors, f.driven)
         touch: Any = (t.place, t.index, t.geom, t.law, t.before, t.impulse)
         spare: Any = (self.scratch, self.work, self.modes, self.sums, t.heat, self.worst)
-        code, done, contact, written = mk.march(*state, *clock, *rods, *touch, *spare, self.buffer)
+        march: Any = mk.march
+        code, done, contact, written = march(*state, *clock, *rods, *touch, *spare, self.buffer)
         if written:
             self.events.append(self.buffer[:written].copy())
         self.steps += done

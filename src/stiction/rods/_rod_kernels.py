@@ -87,8 +87,7 @@ def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
     mx, my, mz = m[0], m[1], m[2]
     bend, twist = mat[BEND], mat[TWIST]
     phi1, phi2, phi3 = mat[PHI1], mat[PHI2], mat[PHI3]
-    largest = 0.0
-    least = 1.0
+    bad = 0
     m[0, 0] = 0.0
     m[1, 0] = 0.0
     m[2, 0] = 0.0
@@ -100,9 +99,8 @@ def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
         y = aw * by + ax * bz - ay * bw - az * bx
         z = aw * bz - ax * by + ay * bx - az * bw
         s2 = x * x + y * y + z * z
-        real = 1.0 if bend[i] > 0.0 else 0.0
-        largest = max(largest, real * s2)
-        least = min(least, real * w)
+        # counted, not branched on, so that the loop runs in vector registers
+        bad += (bend[i] * (s2 - LARGEST_SINE) > 0.0) + (bend[i] * w < 0.0)
         scale = horner(ASIN, s2)
         kx = bend[i] * (scale * x - phi1[i])
         ky = bend[i] * (scale * y - phi2[i])
@@ -118,7 +116,7 @@ def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
         mx[i] = kx + 2.0 * (aw * ux + ay * uz - az * uy)
         my[i] = ky + 2.0 * (aw * uy + az * ux - ax * uz)
         mz[i] = kz + 2.0 * (aw * uz + ax * uy - ay * ux)
-    return largest <= LARGEST_SINE and least >= 0.0
+    return bad == 0
 
 
 @kernel
