@@ -130,7 +130,8 @@ def locate(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
             move2 *= 0.5 / size
         s1 += move1
         s2 += move2
-        if size < 1e-14 * (1.0 + abs(s1) + abs(s2)):
+        # Newton's error after this move is about its square
+        if size < 1e-8:
             break
     place[c, 0], place[c, 1] = s1, s2
     return refresh(r, c, place, index, geom)
