@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, StoreError, explain
 from stiction.plot.chain_data import ChainData
 from stiction.plot.files import written
 from stiction.plot.film import Film, film_of
+from stiction.plot.pictures import find_ffmpeg, write_gif, write_mp4
 from stiction.results.run import Run
 
-__all__ = ["animate"]
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
-_LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
+__all__ = ["animate"]
 
 
 def animate(
@@ -94,57 +93,19 @@ def animate(
 
 
 def _write_gif(film: Film, path: Path) -> None:
-    from PIL import Image
-
-    from stiction.plot._painter import Painter
-
-    painter = Painter(film)
-    frames = [painter.frame(k) for k in range(film.time.size)]
-    # one palette for all frames: smaller, and colours do not flicker
-    palette = frames[len(frames) // 2].quantize(64, method=Image.Quantize.MEDIANCUT)
-    # the paper is mixed with the palest greys, which would tint it
-    colours = np.array(palette.getpalette(), dtype=np.uint8).reshape(-1, 3)
-    colours[colours.min(axis=1) >= 244] = 255
-    palette.putpalette(colours.tobytes())
-    flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    # GIF counts in hundredths of a second
-    delay = max(20, 10 * round(100.0 / film.fps))
-    delays = [delay] * (len(flat) - 1) + [_LAST_FRAME_MS]
-    flat[0].save(
-        path,
-        format="GIF",
-        save_all=True,
-        append_images=flat[1:],
-        duration=delays,
-        loop=0,
-        optimize=False,
-    )
+    write_gif(_frames(film), path, film.fps)
 
 
 def _write_mp4(film: Film, path: Path) -> None:
+    find_ffmpeg(".gif or .html")
+    write_mp4(_frames(film), path, film.fps)
+
+
+def _frames(film: Film) -> list[Image]:
     from stiction.plot._painter import Painter
 
-    program = shutil.which("ffmpeg")
-    if program is None:
-        raise ModelError(
-            explain(
-                "animate.path",
-                "a name that ends in .mp4, and no program ffmpeg on this machine",
-                "ffmpeg to encode the video",
-                "this package brings no video encoder.",
-                "write a .gif or .html instead, or install ffmpeg.",
-            )
-        )
     painter = Painter(film)
-    width, height = painter.size
-    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{film.fps:g}"]
-    coded = ["-an", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(path)]
-    pictures = b"".join(painter.frame(k).tobytes() for k in range(film.time.size))
-    command = [program, "-y", "-loglevel", "error", *raw, "-i", "-", *coded]
-    done = subprocess.run(command, input=pictures, capture_output=True, check=False)
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise OSError(f"ffmpeg failed: {said[-1] if said else done.returncode}")
+    return [painter.frame(k) for k in range(film.time.size)]
 
 
 def _write_html(film: Film, path: Path) -> None:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
 from stiction.plot.chain_data import ChainData
-from stiction.plot.flow_data import FlowData
 from stiction.results.ledger import Ledger
+from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stiction.plot._figure import PaperFigure
 
-__all__ = ["energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
+__all__ = ["Drawn", "energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
 
 Floats = npt.NDArray[np.float64]
+
+
+class Drawn(Protocol):
+    """What holds the run whose ledger is drawn: the data of any family of systems."""
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+
 
 _PARTS = {
     "stored": ("elastic", "#56B4E9"),
@@ -64,7 +73,7 @@ def energy(data: ChainData) -> PaperFigure:
     return figure
 
 
-def energy_panel(ax: Axes, data: ChainData | FlowData) -> None:
+def energy_panel(ax: Axes, data: Drawn) -> None:
     """Draw kinetic, elastic and total energy."""
     ledger = data.run.energy
     time = ledger.time
@@ -80,7 +89,7 @@ def energy_panel(ax: Axes, data: ChainData | FlowData) -> None:
     style.scale_axis(ax.yaxis, "energy", "J")
 
 
-def ledger_panel(ax: Axes, data: ChainData | FlowData) -> None:
+def ledger_panel(ax: Axes, data: Drawn) -> None:
     """Draw stored energy, heats and losses on top of each other, and what was put in.
 
     A share below zero (a scheme that creates energy) cannot be stacked: then lines are drawn.
@@ -113,7 +122,7 @@ def ledger_panel(ax: Axes, data: ChainData | FlowData) -> None:
     style.scale_axis(ax.yaxis, "ledger", "J")
 
 
-def imbalance_panel(ax: Axes, data: ChainData | FlowData) -> None:
+def imbalance_panel(ax: Axes, data: Drawn) -> None:
     """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
     ledger = data.run.energy
     parts = (values for name, values in ledger.columns().items() if name != "imbalance")
@@ -147,7 +156,7 @@ def _power(value: float, position: int | None = None) -> str:
     return f"10{digits}"
 
 
-def ledger_handles(data: ChainData | FlowData, *, lines: bool) -> list[Any]:
+def ledger_handles(data: Drawn, *, lines: bool) -> list[Any]:
     """Return the legend of the ledger, with `lines` also of the energy panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -150,6 +150,7 @@ class ChainFigures:
 _FIGURES = {
     "chains": "stiction.plot.figures:ChainFigures",
     "switching": "stiction.plot.flow_figures:FlowFigures",
+    "strings": "stiction.plot.string_figures:StringFigures",
 }
 
 

@@ -141,6 +141,9 @@ def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Vari
         found[name] = Variable(values, ("time", "node"), "1", meaning)
     for i, name in enumerate("xy"):
         found[name] = Variable(grid(system, i), ("node",), "1", f"places along {'uv'[i]}")
+    for name, pair in (("wave_speed", system.speeds), ("length", system.lengths)):
+        word = f"{name.replace('_', ' ')} of u and of v"
+        found[name] = Variable(np.array(pair), ("string",), "1", word)
     return found
 
 

@@ -1,0 +1,137 @@
+"""Pictures one after another, written as a GIF, or as MP4 where ffmpeg is there."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, StoreError, explain
+from stiction.numerics.checks import number
+from stiction.plot.files import written
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["check_path", "find_ffmpeg", "frame_times", "write_film", "write_gif", "write_mp4"]
+
+MOST_FRAMES = 900
+_LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
+
+
+def check_path(path: str | Path) -> Path:
+    """Return where a film goes, its suffix checked; a ModelError says which there are."""
+    path = Path(path)
+    if path.suffix.lower() not in (".gif", ".mp4"):
+        raise ModelError(
+            explain(
+                "animate.path",
+                repr(str(path)),
+                "a name that ends in .gif or .mp4",
+                "the suffix names the format.",
+                "use .gif, which needs no further software.",
+            )
+        )
+    if path.suffix.lower() == ".mp4":
+        find_ffmpeg()
+    return path
+
+
+def frame_times(span: tuple[float, float], seconds: float, fps: float) -> npt.NDArray[np.float64]:
+    """Return the times of the frames of an animation.
+
+    Parameters
+    ----------
+    span : begin and end of what is shown
+    seconds : how long the animation plays
+    fps : frames per second
+    """
+    why, try_ = "it sets the number of frames.", "for example seconds=8.0, fps=20."
+    for name, value, unit in (("seconds", seconds, "s"), ("fps", fps, "1/s")):
+        number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
+    return np.linspace(*span, int(np.clip(round(seconds * fps), 2, MOST_FRAMES)))
+
+
+def write_film(frames: Sequence[Image], path: Path, fps: float) -> Path:
+    """Write pictures of one size as .gif or .mp4 and return the path.
+
+    Raises
+    ------
+    StoreError : if the file cannot be written.
+
+    Verified by: tests/unit/plot/test_string_figures.py::test_animation_has_every_frame
+    """
+    try:
+        with written(path) as partial:
+            (write_gif if path.suffix.lower() == ".gif" else write_mp4)(frames, partial, fps)
+    except OSError as error:
+        raise StoreError(
+            explain(
+                "animate.path",
+                f"{str(path)!r} ({error.strerror or error})",
+                "a place that can be written",
+                "the animation becomes a file there.",
+                "choose another folder, or free space on the disk.",
+            )
+        ) from error
+    return path
+
+
+def write_gif(frames: Sequence[Image], path: Path, fps: float) -> None:
+    """Write pictures as a GIF that runs again and again."""
+    from PIL import Image
+
+    # one palette for all frames: smaller, and colours do not flicker
+    palette = frames[len(frames) // 2].quantize(64, method=Image.Quantize.MEDIANCUT)
+    # the paper is mixed with the palest greys, which would tint it
+    colours = np.array(palette.getpalette(), dtype=np.uint8).reshape(-1, 3)
+    colours[colours.min(axis=1) >= 244] = 255
+    palette.putpalette(colours.tobytes())
+    flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    # GIF counts in hundredths of a second
+    delay = max(20, 10 * round(100.0 / fps))
+    delays = [delay] * (len(flat) - 1) + [_LAST_FRAME_MS]
+    flat[0].save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=flat[1:],
+        duration=delays,
+        loop=0,
+        optimize=False,
+    )
+
+
+def write_mp4(frames: Sequence[Image], path: Path, fps: float) -> None:
+    """Write pictures as an MP4 video; a ModelError says so if there is no ffmpeg."""
+    program = find_ffmpeg()
+    width, height = frames[0].size
+    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{fps:g}"]
+    coded = ["-an", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(path)]
+    command = [program, "-y", "-loglevel", "error", *raw, "-i", "-", *coded]
+    pictures = b"".join(frame.tobytes() for frame in frames)
+    done = subprocess.run(command, input=pictures, capture_output=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise OSError(f"ffmpeg failed: {said[-1] if said else done.returncode}")
+
+
+def find_ffmpeg(others: str = ".gif") -> str:
+    """Return the program ffmpeg; without it a ModelError says which `others` need none."""
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise ModelError(
+            explain(
+                "animate.path",
+                "a name that ends in .mp4, and no program ffmpeg on this machine",
+                "ffmpeg to encode the video",
+                "this package brings no video encoder.",
+                f"write a {others} instead, or install ffmpeg.",
+            )
+        )
+    return program
