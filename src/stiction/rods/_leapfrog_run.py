@@ -136,7 +136,7 @@ class _March:
         self.steps, self.searches, self.reached = 0, 0, 0
         self.projected = 0.0
         self.flags = (*self.flat.flags, method.shake)
-        self.mobility = self.flat.mobility(self.step)
+        self.mobility = self.flat.mobility(float(self.h[0]))
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
@@ -183,9 +183,7 @@ class _March:
             f.p[:] += 0.5 * h * ap
             return
         self.v_old, self.p_old = f.v.copy(), f.p.copy()
-        arguments: Any = self._kick_arguments(0.5 * h, h, float(self.save[0]))
-        kick: Any = mk.kick_all
-        kick(*arguments, self.buffer, 0)
+        mk.kick_all(*self._tables(), self.flags, 0.5 * h, h, float(self.save[0]), self.buffer, 0)
         self.sums[:, 1] = 0.0
 
     def _settle_slipping(self, mobility: Floats) -> None:
@@ -253,38 +251,6 @@ class _March:
 
     # ---- the way
 
-    def _kick_arguments(self, w: float, ahead: float, now: float) -> tuple[Any, ...]:
-        f, t = self.flat, self.touch
-        return (
-            f.r,
-            f.q,
-            f.v,
-            f.p,
-            w,
-            ahead,
-            now,
-            f.mat,
-            self.mobility,
-            f.drag,
-            self.flags,
-            f.constant,
-            f.loads,
-            f.times,
-            f.factors,
-            t.place,
-            t.index,
-            t.geom,
-            t.law,
-            t.before,
-            t.impulse,
-            self.scratch,
-            self.work,
-            self.modes,
-            self.sums,
-            t.heat,
-            self.worst,
-        )
-
     def go(self) -> None:
         """March to the end, or to where the model ends."""
         if not self._resume():
@@ -331,16 +297,32 @@ class _March:
             self._report(k, 1.0 - left / int(self.counts[k]))
         return True
 
-    def _march(self, h: float, last: float, now: float, steps: int) -> tuple[int, int, int]:
+    def _tables(self) -> Any:
+        """Return what the kernels of a step work on, in groups."""
         f, t = self.flat, self.touch
-        state: Any = (f.r, f.q, f.v, f.p, self.v_old, self.p_old)
-        clock: Any = (h, last, now, self.steps, steps, self.built, t.limit)
-        rods: Any = (f.mat, self.mobility, f.drag, self.flags, f.constant, f.loads, f.times)
-        rods += (f.factors, f.driven)
-        touch: Any = (t.place, t.index, t.geom, t.law, t.before, t.impulse)
-        spare: Any = (self.scratch, self.work, self.modes, self.sums, t.heat, self.worst)
-        march: Any = mk.march
-        code, done, contact, written = march(*state, *clock, *rods, *touch, *spare, self.buffer)
+        rods = (f.mat, self.mobility, f.drag, f.constant, f.loads, f.times, f.factors, f.driven)
+        touch = (t.place, t.index, t.geom, t.law, t.before, t.impulse, t.heat)
+        spare = (self.scratch, self.work, self.modes, self.sums, self.worst)
+        return (f.r, f.q, f.v, f.p), rods, touch, spare
+
+    def _march(self, h: float, last: float, now: float, steps: int) -> tuple[int, int, int]:
+        state, rods, touch, spare = self._tables()
+        code, done, contact, written = mk.march(
+            state,
+            (self.v_old, self.p_old),
+            rods,
+            touch,
+            spare,
+            self.flags,
+            h,
+            last,
+            now,
+            self.steps,
+            steps,
+            self.built,
+            self.touch.limit,
+            self.buffer,
+        )
         if written:
             self.events.append(self.buffer[:written].copy())
         self.steps += done

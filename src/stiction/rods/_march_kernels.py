@@ -50,6 +50,14 @@ from stiction.rods._touch_kernels import (
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+# r, q, v, p
+State = tuple[Floats, Floats, Floats, Floats]
+# materials, mobility, drag, constant forces, loads, times, factors, moving clamps
+Table = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
+# place, index, geom, law, u before the kick, impulse, friction heat
+Touch = tuple[Floats, Ints, Floats, Floats, Floats, Floats, Floats]
+# scratch, work, modes before the kick, sums, worst
+Spare = tuple[Floats, Floats, Ints, Floats, Floats]
 
 # why the march paused
 DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, EVENTS_FULL, NOT_FINITE, SEARCH = range(7)
@@ -127,26 +135,20 @@ def add_event(
 
 @kernel
 def drift_with_impacts(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
+    state: State,
+    mobility: Floats,
+    touch: Touch,
+    spare: Spare,
     h: float,
     now: float,
     step: int,
-    old: Floats,
-    place: Floats,
-    index: Ints,
-    geom: Floats,
-    law: Floats,
-    mobility: Floats,
-    before: Floats,
-    impulse: Floats,
-    sums: Floats,
     events: Floats,
     count: int,
 ) -> Any:
     """Drift for h, stopping at every contact that closes; return (code, contact, events)."""
+    r, q, v, p = state
+    place, index, geom, law, before, impulse, _ = touch
+    _, old, _, sums, _ = spare
     opened = False
     for c in range(index.shape[0]):
         opened = opened or index[c, MODE] == OPEN
@@ -196,33 +198,14 @@ def drift_with_impacts(
 
 @kernel
 def kick_all(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
+    state: State,
+    rods: Table,
+    touch: Touch,
+    spare: Spare,
+    flags: tuple[bool, bool, bool, bool],
     w: float,
     ahead: float,
     now: float,
-    mat: Floats,
-    mobility: Floats,
-    drag: Floats,
-    flags: tuple[bool, bool, bool, bool],
-    constant: Floats,
-    loads: Floats,
-    times: Floats,
-    factors: Floats,
-    place: Floats,
-    index: Ints,
-    geom: Floats,
-    law: Floats,
-    before: Floats,
-    impulse: Floats,
-    scratch: Floats,
-    work: Floats,
-    modes: Ints,
-    sums: Floats,
-    heat: Floats,
-    worst: Floats,
     events: Floats,
     count: int,
 ) -> Any:
@@ -230,6 +213,10 @@ def kick_all(
 
     `ahead` is the length of the drift that follows, for which gaps are held.
     """
+    r, q, v, p = state
+    mat, mobility, drag, constant, loads, times, factors, _ = rods
+    place, index, geom, law, before, impulse, heat = touch
+    scratch, work, modes, sums, worst = spare
     damped, retarded, loaded, shake = flags
     n, m, f, t = scratch[0:3], scratch[3:6], scratch[6:9], scratch[9:12]
     fe, te = scratch[12:15], scratch[15:18]
@@ -250,6 +237,7 @@ def kick_all(
         kick(v, p, f, t, mat, w)
     closed = False
     for c in range(index.shape[0]):
+        heat[c, 1] = 0.0
         modes[c] = index[c, MODE]
         closed = closed or index[c, MODE] >= ROLL
     sums[ALGORITHMIC, 1] = 0.0
@@ -322,12 +310,12 @@ def moved(r: Floats, built: Floats, limit: float) -> Any:
 
 @kernel
 def march(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    v_old: Floats,
-    p_old: Floats,
+    state: State,
+    old: tuple[Floats, Floats],
+    rods: Table,
+    touch: Touch,
+    spare: Spare,
+    flags: tuple[bool, bool, bool, bool],
     h: float,
     last: float,
     now: float,
@@ -335,27 +323,6 @@ def march(
     steps: int,
     built: Floats,
     limit: float,
-    mat: Floats,
-    mobility: Floats,
-    drag: Floats,
-    flags: tuple[bool, bool, bool, bool],
-    constant: Floats,
-    loads: Floats,
-    times: Floats,
-    factors: Floats,
-    driven: Floats,
-    place: Floats,
-    index: Ints,
-    geom: Floats,
-    law: Floats,
-    before: Floats,
-    impulse: Floats,
-    scratch: Floats,
-    work: Floats,
-    modes: Ints,
-    sums: Floats,
-    heat: Floats,
-    worst: Floats,
     events: Floats,
 ) -> Any:
     """Take `steps` steps of h; return (why it paused, steps taken, contact, events written).
@@ -363,6 +330,11 @@ def march(
     A step is a drift and the kick after it; the last kick lasts `last` and leaves the
     velocities before it in v_old, p_old. It pauses after a whole step.
     """
+    r, q, v, p = state
+    v_old, p_old = old
+    mat, mobility, driven = rods[0], rods[1], rods[7]
+    index = touch[1]
+    scratch, sums = spare[0], spare[3]
     count = 0
     for k in range(steps):
         if driven.shape[0] > 0:
@@ -370,24 +342,7 @@ def march(
             follow_clamps(r, q, v, p, driven, now, h)
             sums[EXTERNAL, 0] += clamp_energy(q, v, p, mat, driven)
         code, c, count = drift_with_impacts(
-            r,
-            q,
-            v,
-            p,
-            h,
-            now,
-            step + k,
-            work,
-            place,
-            index,
-            geom,
-            law,
-            mobility,
-            before,
-            impulse,
-            sums,
-            events,
-            count,
+            state, mobility, touch, spare, h, now, step + k, events, count
         )
         now += h
         if code != INSIDE:
@@ -399,37 +354,7 @@ def march(
             w, ahead = last, 2.0 * last - h
             v_old[:] = v
             p_old[:] = p
-        count = kick_all(
-            r,
-            q,
-            v,
-            p,
-            w,
-            ahead,
-            now,
-            mat,
-            mobility,
-            drag,
-            flags,
-            constant,
-            loads,
-            times,
-            factors,
-            place,
-            index,
-            geom,
-            law,
-            before,
-            impulse,
-            scratch,
-            work,
-            modes,
-            sums,
-            heat,
-            worst,
-            events,
-            count,
-        )
+        count = kick_all(state, rods, touch, spare, flags, w, ahead, now, events, count)
         if driven.shape[0] > 0:
             done = clamp_power(q, v, p, scratch[6:9], scratch[9:12], driven)
             sums[EXTERNAL, 1] -= w * done
