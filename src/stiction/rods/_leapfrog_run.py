@@ -164,10 +164,10 @@ class _March:
     def _start(self) -> None:
         f, touch = self.flat, self.touch
         touch.refuse_or_close()
-        rolls = touch.index[:, ck.MODE] == ck.ROLL
-        perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)
+        rolls = touch.index[:, ck.MODE] == ck.ROLL
+        perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
         if perfect:
             before = float(kinetic_energy(f.q, f.v, f.p, f.mat))
             project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
@@ -183,7 +183,8 @@ class _March:
             f.p[:] += 0.5 * h * ap
             return
         self.v_old, self.p_old = f.v.copy(), f.p.copy()
-        mk.kick_all(*self._tables(), self.flags, 0.5 * h, h, float(self.save[0]), self.buffer, 0)
+        kick: Any = mk.kick_all
+        kick(*self._tables(), self.flags, 0.5 * h, h, float(self.save[0]), self.buffer, 0)
         self.sums[:, 1] = 0.0
 
     def _settle_slipping(self, mobility: Floats) -> None:
@@ -193,10 +194,8 @@ class _March:
         for c in range(touch.size):
             if touch.index[c, ck.MODE] < ck.ROLL or touch.index[c, ck.OPENS] == 0:
                 continue
-            if np.isinf(touch.law[c, ck.MU]):
-                continue
             speed = float(mk.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
-            if speed > 1e-12 * scale:
+            if speed > 1e-12 * scale and np.isfinite(touch.law[c, ck.MU]):
                 # before the start of the ledger, as the projection of a rolling contact
                 self.projected += strike(
                     f.q,

@@ -201,7 +201,7 @@ def project(q: Floats, index: Ints, geom: Floats, mobility: Floats, v: Floats, p
         for a in range(3):
             for i in range(v.shape[1]):
                 size = max(size, abs(v[a, i]))
-        if change <= 1e-16 * size:
+        if change <= 1e-15 * size:
             break
 
 
