@@ -1,0 +1,435 @@
+# mypy: disable-error-code="no-any-return"
+"""Where rods come near each other: a grid of spheres first, then the nearest points of curves.
+
+Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
+curve stays inside their convex hull. Every piece gets a sphere around these points. Spheres of
+like size share a grid, grids double their cells from level to level, and a sphere looks at 27
+cells of its own and of each coarser level: thick and thin rods together cost no more than
+either alone, and the work grows like the number of pieces.
+
+Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.rods._contact_kernels import CROSSING, LINE, axis_point, inside
+from stiction.rods._touch_kernels import PARALLEL
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# columns of a row that is found
+A, B, S_A, S_B, GAP, SINE, KIND_OF = range(7)
+ROW_COLUMNS = 7
+# columns of `balls`: centre, radius, how far the curve leaves its chord; of `pieces`: rod and k
+CENTRE, SIZE, BULGE = 0, 3, 4
+ROD, PIECE = 0, 1
+
+MOST_LEVELS = 48
+NEWTON_STEPS = 25
+# places that agree to this part of an element are one
+SAME_PLACE = 1e-4
+# a minimum on the border of two pieces belongs to both until doubles are merged
+BORDER = 1e-6
+
+
+@kernel
+def wrap_pieces(
+    r: Floats, first: Ints, elements: Ints, radius: Floats, margin: float
+) -> tuple[Ints, Floats, Floats]:
+    """Return the pieces (rod, k), their spheres, and their chords (start and end point).
+
+    A sphere of the table has the rod's radius and half the margin on top: two pieces can only
+    be near if their spheres overlap.
+    """
+    total = 0
+    for b in range(first.shape[0]):
+        total += max(elements[b] - 2, 0)
+    pieces = np.empty((total, 2), np.int64)
+    balls = np.empty((total, 5))
+    chords = np.empty((total, 6))
+    i = 0
+    for b in range(first.shape[0]):
+        for k in range(1, elements[b] - 1):
+            pieces[i, ROD], pieces[i, PIECE] = b, k
+            j = first[b] + k
+            far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
+            for a in range(3):
+                p, q, u, w = r[a, j - 1], r[a, j], r[a, j + 1], r[a, j + 2]
+                start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
+                chords[i, a], chords[i, 3 + a] = start, end
+                balls[i, CENTRE + a] = 0.5 * (start + end)
+                half2 += 0.25 * (end - start) ** 2
+                bulge1 += ((2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0) ** 2
+                bulge2 += ((q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0) ** 2
+            # the weights of the two inner points never add up to more than 3/4
+            balls[i, BULGE] = 0.75 * math.sqrt(max(bulge1, bulge2))
+            far = math.sqrt(half2) + balls[i, BULGE]
+            balls[i, SIZE] = far + radius[b] + 0.5 * margin
+            i += 1
+    return pieces, balls, chords
+
+
+@kernel
+def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> Any:
+    """Return the bucket of a cell."""
+    h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
+    h ^= h >> 17
+    h *= 2246822519
+    return (h ^ (h >> 13)) & mask
+
+
+@kernel
+def sort_into_cells(balls: Floats) -> tuple[Ints, Floats, Ints, Ints]:
+    """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
+
+    The members of bucket h are order[start[h] : start[h + 1]].
+    """
+    n = balls.shape[0]
+    least = math.inf
+    for i in range(n):
+        least = min(least, balls[i, SIZE])
+    widths = np.zeros(MOST_LEVELS)
+    cells = np.empty((n, 4), np.int64)
+    slots = 16
+    while slots < 2 * n:
+        slots *= 2
+    start = np.zeros(slots + 1, np.int64)
+    for i in range(n):
+        level, width = 0, 2.0 * least
+        while width < 2.0 * balls[i, SIZE] and level < MOST_LEVELS - 1:
+            width *= 2.0
+            level += 1
+        widths[level] = width
+        cells[i, 0] = level
+        for a in range(3):
+            cells[i, 1 + a] = math.floor(balls[i, CENTRE + a] / width)
+        h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
+        start[h + 1] += 1
+    for h in range(slots):
+        start[h + 1] += start[h]
+    fill = start[:-1].copy()
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        h = bucket_of(cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
+        order[fill[h]] = i
+        fill[h] += 1
+    return cells, widths, start, order
+
+
+@kernel
+def near_pieces(pieces: Ints, balls: Floats, self_separation: Ints) -> tuple[Ints, int, int]:
+    """Return pairs of pieces whose spheres overlap, how many, and how many pairs were looked at.
+
+    The first of a pair is on the rod with the lower number, or is the earlier one on its rod.
+    """
+    cells, widths, start, order = sort_into_cells(balls)
+    found = np.empty((64, 2), np.int64)
+    count, tests, mask = 0, 0, start.shape[0] - 2
+    for i in range(balls.shape[0]):
+        for level in range(cells[i, 0], MOST_LEVELS):
+            width = widths[level]
+            if width == 0.0:
+                continue
+            cx = math.floor(balls[i, CENTRE] / width)
+            cy = math.floor(balls[i, CENTRE + 1] / width)
+            cz = math.floor(balls[i, CENTRE + 2] / width)
+            for turn in range(27):
+                x, y, z = cx + turn % 3 - 1, cy + turn // 3 % 3 - 1, cz + turn // 9 - 1
+                h = bucket_of(level, x, y, z, mask)
+                for place in range(start[h], start[h + 1]):
+                    j = order[place]
+                    tests += 1
+                    if cells[j, 0] != level or (level == cells[i, 0] and j <= i):
+                        continue
+                    # another cell may share the bucket
+                    if cells[j, 1] != x or cells[j, 2] != y or cells[j, 3] != z:
+                        continue
+                    if not overlap(pieces, balls, self_separation, i, j):
+                        continue
+                    if count == found.shape[0]:
+                        more = np.empty((2 * count, 2), np.int64)
+                        for m in range(count):
+                            more[m, 0], more[m, 1] = found[m, 0], found[m, 1]
+                        found = more
+                    found[count, 0], found[count, 1] = min(i, j), max(i, j)
+                    count += 1
+    return found, count, tests
+
+
+@kernel
+def overlap(pieces: Ints, balls: Floats, self_separation: Ints, i: int, j: int) -> Any:
+    """Return whether two spheres overlap and their pieces may touch."""
+    if pieces[i, ROD] == pieces[j, ROD]:
+        apart = abs(pieces[i, PIECE] - pieces[j, PIECE])
+        if apart < max(self_separation[pieces[i, ROD]], 1):
+            return False
+    d2 = 0.0
+    for a in range(3):
+        d2 += (balls[i, CENTRE + a] - balls[j, CENTRE + a]) ** 2
+    return d2 < (balls[i, SIZE] + balls[j, SIZE]) ** 2
+
+
+@kernel
+def nearest_on_chords(chords: Floats, i: int, j: int) -> tuple[float, float, float]:
+    """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
+    a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
+    for x in range(3):
+        t1, t2 = chords[i, 3 + x] - chords[i, x], chords[j, 3 + x] - chords[j, x]
+        d = chords[j, x] - chords[i, x]
+        a += t1 * t1
+        b += t1 * t2
+        c += t2 * t2
+        e += t1 * d
+        f += t2 * d
+    det = a * c - b * b
+    x1 = 0.5
+    if det > 1e-12 * a * c:
+        x1 = min(max((e * c - b * f) / det, 0.0), 1.0)
+    x2 = (b * x1 - f) / c if c > 0.0 else 0.0
+    if x2 < 0.0 or x2 > 1.0:
+        x2 = min(max(x2, 0.0), 1.0)
+        x1 = min(max((b * x2 + e) / a, 0.0), 1.0) if a > 0.0 else 0.0
+    d2 = 0.0
+    for x in range(3):
+        p = chords[i, x] + x1 * (chords[i, 3 + x] - chords[i, x])
+        q = chords[j, x] + x2 * (chords[j, 3 + x] - chords[j, x])
+        d2 += (q - p) ** 2
+    return x1, x2, math.sqrt(d2)
+
+
+@kernel
+def tangency(
+    r: Floats, first1: int, first2: int, s1: float, s2: float
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' at a pair of places."""
+    dd, f1, f2, t11, t12, t22, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(3):
+        x1, u1, b1 = axis_point(r, first1, s1, a)
+        x2, u2, b2 = axis_point(r, first2, s2, a)
+        d = x2 - x1
+        dd += d * d
+        f1 += d * u1
+        f2 += d * u2
+        t11 += u1 * u1
+        t12 += u1 * u2
+        t22 += u2 * u2
+        c1 += d * b1
+        c2 += d * b2
+    return dd, f1, f2, t11, t12, t22, c1, c2
+
+
+@kernel
+def shrunk(chord: Floats, ds: float) -> Any:
+    """Return whether a piece has shrunk to a point, which has no direction."""
+    length = math.sqrt(
+        (chord[3] - chord[0]) ** 2 + (chord[4] - chord[1]) ** 2 + (chord[5] - chord[2]) ** 2
+    )
+    return length < 1e-6 * ds
+
+
+@kernel
+def approach(
+    r: Floats,
+    pair: tuple[int, int, int, int],
+    piece: tuple[int, int],
+    fixed: bool,
+    s1: float,
+    s2: float,
+    row: Floats,
+) -> Any:
+    """Find the nearest places from a guess; put them, distance and sine into row.
+
+    `pair` holds first slots and element counts of the two rods. With `fixed` only s2 moves.
+    Returns False where there is no minimum on the two pieces.
+    """
+    first1, first2, count1, count2 = pair
+    for _ in range(NEWTON_STEPS):
+        # a path that leaves the neighbourhood belongs to other pieces, which start there
+        if abs(s1 - piece[0] - 0.5) > 1.5 or abs(s2 - piece[1] - 0.5) > 1.5:
+            return False
+        s1, s2 = min(max(s1, 1.0), count1 - 1.0001), min(max(s2, 1.0), count2 - 1.0001)
+        dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, first1, first2, s1, s2)
+        a11, a22 = -t11 + c1, t22 + c2
+        det = a11 * a22 + t12 * t12
+        if fixed:
+            # where the curve bends too much for a minimum, go down with the chord's slope
+            move1, move2 = 0.0, -f2 / (a22 if a22 > 0.1 * t22 else t22)
+        else:
+            if a11 >= 0.0 or det >= -1e-3 * t11 * t22:
+                a11, a22 = -1.1 * t11, 1.1 * t22
+                det = a11 * a22 + t12 * t12
+            move1 = -(f1 * a22 - t12 * f2) / det
+            move2 = -(a11 * f2 + t12 * f1) / det
+        size = max(abs(move1), abs(move2))
+        if not size < 1e300:
+            return False
+        if size > 0.5:
+            move1, move2 = 0.5 * move1 / size, 0.5 * move2 / size
+        s1, s2 = s1 + move1, s2 + move2
+        if size < 1e-9:
+            break
+    else:
+        return False
+    if not (inside(s1, count1) and inside(s2, count2)):
+        return False
+    if abs(s1 - piece[0] - 0.5) > 0.5 + BORDER or abs(s2 - piece[1] - 0.5) > 0.5 + BORDER:
+        return False
+    dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, first1, first2, s1, s2)
+    if t22 + c2 <= 0.0:
+        return False
+    if not fixed and (-t11 + c1 >= 0.0 or (-t11 + c1) * (t22 + c2) + t12 * t12 >= 0.0):
+        return False
+    row[S_A], row[S_B], row[GAP] = s1, s2, math.sqrt(dd)
+    row[SINE] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    return True
+
+
+@kernel
+def inspect(
+    r: Floats,
+    first: Ints,
+    elements: Ints,
+    rods: tuple[int, int],
+    piece: tuple[int, int],
+    guess: tuple[float, float],
+    limit: float,
+    rows: Floats,
+) -> Any:
+    """Put what two pieces have in common into up to two rows; return how many."""
+    a, b = rods
+    pair = (first[a], first[b], elements[a], elements[b])
+    count = 0
+    for kind in (CROSSING, LINE):
+        row = rows[count]
+        fixed = kind == LINE
+        s1 = piece[0] + (0.5 if fixed else guess[0])
+        if not approach(r, pair, piece, fixed, s1, piece[1] + guess[1], row):
+            continue
+        # the same sine decides both ways: a point is either a crossing or part of a line
+        if row[GAP] < limit and (row[SINE] < PARALLEL) == fixed:
+            row[A], row[B], row[KIND_OF] = a, b, kind
+            count += 1
+    return count
+
+
+@kernel
+def comes_after(raw: Floats, i: int, j: int) -> Any:
+    """Return whether row i belongs behind row j: by rods, then by place on the first."""
+    for c in (A, B, S_A):
+        if raw[i, c] != raw[j, c]:
+            return raw[i, c] > raw[j, c]
+    return False
+
+
+@kernel
+def sorted_rows(raw: Floats, count: int) -> Ints:
+    """Return the order of the rows, by merging runs of doubling length."""
+    order, other = np.empty(count, np.int64), np.empty(count, np.int64)
+    for i in range(count):
+        order[i] = i
+    width = 1
+    while width < count:
+        for low in range(0, count, 2 * width):
+            i, middle = low, min(low + width, count)
+            j, high = middle, min(low + 2 * width, count)
+            for k in range(low, high):
+                if j >= high or (i < middle and not comes_after(raw, order[i], order[j])):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@kernel
+def merge(raw: Floats, count: int, pairs_out: Floats) -> int:
+    """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
+    order = sorted_rows(raw, count)
+    kept = np.empty(count, np.int64)
+    total = 0
+    for place in range(count):
+        i = order[place]
+        double = False
+        for back in range(total - 1, -1, -1):
+            j = kept[back]
+            if raw[j, A] != raw[i, A] or raw[j, B] != raw[i, B]:
+                break
+            if raw[i, S_A] - raw[j, S_A] > SAME_PLACE:
+                break
+            if raw[j, KIND_OF] == raw[i, KIND_OF] and abs(raw[i, S_B] - raw[j, S_B]) < SAME_PLACE:
+                double = True
+                break
+        if double:
+            continue
+        if total < pairs_out.shape[0]:
+            for c in range(ROW_COLUMNS):
+                pairs_out[total, c] = raw[i, c]
+        kept[total] = i
+        total += 1
+    return total
+
+
+@kernel
+def find_candidates(
+    r: Floats,
+    first: Ints,
+    elements: Ints,
+    radius: Floats,
+    ds: Floats,
+    margin: float,
+    self_separation: Ints,
+    pairs_out: Floats,
+) -> int:
+    """Return how many places there are where two contact curves are near; put them in rows.
+
+    A place is a local minimum of the distance that is less than both radii and `margin`
+    together. Where the curves are within ten degrees of parallel there is no single place:
+    every element of the first rod then gives one row, at its middle, with the nearest point
+    of the other rod.
+
+    Parameters
+    ----------
+    r : (3, slots) nodes of all rods [m]
+    first, elements, radius, ds : of each rod: its first slot, its elements, its radius and the
+        rest length of an element [m]
+    margin : largest gap of interest [m]
+    self_separation : elements of the same rod must be at least so far apart along it
+    pairs_out : rows (rod, rod, s, s, distance, sine of the angle, kind), rods from 0 and in
+        order, s in elements, sorted by rods and s, kind CROSSING or LINE; filled as far as
+        they fit, so that a larger answer asks for more rows
+
+    Verified by: tests/unit/rods/test_search.py::test_random_rods_against_all_pairs
+    """
+    pieces, balls, chords = wrap_pieces(r, first, elements, radius, margin)
+    found, near, _ = near_pieces(pieces, balls, self_separation)
+    raw = np.empty((64, ROW_COLUMNS))
+    count = 0
+    for m in range(near):
+        i, j = found[m]
+        a, b = pieces[i, ROD], pieces[j, ROD]
+        if shrunk(chords[i], ds[a]) or shrunk(chords[j], ds[b]):
+            continue
+        limit = radius[a] + radius[b] + margin
+        x1, x2, chord = nearest_on_chords(chords, i, j)
+        if chord > limit + balls[i, BULGE] + balls[j, BULGE]:
+            continue
+        if count + 2 > raw.shape[0]:
+            wider = np.empty((2 * raw.shape[0], ROW_COLUMNS))
+            for row in range(count):
+                for c in range(ROW_COLUMNS):
+                    wider[row, c] = raw[row, c]
+            raw = wider
+        piece = (pieces[i, PIECE], pieces[j, PIECE])
+        count += inspect(r, first, elements, (a, b), piece, (x1, x2), limit, raw[count:])
+    return merge(raw, count, pairs_out)
