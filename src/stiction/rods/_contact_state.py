@@ -180,6 +180,7 @@ class ContactState:
                 "crossing_angle": float(np.arcsin(min(1.0, g[ck.TANGENCY]))),
                 "slip_speed": float(np.linalg.norm(slip)),
                 "contact_mode": float(mode),
+                "line_contact": float(self.index[c, ck.KIND] == ck.LINE),
             }
             for name, value in row.items():
                 out[name][k, c] = value

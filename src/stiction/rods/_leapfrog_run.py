@@ -154,6 +154,7 @@ class _March:
             "crossing_angle",
             "slip_speed",
             "contact_mode",
+            "line_contact",
         )
         self.contact = {name: np.full((t, c), np.nan) for name in names}
         for name in ("contact_force", "contact_point"):

@@ -165,11 +165,11 @@ def drift_with_impacts(
         if code != INSIDE:
             return code, c, count
         struck = False
-        for c in range(index.shape[0]):
-            if index[c, MODE] == OPEN and geom[c, DISTANCE] < law[c, REACH] * (1.0 - _SPREAD):
-                struck = struck or approaching(q, c, index, geom, v, p) > 0.0
+        for k in range(index.shape[0]):
+            if index[k, MODE] == OPEN and geom[k, DISTANCE] < law[k, REACH] * (1.0 - _SPREAD):
+                struck = struck or approaching(q, k, index, geom, v, p) > 0.0
         if not struck or count >= events.shape[0] - 2:
-            return INSIDE, -1, count
+            return INSIDE, c, count
         c, part = first_impact(old[0:3], v, left, old[7:10], place, index, geom, law)
         r[:] = old[0:3]
         q[:] = old[3:7]
@@ -363,6 +363,6 @@ def march(
             return NOT_FINITE, k + 1, -1, count
         if count >= events.shape[0] - 4 * index.shape[0] - 2:
             return EVENTS_FULL, k + 1, -1, count
-        if limit > 0.0 and moved(r, built, limit):
+        if limit > 0.0 and (c == -2 or moved(r, built, limit)):
             return SEARCH, k + 1, -1, count
     return DONE, steps, -1, count

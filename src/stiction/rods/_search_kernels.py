@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
 from stiction.rods._contact_kernels import CROSSING, LINE, axis_point, inside
-from stiction.rods._touch_kernels import PARALLEL
+from stiction.rods._touch_kernels import LINE_BELOW
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -314,7 +314,7 @@ def inspect(
         if not approach(r, pair, piece, fixed, s1, piece[1] + guess[1], row):
             continue
         # the same sine decides both ways: a point is either a crossing or part of a line
-        if row[GAP] < limit and (row[SINE] < PARALLEL) == fixed:
+        if row[GAP] < limit and (row[SINE] < LINE_BELOW) == fixed:
             row[A], row[B], row[KIND_OF] = a, b, kind
             count += 1
     return count

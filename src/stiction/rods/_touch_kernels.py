@@ -33,10 +33,10 @@ from stiction.rods._contact_kernels import (
     NODES_G,
     OPEN,
     OPENS,
-    OUTSIDE,
     REACH,
     RESTITUTION,
     ROLL,
+    SINGULAR,
     SLIP,
     TANGENCY,
     TANGENTIAL,
@@ -55,6 +55,11 @@ Ints = npt.NDArray[np.int64]
 SWEEPS = 400
 # sine of ten degrees
 PARALLEL = 0.17364817766693033
+# sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
+# their place on one rod; so a crossing is far from losing its nearest points when it is found
+LINE_BELOW = 0.3420201433256687
+# code of a crossing below that angle, after INSIDE, OUTSIDE and SINGULAR
+NEAR_PARALLEL = 3
 
 
 @kernel
@@ -290,26 +295,32 @@ def account(
 
 @kernel
 def locate_all(r: Floats, place: Floats, index: Ints, geom: Floats) -> Any:
-    """Locate every contact; return (code, contact): OUTSIDE or SINGULAR of a closed one ends."""
+    """Locate every contact; return (code, contact).
+
+    A closed contact that leaves its rod, loses its nearest points or comes near parallel ends
+    the run; one that a search found becomes a point of a line contact instead: it keeps its
+    place on the first rod from here on, and contact -2 asks for a search of its neighbours.
+    """
+    contact = -1
     for c in range(index.shape[0]):
         if index[c, MODE] == EMPTY:
             continue
         code = locate(r, c, place, index, geom)
+        crossing = index[c, KIND] == CROSSING
+        least = PARALLEL if index[c, FOUND] == 0 else 0.75 * LINE_BELOW
+        near = code == INSIDE and geom[c, TANGENCY] < least
+        if crossing and (near or code == SINGULAR) and index[c, MODE] >= ROLL:
+            if index[c, FOUND] == 0:
+                return (NEAR_PARALLEL if near else SINGULAR), c
+            index[c, KIND] = LINE
+            contact = -2
+            code = locate(r, c, place, index, geom)
         if code == INSIDE:
-            if (
-                index[c, MODE] >= ROLL
-                and index[c, KIND] == CROSSING
-                and geom[c, TANGENCY] < PARALLEL
-            ):
-                if index[c, FOUND] == 0:
-                    return OUTSIDE + 2, c
-                # a point of a line contact: it keeps its place on the first rod from here on
-                index[c, KIND] = LINE
             continue
         if index[c, MODE] >= ROLL:
             return code, c
         index[c, MODE] = EMPTY
-    return INSIDE, -1
+    return INSIDE, contact
 
 
 @kernel

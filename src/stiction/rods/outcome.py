@@ -37,6 +37,7 @@ _UNITS = {
     "crossing_angle": ("rad", "angle between the rods at the contact"),
     "slip_speed": ("m/s", "speed of one surface over the other"),
     "contact_mode": ("1", "0 open, 1 rolls, 2 slips"),
+    "line_contact": ("1", "1 for a point of a line contact between nearly parallel rods"),
     "contact_force": ("N", "force on the first rod"),
     "contact_point": ("m", "middle between the axes"),
 }
@@ -145,10 +146,11 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "normal force of a contact; a positive one pulls, which only a bilateral contact can do"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(Check("contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note))
-    sine = _worst(-np.sin(contact["crossing_angle"]), history.time)
+    crossing = np.where(contact["line_contact"] > 0.0, np.nan, contact["crossing_angle"])
+    sine = _worst(-np.sin(crossing), history.time)
     least = float(np.sin(np.deg2rad(10.0)))
-    note = "sine of the angle between the rods; below ten degrees they touch along a line"
-    ok = bool(-sine[0] >= least)
+    note = "sine of the angle at single points; below ten degrees rods touch along a line"
+    ok = bool(-sine[0] >= least or sine[1] is None)
     found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
     gap = _worst(np.abs(np.minimum(contact["gap"], 0.0)), history.time)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)
