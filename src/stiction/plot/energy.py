@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.plot.chain_data import ChainData
 from stiction.results.ledger import Ledger
 from stiction.results.run import Run
 
@@ -29,6 +28,10 @@ class Drawn(Protocol):
     def run(self) -> Run:
         """The run."""
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """Begin and end of the times to draw."""
+
 
 _PARTS = {
     "stored": ("elastic", "#56B4E9"),
@@ -43,7 +46,7 @@ _SILENT = 1e-14  # share of the energy scale below which a column is not drawn
 _PUT_IN = (0, (4, 2))
 
 
-def energy(data: ChainData) -> PaperFigure:
+def energy(data: Drawn) -> PaperFigure:
     """Return three panels: energies, the ledger as stacked shares, and the imbalance.
 
     In the ledger the coloured shares add up to what was put in, the dashed line: energy at

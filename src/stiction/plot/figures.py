@@ -151,6 +151,7 @@ _FIGURES = {
     "chains": "stiction.plot.figures:ChainFigures",
     "switching": "stiction.plot.flow_figures:FlowFigures",
     "strings": "stiction.plot.string_figures:StringFigures",
+    "rods": "stiction.plot.rod_figures:RodFigures",
 }
 
 

@@ -1,0 +1,50 @@
+"""An animation of rods in space."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stiction.errors import ModelError
+from stiction.plot.pictures import check_path, frame_times, write_film
+from stiction.plot.rod_data import RodData
+from stiction.plot.rod_paint import paint
+from stiction.plot.rod_scene import Stage, pixels_of, tubes_missing
+from stiction.plot.rod_view import view_of
+from stiction.plot.string_film import picture_of
+
+__all__ = ["animate"]
+
+_DPI = 120
+
+
+def animate(
+    data: RodData,
+    path: str | Path,
+    *,
+    seconds: float,
+    fps: float,
+    view: tuple[float, float] = (28.0, -60.0),
+    tubes: bool | None = None,
+) -> Path:
+    """Write an animation of the rods and return its path; the suffix names the format.
+
+    Raises
+    ------
+    ModelError : if the format is not known or cannot be made here, or an option is no number.
+    StoreError : if the file cannot be written.
+
+    Verified by: tests/unit/plot/test_rod_figures.py::test_animation_has_every_frame
+    """
+    path = check_path(path)
+    span = (float(data.time[0]), float(data.time[-1]))
+    scenes = [data.scene(data.row(float(t))) for t in frame_times(span, seconds, fps)]
+    looks = view_of(data, scenes, view)
+    pictures, reason = ([], "") if tubes is False else paint(looks, scenes, pixels_of(looks, _DPI))
+    if tubes and not pictures:
+        raise ModelError(tubes_missing(reason))
+    stage = Stage(data, looks, scenes, pictures, view)
+    frames = []
+    for k in range(len(scenes)):
+        stage.show(k)
+        frames.append(picture_of(stage.figure, _DPI))
+    return write_film(frames, path, fps)
