@@ -9,7 +9,9 @@ systems
     ``TwoBlockStickSlip``, ``StaticJumpOscillator``: such flows, compiled
     (`stiction.switching`).
     ``RollingStrings``: two strings that roll on each other at one moving point, from shapes
-    of `stiction.rods`.
+    of `stiction.rods`. ``Rods``: elastic rods, each a ``CosseratRod`` with a
+    ``CircularSection``, that roll on, slip along and open from each other where a
+    ``RollingContact`` or a ``ContactSearch`` says; ``CrossedRods`` and other presets.
 laws
     ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
     ``UserFriction`` of blocks; ``StretchedString``, ``SimplifiedTyre``, ``Pacejka`` of
@@ -18,9 +20,9 @@ laws
 Methods
 -------
     ``EventDriven`` for every system; ``ThetaStepper``, ``RegularizedTheta``,
-    ``Quasistatic`` for chains; ``Characteristics``, ``BumpStrands`` for strings. Where
-    the future is not unique a policy decides: ``Stop``, ``Leave``, ``Sample``,
-    ``Enumerate``, ``ByKind`` (`stiction.methods`).
+    ``Quasistatic`` for chains; ``Characteristics``, ``BumpStrands`` for strings;
+    ``RollingLeapfrog`` for rods. Where the future is not unique a policy decides: ``Stop``,
+    ``Leave``, ``Sample``, ``Enumerate``, ``ByKind`` (`stiction.methods`).
 
 What comes out is a ``Run``: events, energy ledger, determinism, audit and data
 (`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest, ``two_fold``
@@ -63,6 +65,13 @@ _HOME = {
     "StaticJumpOscillator": "stiction.switching.presets",
     "RollingStrings": "stiction.rods.strings",
     "Characteristics": "stiction.rods.characteristics",
+    "Rods": "stiction.rods.model",
+    "CosseratRod": "stiction.rods.rod",
+    "CircularSection": "stiction.rods.section",
+    "RollingContact": "stiction.rods.contact",
+    "ContactSearch": "stiction.rods.contact",
+    "RollingLeapfrog": "stiction.rods.leapfrog",
+    "CrossedRods": "stiction.rods.presets",
     "two_fold": "stiction.switching.two_fold",
     "StickSet": "stiction.chains.stick_set",
     "reach": "stiction.chains.reachability",

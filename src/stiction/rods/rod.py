@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Record, number, numbers, shape_of, whole
 from stiction.rods.centreline import Centreline, vector
 from stiction.rods.section import CircularSection
 
@@ -326,8 +326,8 @@ class CosseratRod(Record):
     length : rest length [m]; None takes that of the centreline, so that it starts unstretched
     elements : how many of equal rest length
     left, right : how the ends are held
-    natural_curvature : strain (k1, k2, twist) of the unloaded rod in its frames [1/m]; None
-        takes that of the centreline, so that the rod starts unbent
+    natural_curvature : strain (k1, k2, twist) of the unloaded rod in its frames [1/m]; None,
+        [] in a file, takes that of the centreline, so that the rod starts unbent
     motion : velocities at the start; parts add up
     loads : dead loads; parts add up
     drag : external damping, force per length and velocity [N s/m^2]
@@ -389,6 +389,8 @@ class CosseratRod(Record):
                 why="damping takes energy out.",
                 try_="leave it out for none.",
             )
+        if self.natural_curvature is not None and shape_of(self.natural_curvature) == (0,):
+            object.__setattr__(self, "natural_curvature", None)
         for name, unit in (("natural_curvature", "1/m"), ("first_director", "1")):
             if getattr(self, name) is not None:
                 why = "it has three components."

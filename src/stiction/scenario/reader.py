@@ -92,6 +92,8 @@ def build(kind: str, table: object, where: str) -> Any:
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     given = {key: value for key, value in table.items() if key != "type"}
     _refuse_unknown(given, fields, where, cls.__name__)
+    # where no parts is the default, an empty list says the same
+    given = {k: v for k, v in given.items() if not (v == [] and fields[k].default == ())}
     missing = [name for name, f in fields.items() if name not in given and _required(f)]
     if missing:
         raise ScenarioError(

@@ -23,6 +23,8 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "StaticJumpOscillator": "stiction.switching.presets",
         "TwoBlockStickSlip": "stiction.switching.presets",
         "RollingStrings": "stiction.rods.strings",
+        "Rods": "stiction.rods.model",
+        "CrossedRods": "stiction.rods.presets",
     },
     "Method": {
         "BumpStrands": "stiction.rods.strands",
@@ -31,6 +33,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "RegularizedTheta": "stiction.chains.time_stepping",
         "ThetaStepper": "stiction.chains.time_stepping",
         "Characteristics": "stiction.rods.characteristics",
+        "RollingLeapfrog": "stiction.rods.leapfrog",
     },
     "Policy": {
         "Stop": "stiction.methods",
@@ -67,6 +70,39 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "Samples": "stiction.rods.shapes",
         "Sum": "stiction.rods.shapes",
     },
+    "CosseratRod": {
+        "CosseratRod": "stiction.rods.rod",
+    },
+    "Section": {
+        "CircularSection": "stiction.rods.section",
+    },
+    "Centreline": {
+        "Straight": "stiction.rods.centreline",
+        "Arc": "stiction.rods.centreline",
+        "Helix": "stiction.rods.centreline",
+        "Curve": "stiction.rods.centreline",
+    },
+    "RodEnd": {
+        "Clamped": "stiction.rods.rod",
+        "Pinned": "stiction.rods.rod",
+        "Free": "stiction.rods.rod",
+        "Driven": "stiction.rods.rod",
+    },
+    "RodMotion": {
+        "SineVelocity": "stiction.rods.rod",
+        "SineSpin": "stiction.rods.rod",
+        "RigidMotion": "stiction.rods.rod",
+        "GivenMotion": "stiction.rods.rod",
+    },
+    "RodLoad": {
+        "LineForce": "stiction.rods.rod",
+        "PointForce": "stiction.rods.rod",
+        "PointMoment": "stiction.rods.rod",
+    },
+    "RodTouch": {
+        "RollingContact": "stiction.rods.contact",
+        "ContactSearch": "stiction.rods.contact",
+    },
     "BranchChoice": {
         "SlideFrom": "stiction.chains.branches",
         "StayStuck": "stiction.chains.branches",
@@ -82,6 +118,13 @@ ARTICLES = {
     "SmoothSign": "a smoothed sign",
     "TyreLaw": "a tyre law",
     "Shape": "a shape",
+    "CosseratRod": "a rod",
+    "Section": "a cross-section",
+    "Centreline": "a centreline",
+    "RodEnd": "how an end is held",
+    "RodMotion": "a motion at the start",
+    "RodLoad": "a load of a rod",
+    "RodTouch": "how rods touch",
     "BranchChoice": "a choice of branch",
 }
 

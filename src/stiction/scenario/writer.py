@@ -70,7 +70,7 @@ def _plain(value: object, where: str, unwritable: list[str]) -> Any:
         name = type(value).__name__
         if not any(name in names for names in KINDS.values()):
             unwritable.append(f"{where}: {name}")
-        fields = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.init)
+        fields = ((f.name, _given(value, f)) for f in dataclasses.fields(value) if f.init)
         return {"type": name, **_entries(fields, where, unwritable)}
     if isinstance(value, Mapping):
         return _entries(value.items(), where, unwritable)
@@ -86,6 +86,13 @@ def _plain(value: object, where: str, unwritable: list[str]) -> Any:
         return {}
     unwritable.append(f"{where}: {getattr(value, '__name__', type(value).__name__)}")
     return None
+
+
+def _given(owner: object, field: dataclasses.Field[Any]) -> object:
+    """Return the value of a field; an empty list for a None that is not its default."""
+    value = getattr(owner, field.name)
+    plain = field.default is dataclasses.MISSING or field.default is None
+    return () if value is None and not plain else value
 
 
 def _entries(
