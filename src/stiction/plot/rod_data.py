@@ -122,7 +122,8 @@ class RodData:
     @property
     def n_contact(self) -> int:
         """Number of contacts, or of places for them."""
-        return int(self.contact("s1").shape[1]) if "s1" in self.run.variables else 0
+        found = "contact_mode" in self.run.variables
+        return int(self.contact("contact_mode").shape[1]) if found else 0
 
     def limit(self, check: str) -> float | None:
         """Return the limit of a check of the audit; None if it was not made."""

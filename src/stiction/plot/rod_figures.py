@@ -37,9 +37,9 @@ class RodFigures:
     @property
     def default(self) -> tuple[str, ...]:
         """The figures written when none are named: those that say something for this run."""
-        if self._data.n_contact and self._data.has("s1"):
-            return self.NAMES
-        return ("energy", "scene")
+        contact = ("contact",) if self._data.has("contact_mode") else ()
+        paths = ("paths",) if self._data.has("s1") else ()
+        return (*contact, *paths, "energy", "scene")
 
     def contact(self) -> PaperFigure:
         """Return the audit of the contacts: forces, det A, speed, gap, and slip.
@@ -57,7 +57,7 @@ class RodFigures:
 
         Raises
         ------
-        ModelError : if the rods never could touch.
+        ModelError : if the rods never could touch each other.
         """
         from stiction.plot.rod_time import paths
 

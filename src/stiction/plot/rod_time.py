@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 BANDS = {0: "#eeeeee", ROLL: "#ffffff", SLIP: "#fbe3d2"}
 _MARGINS = (0.72, 0.16, 0.42)  # left, right, bottom [in]
 _PANEL = 0.92  # height of a panel [in]
+_WORDY = 4  # contacts whose key says that they are contacts; of more it holds numbers
 _SMALL_GAP = 1e-5  # over the radius; less is drawn as none
 _DASHED: Any = (0, (3, 2))
 _MOST = 12  # contacts drawn one by one
@@ -38,7 +39,8 @@ def contact(data: RodData) -> PaperFigure:
 
     Verified by: tests/unit/plot/test_rod_figures.py::test_contact_audit_shows_forces_and_limits
     """
-    panels: list[Callable[[Axes, RodData], None]] = [_pressure, _ratio, _tangency, _speed, _gap]
+    data.contact("contact_mode")  # says so if there is no contact at all
+    panels = [draw for name, draw in _PANELS.items() if data.has(name)]
     if data.has("slip_speed") and style.largest(data.contact("slip_speed")) > 0.0:
         panels.append(_slip)
     handles = _handles(data)
@@ -148,11 +150,20 @@ def _slip(ax: Axes, data: RodData) -> None:
     style.scale_axis(ax.yaxis, "slip speed", "m/s")
 
 
+_PANELS: dict[str, Callable[[Axes, RodData], None]] = {
+    "lambda_n": _pressure,
+    "friction_ratio": _ratio,
+    "det_A": _tangency,
+    "s1_rate": _speed,
+    "gap": _gap,
+}
+
+
 # ---- parts
 
 
 def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], PaperFigure]:
-    rows = -(-len(handles) // 3)
+    rows = -(-len(handles) // _columns(handles))
     top = 0.1 + 0.16 * rows
     figure = style.new_figure(style.COLUMN, _PANEL * count + 0.12 * (count - 1) + 0.42 + top)
     grid = style.grid(figure, count, margins=(*_MARGINS, top), gaps=(0.0, 0.12), share_time=True)
@@ -164,12 +175,12 @@ def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
         if data.n_contact == 1:
             _bands(ax, data)
     data.time_axis(axes[-1])
-    style.key(axes[0], handles, columns=3)
+    style.key(axes[0], handles, columns=_columns(handles))
 
 
 def _chosen(data: RodData) -> list[int]:
     """Return the contacts drawn: all, or some of those that were ever taken."""
-    taken = np.flatnonzero(np.isfinite(data.contact("s1")).any(axis=0))
+    taken = np.flatnonzero(np.isfinite(data.contact("lambda_n")).any(axis=0))
     return [int(taken[i]) for i in style.few(taken.size, _MOST)]
 
 
@@ -212,6 +223,10 @@ def _bands(ax: Axes, data: RodData) -> None:
             ax.axvspan(begin, end, color=BANDS[mode], lw=0.0, zorder=0.5)
 
 
+def _columns(handles: list[Any]) -> int:
+    return 3 if len(handles) <= _WORDY + 2 else 6
+
+
 def _handles(data: RodData) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -219,8 +234,9 @@ def _handles(data: RodData) -> list[Any]:
     chosen = _chosen(data)
     found: list[Any] = []
     if len(chosen) > 1:
+        word = "" if len(chosen) > _WORDY else "contact "
         found = [
-            Line2D([], [], color=colour, lw=1.0, label=f"contact {i + 1}")
+            Line2D([], [], color=colour, lw=1.0, label=f"{word}{i + 1}")
             for i, colour in zip(chosen, _colours(data), strict=True)
         ]
     if data.n_contact == 1:

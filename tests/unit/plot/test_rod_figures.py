@@ -242,6 +242,20 @@ def test_several_contacts_have_a_key():
     assert len(RodData(two).scene(0).points) == 2
 
 
+def test_contacts_with_a_plane_have_no_paths(no_pyvista):
+    whole = made(contacts=9)
+    names = ("s1", "s2", "s1_rate", "s2_rate", "det_A", "crossing_angle", "rolling_residual")
+    kept = {name: v for name, v in whole.variables.items() if name not in names}
+    figures = figures_of(dataclasses.replace(whole, variables=kept))
+    assert figures.default == ("contact", "energy", "scene")
+    figure = figures.contact()
+    words = [ax.get_ylabel().replace("\n", " ").split(" (")[0] for ax in figure.axes]
+    assert words == ["normal force −λₙ", "tangential / normal force", "gap", "slip speed"]
+    assert {str(i) for i in range(1, 10)} <= set(texts(figure))
+    with pytest.raises(ModelError, match="without s1"):
+        figures.paths()
+
+
 def test_energy_is_in_joules(run):
     axes = figures_of(run).energy().axes
     assert [ax.get_ylabel() for ax in axes[:2]] == ["energy (J)", "ledger (J)"]
@@ -372,7 +386,7 @@ def test_loaded_runs_draw_the_same(slipping, tmp_path):
 
 @pytest.mark.parametrize("name", ["contact", "paths", "energy", "scene"])
 def test_text_does_not_leave_the_page(name, no_pyvista):
-    for shown in (made(), made(slips=True, mu=0.4), made(contacts=4)):
+    for shown in (made(), made(slips=True, mu=0.4), made(contacts=4), made(contacts=12)):
         figure = getattr(figures_of(shown), name)()
         drawn = figure.get_tightbbox()
         width, height = figure.get_size_inches()
