@@ -394,7 +394,7 @@ def find_candidates(
     """Return how many places there are where two contact curves are near; put them in rows.
 
     A place is a local minimum of the distance that is less than both radii and `margin`
-    together. Where the curves are within ten degrees of parallel there is no single place:
+    together. Where the curves are within twenty degrees of parallel they count as a line:
     every element of the first rod then gives one row, at its middle, with the nearest point
     of the other rod.
 
