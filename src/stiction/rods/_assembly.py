@@ -97,7 +97,7 @@ def assemble(rods: Rods) -> Flat:
         loads=np.zeros((0, 7)),
         times=np.zeros(0),
         factors=np.zeros(0),
-        driven=np.zeros((0, 16)),
+        driven=np.zeros((0, 17)),
     )
     flat.mat[1] = 1.0
     loads: list[list[float]] = []
@@ -118,7 +118,7 @@ def assemble(rods: Rods) -> Flat:
             "loads": np.array(loads).reshape(-1, 7),
             "times": np.array(history[0]),
             "factors": np.array(history[1]),
-            "driven": np.array(driven).reshape(-1, 16),
+            "driven": np.array(driven).reshape(-1, 17),
         }
     )
 
@@ -246,8 +246,8 @@ def _hold(
     if isinstance(end, Clamped):
         return []
     motion = [*flat.r[:, node], *end.velocity, *end.angular_velocity, end.rise]
-    rows = [[float(s), 0.0, *motion, *flat.r[:, s], 0.0] for s in (node, inner)]
-    return [*rows, [float(element), 1.0, *motion, *flat.q[:, element]]]
+    rows = [[float(s), 0.0, *motion, *flat.r[:, s], 0.0, 0.0] for s in (node, inner)]
+    return [*rows, [float(element), 1.0, *motion, *flat.q[:, element], 0.0]]
 
 
 def _fix_node(flat: Flat, slot: int) -> None:

@@ -186,13 +186,14 @@ def follow_clamps(
     """Give driven slots the velocities that take them where they must be at now + h.
 
     Rows of `driven`: slot, is_element, origin (3), velocity (3), angular velocity (3), rise,
-    start position (3) or quaternion (4).
+    start position (3) or quaternion (4),
+    time at which the clamp starts.
     """
     for k in range(driven.shape[0]):
         d = driven[k]
         i = int(d[0])
         rise = d[11]
-        late = now + h
+        late = now - d[16] + h
         tau = late - 0.5 * rise
         if late < rise:
             tau = 0.5 * late * late / rise
@@ -230,9 +231,10 @@ def place_frames(q: Floats, driven: Floats, now: float) -> Any:
         if d[1] == 0.0:
             continue
         i = int(d[0])
-        tau = now - 0.5 * d[11]
-        if now < d[11]:
-            tau = 0.5 * now * now / d[11]
+        late = now - d[16]
+        tau = late - 0.5 * d[11]
+        if late < d[11]:
+            tau = 0.5 * late * late / d[11]
         wx, wy, wz = d[8] * tau, d[9] * tau, d[10] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = math.cos(0.5 * angle), 0.5

@@ -118,6 +118,8 @@ class _March:
         self.rods, self.method, self.request = rods, method, request
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
+        # clamps start to move when the run starts; histories of loads keep their own time
+        self.flat.driven[:, 16] = self.save[0]
         spans = np.diff(self.save)
         self.step = chosen_step(rods, method, float(self.save[-1] - self.save[0]))
         self.counts = np.maximum(1, np.ceil(spans / self.step - 1e-9)).astype(np.int64)
@@ -128,7 +130,7 @@ class _March:
         self.v_old, self.p_old = self.flat.v.copy(), self.flat.p.copy()
         self.built = self.flat.r.copy()
         self.touch = ContactState(rods, self.flat)
-        self.sums, self.worst = np.zeros((4, 2)), np.zeros(3)
+        self.sums, self.worst = np.zeros((4, 2)), np.zeros(4)
         self.modes = np.zeros(self.touch.size, dtype=np.int64)
         self.events: list[Floats] = []
         self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), mk.EVENT_COLUMNS))
@@ -175,10 +177,12 @@ class _March:
             self.projected += before - float(kinetic_energy(f.q, f.v, f.p, f.mat))
         self._observe(0, f.v.copy(), f.p.copy())
         h = float(self.h[0])
+        # clamps do the second half of the work of the first kick when they have their velocity
+        self.worst[3] = h
         if perfect:
             # half a step back and forth along the exact accelerations: lam starts without
             # the alternating mode that an inconsistent half step leaves
-            av, ap = self._accelerations(f.v, f.p, 0.0)
+            av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
             self.v_old, self.p_old = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap

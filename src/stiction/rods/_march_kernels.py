@@ -341,6 +341,9 @@ def march(
             sums[EXTERNAL, 0] -= clamp_energy(q, v, p, mat, driven)
             follow_clamps(r, q, v, p, driven, now, h)
             sums[EXTERNAL, 0] += clamp_energy(q, v, p, mat, driven)
+            # the second half of the last kick, at the velocity the clamp has from here on
+            done = clamp_power(q, v, p, scratch[6:9], scratch[9:12], driven)
+            sums[EXTERNAL, 0] -= 0.5 * spare[4][3] * done
         code, c, count = drift_with_impacts(
             state, mobility, touch, spare, h, now, step + k, events, count
         )
@@ -357,8 +360,8 @@ def march(
         count = kick_all(state, rods, touch, spare, flags, w, ahead, now, events, count)
         if driven.shape[0] > 0:
             done = clamp_power(q, v, p, scratch[6:9], scratch[9:12], driven)
-            sums[EXTERNAL, 1] -= w * done
-            sums[EXTERNAL, 0] -= w * done
+            sums[EXTERNAL, 0] -= 0.5 * w * done
+            spare[4][3] = w
         if not math.isfinite(v[0, 1] + p[0, 1] + r[0, r.shape[1] // 2]):
             return NOT_FINITE, k + 1, -1, count
         if count >= events.shape[0] - 4 * index.shape[0] - 2:
