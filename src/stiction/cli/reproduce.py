@@ -24,7 +24,11 @@ from stiction.solve import solve
 __all__ = ["LOST", "PAPERS", "Item", "Row", "Runs", "reproduce"]
 
 LOST = "lost in the text"
-PAPERS = {"chains": "stiction.cli.paper_chains", "switching": "stiction.cli.paper_switching"}
+PAPERS = {
+    "chains": "stiction.cli.paper_chains",
+    "rods": "stiction.cli.paper_rods",
+    "switching": "stiction.cli.paper_switching",
+}
 
 Runs = Mapping[str, Run]
 

@@ -57,8 +57,13 @@ def frame_times(span: tuple[float, float], seconds: float, fps: float) -> npt.ND
     return np.linspace(*span, int(np.clip(round(seconds * fps), 2, MOST_FRAMES)))
 
 
-def write_film(frames: Sequence[Image], path: Path, fps: float) -> Path:
+def write_film(frames: Sequence[Image], path: Path, fps: float, *, colours: int = 64) -> Path:
     """Write pictures of one size as .gif or .mp4 and return the path.
+
+    Parameters
+    ----------
+    fps : frames per second
+    colours : of the palette of a GIF
 
     Raises
     ------
@@ -68,7 +73,10 @@ def write_film(frames: Sequence[Image], path: Path, fps: float) -> Path:
     """
     try:
         with written(path) as partial:
-            (write_gif if path.suffix.lower() == ".gif" else write_mp4)(frames, partial, fps)
+            if path.suffix.lower() == ".gif":
+                write_gif(frames, partial, fps, colours)
+            else:
+                write_mp4(frames, partial, fps)
     except OSError as error:
         raise StoreError(
             explain(
@@ -82,16 +90,16 @@ def write_film(frames: Sequence[Image], path: Path, fps: float) -> Path:
     return path
 
 
-def write_gif(frames: Sequence[Image], path: Path, fps: float) -> None:
+def write_gif(frames: Sequence[Image], path: Path, fps: float, colours: int = 64) -> None:
     """Write pictures as a GIF that runs again and again."""
     from PIL import Image
 
     # one palette for all frames: smaller, and colours do not flicker
-    palette = frames[len(frames) // 2].quantize(64, method=Image.Quantize.MEDIANCUT)
+    palette = frames[len(frames) // 2].quantize(colours, method=Image.Quantize.MEDIANCUT)
     # the paper is mixed with the palest greys, which would tint it
-    colours = np.array(palette.getpalette(), dtype=np.uint8).reshape(-1, 3)
-    colours[colours.min(axis=1) >= 244] = 255
-    palette.putpalette(colours.tobytes())
+    entries = np.array(palette.getpalette(), dtype=np.uint8).reshape(-1, 3)
+    entries[entries.min(axis=1) >= 244] = 255
+    palette.putpalette(entries.tobytes())
     flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     # GIF counts in hundredths of a second
     delay = max(20, 10 * round(100.0 / fps))

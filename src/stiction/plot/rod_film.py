@@ -15,6 +15,7 @@ from stiction.plot.string_film import picture_of
 __all__ = ["animate"]
 
 _DPI = 120
+_COLOURS = 160  # of a GIF; shaded tubes need more than flat drawings
 
 
 def animate(
@@ -39,7 +40,9 @@ def animate(
     span = (float(data.time[0]), float(data.time[-1]))
     scenes = [data.scene(data.row(float(t))) for t in frame_times(span, seconds, fps)]
     looks = view_of(data, scenes, view)
-    pictures, reason = ([], "") if tubes is False else paint(looks, scenes, pixels_of(looks, _DPI))
+    # twice as fine as the film, so that edges are smooth
+    fine = pixels_of(looks, 2 * _DPI)
+    pictures, reason = ([], "") if tubes is False else paint(looks, scenes, fine)
     if tubes and not pictures:
         raise ModelError(tubes_missing(reason))
     stage = Stage(data, looks, scenes, pictures, view)
@@ -47,4 +50,4 @@ def animate(
     for k in range(len(scenes)):
         stage.show(k)
         frames.append(picture_of(stage.figure, _DPI))
-    return write_film(frames, path, fps)
+    return write_film(frames, path, fps, colours=_COLOURS)

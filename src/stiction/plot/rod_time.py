@@ -34,14 +34,14 @@ def contact(data: RodData) -> PaperFigure:
     """Return what the audit of a contact looks at, over time, with its limits dashed.
 
     Pressure force -lambda_n, tangential over normal force, det A of the tangency conditions,
-    speed of the contact points over that of shear waves, gap, and slip where there is any.
+    speed of the contact points over that of shear waves, gap, and slip if a contact ever slips.
     The shading says when one contact is open or slips.
 
     Verified by: tests/unit/plot/test_rod_figures.py::test_contact_audit_shows_forces_and_limits
     """
     data.contact("contact_mode")  # says so if there is no contact at all
     panels = [draw for name, draw in _PANELS.items() if data.has(name)]
-    if data.has("slip_speed") and style.largest(data.contact("slip_speed")) > 0.0:
+    if data.has("slip_speed") and (data.contact("contact_mode") == SLIP).any():
         panels.append(_slip)
     handles = _handles(data)
     axes, figure = _stack(data, len(panels), handles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from stiction.plot._figure import PaperFigure
     from stiction.results.run import Run
 
-__all__ = ["contact", "energy", "growth", "paths"]
+__all__ = ["contact", "energy", "growth", "growths", "paths"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +48,8 @@ def paths(data: StringData) -> PaperFigure:
     style.scale_axis(left.yaxis, "contact point")
     style.key(left, [*left.get_legend_handles_labels()[0], *data.end_handles()])
     for name, rate in zip(STRINGS, ("s1_rate", "s2_rate"), strict=True):
-        _orbit(right, data, name, rate)
+        alike = name == "v" and np.allclose(both[0], both[1], rtol=1e-9, atol=1e-12)
+        _orbit(right, data, name, rate, (0, (3, 2)) if alike else "-")
     style.room(right.set_xlim, np.concatenate(both))
     style.room(right.set_ylim, np.concatenate([data.values("s1_rate"), data.values("s2_rate")]))
     style.scale_axis(right.xaxis, "contact point s")
@@ -159,15 +161,29 @@ def growth(data: StringData, other: Run) -> PaperFigure:
             apart = _ahead(data, name, rows) - _ahead(twin, name, rows)
             square = square + (apart**2).mean(axis=1)
     distance = np.sqrt(np.asarray(square, dtype=np.float64))
+    return growths({"distance of two runs": (data.time[:rows], distance)})
+
+
+def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
+    """Return distances of pairs of runs on a logarithmic axis.
+
+    Parameters
+    ----------
+    curves : times and distances by the words of the key
+
+    Verified by: tests/unit/plot/test_string_figures.py::test_growth_of_a_difference
+    """
     figure = style.new_figure(style.COLUMN, 2.3)
     ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.3))
-    shown = np.where(distance > 0.0, distance, np.nan)
-    keep = style.thin(np.log(np.nan_to_num(shown, nan=1.0)))
-    ax.semilogy(data.time[keep], shown[keep], color=style.INK, lw=0.9, label="distance of two runs")
+    for (word, (time, distance)), colour in zip(curves.items(), style.MASS_COLOURS, strict=False):
+        shown = np.where(distance > 0.0, distance, np.nan)
+        keep = style.thin(np.log(np.nan_to_num(shown, nan=1.0)))
+        ax.semilogy(time[keep], shown[keep], color=colour, lw=0.9, label=word)
     ax.set_ylabel("distance")
-    data.end_lines(ax)
-    data.time_axis(ax, (float(data.time[0]), float(data.time[rows - 1])))
-    style.key(ax)
+    ends = [time[[0, -1]] for time, _ in curves.values()]
+    ax.set_xlim(min(end[0] for end in ends), max(end[1] for end in ends))
+    style.scale_axis(ax.xaxis, "time")
+    style.key(ax, columns=2)
     return figure
 
 
@@ -175,11 +191,11 @@ def _ahead(data: StringData, name: str, rows: int) -> Floats:
     return data.values(name)[:rows]
 
 
-def _orbit(ax: Axes, data: StringData, name: str, rate: str) -> None:
+def _orbit(ax: Axes, data: StringData, name: str, rate: str, dashes: Any) -> None:
     s, velocity = data.contact(name), data.values(rate)
     keep = style.few(s.size, _ORBIT)
     word = {"u": "s₁", "v": "s₂"}[name]
-    ax.plot(s[keep], velocity[keep], color=STRINGS[name], lw=0.6, label=word)
+    ax.plot(s[keep], velocity[keep], color=STRINGS[name], lw=0.6, ls=dashes, label=word)
     for row, marker in ((0, "o"), (-1, "s")):
         look: dict[str, Any] = {"ls": "", "marker": marker, "ms": 4.0, "mec": "white", "mew": 0.6}
         what = {"o": "start", "s": "end"}[marker] if name == "v" else None

@@ -250,7 +250,7 @@ def test_contacts_with_a_plane_have_no_paths(no_pyvista):
     assert figures.default == ("contact", "energy", "scene")
     figure = figures.contact()
     words = [ax.get_ylabel().replace("\n", " ").split(" (")[0] for ax in figure.axes]
-    assert words == ["normal force −λₙ", "tangential / normal force", "gap", "slip speed"]
+    assert words == ["normal force −λₙ", "tangential / normal force", "gap"]
     assert {str(i) for i in range(1, 10)} <= set(texts(figure))
     with pytest.raises(ModelError, match="without s1"):
         figures.paths()
