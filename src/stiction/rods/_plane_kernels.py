@@ -38,6 +38,8 @@ EXTERNAL, IMPACT, ALGORITHMIC = range(3)
 NOW, LAST, FRESH = range(3)
 # entries of worst: sweeps, kicks that did not converge, deepest gap, shortest step
 SWEEPS, STUCK, DEPTH, SHORTEST = range(4)
+# halves of a step: its end, its start with the impulses of the end before, its start alone
+END, AGAIN, ALONE = range(3)
 
 MOST_SWEEPS = 2000
 _CONVERGED = 1e-14
@@ -282,7 +284,7 @@ def impulses(
     kept: Floats,
     bias: Floats,
     mu: Floats,
-    grip: bool,
+    grip: float,
     before: Floats,
     P: Floats,
     un: Floats,
@@ -307,7 +309,7 @@ def impulses(
             P[0, k] = max(0.0, -(un[k] + back[k] * before[0, k]) / mat[FREE, k])
             un[k] += mat[FREE, k] * P[0, k]
         bound[k] = mu[k] * P[0, k] if P[0, k] > 0.0 else 0.0
-        if grip and hold[k]:
+        if grip > 0.0 and hold[k]:
             bound[k] = math.inf
     sweeps = friction(size, a, mat, m, gram, hold, bound, kept, bias, before[1:3], P, x, z, branch)
     act(size, basis, a, mat, P, v, p)
@@ -322,13 +324,14 @@ def contact_work(
     un: Floats,
     x: Floats,
     z: Floats,
-    at_start: bool,
+    half: int,
     heat: Floats,
 ) -> Any:
     """Add friction heat to `heat`; return the remaining energy that the impulses took out.
 
     Heat is impulse times slip at the synchronous end of the half kick, which for a law obeyed
-    there is never negative. What is left cancels between the two halves of a step.
+    there is never negative. What is left cancels between two halves with the same impulses; a
+    half that stands alone and slows the slip counts all of its work.
     """
     rest = 0.0
     for k in range(size):
@@ -336,8 +339,11 @@ def contact_work(
         work = 0.5 * P[0, k] * (before[0, k] + un[k])
         work += 0.5 * (P[1, k] * (before[1, k] + ux) + P[2, k] * (before[2, k] + uy))
         there = P[1, k] * ux + P[2, k] * uy
-        if at_start:
+        if half != END:
+            slower = before[1, k] ** 2 + before[2, k] ** 2 > ux * ux + uy * uy
             there = P[1, k] * before[1, k] + P[2, k] * before[2, k]
+            if half == ALONE and slower:
+                there = 0.5 * (there + P[1, k] * ux + P[2, k] * uy)
         lost = max(0.0, -there)
         heat[k] += lost
         rest -= work + lost

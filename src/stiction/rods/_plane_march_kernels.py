@@ -15,11 +15,14 @@ import numpy.typing as npt
 from stiction.numerics.jit import kernel
 from stiction.rods._driving_kernels import add_loads, power
 from stiction.rods._plane_kernels import (
+    AGAIN,
     ALGORITHMIC,
+    ALONE,
     BOUNCES,
     CLOSES,
     DEPTH,
     DONE,
+    END,
     EVENTS_FULL,
     EXTERNAL,
     FRESH,
@@ -98,7 +101,7 @@ def collide(
     world: tuple[Any, ...],
     modes: Ints,
     arrive: Flags,
-    first: bool,
+    first: float,
     h: float,
     work: tuple[Any, ...],
     events: Floats,
@@ -119,7 +122,7 @@ def collide(
     hold = arrive.copy()
     for k in range(size):
         soon = now - node[HIT, k] <= _SHORT_HOP * h
-        node[BACK, k] = 0.0 if soon or first else law[1]
+        node[BACK, k] = 0.0 if soon or first > 0.0 else law[1]
         node[KEPT, k] = law[2]
         hold[k] = arrive[k] or modes[k] != OPEN
         if not arrive[k]:
@@ -143,7 +146,7 @@ def collide(
             node[KEPT],
             bias,
             node[MU],
-            rigid,
+            first if rigid else 0.0,
             before,
             P,
             un,
@@ -181,7 +184,7 @@ def half_kick(
     w: float,
     world: tuple[Any, ...],
     hold: Flags,
-    at_start: bool,
+    at_start: float,
     scratch: Floats,
     work: tuple[Any, ...],
 ) -> Any:
@@ -196,7 +199,7 @@ def half_kick(
     f, t, fe, te = scratch[6:9], scratch[9:12], scratch[12:15], scratch[15:18]
     slips(q, v, p, basis, a, size, un, x, z)
     remember(size, un, x, z, before)
-    if at_start:
+    if at_start > 0.0:
         drifting_slip(q, p, basis, a, size, w, bias)
     else:
         bias[:] = 0.0
@@ -217,7 +220,7 @@ def half_kick(
             node[KEPT],
             bias,
             node[MU],
-            False,
+            0.0,
             before,
             P,
             un,
@@ -231,7 +234,9 @@ def half_kick(
         worst,
     )
     sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    sums[ALGORITHMIC] += contact_work(size, P, before, un, x, z, at_start, node[HEAT])
+    sums[ALGORITHMIC] += contact_work(
+        size, P, before, un, x, z, ALONE if at_start > 0.0 else END, node[HEAT]
+    )
 
 
 @kernel
@@ -263,7 +268,7 @@ def repeat_kick(
     P *= ratio
     slips(q, v, p, basis, a, size, un, x, z)
     sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    sums[ALGORITHMIC] += contact_work(size, P, before, un, x, z, True, node[HEAT])
+    sums[ALGORITHMIC] += contact_work(size, P, before, un, x, z, AGAIN, node[HEAT])
 
 
 @kernel
@@ -305,7 +310,7 @@ def kick_out(
     for attempt in range(_TRIES):
         ratio = target / clock[LAST] if clock[LAST] > 0.0 else 2.0
         if clock[FRESH] > 0.0 or ratio > 1.5:
-            half_kick(q, v, p, 0.5 * target, world, hold, True, scratch, work)
+            half_kick(q, v, p, 0.5 * target, world, hold, 1.0, scratch, work)
         else:
             repeat_kick(q, v, p, v_old, p_old, ratio, world, 0.5 * target, scratch, work)
         reach = max(reach_time(modes, node[GAP], node[UN], h, a), 1e-6 * h)
@@ -356,53 +361,6 @@ def settle(
 
 
 @kernel
-def begin(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    now: float,
-    origin: Floats,
-    world: tuple[Any, ...],
-    modes: Ints,
-    h: float,
-    work: tuple[Any, ...],
-    events: Floats,
-) -> Any:
-    """Close what touches at the start, with an impact if it comes down or must not slip."""
-    basis, a, _, law = world
-    node, _, _, _, x, z, _, _, _, _, _ = work
-    size = modes.shape[0]
-    gaps(r, basis, origin, a, size, node[GAP])
-    slips(q, v, p, basis, a, size, node[UN], x, z)
-    scale = 0.0
-    for i in range(3):
-        for k in range(size):
-            scale = max(scale, abs(v[i, k]))
-    strikes = False
-    arrive = modes != OPEN
-    for k in range(size):
-        arrive[k] = False
-        modes[k] = OPEN
-        if node[GAP, k] <= SHALLOW * a and node[UN, k] <= 1e-12 * scale:
-            modes[k] = ROLL
-            if node[UN, k] < -1e-12 * scale:
-                arrive[k] = True
-                strikes = True
-            ux, uy = slip_at(k, size, x, z)
-            if math.isinf(law[0]):
-                strikes = strikes or math.sqrt(ux * ux + uy * uy) > 1e-12 * scale
-            elif math.sqrt(ux * ux + uy * uy) > 1e-12 * scale:
-                modes[k] = SLIP
-    if not strikes:
-        return 0
-    if math.isinf(law[0]):
-        for k in range(size):
-            arrive[k] = modes[k] != OPEN
-    return collide(q, v, p, now, world, modes, arrive, True, h, work, events, 0)
-
-
-@kernel
 def leave(
     now: float,
     modes: Ints,
@@ -445,7 +403,7 @@ def close(
         strikes = strikes or arrive[k]
         worst[DEPTH] = min(worst[DEPTH], node[GAP, k])
     if strikes:
-        count = collide(q, v, p, now, world, modes, arrive, False, h, work, events, count)
+        count = collide(q, v, p, now, world, modes, arrive, 0.0, h, work, events, count)
     return count, strikes
 
 
@@ -499,7 +457,7 @@ def march(
         turn_table(q, basis, a, mat, size, m, gram)
         v_old[:] = v
         p_old[:] = p
-        half_kick(q, v, p, 0.5 * length, world, modes != OPEN, False, scratch, work)
+        half_kick(q, v, p, 0.5 * length, world, modes != OPEN, 0.0, scratch, work)
         press[:] = P
         press *= 2.0 / length
         count, changed = settle(now, 0.5 * length, modes, rigid, work, events, count)

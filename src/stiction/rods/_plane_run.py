@@ -131,10 +131,7 @@ class _Walk:
         forcing = (f.constant, f.loads, f.times, f.factors)
         self._observe(0)
         now = float(save[0])
-        written = mk.begin(
-            f.r, f.q, f.v, f.p, now, self.origin, world, self.modes, self.step, work, self.buffer
-        )
-        self.events.append(self.buffer[:written].copy())
+        self._begin(world, work)
         mk.forces(f.r, f.q, f.mat, forcing, now, self.scratch)
         self._first_forces(world, work)
         for k in range(1, len(save)):
@@ -156,13 +153,38 @@ class _Walk:
             self._observe(k)
             self.request.progress(k / (len(save) - 1), f"{self.steps} steps")
 
+    def _begin(self, world: tuple[object, ...], work: tuple[Any, ...]) -> None:
+        """Close what touches at the start, with an impact if it comes down or must not slip."""
+        f = self.flat
+        un, slip = self._slip()
+        rigid, small = bool(np.isinf(self.law[0])), 1e-12 * float(np.abs(f.v).max())
+        touches = (self.system.gaps(f.r.T) <= pk.SHALLOW * self.a) & (un <= small)
+        speed = np.linalg.norm(slip, axis=1)
+        self.modes[touches] = pk.ROLL
+        if not rigid:
+            self.modes[touches & (speed > small)] = pk.SLIP
+        arrive = touches if rigid else touches & (un < -small)
+        if arrive.any() and ((rigid and speed[touches].max() > small) or un[arrive].min() < -small):
+            written = mk.collide(
+                f.q, f.v, f.p, float(self.clock[pk.NOW]), world, self.modes, arrive, 1.0,
+                self.step, work, self.buffer, 0,
+            )  # fmt: skip
+            self.events.append(self.buffer[:written].copy())
+
+    def _slip(self) -> tuple[Floats, Floats]:
+        """Return normal velocities (nodes,) and slip velocities (nodes, 2)."""
+        f, un = self.flat, np.zeros(self.size)
+        x, z = self.x.copy(), self.z.copy()
+        pk.slips(f.q, f.v, f.p, self.basis, self.a, self.size, un, x, z)
+        return un, np.array([pk.slip_at(i, self.size, x, z) for i in range(self.size)])
+
     def _first_forces(self, world: tuple[object, ...], work: tuple[Any, ...]) -> None:
         """Find the contact forces at the start, on copies of what a kick changes."""
         f, w = self.flat, 1e-3 * self.step
         pk.turn_table(f.q, self.basis, self.a, f.mat, self.size, self.m, self.gram)
         copies = tuple(array.copy() for array in work)
         touching = self.modes != pk.OPEN
-        mk.half_kick(f.q, f.v.copy(), f.p.copy(), w, world, touching, True, self.scratch, copies)
+        mk.half_kick(f.q, f.v.copy(), f.p.copy(), w, world, touching, 1.0, self.scratch, copies)
         self.press[:] = copies[3] / w
         self.force[0] = self.press.T @ self.basis
         self.mode[0] = self.modes
@@ -177,9 +199,7 @@ class _Walk:
         self.mode[k] = self.modes
         self.force[k] = self.press.T @ self.basis
         self.gap[k] = self.system.gaps(self.position[k])
-        un, x, z = np.zeros(self.size), self.x.copy(), self.z.copy()
-        pk.slips(f.q, f.v, f.p, self.basis, self.a, self.size, un, x, z)
-        self.slip[k] = [pk.slip_at(i, self.size, x, z) for i in range(self.size)]
+        self.slip[k] = self._slip()[1]
 
     # ---- what came out
 
