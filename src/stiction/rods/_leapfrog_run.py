@@ -23,7 +23,7 @@ from stiction.rods.leapfrog import RollingLeapfrog
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.stability import step_limit
 
-__all__ = ["run_leapfrog"]
+__all__ = ["Marcher", "run_leapfrog"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,18 +42,18 @@ def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -
     from stiction.rods.outcome import build_run
 
     rods = system.assembled()
-    march = _March(rods, method, request)
+    march = Marcher(rods, method, request)
     march.go()
     return build_run(system, rods, method, march.history())
 
 
-def chosen_step(rods: Rods, method: RollingLeapfrog, span: float) -> float:
-    """Return the step [s]; raise ModelError above the stability limit of any rod."""
+def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
+    """Return the step [s]; raise ModelError above the stability limit of any rod, if `limited`."""
     limits = [step_limit(rod) for rod in rods.rods]
     least = int(np.argmin(limits))
     if method.step is None:
         step = method.part * limits[least]
-    elif method.step > limits[least]:
+    elif limited and method.step > limits[least]:
         raise ModelError(
             explain(
                 "RollingLeapfrog.step",
@@ -111,17 +111,20 @@ class RodHistory:
     rates: dict[str, Floats] = field(default_factory=dict)
 
 
-class _March:
+class Marcher:
     """The state of a run: arrays that the kernels change in place."""
 
-    def __init__(self, rods: Rods, method: RollingLeapfrog, request: Request) -> None:
+    def __init__(
+        self, rods: Rods, method: RollingLeapfrog, request: Request, limited: bool = True
+    ) -> None:
         self.rods, self.method, self.request = rods, method, request
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
         # clamps start to move when the run starts; histories of loads keep their own time
         self.flat.driven[:, 16] = self.save[0]
         spans = np.diff(self.save)
-        self.step = chosen_step(rods, method, float(self.save[-1] - self.save[0]))
+        span = float(self.save[-1] - self.save[0])
+        self.step = chosen_step(rods, method, span, limited)
         self.counts = np.maximum(1, np.ceil(spans / self.step - 1e-9)).astype(np.int64)
         self.h = np.append(spans / self.counts, 0.0)
         self.h[-1] = self.h[-2]
@@ -164,7 +167,8 @@ class _March:
 
     # ---- the start
 
-    def _start(self) -> None:
+    def _settle_start(self) -> bool:
+        """Make contacts and velocities fit each other; return whether all closed ones only roll."""
         f, touch = self.flat, self.touch
         touch.refuse_or_close()
         mobility = f.mobility(0.0)
@@ -175,6 +179,11 @@ class _March:
             before = float(kinetic_energy(f.q, f.v, f.p, f.mat))
             project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
             self.projected += before - float(kinetic_energy(f.q, f.v, f.p, f.mat))
+        return perfect
+
+    def _start(self) -> None:
+        f = self.flat
+        perfect = self._settle_start()
         self._observe(0, f.v.copy(), f.p.copy())
         h = float(self.h[0])
         # clamps do the second half of the work of the first kick when they have their velocity

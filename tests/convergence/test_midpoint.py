@@ -1,0 +1,119 @@
+"""The implicit midpoint rule of rods: order, momentum, and steps beyond the explicit limit."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.rods.centreline import Straight
+from stiction.rods.contact import RollingContact
+from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.midpoint import RollingMidpoint
+from stiction.rods.model import Rods
+from stiction.rods.rod import CosseratRod, Driven, Free, LineForce, SineSpin, SineVelocity
+from stiction.rods.section import CircularSection
+from stiction.rods.stability import step_limit
+
+SECTION = CircularSection(radius=0.02, young=1e6)
+
+
+def crossed(left=None, elements=20, **options):
+    """Two clamped rods that cross at 60 degrees, the first one plucked."""
+    ends = {} if left is None else {"left": left, "right": left}
+    across = 0.51 * np.array([0.5, np.sqrt(0.75), 0.0])
+    lift = np.array([0.0, 0.0, 0.04])
+    motion = [SineVelocity(1, [0.0, 0.4, 0.6]), SineSpin(1, 2.0)]
+    first = Straight([-0.51, 0.0, 0.0], [0.51, 0.0, 0.0])
+    return Rods(
+        [
+            CosseratRod(
+                SECTION, first, length=1.0, elements=elements, motion=motion, **ends, **options
+            ),
+            CosseratRod(
+                SECTION,
+                Straight(lift - across, lift + across),
+                length=1.0,
+                elements=elements,
+                **ends,
+            ),
+        ],
+        [RollingContact(0.5, 0.5)],
+    )
+
+
+def test_second_order():
+    """The energy error falls by four when the step is halved."""
+    errors = []
+    for step in (4e-4, 2e-4, 1e-4):
+        run = st.solve(crossed(), RollingMidpoint(step), (0.0, 0.08), save=21)
+        errors.append(np.abs(run.energy.imbalance).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.all(orders > 1.7)
+    assert np.all(orders < 2.3)
+
+
+def test_agrees_with_the_leapfrog():
+    """Two schemes that share the elastic forces alone meet at small steps."""
+    implicit = st.solve(crossed(), RollingMidpoint(5e-5), (0.0, 0.08), save=5)
+    explicit = st.solve(crossed(), RollingLeapfrog(5e-6), (0.0, 0.08), save=5)
+    for name in ("s1", "s2"):
+        assert implicit.data[name].values == pytest.approx(explicit.data[name].values, abs=5e-6)
+    assert implicit.data.position.values == pytest.approx(explicit.data.position.values, abs=2e-6)
+
+
+def test_free_rods_keep_their_momenta():
+    run = st.solve(crossed(left=Free()), RollingMidpoint(2e-4), (0.0, 0.02), save=11)
+    for name in ("momentum", "angular_momentum"):
+        values = run.data[name].values
+        assert np.abs(values - values[0]).max() <= 1e-9 * np.abs(values[0]).max()
+
+
+def test_steps_beyond_the_explicit_limit():
+    """A slender rod sags and swings at a step that no explicit scheme could take."""
+    thin = CircularSection(radius=0.001, young=1e7, density=1200.0)
+    rod = CosseratRod(
+        thin,
+        Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
+        elements=40,
+        loads=[LineForce([0, 0, -1e-3])],
+    )
+    step = 20.0 * step_limit(rod)
+    run = st.solve(Rods([rod]), RollingMidpoint(step), (0.0, 0.5), save=51)
+    assert run.status.ok
+    assert run.energy.imbalance_rel < 1e-3
+    with pytest.raises(st.ModelError, match="stability limit"):
+        st.solve(Rods([rod]), RollingLeapfrog(step), (0.0, 0.5))
+
+
+def test_a_moving_clamp_and_damping_close_the_ledger():
+    rod = CosseratRod(
+        SECTION,
+        Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
+        elements=20,
+        right=Free(),
+        drag=0.2,
+        rotational_drag=1e-4,
+        internal_damping=1e-4,
+        loads=[LineForce([0.0, 0.0, -1.0])],
+    )
+    run = st.solve(Rods([rod], gravity=[0.0, 0.0, -9.81]), RollingMidpoint(2e-4), (0.0, 0.1))
+    assert run.energy.imbalance_rel < 1e-4
+    assert run.energy.viscous_heat[-1] > 0.0
+    assert np.all(np.diff(run.energy.viscous_heat) >= 0.0)
+
+
+def test_slipping_contacts_are_refused():
+    rods = crossed()
+    slipping = RollingContact(0.5, 0.5, friction=st.Coulomb(0.3))
+    with pytest.raises(st.ModelError, match="RollingLeapfrog"):
+        st.solve(Rods(rods.rods, [slipping]), RollingMidpoint(1e-4), (0.0, 0.1))
+
+
+def test_moving_clamps_end_where_they_should():
+    rod = CosseratRod(
+        SECTION,
+        Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
+        elements=20,
+        left=Driven(velocity=[0.0, 0.0, 0.1]),
+    )
+    run = st.solve(Rods([rod]), RollingMidpoint(1e-3), (0.0, 0.1), save=11)
+    assert run.data.position.values[-1, 0] == pytest.approx([0.0, 0.0, 0.01], abs=1e-12)
