@@ -11,7 +11,8 @@ systems
     ``RollingStrings``: two strings that roll on each other at one moving point, from shapes
     of `stiction.rods`. ``Rods``: elastic rods, each a ``CosseratRod`` with a
     ``CircularSection``, that roll on, slip along and open from each other where a
-    ``RollingContact`` or a ``ContactSearch`` says; ``CrossedRods`` and other presets.
+    ``RollingContact`` or a ``ContactSearch`` says. ``CrossedRods``, ``RodOnFixedRod``,
+    ``RodNet``, ``Braid``, ``TighteningKnot``: such rods, ready.
 laws
     ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
     ``UserFriction`` of blocks; ``StretchedString``, ``SimplifiedTyre``, ``Pacejka`` of
@@ -72,6 +73,10 @@ _HOME = {
     "ContactSearch": "stiction.rods.contact",
     "RollingLeapfrog": "stiction.rods.leapfrog",
     "CrossedRods": "stiction.rods.presets",
+    "RodOnFixedRod": "stiction.rods.presets",
+    "RodNet": "stiction.rods.presets",
+    "Braid": "stiction.rods.tied",
+    "TighteningKnot": "stiction.rods.tied",
     "two_fold": "stiction.switching.two_fold",
     "StickSet": "stiction.chains.stick_set",
     "reach": "stiction.chains.reachability",

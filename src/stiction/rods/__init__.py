@@ -7,7 +7,7 @@ from stiction.rods.centreline import Arc, Centreline, Curve, Helix, Straight
 from stiction.rods.contact import ContactSearch, RollingContact
 from stiction.rods.leapfrog import RollingLeapfrog
 from stiction.rods.model import Rods, RodSystem
-from stiction.rods.presets import CrossedRods
+from stiction.rods.presets import CrossedRods, RodNet, RodOnFixedRod
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
@@ -25,9 +25,11 @@ from stiction.rods.rod import (
 from stiction.rods.section import CircularSection
 from stiction.rods.shapes import Bump, Pluck, Samples, Shape, Sine, Sum, UserShape
 from stiction.rods.strings import RollingStrings
+from stiction.rods.tied import Braid, TighteningKnot
 
 __all__ = [
     "Arc",
+    "Braid",
     "Bump",
     "Centreline",
     "CircularSection",
@@ -46,6 +48,8 @@ __all__ = [
     "PointForce",
     "PointMoment",
     "RigidMotion",
+    "RodNet",
+    "RodOnFixedRod",
     "RodSystem",
     "Rods",
     "RollingContact",
@@ -58,5 +62,6 @@ __all__ = [
     "SineVelocity",
     "Straight",
     "Sum",
+    "TighteningKnot",
     "UserShape",
 ]

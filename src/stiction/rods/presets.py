@@ -1,4 +1,4 @@
-"""Rods in contact as ready systems: crossed, laid in a net, braided, on a fixed rod, in a knot."""
+"""Rods in contact as ready systems: two crossed, a free one on a fixed one, a net."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.numerics.checks import number, whole
 from stiction.rods.centreline import Curve, Straight, vector
-from stiction.rods.contact import RollingContact
+from stiction.rods.contact import ContactSearch, RollingContact
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
-from stiction.rods.rod import CosseratRod, SineSpin, SineVelocity
+from stiction.rods.rod import CosseratRod, Free, RigidMotion, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection
 
-__all__ = ["CrossedRods"]
+__all__ = ["CrossedRods", "RodNet", "RodOnFixedRod", "spline_nodes"]
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-_TRY = "leave it out for the default."
+TRY = "leave it out for the default."
 
 
-def _check(system: RodSystem, rules: dict[str, tuple[str, str, str]]) -> None:
+def check_numbers(system: RodSystem, rules: dict[str, tuple[str, str, str]]) -> None:
     """Check the numbers of a preset: field -> (rule, unit, why)."""
     for name, (rule, unit, why) in rules.items():
         where = f"{type(system).__name__}.{name}"
-        value = number(where, getattr(system, name), rule=rule, unit=unit, why=why, try_=_TRY)
+        value = number(where, getattr(system, name), rule=rule, unit=unit, why=why, try_=TRY)
         object.__setattr__(system, name, value)
 
 
-_MATERIAL = {
+MATERIAL = {
     "radius": ("positive", "m", "a rod without thickness has no surface to roll on."),
     "young": ("positive", "Pa", "a rod without stiffness has no rest shape."),
     "density": ("positive", "kg/m^3", "a massless rod has no inertia to move with."),
@@ -42,9 +42,9 @@ _MATERIAL = {
 }
 
 
-def _whole(system: RodSystem, name: str, least: int, why: str) -> None:
+def check_whole(system: RodSystem, name: str, least: int, why: str) -> None:
     where = f"{type(system).__name__}.{name}"
-    whole(where, getattr(system, name), least=least, why=why, try_=_TRY)
+    whole(where, getattr(system, name), least=least, why=why, try_=TRY)
 
 
 def _inside(system: RodSystem, name: str, low: float, high: float, unit: str, why: str) -> None:
@@ -53,10 +53,10 @@ def _inside(system: RodSystem, name: str, low: float, high: float, unit: str, wh
     if not low < value < high:
         where = f"{type(system).__name__}.{name}"
         needs = f"a number between {low:.6g} and {high:.6g} [{unit}]"
-        raise ModelError(explain(where, value, needs, why, _TRY))
+        raise ModelError(explain(where, value, needs, why, TRY))
 
 
-_ROOM = "the contact spreads over four nodes and needs several between it and each end."
+ROOM = "the contact spreads over four nodes and needs several between it and each end."
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +103,12 @@ class CrossedRods(RodSystem):
     drag: float = 0.0
 
     def __post_init__(self) -> None:
-        _check(self, _MATERIAL)
+        check_numbers(self, MATERIAL)
         why = "rods touch in one point only where they cross."
         _inside(self, "angle", math.radians(10.0), math.radians(170.0), "rad", why)
         _inside(self, "pluck_at", 0.0, 1.0, "1", "0 is the start of the rod, 1 its end.")
-        _whole(self, "elements", 2 * LEAST_MARGIN + 4, _ROOM)
-        _check(
+        check_whole(self, "elements", 2 * LEAST_MARGIN + 4, ROOM)
+        check_numbers(
             self,
             {
                 "stretch": ("positive", "1", "the clamps hold the rods at this stretch."),
@@ -158,3 +158,220 @@ class CrossedRods(RodSystem):
         )
         touch = RollingContact(s1 * self.length, s2 * self.length, friction=self.friction)
         return Rods([lower, upper], [touch])
+
+
+@dataclass(frozen=True, eq=False)
+class RodOnFixedRod(RodSystem):
+    """A free rod that lies across a clamped one, and rolls, slips or lifts under gravity.
+
+    Rod 1 lies along x between clamps; rod 2 lies on it across, along y. Gravity points down and
+    along x, as on a slope. A stiff free rod rolls down with 2/3 g sin(slope) if
+    tan(slope) <= 3 mu, and slips with g (sin(slope) - mu cos(slope)) otherwise.
+
+    Parameters
+    ----------
+    slope : of rod 1 [rad]
+    friction : Coulomb's law; None rolls perfectly, in tension too
+    at : place of the contact along rod 1 [1], 0 its start and 1 its end
+    offset : how far the free rod reaches more to one side than to the other, halved [m]; it tips
+    velocity : of the free rod at the start [m/s]; x along rod 1, z up
+    restitution : when the free rod falls back [1]
+    gravity : [m/s^2]
+    radius, length : of the free rod [m]
+    fixed_radius, fixed_length : of the clamped rod [m]
+    young, density : of both rods [Pa], [kg/m^3]
+    elements : of each rod
+    internal_damping : retardation time of the material [s]
+
+    Source: a rigid cylinder on a slope; formulas sheet of the rods paper, section 4.
+    Verified by: tests/unit/rods/test_presets.py::test_a_stiff_rod_rolls_and_slips_down_a_slope
+    """
+
+    slope: float = 0.3
+    friction: Friction | None = None
+    at: float = 0.3
+    offset: float = 0.0
+    velocity: Vector = (0.0, 0.0, 0.0)
+    restitution: float = 0.0
+    gravity: float = 9.81
+    radius: float = 0.02
+    length: float = 0.4
+    fixed_radius: float = 0.02
+    fixed_length: float = 0.5
+    young: float = 1e7
+    density: float = 1000.0
+    elements: int = 40
+    internal_damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self, MATERIAL)
+        check_numbers(
+            self,
+            {
+                "fixed_radius": MATERIAL["radius"],
+                "fixed_length": MATERIAL["length"],
+                "gravity": ("finite", "m/s^2", "it presses the rods together."),
+                "offset": ("finite", "m", "the free rod tips to its longer side."),
+                "restitution": ("nonnegative", "1", "it is the part of the velocity kept."),
+                "internal_damping": ("nonnegative", "s", "damping takes energy out."),
+            },
+        )
+        check_whole(self, "elements", 2 * LEAST_MARGIN + 4, ROOM)
+        right = 0.5 * math.pi
+        _inside(
+            self, "slope", -right, right, "rad", "beyond it the free rod does not lie on rod 1."
+        )
+        _inside(self, "at", 0.0, 1.0, "1", "0 is the start of the rod, 1 its end.")
+        why = "it is the velocity of the whole free rod."
+        value = vector("RodOnFixedRod.velocity", self.velocity, unit="m/s", why=why)
+        object.__setattr__(self, "velocity", value)
+        self.assembled()
+
+    def assembled(self) -> Rods:
+        """Return the clamped rod, the free rod, and their contact."""
+        shape = (self.young, 0.5, self.density)
+        place = self.at * self.fixed_length
+        above = self.radius + self.fixed_radius
+        fixed = CosseratRod(
+            CircularSection(self.fixed_radius, *shape),
+            Straight((-place, 0.0, 0.0), (self.fixed_length - place, 0.0, 0.0)),
+            elements=self.elements,
+            internal_damping=self.internal_damping,
+        )
+        reach = 0.5 * self.length
+        free = CosseratRod(
+            CircularSection(self.radius, *shape),
+            Straight((0.0, self.offset - reach, above), (0.0, self.offset + reach, above)),
+            elements=self.elements,
+            left=Free(),
+            right=Free(),
+            motion=[RigidMotion(self.velocity)],
+            internal_damping=self.internal_damping,
+        )
+        touch = RollingContact(
+            place, reach - self.offset, friction=self.friction, restitution=self.restitution
+        )
+        down = (math.sin(self.slope), 0.0, -math.cos(self.slope))
+        return Rods([fixed, free], [touch], gravity=tuple(self.gravity * d for d in down))
+
+
+@dataclass(frozen=True, eq=False)
+class RodNet(RodSystem):
+    """A net of stretched rods between clamps: rows along x, columns along y, held at the border.
+
+    The rods of a woven net pass over and under each other in turn; otherwise all columns lie on
+    the rows. The net is thrown like a drum, sin(pi x) sin(pi y), at right angles to its plane.
+
+    Parameters
+    ----------
+    rows, columns : numbers of rods; rows are rods 1, 2, ..., columns come after them
+    cell : distance between neighbours [m]
+    woven : over and under in turn; False lays the columns on the rows
+    throw : velocity of the middle at the start [m/s]
+    stretch : length between the clamps over rest length [1]
+    friction : Coulomb's law; None rolls perfectly
+    found : let a search find the contacts while the net moves; False declares one per crossing
+    radius : of the rods [m]
+    young, density : of the material [Pa], [kg/m^3]
+    cell_elements : elements per cell
+    drag : external damping [N s/m^2]
+
+    Source: several contacts, formulas sheet of the rods paper, section 4.
+    Verified by: tests/unit/rods/test_presets.py::test_a_net_touches_at_every_crossing
+    """
+
+    rows: int = 3
+    columns: int = 3
+    cell: float = 0.1
+    woven: bool = True
+    throw: float = 0.5
+    stretch: float = 1.1
+    friction: Friction | None = None
+    found: bool = False
+    radius: float = 0.005
+    young: float = 1e6
+    density: float = 1000.0
+    cell_elements: int = 10
+    drag: float = 0.0
+
+    def __post_init__(self) -> None:
+        material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
+        check_numbers(
+            self,
+            {
+                **material,
+                "cell": ("positive", "m", "it is the distance between neighbours."),
+                "stretch": ("positive", "1", "the clamps hold the rods at this stretch."),
+                "throw": ("finite", "m/s", "the middle of the net starts with it."),
+                "drag": ("nonnegative", "N s/m^2", "damping takes energy out."),
+            },
+        )
+        for name in ("rows", "columns"):
+            check_whole(self, name, 1, "a net has rods in both directions.")
+        check_whole(self, "cell_elements", LEAST_MARGIN + 1, ROOM)
+        for name in ("woven", "found"):
+            if not isinstance(getattr(self, name), bool):
+                why, got = "it is so, or not.", repr(getattr(self, name))
+                raise ModelError(explain(f"RodNet.{name}", got, "True or False", why, TRY))
+        why = "rods beside each other must not touch."
+        _inside(self, "radius", 0.0, 0.25 * self.cell, "m", why)
+        self.assembled()
+
+    def assembled(self) -> Rods:
+        """Return rows, columns and their contacts."""
+        rods = [self._rod(i, self.columns, self.rows, 0) for i in range(1, self.rows + 1)]
+        rods += [self._rod(j, self.rows, self.columns, 1) for j in range(1, self.columns + 1)]
+        if self.found:
+            search = ContactSearch(friction=self.friction, self_contact=False)
+            return Rods(rods, search=search)
+        touches = [
+            RollingContact(
+                j / (self.columns + 1) * rods[i - 1].rest_length,
+                i / (self.rows + 1) * rods[self.rows + j - 1].rest_length,
+                first=i,
+                second=self.rows + j,
+                friction=self.friction,
+            )
+            for i in range(1, self.rows + 1)
+            for j in range(1, self.columns + 1)
+        ]
+        return Rods(rods, touches)
+
+    def _rod(self, number: int, crossings: int, lines: int, across: int) -> CosseratRod:
+        """Return one rod; `across` is 0 for rows and 1 for columns, `lines` how many there are."""
+        elements = self.cell_elements * (crossings + 1)
+        part = np.linspace(0.0, crossings + 1.0, elements + 1)
+        points = np.zeros((elements + 1, 3))
+        points[:, across] = self.cell * part
+        points[:, 1 - across] = self.cell * number
+        side = -1.0 if across == 0 else 1.0
+        if self.woven:
+            points[:, 2] = side * self.radius * (-1.0) ** number * np.cos(np.pi * part)
+        else:
+            points[:, 2] = side * self.radius
+        nodes = spline_nodes(points)
+        long = float(np.linalg.norm(np.diff(nodes, axis=0), axis=1).sum())
+        lift = self.throw * math.sin(math.pi * number / (lines + 1))
+        return CosseratRod(
+            CircularSection(self.radius, self.young, 0.5, self.density),
+            Curve(nodes),
+            length=long / self.stretch,
+            elements=elements,
+            motion=[SineVelocity(1, (0.0, 0.0, lift))],
+            drag=self.drag,
+        )
+
+
+def spline_nodes(points: Floats) -> Floats:
+    """Return nodes whose contact curve, a cubic spline, passes through `points` (n, 3).
+
+    The spline of the nodes themselves would cut corners by ds^2/6 times the curvature, and
+    rods laid to touch would not.
+
+    Verified by: tests/unit/rods/test_presets.py::test_spline_nodes_bring_the_curve_to_the_points
+    """
+    n = len(points)
+    matrix = np.eye(n)
+    for k in range(1, n - 1):
+        matrix[k, k - 1 : k + 2] = (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0)
+    return np.asarray(np.linalg.solve(matrix, points))

@@ -25,6 +25,11 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "RollingStrings": "stiction.rods.strings",
         "Rods": "stiction.rods.model",
         "CrossedRods": "stiction.rods.presets",
+        "RodOnPlane": "stiction.rods.plane",
+        "RodOnFixedRod": "stiction.rods.presets",
+        "RodNet": "stiction.rods.presets",
+        "Braid": "stiction.rods.tied",
+        "TighteningKnot": "stiction.rods.tied",
     },
     "Method": {
         "BumpStrands": "stiction.rods.strands",
@@ -34,6 +39,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "ThetaStepper": "stiction.chains.time_stepping",
         "Characteristics": "stiction.rods.characteristics",
         "RollingLeapfrog": "stiction.rods.leapfrog",
+        "PlaneLeapfrog": "stiction.rods.plane",
     },
     "Policy": {
         "Stop": "stiction.methods",
