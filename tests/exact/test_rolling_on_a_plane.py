@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.exact.rolling_cylinder import (
+    incline_acceleration,
+    rolling_bound,
+    slide_time,
+    slip_heat,
+)
 from stiction.rods.centreline import Arc, Straight
 from stiction.rods.plane import PlaneLeapfrog, RodOnPlane
 from stiction.rods.rod import CosseratRod, Free, RigidMotion, SineVelocity
@@ -46,14 +52,15 @@ def fallen(part, mu=0.3, **more):
 
 @pytest.mark.parametrize("mu", [None, 1e6, 0.12])
 def test_rolling_down_an_incline(mu):
-    # the bound of rolling is mu = tan(angle) / 3 = 0.1031
+    assert 0.09 < rolling_bound(0.3) < 0.12
     run = solved(incline(0.3, mu))
-    acceleration = 2.0 / 3.0 * G * np.sin(0.3)
+    acceleration = incline_acceleration(0.3, 1e6 if mu is None else mu, G)
+    assert acceleration == pytest.approx(2.0 / 3.0 * G * np.sin(0.3), rel=1e-15)
     x = run.data["position"].values[:, :, 0]
     assert np.abs(x - 0.5 * acceleration * run.time[:, None] ** 2).max() < 1e-12
     assert (run.data["contact_mode"] == 1).all()
     ratio = run.data["friction_ratio"].values
-    assert np.abs(ratio - np.tan(0.3) / 3.0).max() < 1e-9
+    assert np.abs(ratio - rolling_bound(0.3)).max() < 1e-9
     assert run.energy.imbalance_rel < 1e-12
     assert run.energy.total_friction_heat[-1] < 1e-14
     assert run.audit.ok
@@ -62,7 +69,7 @@ def test_rolling_down_an_incline(mu):
 @pytest.mark.parametrize("mu", [0.09, 0.05, 0.0])
 def test_slipping_down_an_incline(mu):
     run = solved(incline(0.3, mu))
-    acceleration = G * (np.sin(0.3) - mu * np.cos(0.3))
+    acceleration = incline_acceleration(0.3, mu, G)
     x = run.data["position"].values[:, :, 0]
     assert np.abs(x - 0.5 * acceleration * run.time[:, None] ** 2).max() < 1e-12
     # the rod turns by 2 mu g cos / a, so that the surface slips at the difference
@@ -76,12 +83,12 @@ def test_slipping_down_an_incline(mu):
 def test_thrown_cylinder_slides_then_rolls():
     v0, mu = 1.0, 0.2
     run = solved(incline(0.0, mu, straight(RigidMotion([v0, 0.0, 0.0]))))
-    rolls_at = v0 / (3.0 * mu * G)
+    rolls_at = slide_time(v0, mu, G)
     events = run.events
     assert set(events["kind"]) == {"stick"}
     assert np.abs(events["time"] - rolls_at).max() <= 1.5 * run.stats["step"]
     assert run.data["momentum"].values[-1, 0] / MASS == pytest.approx(2.0 / 3.0 * v0, rel=1e-12)
-    lost = MASS * v0**2 / 6.0
+    lost = slip_heat(MASS, v0)
     assert run.energy.total_friction_heat[-1] == pytest.approx(lost, rel=1e-5)
     assert run.energy.imbalance_rel < 1e-11
     assert (np.diff(run.energy.friction_heat, axis=0) >= 0.0).all()

@@ -1,0 +1,51 @@
+"""A rigid homogeneous cylinder on a plane: how it rolls, slips, and stops slipping."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["incline_acceleration", "rolling_bound", "slide_time", "slip_heat"]
+
+
+def rolling_bound(angle: float) -> float:
+    """Return the least coefficient with which a cylinder rolls down a slope without slip [1].
+
+    Rolling needs the force m g sin / 3 under the weight m g cos.
+
+    Parameters
+    ----------
+    angle : of the slope [rad]
+
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_rolling_down_an_incline
+    """
+    return float(np.tan(angle) / 3.0)
+
+
+def incline_acceleration(angle: float, mu: float, gravity: float = 9.81) -> float:
+    """Return the acceleration of a cylinder down a slope, from rest [m/s^2].
+
+    2/3 g sin while it rolls, g (sin - mu cos) if friction is too weak for that.
+
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_slipping_down_an_incline
+    """
+    if mu >= rolling_bound(angle):
+        return float(2.0 / 3.0 * gravity * np.sin(angle))
+    return float(gravity * (np.sin(angle) - mu * np.cos(angle)))
+
+
+def slide_time(speed: float, mu: float, gravity: float = 9.81) -> float:
+    """Return when a cylinder thrown along a plane without turning stops slipping [s].
+
+    It then rolls with two thirds of its speed.
+
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_thrown_cylinder_slides_then_rolls
+    """
+    return speed / (3.0 * mu * gravity)
+
+
+def slip_heat(mass: float, speed: float) -> float:
+    """Return the energy that a thrown cylinder loses until it rolls, whatever mu is [J].
+
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_thrown_cylinder_slides_then_rolls
+    """
+    return mass * speed**2 / 6.0
