@@ -123,3 +123,14 @@ def test_the_scenario_written_runs_again(stiction, here):
 )
 def test_bad_input_leaves_nothing(refused, setting):
     assert refused("run", "string-offset", "--set", setting)
+
+
+def test_figures_are_written_and_drawn_again(stiction, here):
+    short = ("--set", "solve.t_end=5.0", "--set", "solve.save=101", "--set", "method.check=false")
+    assert stiction("run", "string-symmetric", *short).code == 0
+    folder = here / "out" / "string-symmetric" / "figures"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["contact.png", "energy.png", "field.png", "paths.png", "spectrum.png"]
+    answer = stiction("plot", "out/string-symmetric", "--what", "overview")
+    assert answer.code == 0, answer
+    assert (folder / "overview.png").read_bytes().startswith(b"\x89PNG")
