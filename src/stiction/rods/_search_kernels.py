@@ -1,11 +1,5 @@
 # mypy: disable-error-code="no-any-return"
-"""Where rods come near each other: a grid of spheres first, then the nearest points of curves.
-
-Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
-curve stays inside their convex hull. Every piece gets a sphere around these points. Spheres of
-like size share a grid, grids double their cells from level to level, and a sphere looks at 27
-cells of its own and of each coarser level: thick and thin rods together cost no more than
-either alone, and the work grows like the number of pieces.
+"""Where rods come near each other: nearest points of the contact curves of pairs of pieces.
 
 Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).
 """
@@ -20,6 +14,7 @@ import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
 from stiction.rods._contact_kernels import CROSSING, LINE, axis_point, inside
+from stiction.rods._pairs import BULGE, PIECE, ROD, group_pieces, near_pieces, wrap_pieces
 from stiction.rods._touch_kernels import LINE_BELOW
 
 Floats = npt.NDArray[np.float64]
@@ -28,153 +23,11 @@ Ints = npt.NDArray[np.int64]
 # columns of a row that is found
 A, B, S_A, S_B, GAP, SINE, KIND_OF = range(7)
 ROW_COLUMNS = 7
-# columns of `balls`: centre, radius, how far the curve leaves its chord; of `pieces`: rod and k
-CENTRE, SIZE, BULGE = 0, 3, 4
-ROD, PIECE = 0, 1
-
-MOST_LEVELS = 48
 NEWTON_STEPS = 25
 # places that agree to this part of an element are one
 SAME_PLACE = 1e-4
 # a minimum on the border of two pieces belongs to both until doubles are merged
 BORDER = 1e-6
-
-
-@kernel
-def wrap_pieces(
-    r: Floats, first: Ints, elements: Ints, radius: Floats, margin: float
-) -> tuple[Ints, Floats, Floats]:
-    """Return the pieces (rod, k), their spheres, and their chords (start and end point).
-
-    A sphere of the table has the rod's radius and half the margin on top: two pieces can only
-    be near if their spheres overlap.
-    """
-    total = 0
-    for b in range(first.shape[0]):
-        total += max(elements[b] - 2, 0)
-    pieces = np.empty((total, 2), np.int64)
-    balls = np.empty((total, 5))
-    chords = np.empty((total, 6))
-    i = 0
-    for b in range(first.shape[0]):
-        for k in range(1, elements[b] - 1):
-            pieces[i, ROD], pieces[i, PIECE] = b, k
-            j = first[b] + k
-            far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
-            for a in range(3):
-                p, q, u, w = r[a, j - 1], r[a, j], r[a, j + 1], r[a, j + 2]
-                start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
-                chords[i, a], chords[i, 3 + a] = start, end
-                balls[i, CENTRE + a] = 0.5 * (start + end)
-                half2 += 0.25 * (end - start) ** 2
-                bulge1 += ((2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0) ** 2
-                bulge2 += ((q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0) ** 2
-            # the weights of the two inner points never add up to more than 3/4
-            balls[i, BULGE] = 0.75 * math.sqrt(max(bulge1, bulge2))
-            far = math.sqrt(half2) + balls[i, BULGE]
-            balls[i, SIZE] = far + radius[b] + 0.5 * margin
-            i += 1
-    return pieces, balls, chords
-
-
-@kernel
-def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> Any:
-    """Return the bucket of a cell."""
-    h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
-    h ^= h >> 17
-    h *= 2246822519
-    return (h ^ (h >> 13)) & mask
-
-
-@kernel
-def sort_into_cells(balls: Floats) -> tuple[Ints, Floats, Ints, Ints]:
-    """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
-
-    The members of bucket h are order[start[h] : start[h + 1]].
-    """
-    n = balls.shape[0]
-    least = math.inf
-    for i in range(n):
-        least = min(least, balls[i, SIZE])
-    widths = np.zeros(MOST_LEVELS)
-    cells = np.empty((n, 4), np.int64)
-    slots = 16
-    while slots < 2 * n:
-        slots *= 2
-    start = np.zeros(slots + 1, np.int64)
-    for i in range(n):
-        level, width = 0, 2.0 * least
-        while width < 2.0 * balls[i, SIZE] and level < MOST_LEVELS - 1:
-            width *= 2.0
-            level += 1
-        widths[level] = width
-        cells[i, 0] = level
-        for a in range(3):
-            cells[i, 1 + a] = math.floor(balls[i, CENTRE + a] / width)
-        h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
-        start[h + 1] += 1
-    for h in range(slots):
-        start[h + 1] += start[h]
-    fill = start[:-1].copy()
-    order = np.empty(n, np.int64)
-    for i in range(n):
-        h = bucket_of(cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
-        order[fill[h]] = i
-        fill[h] += 1
-    return cells, widths, start, order
-
-
-@kernel
-def near_pieces(pieces: Ints, balls: Floats, self_separation: Ints) -> tuple[Ints, int, int]:
-    """Return pairs of pieces whose spheres overlap, how many, and how many pairs were looked at.
-
-    The first of a pair is on the rod with the lower number, or is the earlier one on its rod.
-    """
-    cells, widths, start, order = sort_into_cells(balls)
-    found = np.empty((64, 2), np.int64)
-    count, tests, mask = 0, 0, start.shape[0] - 2
-    for i in range(balls.shape[0]):
-        for level in range(cells[i, 0], MOST_LEVELS):
-            width = widths[level]
-            if width == 0.0:
-                continue
-            cx = math.floor(balls[i, CENTRE] / width)
-            cy = math.floor(balls[i, CENTRE + 1] / width)
-            cz = math.floor(balls[i, CENTRE + 2] / width)
-            for turn in range(27):
-                x, y, z = cx + turn % 3 - 1, cy + turn // 3 % 3 - 1, cz + turn // 9 - 1
-                h = bucket_of(level, x, y, z, mask)
-                for place in range(start[h], start[h + 1]):
-                    j = order[place]
-                    tests += 1
-                    if cells[j, 0] != level or (level == cells[i, 0] and j <= i):
-                        continue
-                    # another cell may share the bucket
-                    if cells[j, 1] != x or cells[j, 2] != y or cells[j, 3] != z:
-                        continue
-                    if not overlap(pieces, balls, self_separation, i, j):
-                        continue
-                    if count == found.shape[0]:
-                        more = np.empty((2 * count, 2), np.int64)
-                        for m in range(count):
-                            more[m, 0], more[m, 1] = found[m, 0], found[m, 1]
-                        found = more
-                    found[count, 0], found[count, 1] = min(i, j), max(i, j)
-                    count += 1
-    return found, count, tests
-
-
-@kernel
-def overlap(pieces: Ints, balls: Floats, self_separation: Ints, i: int, j: int) -> Any:
-    """Return whether two spheres overlap and their pieces may touch."""
-    if pieces[i, ROD] == pieces[j, ROD]:
-        apart = abs(pieces[i, PIECE] - pieces[j, PIECE])
-        if apart < max(self_separation[pieces[i, ROD]], 1):
-            return False
-    d2 = 0.0
-    for a in range(3):
-        d2 += (balls[i, CENTRE + a] - balls[j, CENTRE + a]) ** 2
-    return d2 < (balls[i, SIZE] + balls[j, SIZE]) ** 2
 
 
 @kernel
@@ -293,6 +146,22 @@ def approach(
 
 
 @kernel
+def sine_range(chords: Floats, balls: Floats, i: int, j: int) -> tuple[float, float]:
+    """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
+    a, b, c = 0.0, 0.0, 0.0
+    for x in range(3):
+        t1, t2 = chords[i, 3 + x] - chords[i, x], chords[j, 3 + x] - chords[j, x]
+        a += t1 * t1
+        b += t1 * t2
+        c += t2 * t2
+    sine = math.sqrt(max(a * c - b * b, 0.0) / (a * c))
+    # a tangent differs from its chord by at most four bulges; an angle is at most pi / 2 sines
+    slack = 2.0 * math.pi * (balls[i, BULGE] / math.sqrt(a) + balls[j, BULGE] / math.sqrt(c))
+    slack += 1e-6
+    return sine - slack, sine + slack
+
+
+@kernel
 def inspect(
     r: Floats,
     first: Ints,
@@ -300,6 +169,7 @@ def inspect(
     rods: tuple[int, int],
     piece: tuple[int, int],
     guess: tuple[float, float],
+    sines: tuple[float, float],
     limit: float,
     rows: Floats,
 ) -> Any:
@@ -310,6 +180,8 @@ def inspect(
     for kind in (CROSSING, LINE):
         row = rows[count]
         fixed = kind == LINE
+        if (sines[0] >= LINE_BELOW) if fixed else (sines[1] < LINE_BELOW):
+            continue
         s1 = piece[0] + (0.5 if fixed else guess[0])
         if not approach(r, pair, piece, fixed, s1, piece[1] + guess[1], row):
             continue
@@ -412,7 +284,8 @@ def find_candidates(
     Verified by: tests/unit/rods/test_search.py::test_random_rods_against_all_pairs
     """
     pieces, balls, chords = wrap_pieces(r, first, elements, radius, margin)
-    found, near, _ = near_pieces(pieces, balls, self_separation)
+    groups, spheres = group_pieces(pieces, balls, radius, ds, margin)
+    found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
     raw = np.empty((64, ROW_COLUMNS))
     count = 0
     for m in range(near):
@@ -431,5 +304,6 @@ def find_candidates(
                     wider[row, c] = raw[row, c]
             raw = wider
         piece = (pieces[i, PIECE], pieces[j, PIECE])
-        count += inspect(r, first, elements, (a, b), piece, (x1, x2), limit, raw[count:])
+        sines = sine_range(chords, balls, i, j)
+        count += inspect(r, first, elements, (a, b), piece, (x1, x2), sines, limit, raw[count:])
     return merge(raw, count, pairs_out)

@@ -1,0 +1,235 @@
+# mypy: disable-error-code="no-any-return"
+"""Pairs of short pieces of rods that may be near each other, at a cost linear in the pieces.
+
+Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
+curve stays inside their convex hull. Every piece gets a sphere around these points, every few
+pieces in a row a larger one. Large spheres of like size share a grid, grids double their cells
+from level to level, and a sphere looks at the cells around it on its own and on each coarser
+level: thick and thin rods together cost no more than either alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# columns of `balls`: centre, radius, how far the curve leaves its chord; of `pieces`: rod and k
+CENTRE, SIZE, BULGE = 0, 3, 4
+ROD, PIECE = 0, 1
+
+MOST_LEVELS = 48
+LONGEST_GROUP = 32.0
+
+
+@kernel
+def wrap_pieces(
+    r: Floats, first: Ints, elements: Ints, radius: Floats, margin: float
+) -> tuple[Ints, Floats, Floats]:
+    """Return the pieces (rod, k), their spheres, and their chords (start and end point).
+
+    A sphere of the table has the rod's radius and half the margin on top: two pieces can only
+    be near if their spheres overlap.
+    """
+    total = 0
+    for b in range(first.shape[0]):
+        total += max(elements[b] - 2, 0)
+    pieces = np.empty((total, 2), np.int64)
+    balls = np.empty((total, 5))
+    chords = np.empty((total, 6))
+    i = 0
+    for b in range(first.shape[0]):
+        for k in range(1, elements[b] - 1):
+            pieces[i, ROD], pieces[i, PIECE] = b, k
+            j = first[b] + k
+            far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
+            for a in range(3):
+                p, q, u, w = r[a, j - 1], r[a, j], r[a, j + 1], r[a, j + 2]
+                start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
+                chords[i, a], chords[i, 3 + a] = start, end
+                balls[i, CENTRE + a] = 0.5 * (start + end)
+                half2 += 0.25 * (end - start) ** 2
+                bulge1 += ((2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0) ** 2
+                bulge2 += ((q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0) ** 2
+            # the weights of the two inner points never add up to more than 3/4
+            balls[i, BULGE] = 0.75 * math.sqrt(max(bulge1, bulge2))
+            far = math.sqrt(half2) + balls[i, BULGE]
+            balls[i, SIZE] = far + radius[b] + 0.5 * margin
+            i += 1
+    return pieces, balls, chords
+
+
+@kernel
+def group_pieces(
+    pieces: Ints, balls: Floats, radius: Floats, ds: Floats, margin: float
+) -> tuple[Ints, Floats]:
+    """Return groups of pieces in a row (first, one past the last) and spheres around them.
+
+    Where a rod is thicker than its pieces are long, each piece would overlap with many of its
+    own rod; groups about as long as the rod is thick do not.
+    """
+    groups = np.empty((pieces.shape[0], 2), np.int64)
+    spheres = np.empty((pieces.shape[0], 4))
+    count, i = 0, 0
+    while i < pieces.shape[0]:
+        b = pieces[i, ROD]
+        thickness, length = (2.0 * radius[b] + margin) / ds[b], 1
+        # written so that what is not a number leaves single pieces
+        if thickness > 1.0:
+            length = int(min(thickness, LONGEST_GROUP))
+        end = i + 1
+        while end < pieces.shape[0] and end < i + length and pieces[end, ROD] == b:
+            end += 1
+        size = 0.0
+        for a in range(3):
+            # the middle of the first and the last is near the middle of all on a smooth rod
+            spheres[count, a] = 0.5 * (balls[i, a] + balls[end - 1, a])
+        for j in range(i, end):
+            d2 = 0.0
+            for a in range(3):
+                d2 += (balls[j, CENTRE + a] - spheres[count, a]) ** 2
+            size = max(size, math.sqrt(d2) + balls[j, SIZE])
+        spheres[count, SIZE] = size
+        groups[count, 0], groups[count, 1] = i, end
+        count += 1
+        i = end
+    return groups[:count], spheres[:count]
+
+
+@kernel
+def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> Any:
+    """Return the bucket of a cell."""
+    h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
+    h ^= h >> 17
+    h *= 2246822519
+    return (h ^ (h >> 13)) & mask
+
+
+@kernel
+def sort_into_cells(balls: Floats) -> tuple[Ints, Floats, Ints, Ints]:
+    """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
+
+    The members of bucket h are order[start[h] : start[h + 1]].
+    """
+    n = balls.shape[0]
+    least = math.inf
+    for i in range(n):
+        least = min(least, balls[i, SIZE])
+    widths = np.zeros(MOST_LEVELS)
+    cells = np.empty((n, 4), np.int64)
+    slots = 16
+    while slots < 2 * n:
+        slots *= 2
+    start = np.zeros(slots + 1, np.int64)
+    for i in range(n):
+        level, width = 0, 2.0 * least
+        while width < 2.0 * balls[i, SIZE] and level < MOST_LEVELS - 1:
+            width *= 2.0
+            level += 1
+        widths[level] = width
+        cells[i, 0] = level
+        for a in range(3):
+            cells[i, 1 + a] = math.floor(balls[i, CENTRE + a] / width)
+        h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
+        start[h + 1] += 1
+    for h in range(slots):
+        start[h + 1] += start[h]
+    fill = start[:-1].copy()
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        h = bucket_of(cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
+        order[fill[h]] = i
+        fill[h] += 1
+    return cells, widths, start, order
+
+
+@kernel
+def near_groups(groups: Ints, spheres: Floats) -> tuple[Ints, int, int]:
+    """Return pairs of groups whose spheres overlap, how many, and how many were looked at.
+
+    A group is paired with itself too.
+    """
+    cells, widths, start, order = sort_into_cells(spheres)
+    found = np.empty((2 * groups.shape[0] + 64, 2), np.int64)
+    count, tests, mask = 0, 0, start.shape[0] - 2
+    for i in range(groups.shape[0]):
+        for level in range(cells[i, 0], MOST_LEVELS):
+            width = widths[level]
+            if width == 0.0:
+                continue
+            cx = math.floor(spheres[i, CENTRE] / width)
+            cy = math.floor(spheres[i, CENTRE + 1] / width)
+            cz = math.floor(spheres[i, CENTRE + 2] / width)
+            same = level == cells[i, 0]
+            # among equals half of the cells around are enough: the others look back
+            for turn in range(13 if same else 0, 27):
+                x, y, z = cx + turn % 3 - 1, cy + turn // 3 % 3 - 1, cz + turn // 9 - 1
+                h = bucket_of(level, x, y, z, mask)
+                for place in range(start[h], start[h + 1]):
+                    j = order[place]
+                    tests += 1
+                    if cells[j, 0] != level or (same and turn == 13 and j < i):
+                        continue
+                    # another cell may share the bucket
+                    if cells[j, 1] != x or cells[j, 2] != y or cells[j, 3] != z:
+                        continue
+                    if not overlap(spheres, i, j):
+                        continue
+                    if count == found.shape[0]:
+                        found = longer(found)
+                    found[count, 0], found[count, 1] = min(i, j), max(i, j)
+                    count += 1
+    return found, count, tests
+
+
+@kernel
+def near_pieces(
+    pieces: Ints, balls: Floats, groups: Ints, spheres: Floats, self_separation: Ints
+) -> tuple[Ints, int, int]:
+    """Return pairs of pieces whose spheres overlap, how many, and how many pairs were looked at.
+
+    The first of a pair is on the rod with the lower number, or is the earlier one on its rod.
+    """
+    close, many, tests = near_groups(groups, spheres)
+    found = np.empty((64, 2), np.int64)
+    count = 0
+    for m in range(many):
+        one, two = groups[close[m, 0]], groups[close[m, 1]]
+        apart = 0
+        if pieces[one[0], ROD] == pieces[two[0], ROD]:
+            apart = max(self_separation[pieces[one[0], ROD]], 1)
+        for i in range(one[0], one[1]):
+            for j in range(max(two[0], i + apart), two[1]):
+                tests += 1
+                if not overlap(balls, i, j):
+                    continue
+                if count == found.shape[0]:
+                    found = longer(found)
+                found[count, 0], found[count, 1] = i, j
+                count += 1
+    return found, count, tests
+
+
+@kernel
+def longer(pairs: Ints) -> Ints:
+    """Return a copy with twice the room."""
+    more = np.empty((2 * pairs.shape[0], 2), np.int64)
+    for m in range(pairs.shape[0]):
+        more[m, 0], more[m, 1] = pairs[m, 0], pairs[m, 1]
+    return more
+
+
+@kernel
+def overlap(balls: Floats, i: int, j: int) -> Any:
+    """Return whether two spheres overlap."""
+    d2 = 0.0
+    for a in range(3):
+        d2 += (balls[i, CENTRE + a] - balls[j, CENTRE + a]) ** 2
+    return d2 < (balls[i, SIZE] + balls[j, SIZE]) ** 2
