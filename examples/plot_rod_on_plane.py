@@ -4,10 +4,10 @@ A rod on a plane: roll, slip, strike, lift
 
 **Physics.** A rod lies on a plane and touches it along its length. A rigid one is a cylinder of the
 textbook. Down a slope it rolls with :math:`\tfrac23 g\sin\beta` if
-:math:`\mu \ge \tfrac13\tan\beta`, and slips with :math:`g(\sin\beta - \mu\cos\beta)` otherwise. Thrown without spin it slips until
-:math:`t = v_0/(3\mu g)` and then rolls with :math:`\tfrac23 v_0`; the energy lost,
-:math:`m v_0^2/6`, does not depend on the friction. An elastic rod does all this in parts, and its
-parts may also leave the plane and strike it again.
+:math:`\mu \ge \tfrac13\tan\beta`, and slips with :math:`g(\sin\beta - \mu\cos\beta)`
+otherwise. Thrown without spin it slips until :math:`t = v_0/(3\mu g)` and then rolls with
+:math:`\tfrac23 v_0`; the energy lost, :math:`m v_0^2/6`, does not depend on the friction. An
+elastic rod does all this in parts, and its parts may also leave the plane and strike it again.
 
 Source: rigid cylinder in closed form; rods as in Gay-Balmaz and Putkaradze, "Dynamics of elastic
 rods in perfect friction contact", Phys. Rev. Lett. (2012), with contact laws beyond that paper.
@@ -49,7 +49,7 @@ bounds = np.linspace(0.0, 0.2, 9)
 # %%
 # Method and solve
 # ----------------
-# Half kick, drift, half kick; steps end where a node strikes. Forces are found of all nodes at once.
+# Half kick, drift, half kick; a step ends where a node strikes. All nodes are solved together.
 method = PlaneLeapfrog(part=0.1)
 found = []
 for mu in bounds:
