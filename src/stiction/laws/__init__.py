@@ -1,5 +1,14 @@
 """What resists: friction and adhesion laws, pure in slip, gap and history."""
 
+from stiction.laws.adhesion import Adhesion, LennardJones
+from stiction.laws.adhesive_friction import (
+    DI,
+    EA,
+    AdhesiveFriction,
+    Frictionless,
+    UserThreshold,
+    amontons,
+)
 from stiction.laws.coulomb import (
     Coulomb,
     ExponentialWeakening,
@@ -12,9 +21,15 @@ from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.laws.tyre import Pacejka, SimplifiedTyre, StretchedString
 
 __all__ = [
+    "DI",
+    "EA",
+    "Adhesion",
+    "AdhesiveFriction",
     "Coulomb",
     "ExponentialWeakening",
     "Friction",
+    "Frictionless",
+    "LennardJones",
     "Pacejka",
     "RandomCoulomb",
     "SimplifiedTyre",
@@ -24,4 +39,6 @@ __all__ = [
     "StretchedString",
     "TanhSign",
     "UserFriction",
+    "UserThreshold",
+    "amontons",
 ]

@@ -1,0 +1,417 @@
+"""Van der Waals adhesion between two surfaces: traction against the gap, with its potential.
+
+A law is pure in the gap: it knows no mesh and no clock. Tractions are positive in pressure
+and negative in tension.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, numbers
+
+__all__ = ["Adhesion", "LennardJones"]
+
+Floats = npt.NDArray[np.float64]
+
+# the curve in units of r0 and T0 = A_H / (2 pi r0^3)
+_EQ = 15.0 ** (-1.0 / 6.0)
+_MAX = 5.0 ** (-1.0 / 6.0)
+_STRENGTH = 2.0 * math.sqrt(5.0) / 9.0
+_WORK = 15.0 ** (1.0 / 3.0) / 8.0
+
+
+class Adhesion(Record, abc.ABC):
+    """Base of normal laws with adhesion: traction, stiffness and potential at a gap."""
+
+    @abc.abstractmethod
+    def traction(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return the normal traction [Pa], positive in pressure."""
+
+    @abc.abstractmethod
+    def stiffness(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return d traction / d gap [Pa/m]."""
+
+    @abc.abstractmethod
+    def potential(self, gap: npt.ArrayLike) -> Floats:
+        """Return the work [J/m^2] of the traction from `gap` to infinity."""
+
+    @property
+    @abc.abstractmethod
+    def length(self) -> float:
+        """Length [m] over which the traction changes; sharpness is measured against it."""
+
+    @property
+    @abc.abstractmethod
+    def gap_eq(self) -> float:
+        """Gap [m] where tension begins."""
+
+    @property
+    @abc.abstractmethod
+    def gap_max(self) -> float:
+        """Gap [m] of the largest tension; up to it two surfaces count as in contact."""
+
+    @property
+    @abc.abstractmethod
+    def max_tension(self) -> float:
+        """Largest tension T_max [Pa], of the adhesive curve."""
+
+
+@dataclass(frozen=True, eq=False)
+class LennardJones(Adhesion):
+    """Lennard-Jones attraction and repulsion, integrated over a half space.
+
+    T(g) = T0 [(r0/g)^9 / 45 - (r0/g)^3 / 3] with T0 = A_H / (2 pi r0^3), continued by its
+    tangent for g <= gap_reg. So tractions stay finite and gaps may become negative.
+
+    Parameters
+    ----------
+    hamaker : A_H, Hamaker constant [J], > 0
+    r0 : length of the Lennard-Jones potential [m], > 0
+    gap_reg : gap [m] below which the curve is straight, between 0 and `gap_max`;
+        None means `gap_eq`, as in the paper
+    adhesive : False leaves out all tension; the constants keep the values of the adhesive
+        curve, so that friction can be compared with and without adhesion
+
+    Notes
+    -----
+    Any consistent units do: with tractions in E and lengths in L0, `hamaker` is in E L0^3.
+    At `gap_eq` of a curve without tension the stiffness jumps; its value there is 0.
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (10), (41); formulas sheet, section 1.
+    Verified by: tests/exact/test_adhesion.py::test_constants_in_closed_form
+    """
+
+    hamaker: float
+    r0: float
+    gap_reg: float | None = None
+    adhesive: bool = True
+
+    def __post_init__(self) -> None:
+        for name, unit, why in (
+            ("hamaker", "J", "surfaces that attract nothing need no adhesion."),
+            ("r0", "m", "the attraction acts over this length."),
+        ):
+            value = number(
+                f"LennardJones.{name}",
+                getattr(self, name),
+                rule="positive",
+                unit=unit,
+                why=why,
+                try_="solids in air have 1e-20 to 1e-18 J and a few 1e-10 m; or use "
+                "LennardJones.from_strength(max_tension, work_of_adhesion).",
+            )
+            object.__setattr__(self, name, value)
+        if not isinstance(self.adhesive, (bool, np.bool_)):
+            raise ModelError(
+                explain(
+                    "LennardJones.adhesive",
+                    repr(self.adhesive),
+                    "True or False",
+                    "False leaves out all tension.",
+                    "to weaken adhesion, lower `hamaker`.",
+                )
+            )
+        if self.gap_reg is not None:
+            object.__setattr__(self, "gap_reg", self._checked_gap_reg())
+
+    def _checked_gap_reg(self) -> float:
+        why = "beyond gap_max the curve rises with the gap, and its tangent would attract for ever."
+        try_ = "leave it out: then it is gap_eq."
+        value = number(
+            "LennardJones.gap_reg", self.gap_reg, rule="positive", unit="m", why=why, try_=try_
+        )
+        if value >= self.gap_max:
+            needs = f"a gap below gap_max = {self.gap_max!r} m"
+            raise ModelError(explain("LennardJones.gap_reg", value, needs, why, try_))
+        return value
+
+    @classmethod
+    def from_strength(
+        cls,
+        max_tension: float,
+        work_of_adhesion: float,
+        gap_reg: float | None = None,
+        adhesive: bool = True,
+    ) -> LennardJones:
+        """Return the law with this largest tension T_max [Pa] and work W_adh [J/m^2].
+
+        Source: formulas sheet, section 1, inverse map.
+        Verified by: tests/exact/test_adhesion.py::test_inverse_map
+        """
+        why = "tension and work of adhesion fix both constants of the curve."
+        try_ = "give positive numbers, or adhesive=False for contact without tension."
+        strength = number(
+            "LennardJones.from_strength.max_tension",
+            max_tension,
+            rule="positive",
+            unit="Pa",
+            why=why,
+            try_=try_,
+        )
+        work = number(
+            "LennardJones.from_strength.work_of_adhesion",
+            work_of_adhesion,
+            rule="positive",
+            unit="J/m^2",
+            why=why,
+            try_=try_,
+        )
+        r0 = _STRENGTH / _WORK * work / strength
+        return cls(2.0 * math.pi * r0**3 * strength / _STRENGTH, r0, gap_reg, adhesive)
+
+    @classmethod
+    def fit(
+        cls,
+        gap: npt.ArrayLike,
+        traction: npt.ArrayLike,
+        weight: npt.ArrayLike = 1.0,
+        gap_reg: float | None = None,
+        adhesive: bool = True,
+    ) -> LennardJones:
+        """Return the law that comes closest to measured tractions, in least squares.
+
+        T = p / g^9 - q / g^3 is linear in p and q, so that the best pair is unique and needs
+        no start: r0^6 = 15 p / q and T0 = 3 q / r0^3.
+
+        Parameters
+        ----------
+        gap : gaps [m], > 0, at least two different ones
+        traction : tractions [Pa], positive in pressure, one per gap
+        weight : weights of the residuals [1/Pa up to a factor], > 0, one or one per gap
+
+        Raises
+        ------
+        ModelError : if the best curve has no repulsion or no attraction.
+
+        Verified by: tests/unit/laws/test_adhesion.py::test_fit_finds_the_curve
+        """
+        why, try_ = "every datum is a gap and its traction.", "give lists of one length."
+        g = numbers("LennardJones.fit.gap", gap, rule="positive", unit="m", why=why, try_=try_)
+        t = numbers(
+            "LennardJones.fit.traction", traction, size=g.size, unit="Pa", why=why, try_=try_
+        )
+        w = numbers(
+            "LennardJones.fit.weight", weight, size=g.size, rule="positive", why=why, try_=try_
+        )
+        # columns in units of the closest datum, so that the powers stay comparable
+        x = float(g.min()) / g
+        columns = np.column_stack([x**9, -(x**3)]) * w[:, None]
+        (p, q), _, rank, _ = np.linalg.lstsq(columns, t * w, rcond=None)
+        if rank < 2 or p <= 0.0 or q <= 0.0:
+            raise ModelError(
+                explain(
+                    "LennardJones.fit",
+                    f"data whose best curve has repulsion {p:.3g} and attraction {q:.3g}"
+                    f" (of {rank} independent terms)",
+                    "repulsion and attraction, both positive, from two or more gaps",
+                    "without both there is no equilibrium gap.",
+                    "add data on both sides of the largest tension, pressure positive.",
+                )
+            )
+        r0 = float(g.min()) * (15.0 * float(p / q)) ** (1.0 / 6.0)
+        t0 = 3.0 * float(q) * (float(g.min()) / r0) ** 3
+        return cls(2.0 * math.pi * r0**3 * t0, r0, gap_reg, adhesive)
+
+    @property
+    def length(self) -> float:
+        """Length r0 [m]."""
+        return self.r0
+
+    @property
+    def traction_scale(self) -> float:
+        """T0 = A_H / (2 pi r0^3) [Pa]."""
+        return self.hamaker / (2.0 * math.pi * self.r0**3)
+
+    @property
+    def gap_eq(self) -> float:
+        """Equilibrium gap g_eq = r0 15^(-1/6) [m] of the curve without regularisation."""
+        return self.r0 * _EQ
+
+    @property
+    def gap_max(self) -> float:
+        """Gap g_max = r0 5^(-1/6) [m] of the largest tension."""
+        return self.r0 * _MAX
+
+    @property
+    def max_tension(self) -> float:
+        """T_max = (2 sqrt(5) / 9) T0 [Pa]."""
+        return _STRENGTH * self.traction_scale
+
+    @property
+    def work_of_adhesion(self) -> float:
+        """W_adh = (15^(1/3) / 8) T0 r0 [J/m^2], from `gap_eq` to infinity."""
+        return _WORK * self.traction_scale * self.r0
+
+    @property
+    def linear_below(self) -> float:
+        """Gap [m] below which the curve is straight: `gap_reg`, or `gap_eq` without one."""
+        return self.gap_eq if self.gap_reg is None else self.gap_reg
+
+    @property
+    def linear_stiffness(self) -> float:
+        """k_reg = -dT/dg [Pa/m] of the straight part; 2 15^(2/3) T0 / r0 from `gap_eq`."""
+        x = self.r0 / self.linear_below
+        return self.traction_scale / self.r0 * (x**10 / 5.0 - x**4)
+
+    @property
+    def gap_zero(self) -> float:
+        """Gap [m] where the regularised traction vanishes: `gap_eq` if `gap_reg` <= `gap_eq`."""
+        c = self._constants
+        return self.gap_eq if c[3] >= 0.0 else float(c[2] + c[3] / c[4])
+
+    @property
+    def separation_work(self) -> float:
+        """Work [J/m^2] of the regularised tension from `gap_zero` to infinity.
+
+        It is `work_of_adhesion` unless `gap_reg` lies above `gap_eq`. A law without tension
+        keeps the value of the adhesive one.
+
+        Verified by: tests/exact/test_adhesion.py::test_regularised_work
+        """
+        c = self._constants
+        return self.work_of_adhesion if c[3] >= 0.0 else float(-c[6] + c[3] ** 2 / (2.0 * c[4]))
+
+    @cached_property
+    def _constants(self) -> Floats:
+        """T0, r0, and gap, traction, stiffness, end, potential of the straight part."""
+        t0, gap = self.traction_scale, self.linear_below
+        x = self.r0 / gap
+        # exactly zero at gap_eq, so that equilibrium is equilibrium to the last bit
+        traction = 0.0 if self.gap_reg is None else t0 * (x**9 / 45.0 - x**3 / 3.0)
+        psi = t0 * self.r0 * (x**8 / 360.0 - x**2 / 6.0)
+        return np.array([t0, self.r0, gap, traction, self.linear_stiffness, np.inf, psi, 0.0])
+
+    def table(self) -> Floats:
+        """Return the constants as kernels read them, in a fresh array.
+
+        Verified by: tests/unit/laws/test_adhesion.py::test_kernel_is_the_law
+        """
+        c = self._constants.copy()
+        if not self.adhesive:
+            c[5], c[7] = self.gap_zero, -self.separation_work
+        return c
+
+    def traction(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return the normal traction T(g) / J [Pa], positive in pressure.
+
+        Parameters
+        ----------
+        gap : normal gap, open > 0 [m]
+        stretch : J, surface stretch of the partner at the nearest point [1]
+
+        Raises
+        ------
+        ModelError : if a gap is NaN or minus infinity, or a stretch is not positive.
+
+        Source: Mergel, Scheibert, Sauer 2021, eq. (10).
+        Verified by: tests/unit/laws/test_adhesion.py::test_continuous_where_the_line_begins
+        """
+        c, g = self.table(), _gaps(gap)
+        x = _ratio(g, c)
+        curve = c[0] * (x**9 / 45.0 - x**3 / 3.0)
+        line = c[3] + c[4] * (c[2] - g)
+        return _pieces(g, line, curve, c) / _stretch(stretch)
+
+    def stiffness(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return dT/dg / J [Pa/m], negative where a larger gap lowers the pressure.
+
+        Source: Mergel, Scheibert, Sauer 2021, eq. (41).
+        Verified by: tests/unit/laws/test_adhesion.py::test_derivatives
+        """
+        c, g = self.table(), _gaps(gap)
+        x = _ratio(g, c)
+        curve = -c[0] / c[1] * (x**10 / 5.0 - x**4)
+        return _pieces(g, np.full_like(g, -c[4]), curve, c) / _stretch(stretch)
+
+    def potential(self, gap: npt.ArrayLike) -> Floats:
+        """Return the work [J/m^2] of T from `gap` to infinity; T is minus its derivative.
+
+        Source: formulas sheet, section 1.
+        Verified by: tests/unit/laws/test_adhesion.py::test_derivatives
+        """
+        c, g = self.table(), _gaps(gap)
+        x = _ratio(g, c)
+        curve = c[0] * c[1] * (x**8 / 360.0 - x**2 / 6.0) - c[7]
+        d = np.where(g <= c[2], c[2] - g, 0.0)
+        return _pieces(g, c[6] - c[7] + d * (c[3] + 0.5 * c[4] * d), curve, c)
+
+    def stored_energy(self, pressure: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return the energy [J/m^2] stored under `pressure` [Pa] >= 0: true and regularised.
+
+        Both count from the gap without traction. The straight part is softer than the curve
+        and stores more; the difference says how far to trust energies under pressure.
+
+        Source: formulas sheet, section 1.
+        Verified by: tests/exact/test_adhesion.py::test_energy_under_pressure
+        """
+        p = np.asarray(pressure, dtype=np.float64)
+        if not np.all(np.isfinite(p) & (p >= 0.0)):
+            raise ModelError(
+                explain(
+                    "LennardJones.stored_energy",
+                    "a pressure that is negative or not finite",
+                    "numbers >= 0 [Pa]",
+                    "in tension a traction belongs to two gaps.",
+                    "use `potential` with the gap itself.",
+                )
+            )
+        t0 = self.traction_scale
+        # (r0/g)^3 is the largest root of z^3 - 15 z - 45 p/T0
+        angle = np.arccos((45.0 / (10.0 * math.sqrt(5.0))) * p / t0 + 0.0j)
+        x = np.cbrt(2.0 * math.sqrt(5.0) * np.cos(angle / 3.0).real)
+        true = t0 * self.r0 * (x**8 / 360.0 - x**2 / 6.0) + self.work_of_adhesion
+        c = self._constants
+        if c[3] > 0.0:
+            on_line = p >= c[3]
+            start = c[6] + self.work_of_adhesion
+            line = start + (p**2 - c[3] ** 2) / (2.0 * c[4])
+            return np.asarray(true), np.asarray(np.where(on_line, line, true))
+        return np.asarray(true), np.asarray(p**2 / (2.0 * c[4]))
+
+
+def _gaps(gap: npt.ArrayLike) -> Floats:
+    g = np.asarray(gap, dtype=np.float64)
+    bad = ~(g > -np.inf)
+    if bad.any():
+        raise ModelError(
+            explain(
+                "gap",
+                f"{int(bad.sum())} of {g.size} gaps that are NaN or minus infinity",
+                "numbers [m]; plus infinity means out of reach",
+                "a law cannot say what acts at no gap.",
+                "look at the projection that gave this gap.",
+            )
+        )
+    return g
+
+
+def _stretch(stretch: npt.ArrayLike) -> Floats:
+    j = np.asarray(stretch, dtype=np.float64)
+    if not np.all(np.isfinite(j) & (j > 0.0)):
+        raise ModelError(
+            explain(
+                "stretch",
+                "a surface stretch that is not positive or not finite",
+                "positive numbers [1]",
+                "it is current over reference area.",
+                "give 1 for a rigid partner.",
+            )
+        )
+    return j
+
+
+def _ratio(g: Floats, c: Floats) -> Floats:
+    """Return r0 / g, with g kept on the curve: what lies on the line is taken from there."""
+    return np.asarray(c[1] / np.maximum(g, c[2]))
+
+
+def _pieces(g: Floats, line: Floats, curve: Floats, c: Floats) -> Floats:
+    return np.asarray(np.where(g >= c[5], 0.0, np.where(g <= c[2], line, curve)))

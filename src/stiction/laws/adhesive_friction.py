@@ -1,0 +1,453 @@
+"""Friction under adhesion: how much tangential traction an interface carries at a gap.
+
+A law gives a threshold for sliding, s(g) >= 0; below it the interface sticks. The threshold
+need not vanish under tension, so that friction acts where surfaces pull on each other. What
+happens at the threshold is in `stiction.laws.return_map`.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.adhesion import Adhesion
+from stiction.numerics.checks import Record, number, shape_of
+
+__all__ = ["DI", "EA", "AdhesiveFriction", "Frictionless", "UserThreshold", "amontons"]
+
+Floats = npt.NDArray[np.float64]
+
+_WHY_MU = "a negative threshold would push the body along and create energy."
+_TRY_MU = "give a number >= 0, or use Frictionless()."
+# exp(-40) is below rounding beside 1, as in the kernels
+_TAIL = 40.0
+
+
+class AdhesiveFriction(Record, abc.ABC):
+    """Base of friction laws that know the gap: a threshold for sliding, and its slope."""
+
+    @property
+    @abc.abstractmethod
+    def per_current_area(self) -> bool:
+        """Whether thresholds count per current area; else per reference area of the body."""
+
+    @abc.abstractmethod
+    def threshold(
+        self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
+    ) -> Floats:
+        """Return the sliding threshold [Pa], >= 0, at `gap` [m].
+
+        Parameters
+        ----------
+        gap : normal gap, open > 0 [m]
+        adhesion : the normal law of the interface
+        stretch : J, surface stretch of the partner [1]; laws per current area ignore it
+        """
+
+    @abc.abstractmethod
+    def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return d threshold / d gap [Pa/m]; where it jumps, the value at larger gaps."""
+
+    @abc.abstractmethod
+    def gap_cut(self, adhesion: Adhesion) -> float:
+        """Return the gap [m] where friction ends; minus infinity if there is none at all."""
+
+    def table(self, adhesion: Adhesion) -> Floats:
+        """Return the constants as kernels read them, in a fresh array.
+
+        Raises
+        ------
+        ModelError : for a law made of Python functions, which kernels cannot read; evaluate
+            `threshold` and `slope` for all points at once instead.
+        """
+        raise ModelError(
+            explain(
+                type(self).__name__,
+                "a law made of Python functions where compiled code asks for constants",
+                "a law with a table: DI, EA or Frictionless",
+                "compiled code cannot call these functions.",
+                "evaluate `threshold` and `slope` on arrays of gaps.",
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Frictionless(AdhesiveFriction):
+    """No friction: the threshold is zero at every gap.
+
+    Verified by: tests/unit/laws/test_adhesive_friction.py::test_frictionless
+    """
+
+    @property
+    def per_current_area(self) -> bool:
+        """Whether thresholds count per current area: no matter for zero."""
+        return False
+
+    def threshold(
+        self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
+    ) -> Floats:
+        """Return zero."""
+        return 0.0 * adhesion.traction(gap, stretch)
+
+    def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return zero."""
+        return 0.0 * adhesion.traction(gap, stretch)
+
+    def gap_cut(self, adhesion: Adhesion) -> float:
+        """Return minus infinity: friction acts at no gap."""
+        return -np.inf
+
+    def table(self, adhesion: Adhesion) -> Floats:
+        """Return the constants as kernels read them."""
+        return np.array([0.0, 0.0, -np.inf, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class DI(AdhesiveFriction):
+    """Model DI, distance-independent friction: one threshold in the whole contact area.
+
+    s(g) = tau / (1 + exp(k (g - g_cut))) per current area, with tau = mu T_max,
+    g_cut = s_cut gap_max + (1 - s_cut) gap_eq and k = sharpness / r0.
+
+    Parameters
+    ----------
+    mu : tau over the largest tension of the adhesion law [1], >= 0
+    s_cut : where friction ends [1]: 0 at `gap_eq`, 1 at `gap_max`, between -1 and 10
+    sharpness : how fast it ends [1], > 0; the width is r0 / sharpness
+
+    Notes
+    -----
+    At `gap_cut` the threshold is exactly tau / 2. Without tension in the adhesion law tau
+    keeps its value, and friction acts where the normal traction is zero.
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (13), (14), (59).
+    Verified by: tests/unit/laws/test_adhesive_friction.py::test_di_values
+    """
+
+    mu: float = 1.0
+    s_cut: float = 1.0
+    sharpness: float = 80.0
+
+    def __post_init__(self) -> None:
+        _check_mu("DI.mu", self)
+        _check_cut("DI.s_cut", self, 10.0, "friction would act far outside the contact area.")
+        value = number(
+            "DI.sharpness",
+            self.sharpness,
+            rule="positive",
+            why="it is the length r0 over the width in which friction ends.",
+            try_="give 80, as in the paper.",
+        )
+        object.__setattr__(self, "sharpness", value)
+
+    @classmethod
+    def from_tau(
+        cls, tau: float, adhesion: Adhesion, s_cut: float = 1.0, sharpness: float = 80.0
+    ) -> DI:
+        """Return the law with threshold `tau` [Pa] on this adhesion law.
+
+        Verified by: tests/unit/laws/test_adhesive_friction.py::test_di_values
+        """
+        value = number(
+            "DI.from_tau.tau", tau, rule="nonnegative", unit="Pa", why=_WHY_MU, try_=_TRY_MU
+        )
+        return cls(value / adhesion.max_tension, s_cut, sharpness)
+
+    @property
+    def per_current_area(self) -> bool:
+        """Whether thresholds count per current area: yes."""
+        return True
+
+    def tau(self, adhesion: Adhesion) -> float:
+        """Return the threshold [Pa] in the contact area, mu T_max."""
+        return self.mu * adhesion.max_tension
+
+    def gap_cut(self, adhesion: Adhesion) -> float:
+        """Return g_cut [m]."""
+        return _cut(self.s_cut, adhesion)
+
+    def threshold(
+        self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
+    ) -> Floats:
+        """Return the sliding threshold [Pa] per current area, between 0 and tau."""
+        e = self._fall(gap, adhesion, stretch)
+        return np.asarray(self.tau(adhesion) / (1.0 + e))
+
+    def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return d threshold / d gap [Pa/m].
+
+        Source: Mergel, Scheibert, Sauer 2021, eq. (59).
+        Verified by: tests/unit/laws/test_adhesive_friction.py::test_slopes
+        """
+        e = self._fall(gap, adhesion, stretch)
+        k = self.sharpness / adhesion.length
+        with np.errstate(invalid="ignore"):
+            share = np.where(np.isinf(e), 0.0, e / (1.0 + e))
+        return np.asarray(-k * self.tau(adhesion) / (1.0 + e) * share)
+
+    def _fall(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike) -> Floats:
+        """Return exp(k (g - g_cut)), infinite in the tail."""
+        # the normal law checks gaps and stretches; its values broadcast the two
+        g = np.asarray(gap, dtype=np.float64) + 0.0 * adhesion.traction(gap, stretch)
+        z = self.sharpness / adhesion.length * (g - self.gap_cut(adhesion))
+        return np.asarray(np.where(z > _TAIL, np.inf, np.exp(np.minimum(z, _TAIL))))
+
+    def table(self, adhesion: Adhesion) -> Floats:
+        """Return the constants as kernels read them."""
+        k = self.sharpness / adhesion.length
+        return np.array([1.0, self.tau(adhesion), self.gap_cut(adhesion), k, 0.0])
+
+    def matching_ea(self, adhesion: Adhesion, s_cut: float = 1.0) -> EA:
+        """Return the EA law that has the same threshold at `gap_eq`, without stretch.
+
+        mu_EA = mu_DI T_max / |T(g_cut)| with the cut of EA. Away from `gap_eq` and under
+        stretch the two models differ.
+
+        Source: Mergel, Scheibert, Sauer 2021, eq. (36).
+        Verified by: tests/exact/test_adhesion.py::test_matched_models
+        """
+        share = _tension_at_cut(s_cut, adhesion) / adhesion.max_tension
+        return EA(self.mu / share, s_cut)
+
+
+@dataclass(frozen=True, eq=False)
+class EA(AdhesiveFriction):
+    """Model EA, extended Amontons: friction proportional to the traction above a tension.
+
+    s(g) = (mu / J) [T(g) - T(g_cut)] for g < g_cut, else 0, per reference area, with
+    g_cut = s_cut gap_max + (1 - s_cut) gap_eq. s_cut = 0 is Amontons' law at every point;
+    s_cut = 1 lets friction act up to the largest tension.
+
+    Parameters
+    ----------
+    mu : friction parameter [1], >= 0; a coefficient only for s_cut = 0
+    s_cut : where friction ends [1], from -1 to 1. Slightly negative values, such as -0.001,
+        ask for some pressure before friction begins
+
+    Notes
+    -----
+    The slope jumps at g_cut unless s_cut = 1. With an adhesion law without tension
+    T(g_cut) = 0 for s_cut >= 0, so that only pressure causes friction. If the straight part
+    of the normal law reaches past g_cut, T is taken from it.
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (15), (16), (60), (61); section 3.3 for
+    negative s_cut.
+    Verified by: tests/unit/laws/test_adhesive_friction.py::test_ea_values
+    """
+
+    mu: float = 1.0
+    s_cut: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_mu("EA.mu", self)
+        _check_cut("EA.s_cut", self, 1.0, "beyond gap_max the threshold would be negative.")
+
+    @property
+    def per_current_area(self) -> bool:
+        """Whether thresholds count per current area: no."""
+        return False
+
+    def gap_cut(self, adhesion: Adhesion) -> float:
+        """Return g_cut [m]."""
+        return _cut(self.s_cut, adhesion)
+
+    def threshold(
+        self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
+    ) -> Floats:
+        """Return the sliding threshold [Pa] per reference area."""
+        cut = self.gap_cut(adhesion)
+        # the traction of a rigid partner, stretched afterwards: checks, and broadcasts, both
+        above = adhesion.traction(gap) + 0.0 * adhesion.traction(cut, stretch)
+        above = np.maximum(above - adhesion.traction(cut), 0.0)  # below zero only by rounding
+        j = np.asarray(stretch, dtype=np.float64)
+        return np.asarray(np.where(np.asarray(gap) < cut, self.mu * above / j, 0.0))
+
+    def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return d threshold / d gap [Pa/m]; zero at g_cut.
+
+        Source: Mergel, Scheibert, Sauer 2021, eq. (60).
+        Verified by: tests/unit/laws/test_adhesive_friction.py::test_slopes
+        """
+        inside = np.asarray(gap) < self.gap_cut(adhesion)
+        return np.asarray(np.where(inside, self.mu * adhesion.stiffness(gap, stretch), 0.0))
+
+    def table(self, adhesion: Adhesion) -> Floats:
+        """Return the constants as kernels read them."""
+        cut = self.gap_cut(adhesion)
+        return np.array([2.0, self.mu, cut, 0.0, float(adhesion.traction(cut))])
+
+    def matching_di(self, adhesion: Adhesion, sharpness: float = 80.0) -> DI:
+        """Return the DI law with the same threshold at `gap_eq`, cut at `gap_max`.
+
+        mu_DI = mu_EA |T(g_cut)| / T_max. Away from `gap_eq` and under stretch they differ.
+
+        Source: Mergel, Scheibert, Sauer 2021, eq. (36).
+        Verified by: tests/exact/test_adhesion.py::test_matched_models
+        """
+        share = _tension_at_cut(self.s_cut, adhesion) / adhesion.max_tension
+        return DI(self.mu * share, 1.0, sharpness)
+
+
+def amontons(mu: float) -> EA:
+    """Return Coulomb's law at every point: EA with s_cut = 0, friction mu <T> under pressure.
+
+    Parameters
+    ----------
+    mu : coefficient of friction [1], >= 0
+
+    Verified by: tests/unit/laws/test_adhesive_friction.py::test_ea_values
+    """
+    return EA(mu, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class UserThreshold(AdhesiveFriction):
+    """A user's own threshold s(g), with its derivative.
+
+    Parameters
+    ----------
+    function : takes a gap [m], returns s [Pa] >= 0; plain Python on floats
+    slope_function : its derivative by the gap [Pa/m]; checked against differences
+    probe : gaps [m], lowest and highest, between which both are checked here
+    current : True if s counts per current area, False if per reference area
+
+    Raises
+    ------
+    ModelError : if s is negative or not finite, or the derivative disagrees.
+
+    Source: Mergel, Scheibert, Sauer 2021, eq. (12): any non-negative threshold will do.
+    Verified by: tests/unit/laws/test_adhesive_friction.py::test_user_threshold
+    """
+
+    function: Callable[[float], float]
+    slope_function: Callable[[float], float]
+    probe: tuple[float, float]
+    current: bool = True
+
+    def __post_init__(self) -> None:
+        low, high = self._checked_probe()
+        gaps = np.linspace(low, high, 24)
+        values = np.array([_probe(self.function, g) for g in gaps])
+        slopes = np.array([_probe(self.slope_function, g) for g in gaps])
+        good = np.isfinite(values) & (values >= 0.0) & np.isfinite(slopes)
+        if not good.all():
+            bad = int(np.argmin(good))
+            raise ModelError(
+                explain(
+                    "UserThreshold.function",
+                    f"s = {values[bad]!r} with slope {slopes[bad]!r} at the gap {gaps[bad]:.6g} m",
+                    "a finite s >= 0 with a finite slope at every gap",
+                    _WHY_MU,
+                    "bound the function from below, or narrow `probe` to gaps that occur.",
+                )
+            )
+        step = 1e-6 * (high - low)
+        rise = [_probe(self.function, g + step) - _probe(self.function, g - step) for g in gaps]
+        differences = np.array(rise) / (2.0 * step)
+        scale = max(float(values.max()) / (high - low), float(np.abs(slopes).max()))
+        off = ~(np.abs(differences - slopes) <= 1e-3 * scale)
+        # a threshold may have a kink, which one probe in 24 may hit
+        if off.sum() > 1:
+            bad = int(np.argmax(off))
+            raise ModelError(
+                explain(
+                    "UserThreshold.slope_function",
+                    f"{slopes[bad]!r} Pa/m at the gap {gaps[bad]:.6g} m",
+                    f"the derivative of `function`, near {differences[bad]:.6g} Pa/m there",
+                    "Newton's method uses it; a wrong one stops it from converging.",
+                    "differentiate s with respect to the gap.",
+                )
+            )
+
+    def _checked_probe(self) -> tuple[float, float]:
+        why = "functions are tried at gaps that occur."
+        try_ = "give (0.5 * gap_eq, 2 * gap_max) of the adhesion law."
+        if shape_of(self.probe) == (2,):
+            low, high = (
+                number("UserThreshold.probe", g, unit="m", why=why, try_=try_) for g in self.probe
+            )
+            if low < high:
+                object.__setattr__(self, "probe", (low, high))
+                return low, high
+        needs = "a pair of gaps [m], the lower one first"
+        raise ModelError(explain("UserThreshold.probe", repr(self.probe), needs, why, try_))
+
+    @property
+    def per_current_area(self) -> bool:
+        """Whether thresholds count per current area: as the user said."""
+        return self.current
+
+    def gap_cut(self, adhesion: Adhesion) -> float:
+        """Return infinity: the function may reach as far as it likes."""
+        return np.inf
+
+    def threshold(
+        self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
+    ) -> Floats:
+        """Return the sliding threshold [Pa]."""
+        return _mapped(self.function, gap, adhesion, stretch)
+
+    def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
+        """Return d threshold / d gap [Pa/m]."""
+        return _mapped(self.slope_function, gap, adhesion, stretch)
+
+
+def _cut(s_cut: float, adhesion: Adhesion) -> float:
+    return s_cut * adhesion.gap_max + (1.0 - s_cut) * adhesion.gap_eq
+
+
+def _tension_at_cut(s_cut: float, adhesion: Adhesion) -> float:
+    tension = -float(adhesion.traction(EA(1.0, s_cut).gap_cut(adhesion)))
+    if tension > 0.0:
+        return tension
+    raise ModelError(
+        explain(
+            "s_cut",
+            f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut",
+            "a cut in tension: an adhesive law and 0 < s_cut <= 1",
+            "the two models are matched by the friction at the equilibrium gap, where model "
+            "EA has none otherwise.",
+            "raise s_cut, or compare peak forces instead.",
+        )
+    )
+
+
+def _check_mu(where: str, law: DI | EA) -> None:
+    mu = number(where, law.mu, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU)
+    object.__setattr__(law, "mu", mu)
+
+
+def _check_cut(where: str, law: DI | EA, most: float, why: str) -> None:
+    try_ = "give 1 for the whole contact area, 0 for pressure alone, -0.001 for a little less."
+    value = number(where, law.s_cut, why=why, try_=try_)
+    if not -1.0 <= value <= most:
+        needs = f"a number from -1 to {most:g}"
+        why = why if value > 0.0 else "friction would begin only under a very large pressure."
+        raise ModelError(explain(where, value, needs, why, try_))
+    object.__setattr__(law, "s_cut", value)
+
+
+def _probe(function: object, gap: float) -> float:
+    """Return function(gap), NaN for whatever is no function of a gap."""
+    if not callable(function):
+        return np.nan
+    try:
+        return float(function(float(gap)))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return np.nan
+
+
+def _mapped(
+    function: Callable[[float], float],
+    gap: npt.ArrayLike,
+    adhesion: Adhesion,
+    stretch: npt.ArrayLike,
+) -> Floats:
+    # the normal law checks gaps and stretches; its values broadcast the two
+    g = np.asarray(gap, dtype=np.float64) + 0.0 * adhesion.traction(gap, stretch)
+    return np.array([float(function(float(entry))) for entry in g.ravel()]).reshape(g.shape)
