@@ -14,6 +14,7 @@ from stiction.numerics.checks import Record
 from stiction.rods.centreline import vector
 from stiction.rods.contact import ContactSearch, RollingContact
 from stiction.rods.rod import CosseratRod
+from stiction.rods.section import CircularSection
 
 if TYPE_CHECKING:
     from stiction.solve import Method
@@ -86,6 +87,25 @@ class Rods(RodSystem):
         object.__setattr__(self, "gravity", gravity)
         for i, contact in enumerate(self.contacts, start=1):
             self._check_contact(i, contact)
+        self._check_sections()
+
+    def _check_sections(self) -> None:
+        """Refuse contact of rods whose sections are not round."""
+        touching = {n for c in self.contacts for n in (c.first, c.second)}
+        if self.search is not None:
+            touching = set(range(1, len(self.rods) + 1))
+        for n in sorted(touching):
+            section = self.rods[n - 1].section
+            if not isinstance(section, CircularSection):
+                raise ModelError(
+                    explain(
+                        f"Rods.rods[{n}].section",
+                        type(section).__name__,
+                        "a CircularSection",
+                        "only a round rod keeps its axis one radius from what it rolls on.",
+                        "give radius and material of a round rod.",
+                    )
+                )
 
     def _check_contact(self, i: int, contact: RollingContact) -> None:
         for which, number, s in (

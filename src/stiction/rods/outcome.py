@@ -159,8 +159,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)
     )
     speed = min(
-        np.sqrt(rod.section.shear_modulus * rod.section.shear_factor / rod.section.density)
-        for rod in rods.rods
+        np.sqrt(rod.section.shear_stiffness / rod.section.line_density) for rod in rods.rods
     )
     rates = np.maximum(np.abs(contact["s1_rate"]), np.abs(contact["s2_rate"]))
     fast = _worst(rates, history.time)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, shape_of, whole
 from stiction.rods.centreline import Centreline, vector
-from stiction.rods.section import CircularSection
+from stiction.rods.section import Section
 
 __all__ = [
     "Clamped",
@@ -321,7 +321,7 @@ class CosseratRod(Record):
 
     Parameters
     ----------
-    section : round cross-section
+    section : cross-section; rolling contact needs a `CircularSection`
     centreline : where the nodes start
     length : rest length [m]; None takes that of the centreline, so that it starts unstretched
     elements : how many of equal rest length
@@ -340,7 +340,7 @@ class CosseratRod(Record):
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
-    section: CircularSection
+    section: Section
     centreline: Centreline
     length: float | None = None
     elements: int = 40
@@ -356,7 +356,7 @@ class CosseratRod(Record):
 
     def __post_init__(self) -> None:
         for name, kind in (
-            ("section", CircularSection),
+            ("section", Section),
             ("centreline", Centreline),
             ("left", RodEnd),
             ("right", RodEnd),

@@ -8,11 +8,115 @@ from dataclasses import dataclass
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number
 
-__all__ = ["CircularSection", "Section"]
+__all__ = ["CircularSection", "GivenSection", "Section"]
 
 
 class Section(Record):
-    """Base of cross-sections."""
+    """Base of cross-sections: stiffness and inertia, equal in both directions of bending.
+
+    The moment of inertia about the axis counts as twice that about a diameter.
+    """
+
+    # outer radius [m]; nan where the section has none to roll on
+    radius: float
+
+    @property
+    def shear_stiffness(self) -> float:
+        """Transverse force per shear strain [N]."""
+        raise NotImplementedError
+
+    @property
+    def axial_stiffness(self) -> float:
+        """Axial force per strain [N]."""
+        raise NotImplementedError
+
+    @property
+    def bending_stiffness(self) -> float:
+        """Moment per curvature [N m^2]."""
+        raise NotImplementedError
+
+    @property
+    def twist_stiffness(self) -> float:
+        """Moment per twist [N m^2]."""
+        raise NotImplementedError
+
+    @property
+    def line_density(self) -> float:
+        """Mass per length [kg/m]."""
+        raise NotImplementedError
+
+    @property
+    def line_inertia(self) -> float:
+        """Inertia about a diameter per length [kg m]."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class GivenSection(Section):
+    """A section described by its stiffness and inertia alone, for rods that touch nothing.
+
+    Parameters
+    ----------
+    shear, axial : stiffness [N]
+    bending, twist : stiffness [N m^2]
+    mass : per length [kg/m]
+    inertia : about a diameter per length [kg m]
+
+    Verified by: tests/exact/test_rod_equilibria.py::test_bend_of_45_degrees
+    """
+
+    shear: float
+    axial: float
+    bending: float
+    twist: float
+    mass: float = 1.0
+    inertia: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("shear", "axial", "bending", "twist", "mass", "inertia"):
+            value = number(
+                f"GivenSection.{name}",
+                getattr(self, name),
+                rule="positive",
+                why="a rod without it has no equations of motion.",
+                try_="give a positive number in SI units.",
+            )
+            object.__setattr__(self, name, value)
+
+    @property
+    def radius(self) -> float:  # type: ignore[override]
+        """None to roll on [m]."""
+        return math.nan
+
+    @property
+    def shear_stiffness(self) -> float:
+        """As given [N]."""
+        return self.shear
+
+    @property
+    def axial_stiffness(self) -> float:
+        """As given [N]."""
+        return self.axial
+
+    @property
+    def bending_stiffness(self) -> float:
+        """As given [N m^2]."""
+        return self.bending
+
+    @property
+    def twist_stiffness(self) -> float:
+        """As given [N m^2]."""
+        return self.twist
+
+    @property
+    def line_density(self) -> float:
+        """As given [kg/m]."""
+        return self.mass
+
+    @property
+    def line_inertia(self) -> float:
+        """As given [kg m]."""
+        return self.inertia
 
 
 @dataclass(frozen=True, eq=False)

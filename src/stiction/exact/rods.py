@@ -1,0 +1,82 @@
+"""Closed forms of elastic rods at rest: circle, elastica, Euler's load; published bends.
+
+Source: formulas sheet of the rods paper names the benchmarks; Euler's elastica is classical.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "BEND_45_PUBLISHED",
+    "bent_to_a_circle",
+    "complete_elliptic",
+    "elastica_tip",
+    "euler_load",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# Tip of the 45-degree bend of radius 100 under an upward force at its free end: (x, y, z) with
+# the bend in x-y. E = 1e7, G = 5e6, unit square section, polar moment of area 1/6. From Simo and
+# Vu-Quoc, Comput. Methods Appl. Mech. Eng. 58 (1986) 79, eight linear elements.
+BEND_45_PUBLISHED = {
+    300.0: (58.84, 22.33, 40.08),
+    450.0: (52.32, 18.62, 48.39),
+    600.0: (47.23, 15.79, 53.37),
+}
+
+
+def bent_to_a_circle(length: float, bending: float, moment: float) -> Floats:
+    """Return the tip (x, y) of a cantilever along x that a moment at its end bends [m].
+
+    Parameters
+    ----------
+    length : [m]
+    bending : stiffness EI [N m^2]
+    moment : at the free end [N m]
+    """
+    turn = moment * length / bending
+    return np.array([np.sin(turn), 1.0 - np.cos(turn)]) * length / turn
+
+
+def euler_load(length: float, bending: float) -> float:
+    """Return the buckling load of a column clamped at one end, pi^2 EI / (4 l^2) [N]."""
+    return float(np.pi**2 * bending / (4.0 * length**2))
+
+
+def complete_elliptic(k: float) -> tuple[float, float]:
+    """Return K(k) and E(k), complete elliptic integrals of modulus k, by the geometric mean."""
+    a, b, c, power, lost = 1.0, np.sqrt(1.0 - k * k), k, 0.5, 0.5 * k * k
+    for _ in range(40):
+        a, b, c = 0.5 * (a + b), np.sqrt(a * b), 0.5 * (a - b)
+        power *= 2.0
+        lost += power * c * c
+        if abs(c) < 1e-17:
+            break
+    first = np.pi / (2.0 * a)
+    return float(first), float(first * (1.0 - lost))
+
+
+def elastica_tip(length: float, bending: float, load: float) -> Floats:
+    """Return the tip (x, y) of a buckled cantilever along x, pressed by `load` along -x [m].
+
+    The rod neither stretches nor shears. With the shear stiffness equal to the axial one, S, a
+    Cosserat rod has the same angles, and its tip is moved by -load * length / S along x.
+
+    Parameters
+    ----------
+    load : above Euler's load [N]
+    """
+    wanted = length * np.sqrt(load / bending)
+    low, high = 0.0, 1.0 - 1e-15
+    for _ in range(200):
+        k = 0.5 * (low + high)
+        if complete_elliptic(k)[0] < wanted:
+            low = k
+        else:
+            high = k
+    k = 0.5 * (low + high)
+    first, second = complete_elliptic(k)
+    return np.array([2.0 * second / first - 1.0, 2.0 * k / first]) * length

@@ -1,0 +1,144 @@
+"""Rods at rest: closed forms, published bends, limit points."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.exact import rods as exact
+from stiction.rods.centreline import Arc, Straight
+from stiction.rods.equilibrium import equilibrium, follow_path
+from stiction.rods.rod import Clamped, CosseratRod, Free, LineForce, PointForce, PointMoment
+from stiction.rods.section import GivenSection
+
+STIFF = GivenSection(shear=1e4, axial=1e4, bending=1.0, twist=1.0)
+
+
+def cantilever(elements, loads, section=STIFF):
+    line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    return CosseratRod(section, line, elements=elements, right=Free(), loads=loads)
+
+
+def orders(errors):
+    errors = np.abs(np.array(errors))
+    return np.log2(errors[:-1] / errors[1:])
+
+
+def test_cantilever_under_end_moment():
+    """A moment bends a cantilever to three quarters of a circle; errors fall as 1 / n^2."""
+    moment = 1.5 * np.pi
+    wanted = exact.bent_to_a_circle(1.0, 1.0, moment)
+    tips = [
+        equilibrium(cantilever(n, [PointMoment([0.0, 0.0, moment])])).position[-1, :2]
+        for n in (20, 40, 80)
+    ]
+    found = orders([np.linalg.norm(tip - wanted) for tip in tips])
+    assert np.all(found > 1.98)
+    assert np.all(found < 2.02)
+    assert (4.0 * tips[2] - tips[1]) / 3.0 == pytest.approx(wanted, abs=1e-6)
+
+
+def test_euler_load():
+    """The load at which the straight column turns soft is Euler's, to 1e-6 when extrapolated."""
+
+    def load(elements):
+        low, high = 2.2, 2.6
+        for _ in range(45):
+            middle = 0.5 * (low + high)
+            column = cantilever(elements, [PointForce([-middle, 0.0, 0.0])])
+            soft = equilibrium(column, steps=1).softest
+            low, high = (middle, high) if soft > 0.0 else (low, middle)
+        return 0.5 * (low + high)
+
+    loads = [load(n) for n in (10, 20, 40)]
+    wanted = exact.euler_load(1.0, 1.0)
+    found = orders(np.array(loads) - wanted)
+    assert np.all(found > 1.95)
+    assert np.all(found < 2.05)
+    assert (4.0 * loads[2] - loads[1]) / 3.0 == pytest.approx(wanted, abs=1e-6)
+
+
+def test_post_buckling_elastica():
+    """Beyond Euler's load the column stands bent as Euler's elastica, stable."""
+    load = 3.0
+    wanted = exact.elastica_tip(1.0, 1.0, load) - np.array([load / STIFF.axial, 0.0])
+    tips = []
+    for n in (20, 40, 80):
+        press = PointForce([-load, 0.0, 0.0])
+        pushed = equilibrium(cantilever(n, [press, PointForce([0.0, 1e-2, 0.0])]), steps=20)
+        bent = equilibrium(cantilever(n, [press]), start=pushed)
+        assert bent.stable
+        tips.append(bent.position[-1, :2])
+    found = orders([np.linalg.norm(tip - wanted) for tip in tips])
+    assert np.all(found > 1.95)
+    assert np.all(found < 2.05)
+    assert (4.0 * tips[2] - tips[1]) / 3.0 == pytest.approx(wanted, abs=1e-6)
+
+
+def bend(elements, force):
+    section = GivenSection(shear=5e6, axial=1e7, bending=1e7 / 12.0, twist=5e6 / 6.0)
+    arc = Arc([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], 100.0, np.pi / 4.0)
+    return CosseratRod(
+        section,
+        arc,
+        elements=elements,
+        right=Free(),
+        natural_curvature=None,
+        loads=[PointForce([0.0, 0.0, force])],
+    )
+
+
+@pytest.mark.parametrize("force", [300.0, 450.0, 600.0])
+def test_bend_of_45_degrees(force):
+    """Converged tips lie within 0.3 % of the arc length of those published for eight elements."""
+    tips = [equilibrium(bend(n, force)).position[-1] for n in (16, 32, 64)]
+    refined = [(4.0 * tips[k + 1] - tips[k]) / 3.0 for k in range(2)]
+    assert refined[0] == pytest.approx(refined[1], abs=1e-3)
+    published = np.array(exact.BEND_45_PUBLISHED[force])
+    assert np.abs(refined[1] - published).max() < 0.003 * 100.0 * np.pi / 4.0
+
+
+def test_path_through_a_limit_point():
+    """A shallow arch snaps: the path turns back twice, and half steps find the same loads."""
+    arch = CosseratRod(
+        GivenSection(shear=1e4, axial=1e4, bending=1.0, twist=1.0),
+        Arc(
+            [0.0, 0.0, 0.0],
+            [np.cos(0.4), np.sin(0.4), 0.0],
+            [np.sin(0.4), -np.cos(0.4), 0.0],
+            1.25,
+            0.8,
+        ),
+        elements=40,
+        left=Clamped(),
+        right=Clamped(),
+        natural_curvature=None,
+        loads=[PointForce([0.0, -60.0, 0.0], at=0.5)],
+    )
+    loads = []
+    for arc in (0.02, 0.01):
+        path = follow_path(arch, arc=arc, most=400)
+        assert [loss.kind for loss in path.losses] == ["limit_point"] * 2
+        assert path.factor[-1] > 1.0
+        loads.append([loss.time for loss in path.losses])
+        # between the limit points no slow load can hold the arch
+        turned = np.flatnonzero(np.diff(np.sign(np.diff(path.factor))) != 0) + 1
+        between = path.states[(turned[0] + turned[1]) // 2]
+        assert not between.stable
+    assert loads[0] == pytest.approx(loads[1], rel=1e-3)
+    assert loads[0][0] > loads[0][1]
+
+
+def test_halving_the_arch_load_halves_the_factor_scale():
+    """Factors and loads count as one product."""
+    one = equilibrium(cantilever(20, [PointForce([0.0, 0.8, 0.0])]))
+    two = equilibrium(cantilever(20, [PointForce([0.0, 0.4, 0.0]), PointForce([0.0, 0.4, 0.0])]))
+    assert one.position == pytest.approx(two.position, abs=1e-9)
+
+
+def test_unloaded_and_unheld_rods_are_refused():
+    with pytest.raises(st.ModelError, match="without loads"):
+        equilibrium(cantilever(20, []))
+    line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    loose = CosseratRod(STIFF, line, left=Free(), right=Free(), loads=[LineForce([0.0, 1.0, 0.0])])
+    with pytest.raises(st.ModelError, match="two free ends"):
+        equilibrium(loose)
