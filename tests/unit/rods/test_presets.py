@@ -1,0 +1,262 @@
+"""Ready systems of rods: where they start, what they do, what they refuse, and their files."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from reference import reference
+
+import stiction as st
+from stiction.rods import (
+    Arc,
+    Clamped,
+    Curve,
+    Driven,
+    Free,
+    GivenMotion,
+    Helix,
+    LineForce,
+    Pinned,
+    PointForce,
+    PointMoment,
+    RigidMotion,
+    SineSpin,
+    SineVelocity,
+    Straight,
+)
+from stiction.rods._assembly import assemble
+from stiction.rods.presets import spline_nodes
+from stiction.scenario import read_scenario
+from stiction.scenario.scenario import Scenario
+from stiction.scenario.writer import write_scenario
+
+GRAVITY = 9.81
+
+
+def curve(nodes, per_piece=20):
+    """Return points of the cubic B-spline of `nodes`, written out, without its ends."""
+    s = np.arange(1.0, len(nodes) - 2.0, 1.0 / per_piece)
+    away = np.abs(s[:, None] - np.arange(len(nodes)))
+    inner = 2.0 / 3.0 - away**2 + 0.5 * away**3
+    outer = np.maximum(2.0 - away, 0.0) ** 3 / 6.0
+    return np.where(away < 1.0, inner, outer) @ nodes
+
+
+def nearest(first, second):
+    return min(np.linalg.norm(second - point, axis=1).min() for point in first)
+
+
+def test_spline_nodes_bring_the_curve_to_the_points():
+    turn = np.linspace(0.0, 5.0, 31)
+    points = np.column_stack([np.cos(turn), np.sin(turn), 0.1 * turn])
+    through = curve(spline_nodes(points), per_piece=1)
+    assert through == pytest.approx(points[1:-2], abs=1e-14)
+    assert np.abs(curve(points, per_piece=1) - points[1:-2]).max() > 1e-3
+
+
+def test_crossed_rods_are_the_reference_case():
+    case = reference("rods.json")["G_two_crossed_rods_3d"]
+    runs = [
+        st.solve(st.CrossedRods(), st.RollingLeapfrog(h), (0.0, 0.2), save=case["t"])
+        for h in (5e-5, 2.5e-5)
+    ]
+    for name in ("s1", "s2"):
+        coarse, fine = (run.data[name].values for run in runs)
+        assert fine == pytest.approx(np.array(case[name]), abs=1e-6)
+        assert np.abs(fine - case[name]).max() < np.abs(coarse - case[name]).max()
+
+
+def test_a_pluck_moves_the_contact_along_both_rods():
+    system = st.CrossedRods(pluck=0.05, spin=0.0, half_wave=(0, 0, 0), whole_wave=(0, 0, 0))
+    run = st.solve(system, t_span=(0.0, 0.01), save=2)
+    # seen from above: y = 0.05 (1 - x') / 0.75 on rod 1 meets y = tan(60 degrees) x
+    part = np.linspace(0.0, 1.0, 100001)
+    x, y = 1.02 * (part - 0.5), 0.05 * np.minimum(part / 0.25, (1.0 - part) / 0.75)
+    meets = np.argmin(np.abs(y - math.tan(math.pi / 3.0) * x))
+    assert run.data.s1.values[0] == pytest.approx(part[meets], abs=1e-4)
+    assert run.data.s2.values[0] == pytest.approx(0.5 + math.hypot(x[meets], y[meets]) / 1.02,
+                                                  abs=1e-4)  # fmt: skip
+    assert abs(run.data.gap.values[0]) < 1e-15
+    assert run.energy.kinetic[0] == 0.0
+
+
+def fall(**given):
+    system = st.RodOnFixedRod(young=1e8, fixed_length=0.4, fixed_radius=0.02, **given)
+    run = st.solve(system, t_span=(0.0, 0.2), save=101)
+    assert run.audit.ok or given["friction"] is None
+    x = run.data.position.values[:, 41:, 0].mean(axis=1)
+    return 2.0 * np.polyfit(run.time, x, 2)[0]
+
+
+def test_a_stiff_rod_rolls_and_slips_down_a_slope():
+    # reason: the fixed rod bends by 0.3 mm under the free one, which steepens its slope by 1 %
+    near = {"rel": 0.02}
+    roll = 2.0 / 3.0 * GRAVITY
+    assert fall(slope=0.3, friction=None) == pytest.approx(roll * math.sin(0.3), **near)
+    # tan(0.6) = 0.684: rolls with mu = 0.24, slips with mu = 0.2
+    assert fall(slope=0.6, friction=st.Coulomb(0.24)) == pytest.approx(roll * math.sin(0.6), **near)
+    slides = GRAVITY * (math.sin(0.6) - 0.2 * math.cos(0.6))
+    assert fall(slope=0.6, friction=st.Coulomb(0.2)) == pytest.approx(slides, **near)
+
+
+@pytest.mark.parametrize("woven", [True, False])
+def test_a_net_touches_at_every_crossing(woven):
+    law = st.Coulomb(0.3)
+    nets = [st.RodNet(2, 3, woven=woven, friction=law, found=found) for found in (False, True)]
+    declared, found = (st.solve(net, t_span=(0.0, 0.02), save=3) for net in nets)
+    gap = declared.data.gap.values[0]
+    assert gap.shape == (6,)
+    assert np.abs(gap).max() < 1e-15
+    assert declared.data.crossing_angle.values[0] == pytest.approx(np.full(6, np.pi / 2), abs=1e-7)
+    watched = np.isfinite(found.data.gap.values)
+    assert watched[1:].sum(axis=1).tolist() == [6, 6]
+    # two ways to the same contacts; a contact that is found closes one step later
+    off = np.abs(found.data.position.values - declared.data.position.values).max()
+    assert off < 1e-5 * np.abs(np.diff(declared.data.position.values, axis=0)).max()
+
+
+def test_woven_rods_press_and_laid_rods_need_not():
+    woven, laid = (
+        st.solve(st.RodNet(2, 2, woven=woven, throw=0.0), t_span=(0.0, 0.01), save=3)
+        for woven in (True, False)
+    )
+    assert woven.data.lambda_n.values.max() < -0.1
+    assert np.abs(laid.data.lambda_n.values).max() < 1e-9
+
+
+@pytest.mark.parametrize("strands", [2, 3])
+def test_strands_of_a_braid_start_just_apart(strands):
+    rods = st.Braid(strands=strands).assembled().rods
+    curves = [curve(rod.nodes()) for rod in rods]
+    for i in range(strands):
+        distance = nearest(curves[i], curves[(i + 1) % strands])
+        assert distance == pytest.approx(2.02 * 0.01, rel=5e-3)
+    assert all(rod.natural_curvature is None for rod in rods)
+
+
+def test_a_knot_tightens_against_friction():
+    system = st.TighteningKnot(friction=st.Coulomb(0.2))
+    run = st.solve(system, t_span=(0.0, 0.25), save=26)
+    assert run.audit.ok, run
+    ends = run.data.position.values[:, [0, -1]]
+    apart = ends[:, 0, 1] - ends[:, 1, 1]
+    # the pull grows for 0.05 s
+    assert apart[-1] - apart[0] == pytest.approx(2.0 * 0.2 * (0.25 - 0.025), rel=1e-9)
+    pressing = run.data.lambda_n.values < -1e-3
+    assert not pressing[0].any()
+    assert pressing[-1].sum() >= 2
+    between = np.abs(run.data.s2.values - run.data.s1.values)[-1][pressing[-1]]
+    assert between.min() > 0.2
+    assert run.energy.friction_heat[-1].sum() > 1e-5
+    # the knot is its own image in a half turn about x
+    last = run.data.position.values[-1]
+    assert last[::-1] * (1.0, -1.0, -1.0) == pytest.approx(last, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: st.CrossedRods(angle=0.1), "CrossedRods.angle"),
+        (lambda: st.CrossedRods(elements=12), "CrossedRods.elements"),
+        (lambda: st.CrossedRods(radius=0.0), "CrossedRods.radius"),
+        (lambda: st.CrossedRods(half_wave=(0.0, 1.0)), "CrossedRods.half_wave"),
+        (lambda: st.CrossedRods(pluck_at=1.0), "CrossedRods.pluck_at"),
+        (lambda: st.CrossedRods(friction=0.3), "RollingContact.friction"),
+        (lambda: st.CrossedRods(pluck=1.0), "Rods.contacts"),
+        (lambda: st.RodOnFixedRod(slope=2.0), "RodOnFixedRod.slope"),
+        (lambda: st.RodOnFixedRod(at=0.01), "Rods.contacts"),
+        (lambda: st.RodOnFixedRod(restitution=2.0), "RollingContact.restitution"),
+        (lambda: st.RodNet(rows=0), "RodNet.rows"),
+        (lambda: st.RodNet(woven=1), "RodNet.woven"),
+        (lambda: st.RodNet(radius=0.05), "RodNet.radius"),
+        (lambda: st.RodNet(cell_elements=4), "RodNet.cell_elements"),
+        (lambda: st.Braid(strands=4), "Braid.strands"),
+        (lambda: st.Braid(clearance=0.0), "Braid.clearance"),
+        (lambda: st.Braid(pull=math.nan), "Braid.pull"),
+        (lambda: st.TighteningKnot(size=-1.0), "TighteningKnot.size"),
+        (lambda: st.TighteningKnot(elements=20), "TighteningKnot.elements"),
+    ],
+)
+def test_bad_values_are_refused(make, what):
+    with pytest.raises(st.ModelError) as caught:
+        make()
+    message = str(caught.value)
+    assert message.startswith(what)
+    assert "Why: " in message
+    assert "Try: " in message
+
+
+# ---- files
+
+
+def same(first, second):
+    """Return whether two systems of rods start with the same numbers."""
+    a, b = (dataclasses.asdict(assemble(system.assembled())) for system in (first, second))
+    return all(np.array_equal(a[name], b[name]) for name in a)
+
+
+def everything():
+    rubber = st.CircularSection(0.01, 1e6, 0.45, 1100.0, 0.9)
+    spread = np.linspace(0.0, 0.5, 21)[:, None]
+    wavy = np.hstack([spread, 0.01 * np.sin(20.0 * spread), 0.3 + 0.0 * spread])
+    rods = [
+        st.CosseratRod(
+            rubber, Straight((0, 0, 0), (1, 0, 0)), 0.98, motion=[SineVelocity(1, (0, 0, 1.0)),
+                                                                 SineSpin(2, 3.0)],
+            left=Pinned(), right=Driven((0.1, 0, 0), (0, 0, 2.0), 0.1), drag=0.1,
+        ),
+        st.CosseratRod(
+            rubber, Arc((0, 1, 0), (1, 0, 0), (0, 1, 0), 0.4, 1.5), elements=30,
+            natural_curvature=None, left=Free(), right=Free(),
+            motion=[RigidMotion((0, 0, 1.0), (1.0, 0, 0))], rotational_drag=1e-4,
+            loads=[LineForce((0, 0, -1.0)), PointForce((1.0, 0, 0), 0.5, (0.0, 1.0), (0.0, 2.0)),
+                   PointMoment((0, 0, 0.1))],
+        ),
+        st.CosseratRod(
+            rubber, Helix((0, -1, 0), (1, 0, 0), 0.1, 0.2, 2.0), elements=40,
+            natural_curvature=(0.1, 0.2, 0.3), first_director=(0, 1, 0), internal_damping=1e-5,
+        ),
+        st.CosseratRod(
+            rubber, Curve(wavy), elements=20, left=Clamped(),
+            motion=[GivenMotion(np.ones((21, 3)), np.full((20, 3), 0.1))],
+        ),
+    ]  # fmt: skip
+    touch = st.RollingContact(0.25, 0.2, 1, 2, st.Coulomb(0.3), None, 0.5, 0.1, True)
+    return st.Rods(rods, [touch], st.ContactSearch(st.Coulomb(0.4), most=9), (0, 0, -9.81))
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        everything(),
+        st.Rods([st.CosseratRod(st.CircularSection(0.01, 1e6), Straight((0, 0, 0), (1, 0, 0)))]),
+        st.CrossedRods(pluck=0.1, friction=st.Coulomb(0.2)),
+        st.RodOnFixedRod(velocity=(0.0, 0.1, 1.0)),
+        st.RodNet(2, 3, woven=False, found=True),
+        st.Braid(strands=2, friction=st.Coulomb(0.1)),
+        st.TighteningKnot(elements=90),
+    ],
+    ids=lambda system: type(system).__name__,
+)
+def test_a_system_of_rods_survives_its_file(system):
+    text = write_scenario(Scenario(system, st.RollingLeapfrog(part=0.25), t_end=1.0))
+    read = read_scenario(text)
+    assert type(read.system) is type(system)
+    assert same(read.system, system)
+    assert write_scenario(read) == text
+    mine, theirs = system.assembled(), read.system.assembled()
+    assert repr(theirs.contacts) == repr(mine.contacts)
+    assert repr(theirs.search) == repr(mine.search)
+    assert np.array_equal(theirs.gravity, mine.gravity)
+    assert read.method.part == 0.25
+
+
+def test_a_file_names_what_it_does_not_know():
+    text = write_scenario(Scenario(everything(), st.RollingLeapfrog(), t_end=1.0))
+    with pytest.raises(st.ScenarioError) as caught:
+        read_scenario(text.replace('"Pinned"', '"Pined"'))
+    assert "Pinned" in str(caught.value)
+    with pytest.raises(st.ScenarioError) as caught:
+        read_scenario(text.replace('"Helix"', '"Pinned"'))
+    assert "how an end is held; here stands a centreline" in str(caught.value)
