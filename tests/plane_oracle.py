@@ -83,7 +83,7 @@ class RollingRod:
         return np.concatenate(rates)
 
     def run(self, r, R, v, w, t):
-        """Return positions at t and the least normal force at start and end; w in space."""
+        """Return positions at t from r, R, v and w in space, first made to roll."""
         W = self.mobility(R)
         u = np.concatenate([v.ravel(), w.ravel()])
         u -= W @ self.slip.T @ np.linalg.solve(self.slip @ W @ self.slip.T, self.slip @ u)

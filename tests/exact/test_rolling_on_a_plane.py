@@ -194,7 +194,7 @@ def test_an_elastic_rod_rolls_like_its_dense_equations():
         run = st.solve(incline(0.0, None, rod), PlaneLeapfrog(step), (0.0, t), save=2)
         assert (run.data["contact_mode"] == 1).all()
         errors.append(np.abs(run.data["position"].values[-1] - expected).max())
-    # how far the rod bends is 1e-4 m
-    assert errors[-1] < 2e-8
+    # the rod bends by 5e-4 m
+    assert errors[-1] < 1e-9
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
     assert ((orders > 1.8) & (orders < 2.2)).all()

@@ -19,7 +19,6 @@ from stiction.rods._assembly import assemble
 from stiction.rods._rod_kernels import kinetic_energy, stored_energy
 from stiction.rods.model import Rods
 from stiction.rods.plane import PlaneLeapfrog, RodOnPlane
-from stiction.rods.rod import Clamped, Free
 from stiction.rods.stability import step_limit
 
 __all__ = ["run_on_plane"]
@@ -73,7 +72,6 @@ class _Walk:
     def __init__(self, system: RodOnPlane, method: PlaneLeapfrog, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
         self.flat = assemble(Rods((system.rod,), gravity=system.gravity))
-        self._halve_ends()
         self.step = _step(system, method)
         size = self.flat.r.shape[1]
         self.size = size
@@ -107,18 +105,6 @@ class _Walk:
         self.gap, self.slip = np.zeros((count, size)), np.zeros((count, size, 2))
         self.mode = np.zeros((count, size), dtype=np.int8)
         self.momentum = np.zeros((count, 3))
-
-    def _halve_ends(self) -> None:
-        """Give free end nodes the half element that is theirs, and its weight."""
-        f, rod = self.flat, self.system.rod
-        gravity = np.asarray(self.system.gravity)
-        for slot, end in ((0, rod.left), (rod.elements, rod.right)):
-            if isinstance(end, Free):
-                f.mat[9, slot] *= 0.5
-                f.mat[11, slot] *= 2.0
-                f.constant[:, slot] -= gravity * f.mat[9, slot]
-            elif isinstance(end, Clamped):
-                f.v[:, slot] = 0.0
 
     def go(self) -> None:
         """March to the end, or to where it stops."""

@@ -166,3 +166,42 @@ def test_it_can_be_saved_and_drawn(tmp_path):
     back = st.load(tmp_path / "run")
     assert back.data["gap"].values == pytest.approx(run.data["gap"].values)
     assert "RodOnPlane" in str(back)
+
+
+def random_fall(seed):
+    """Return a rod that falls askew with spin and bending, and some law of contact."""
+    rng = np.random.default_rng(seed)
+    tilt = 0.3 * rng.normal(size=3) + np.array([0.0, 1.0, 0.0])
+    tilt /= np.linalg.norm(tilt)
+    start = np.array([0.0, 0.0, 0.02 + max(0.0, -0.5 * tilt[2]) + rng.choice([0.0, 0.01])])
+    section = CircularSection(0.02, 10.0 ** rng.uniform(5.0, 7.0), density=1000.0)
+    motion = [
+        RigidMotion(0.3 * rng.normal(size=3) - [0.0, 0.0, 1.2], 3.0 * rng.normal(size=3)),
+        SineVelocity(2, 0.5 * rng.normal(size=3)),
+    ]
+    line = Straight(start, start + 0.5 * tilt)
+    return RodOnPlane(
+        CosseratRod(section, line, elements=8, left=Free(), right=Free(), motion=motion),
+        friction=rng.choice([None, st.Coulomb(0.0), st.Coulomb(0.5), st.Coulomb(2.0)]),
+        restitution=rng.choice([0.0, 0.5, 1.0]),
+        tangential_restitution=rng.choice([0.0, 0.5]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_fall_only_loses_energy_in_contact(seed):
+    run = st.solve(random_fall(seed), PlaneLeapfrog(part=0.05), (0.0, 0.08), save=21)
+    energy, failed = run.energy, {check.check for check in run.audit if not check.ok}
+    assert len(run.events) > 0
+    assert not failed
+    assert (np.diff(energy.friction_heat, axis=0) >= 0.0).all()
+    assert np.diff(energy.impact_loss).min() >= -1e-14 * energy.scale
+    assert run.data["gap"].values.min() >= -1e-6 * 0.02
+    assert run.data["lambda_n"].values.max() <= 0.0
+
+
+def test_the_built_in_fall():
+    scenario = st.read_scenario("rod-on-plane")
+    run = st.solve(scenario.system, scenario.method, (0.0, 0.2), save=21)
+    assert run.audit.ok
+    assert {"close", "open", "slip", "stick"} >= set(run.events["kind"]) >= {"close", "open"}
