@@ -207,6 +207,7 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
     joints = slice(start + 1, start + n)
+    ends = np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
     mat = flat.mat
     mat[0, elements], mat[1, elements] = ds, 1.0 / ds
     mat[2, elements], mat[3, elements] = section.shear_stiffness, section.axial_stiffness
@@ -219,11 +220,13 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
             mat[6:9, i] = joint_angle(flat.q, i)
     else:
         mat[6:9, joints] = ds * np.asarray(rod.natural_curvature)[:, None]
-    mat[9, nodes] = section.line_density * ds
+    # half an element at each end: the whole rod weighs what it should
+    mat[9, nodes] = section.line_density * ds * ends
     mat[10, elements] = section.line_inertia * ds
     mat[11, nodes] = 1.0 / mat[9, nodes]
     mat[12, elements] = 1.0 / mat[10, elements]
-    flat.drag[0, nodes], flat.drag[1, elements] = rod.drag * ds, rod.rotational_drag * ds
+    flat.drag[0, nodes] = rod.drag * ds * ends
+    flat.drag[1, elements] = rod.rotational_drag * ds
     flat.drag[2, elements] = rod.internal_damping
 
 
