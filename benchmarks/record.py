@@ -62,7 +62,7 @@ def arguments(summary: str) -> argparse.Namespace:
 
 def machine() -> dict:
     """Return what the numbers depend on besides the code."""
-    names = ("stiction", "numpy", "numba", "scipy", "solve-nivp")
+    names = ("stiction", "numpy", "numba", "scipy", "solve-nivp", "pyelastica")
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "commit": _commit(),

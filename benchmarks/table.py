@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("accuracy", "scaling", "cli", "switching", "switching_ensemble", "strings", "counts")
+SCRIPTS = (
+    "accuracy",
+    "scaling",
+    "cli",
+    "switching",
+    "switching_ensemble",
+    "strings",
+    "rods",
+    "counts",
+)
 
 HEAD = """# Measured
 
@@ -44,6 +53,8 @@ def write() -> str:
         parts.append(_switching(found["switching"]))
     if "switching_ensemble" in found:
         parts.append(_ensembles(found["switching_ensemble"]))
+    if "rods" in found:
+        parts.append(_rods(found["rods"]))
     if "counts" in found:
         parts += [_counts(found["counts"]), _newton(found["counts"]), _energy(found["counts"])]
         parts.append(_flow_counts(found["counts"]))
@@ -328,6 +339,29 @@ def _flow_counts(lines: list[dict]) -> str:
     ]
     return "## Counts of work, flows that switch\n\n" + _table(
         ("problem", "method", "steps", "rejected", "events"), rows
+    )
+
+
+# ---- rods
+
+
+def _rods(lines: list[dict]) -> str:
+    rows = []
+    for p in (line for line in lines if line["kind"] == "rods"):
+        name = f"**{p['solver']}**" if p.get("group") == "ours" else p["solver"]
+        if "failed" in p:
+            rows.append((name, str(p["elements"]), p["failed"], "", "", "", ""))
+            continue
+        limit = "-" if p["step_limit"] is None else _time(p["step_limit"])
+        speed = f"{p['us_per_step']:.3g} us", f"{p['node_steps_per_second']:.2g}"
+        drift = _error(p["energy_drift"])
+        rows.append((name, str(p["elements"]), *speed, _time(p["step"]), limit, drift))
+    head = ("solver", "elements", "per step", "node-steps/s", "step", "longest step", "energy")
+    return (
+        "## Two crossed rods in contact\n\n"
+        "Rolling contact and a search for more of them, beside a penalty contact without friction. "
+        "The energy is the largest change within 1 s; that of the peer leaves out what its "
+        "penalty spring holds.\n\n" + _table(head, rows)
     )
 
 
