@@ -43,6 +43,7 @@ _PARTS = {
     "algorithmic": ("time scheme", "#8a8a8a"),
 }
 _SILENT = 1e-14  # share of the energy scale below which a column is not drawn
+_THIN = 1e-4  # share of the largest column that is thinner than a line on the page
 _PUT_IN = (0, (4, 2))
 
 
@@ -101,7 +102,7 @@ def ledger_panel(ax: Axes, data: Drawn) -> None:
     parts = _shares(ledger)
     put_in = _put_in(ledger)
     size = max((style.largest(values) for values in parts.values()), default=0.0)
-    stackable = all(np.nanmin(values) >= -1e-9 * size for values in parts.values())
+    stackable = all(np.nanmin(values) >= -_THIN * size for values in parts.values())
     keep = style.thin(*parts.values(), put_in) if parts else np.arange(ledger.time.size)
     time = ledger.time[keep]
     if parts and stackable:

@@ -57,13 +57,21 @@ def frame_times(span: tuple[float, float], seconds: float, fps: float) -> npt.ND
     return np.linspace(*span, int(np.clip(round(seconds * fps), 2, MOST_FRAMES)))
 
 
-def write_film(frames: Sequence[Image], path: Path, fps: float, *, colours: int = 64) -> Path:
+def write_film(
+    frames: Sequence[Image],
+    path: Path,
+    fps: float,
+    *,
+    colours: int = 64,
+    keep: Sequence[str] = (),
+) -> Path:
     """Write pictures of one size as .gif or .mp4 and return the path.
 
     Parameters
     ----------
     fps : frames per second
     colours : of the palette of a GIF
+    keep : colours that palette has in any case, however few pixels have them
 
     Raises
     ------
@@ -74,7 +82,7 @@ def write_film(frames: Sequence[Image], path: Path, fps: float, *, colours: int 
     try:
         with written(path) as partial:
             if path.suffix.lower() == ".gif":
-                write_gif(frames, partial, fps, colours)
+                write_gif(frames, partial, fps, colours, keep)
             else:
                 write_mp4(frames, partial, fps)
     except OSError as error:
@@ -90,15 +98,24 @@ def write_film(frames: Sequence[Image], path: Path, fps: float, *, colours: int 
     return path
 
 
-def write_gif(frames: Sequence[Image], path: Path, fps: float, colours: int = 64) -> None:
+def write_gif(
+    frames: Sequence[Image],
+    path: Path,
+    fps: float,
+    colours: int = 64,
+    keep: Sequence[str] = (),
+) -> None:
     """Write pictures as a GIF that runs again and again."""
-    from PIL import Image
+    from PIL import Image, ImageColor
 
     # one palette for all frames: smaller, and colours do not flicker
     palette = frames[len(frames) // 2].quantize(colours, method=Image.Quantize.MEDIANCUT)
     # the paper is mixed with the palest greys, which would tint it
     entries = np.array(palette.getpalette(), dtype=np.uint8).reshape(-1, 3)
     entries[entries.min(axis=1) >= 244] = 255
+    if keep:
+        wanted = np.array([ImageColor.getrgb(colour) for colour in keep], dtype=np.uint8)
+        entries = np.concatenate([entries[:colours], wanted])
     palette.putpalette(entries.tobytes())
     flat = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     # GIF counts in hundredths of a second

@@ -93,8 +93,8 @@ class RodFigures:
         self,
         path: str | Path,
         *,
-        seconds: float = 6.0,
-        fps: float = 20.0,
+        seconds: float = 5.0,
+        fps: float = 15.0,
         view: tuple[float, float] = (28.0, -60.0),
         tubes: bool | None = None,
     ) -> Path:

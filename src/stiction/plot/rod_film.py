@@ -9,13 +9,14 @@ from stiction.plot.pictures import check_path, frame_times, write_film
 from stiction.plot.rod_data import RodData
 from stiction.plot.rod_paint import paint
 from stiction.plot.rod_scene import Stage, pixels_of, tubes_missing
-from stiction.plot.rod_view import view_of
+from stiction.plot.rod_view import RODS, ROLL_COLOUR, SLIP_COLOUR, view_of
 from stiction.plot.string_film import picture_of
 
 __all__ = ["animate"]
 
 _DPI = 120
 _COLOURS = 160  # of a GIF; shaded tubes need more than flat drawings
+_SHADES = (1.0, 0.8, 0.6)  # of an arrow, which is small but says most
 
 
 def animate(
@@ -42,7 +43,7 @@ def animate(
     looks = view_of(data, scenes, view)
     # twice as fine as the film, so that edges are smooth
     fine = pixels_of(looks, 2 * _DPI)
-    pictures, reason = ([], "") if tubes is False else paint(looks, scenes, fine)
+    pictures, reason = ([], "") if tubes is False else paint(looks, scenes, fine, smooth=False)
     if tubes and not pictures:
         raise ModelError(tubes_missing(reason))
     stage = Stage(data, looks, scenes, pictures, view)
@@ -50,4 +51,15 @@ def animate(
     for k in range(len(scenes)):
         stage.show(k)
         frames.append(picture_of(stage.figure, _DPI))
-    return write_film(frames, path, fps, colours=_COLOURS)
+    return write_film(frames, path, fps, colours=_COLOURS, keep=_kept())
+
+
+def _kept() -> list[str]:
+    """Return the colours of the key, and of arrows in the shade."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    arrows = []
+    for colour in (ROLL_COLOUR, SLIP_COLOUR):
+        red, green, blue = to_rgb(colour)
+        arrows += [to_hex((k * red, k * green, k * blue)) for k in _SHADES]
+    return [*RODS, *arrows]

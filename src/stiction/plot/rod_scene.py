@@ -174,6 +174,8 @@ class Stage:
 
     def _show_lines(self, shown: Scene) -> None:
         """Draw the rods as lines as thick as they are, in axes with metres."""
+        from matplotlib.ticker import MaxNLocator
+
         from stiction.plot.flow_phase import dress_3d
 
         if self.ax is not None:
@@ -184,9 +186,12 @@ class Stage:
         ax.view_init(elev=self.angles[0], azim=self.angles[1])
         low, high = self._limits()
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-        ax.set_box_aspect(high - low, zoom=1.15)
+        ax.set_box_aspect(high - low, zoom=1.1)
         dress_3d(ax, ("x (m)", "y (m)", "z (m)"))
-        for axis, towards in zip((ax.xaxis, ax.yaxis, ax.zaxis), self.view.out, strict=True):
+        lengths, axes = (high - low) / (high - low).max(), (ax.xaxis, ax.yaxis, ax.zaxis)
+        for axis, part, towards in zip(axes, lengths, self.view.out, strict=True):
+            axis.set_major_locator(MaxNLocator(max(1, round(4.0 * part)), steps=[1, 2, 5, 10]))
+            axis.labelpad = -2.0 if axis is ax.zaxis else 4.0
             if abs(towards) > 0.98:  # seen end on, its ticks lie on top of each other
                 axis.set_ticks([])
                 axis.set_label_text("")

@@ -192,10 +192,18 @@ def _colours(data: RodData) -> list[str]:
 
 
 def _lines(ax: Axes, data: RodData, values: Floats, dashes: Any = "-") -> None:
-    for i, colour in zip(_chosen(data), _colours(data), strict=True):
+    """Draw a line per contact; one that lies on another is dashed, so that both are seen."""
+    chosen = _chosen(data)
+    width = 0.8 if len(chosen) <= _WORDY else 0.6
+    size = style.largest(values)
+    drawn: list[Floats] = []
+    for i, colour in zip(chosen, _colours(data), strict=True):
         series = style.finite(values[:, i])
+        hides = any(np.allclose(series, e, 0.0, 1e-2 * size, equal_nan=True) for e in drawn)
         keep = style.thin(series)
-        ax.plot(data.time[keep], series[keep], color=colour, lw=0.8, ls=dashes, zorder=3.0)
+        look = _DASHED if hides else dashes
+        ax.plot(data.time[keep], series[keep], color=colour, lw=width, ls=look, zorder=3.0)
+        drawn.append(series)
 
 
 def _changes(data: RodData) -> list[tuple[float, int]]:

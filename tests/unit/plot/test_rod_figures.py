@@ -242,6 +242,13 @@ def test_several_contacts_have_a_key():
     assert len(RodData(two).scene(0).points) == 2
 
 
+def test_lines_on_each_other_are_dashed():
+    figure = figures_of(made(contacts=2)).contact()
+    gaps, forces = figure.axes[4], figure.axes[0]
+    assert [line.get_linestyle() for line in lines_of(gaps)] == ["-", "-"]
+    assert [line.get_linestyle() for line in lines_of(forces)] == ["-", "--"]
+
+
 def test_contacts_with_a_plane_have_no_paths(no_pyvista):
     whole = made(contacts=9)
     names = ("s1", "s2", "s1_rate", "s2_rate", "det_A", "crossing_angle", "rolling_residual")
@@ -415,6 +422,8 @@ def test_tubes_move(slipping, tmp_path):
             film.seek(k)
             frames.append(np.asarray(film.convert("RGB"), dtype=np.int64))
     assert len(frames) == 3
+    # the colour of the one small arrow is kept in a palette that shades of rods would fill
+    assert (np.abs(frames[1] - [193, 39, 45]).max(axis=2) < 60).any()
     assert np.abs(frames[0] - frames[1]).max() > 100
 
 
