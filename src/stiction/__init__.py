@@ -16,7 +16,8 @@ systems
 laws
     ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
     ``UserFriction`` of blocks; ``StretchedString``, ``SimplifiedTyre``, ``Pacejka`` of
-    tyres (`stiction.laws`).
+    tyres; ``LennardJones`` adhesion with ``DI``, ``EA``, ``amontons``, ``UserThreshold`` or
+    ``Frictionless`` between surfaces (`stiction.laws`).
 
 Methods
 -------
@@ -90,6 +91,12 @@ _HOME = {
     "StretchedString": "stiction.laws",
     "SimplifiedTyre": "stiction.laws",
     "Pacejka": "stiction.laws",
+    "LennardJones": "stiction.laws",
+    "DI": "stiction.laws",
+    "EA": "stiction.laws",
+    "Frictionless": "stiction.laws",
+    "UserThreshold": "stiction.laws",
+    "amontons": "stiction.laws",
     "ModelError": "stiction.errors",
     "ScenarioError": "stiction.errors",
     "SolveError": "stiction.errors",

@@ -133,7 +133,7 @@ def test_every_registered_name_is_a_class_of_its_kind(kind):
 
 def test_every_public_description_can_be_written_to_a_file():
     known = {name for names in KINDS.values() for name in names}
-    known |= {"UserLoad", "UserFriction", "PiecewiseSmooth"}
+    known |= {"UserLoad", "UserFriction", "UserThreshold", "PiecewiseSmooth"}
     answers = {"StickSet", "Run"}
     # tyre laws are tools of their own; no system has one as a field
     answers |= {"StretchedString", "SimplifiedTyre", "Pacejka"}

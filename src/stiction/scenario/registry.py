@@ -69,6 +69,14 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "SimplifiedTyre": "stiction.laws.tyre",
         "StretchedString": "stiction.laws.tyre",
     },
+    "Adhesion": {
+        "LennardJones": "stiction.laws.adhesion",
+    },
+    "AdhesiveFriction": {
+        "DI": "stiction.laws.adhesive_friction",
+        "EA": "stiction.laws.adhesive_friction",
+        "Frictionless": "stiction.laws.adhesive_friction",
+    },
     "Shape": {
         "Sine": "stiction.rods.shapes",
         "Bump": "stiction.rods.shapes",
@@ -123,6 +131,8 @@ ARTICLES = {
     "Friction": "a friction law",
     "SmoothSign": "a smoothed sign",
     "TyreLaw": "a tyre law",
+    "Adhesion": "an adhesion law",
+    "AdhesiveFriction": "a law of friction under adhesion",
     "Shape": "a shape",
     "CosseratRod": "a rod",
     "Section": "a cross-section",
@@ -138,6 +148,7 @@ ARTICLES = {
 _PYTHON_ONLY = {
     "UserLoad": "approximate it, for example by PiecewiseLinear",
     "UserFriction": "approximate it, for example by ExponentialWeakening",
+    "UserThreshold": "take DI or EA",
     "UserShape": "sample it, and take Samples",
     "PiecewiseSmooth": "take one of the known flows, such as BeltOscillator or NormalForm",
 }
