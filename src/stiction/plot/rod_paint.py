@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -73,8 +74,11 @@ def _render(folder: Path, window: str, count: int) -> str:
         return f"PyVista could not paint ({type(error).__name__})"
     last = folder / f"frame-{count - 1:04d}.npy"
     if done.returncode != 0 or not last.exists():
-        said = [line for line in done.stderr.strip().splitlines() if line.strip()]
-        return f"PyVista could not paint ({said[-1][:80] if said else done.returncode})"
+        # Python's last words are of use; those of a graphics library are not
+        said = done.stderr.strip().splitlines()[-1:]
+        useful = [line[:80] for line in said if re.match(r"\w+Error: ", line)]
+        why = useful[0] if useful else f"its process ended with code {done.returncode}"
+        return f"PyVista could not paint ({why})"
     # a window without a working library gives empty pictures and no error
     return "" if int(np.ptp(np.load(last))) > 0 else "PyVista painted an empty picture"
 

@@ -323,7 +323,7 @@ def test_a_painter_that_dies_is_not_the_end(slipping, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr(rod_paint.sys, "executable", "/bin/false")
     words = " ".join(texts(figures_of(slipping).scene(0.5)))
-    assert "PyVista could not paint" in words
+    assert "PyVista could not paint (its process ended with code 1)" in words
     monkeypatch.setattr(rod_paint.sys, "executable", "/no/such/python")
     assert "PyVista could not paint" in " ".join(texts(figures_of(slipping).scene(0.5)))
 
