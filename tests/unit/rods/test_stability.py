@@ -1,0 +1,116 @@
+"""The step limit against the spectrum of the discrete equations and against runs at the limit."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.results.run import Request
+from stiction.rods._assembly import assemble
+from stiction.rods._leapfrog_run import Marcher
+from stiction.rods._rod_kernels import elastic, stored_energy
+from stiction.rods.centreline import Straight
+from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.model import Rods
+from stiction.rods.rod import CosseratRod, Free, GivenMotion
+from stiction.rods.section import CircularSection
+from stiction.rods.stability import fastest_frequency, step_limit
+
+# short thick, slender, pre-stretched: the fastest wave is another one in each
+RODS = {
+    "shear": (CircularSection(0.02, 1e6), 16, 1.02),
+    "stretch": (CircularSection(0.05, 1e6, poisson=0.0), 16, 1.0),
+    "slender": (CircularSection(0.002, 1e6, poisson=0.3), 16, 1.1),
+}
+
+
+def rod(name, motion=(), **more):
+    """Return a free straight rod of length 1."""
+    section, n, stretch = RODS[name]
+    line = Straight([0.0, 0.0, 0.0], [stretch, 0.0, 0.0])
+    given = {"left": Free(), "right": Free(), "length": 1.0, "elements": n, "motion": motion}
+    return CosseratRod(section, line, **{**given, **more})
+
+
+def spectrum(system):
+    """Return the angular frequencies of small motions, by differences of the forces."""
+    flat = assemble(system)
+    size = flat.r.shape[1]
+    spare = [np.zeros((3, size)) for _ in range(4)]
+    mass, turn = flat.mat[9].copy(), flat.mat[10].copy()
+    turn[-1] = 1.0
+    inertia = np.concatenate([np.tile(mass, 3), turn, turn, 2.0 * turn])
+
+    def force(x):
+        shift, turned = x[: 3 * size].reshape(3, size), x[3 * size :].reshape(3, size)
+        # the third director is along x, so that turns are about x, y, z in the order 2, 0, 1
+        half = 0.5 * turned[[2, 0, 1]]
+        w = np.sqrt(1.0 - (half**2).sum(axis=0))
+        q0, u = flat.q, half
+        q = np.empty_like(q0)
+        q[0] = w * q0[0] - (u * q0[1:]).sum(axis=0)
+        q[1:] = w * q0[1:] + q0[0] * u + np.cross(u, q0[1:], axis=0)
+        elastic(flat.r + shift, q, flat.mat, *spare)
+        return np.concatenate([spare[2].ravel(), spare[3][[1, 2, 0]].ravel()])
+
+    eps, n = 1e-6, 6 * size
+    matrix = np.zeros((n, n))
+    for j in range(n):
+        x = np.zeros(n)
+        x[j] = eps * 1e-2
+        matrix[:, j] = (force(x) - force(-x)) / (2.0 * eps * 1e-2)
+    keep = np.ones(n, dtype=bool)
+    keep[[3 * size + k * size + size - 1 for k in range(3)]] = False
+    root = np.sqrt(inertia[keep])
+    matrix = -matrix[np.ix_(keep, keep)] / np.outer(root, root)
+    squares = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+@pytest.mark.parametrize("name", RODS)
+def test_the_fastest_frequency_bounds_the_spectrum(name):
+    fastest = spectrum(Rods([rod(name)])).max()
+    bound = fastest_frequency(rod(name))
+    # end nodes have half the mass and half the springs: the shortest wave fits a free rod
+    assert fastest <= bound * (1.0 + 1e-6)
+    # reason: a free end takes a little off the shortest wave
+    assert fastest >= 0.97 * bound
+
+
+def run_at(name, part, steps=1500):
+    """Return the total energy of a run with a step beyond or below the limit, and its start."""
+    random = np.random.default_rng(3)
+    n = RODS[name][1]
+    motion = GivenMotion(1e-7 * random.standard_normal((n + 1, 3)), random.normal(size=(n, 3)) * 0)
+    system = Rods([rod(name, [motion])])
+    h = part * step_limit(system.rods[0])
+    marcher = Marcher(
+        system, RollingLeapfrog(h), Request(save=np.array([0.0, steps * h])), limited=False
+    )
+    marcher.go()
+    rest = float(stored_energy(*(getattr(assemble(system), k) for k in ("r", "q", "mat"))))
+    energy = marcher.history().energy[:, :2].sum(axis=1) - rest
+    return energy, marcher.history().status
+
+
+@pytest.mark.parametrize("name", RODS)
+def test_the_limit_is_sharp(name):
+    energy, status = run_at(name, 0.99)
+    assert status.name == "SOLVED"
+    # reason: the energy of the leapfrog oscillates near its limit, but is bounded
+    assert energy[-1] < 50.0 * energy[0]
+    beyond, status = run_at(name, 1.03)
+    assert status.name != "SOLVED" or beyond[-1] > 1e4 * beyond[0]
+
+
+def test_internal_damping_shortens_the_limit():
+    name, omega = "shear", fastest_frequency(rod("shear"))
+    damped = rod(name, internal_damping=1.0 / omega)
+    assert step_limit(damped) == pytest.approx(2.0 / omega * (np.sqrt(1.25) - 0.5), rel=1e-12)
+    assert step_limit(rod(name)) == pytest.approx(2.0 / omega, rel=1e-14)
+
+
+def test_a_step_above_the_limit_is_refused_and_named():
+    limit = step_limit(rod("shear"))
+    with pytest.raises(ModelError, match=f"at most {limit:.6g} s, the stability limit of rod 1"):
+        st.solve(Rods([rod("shear")]), RollingLeapfrog(1.01 * limit), (0.0, 1.0))
