@@ -223,7 +223,7 @@ def friction(
         else:
             P[1, k] = 0.0
             P[2, k] = 0.0
-        branch[k] = 1 if hold[k] else 0
+        branch[k] = 1 if hold[k] and mat[FREE, k] > 0.0 else 0
     for sweep in range(MOST_SWEEPS):
         change = 0.0
         for j in range(size):

@@ -146,6 +146,7 @@ def test_held_ends_and_loads():
     run = st.solve(RodOnPlane(held, friction=st.Coulomb(0.3)), t_span=(0.0, 0.02), save=3)
     still = run.data["position"].values - run.data["position"].values[0]
     assert np.abs(still).max() < 1e-12
+    assert (run.data["contact_mode"] == 1).all()
     pressed = -run.data["lambda_n"].values[-1, 2:-1]
     assert pressed == pytest.approx((SECTION.line_density * 9.81 + 5.0) * 0.0625, rel=1e-9)
 
