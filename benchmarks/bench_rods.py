@@ -15,7 +15,9 @@ from stiction.rods import ContactSearch, CrossedRods, RodSystem
 WANTED = 2e6
 # how many times faster than the peer each size is to be
 RATIOS = {40: 10.0, 100: 20.0, 200: 30.0}
-# the rods of the peer touch in this time, and its loop over pairs of elements never stops
+# calls short enough that some of them are not disturbed by other programs
+PEER_STEPS = 200
+# the time in which a step that is too long has to show itself [s]
 PEER_SPAN = 0.1
 DRIFT_SPAN = 1.0
 
@@ -94,7 +96,7 @@ def ours(record: Record, case: Crossing, quick: bool) -> tuple[float, float]:
 
 def peer(record: Record, case: Crossing, step: float, quick: bool) -> float | None:
     """Add the peer's point at the same step; return microseconds per step, None if it failed."""
-    steps = round(PEER_SPAN / step)
+    steps = PEER_STEPS
     speed = {"task": "speed", "step": step, "steps": steps}
     reply = ask(Peer("PyElastica", "", "peer_pyelastica.py", speed), case, 0.5 if quick else 6.0)
     if reply.failed is not None:

@@ -360,8 +360,8 @@ def _rods(lines: list[dict]) -> str:
     return (
         "## Two crossed rods in contact\n\n"
         "Rolling contact and a search for more of them, beside a penalty contact without friction. "
-        "The energy is the largest change within 1 s; that of the peer leaves out what its "
-        "penalty spring holds.\n\n" + _table(head, rows)
+        "The energy is the largest change within 1 s at this step; that of the peer counts what "
+        "its penalty springs hold.\n\n" + _table(head, rows)
     )
 
 
