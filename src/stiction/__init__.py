@@ -23,8 +23,8 @@ Methods
 -------
     ``EventDriven`` for every system; ``ThetaStepper``, ``RegularizedTheta``,
     ``Quasistatic`` for chains; ``Characteristics``, ``BumpStrands`` for strings;
-    ``RollingLeapfrog`` for rods. Where the future is not unique a policy decides: ``Stop``,
-    ``Leave``, ``Sample``, ``Enumerate``, ``ByKind`` (`stiction.methods`).
+    ``RollingLeapfrog``, ``RollingMidpoint`` for rods. Where the future is not unique a policy
+    decides: ``Stop``, ``Leave``, ``Sample``, ``Enumerate``, ``ByKind`` (`stiction.methods`).
 
 What comes out is a ``Run``: events, energy ledger, determinism, audit and data
 (`stiction.results`). ``StickSet`` and ``reach`` answer questions about rest, ``two_fold``
@@ -73,6 +73,7 @@ _HOME = {
     "RollingContact": "stiction.rods.contact",
     "ContactSearch": "stiction.rods.contact",
     "RollingLeapfrog": "stiction.rods.leapfrog",
+    "RollingMidpoint": "stiction.rods.midpoint",
     "CrossedRods": "stiction.rods.presets",
     "RodOnFixedRod": "stiction.rods.presets",
     "RodNet": "stiction.rods.presets",

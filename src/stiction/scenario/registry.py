@@ -39,6 +39,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "ThetaStepper": "stiction.chains.time_stepping",
         "Characteristics": "stiction.rods.characteristics",
         "RollingLeapfrog": "stiction.rods.leapfrog",
+        "RollingMidpoint": "stiction.rods.midpoint",
         "PlaneLeapfrog": "stiction.rods.plane",
     },
     "Policy": {
