@@ -43,13 +43,17 @@ from stiction.rods._plane_kernels import (
     TOO_MANY_STEPS,
     contact_work,
     drifting_slip,
+    fill,
     gaps,
     impulses,
     note,
+    put,
+    put_row,
     quadratic,
     remember,
     slip_at,
     slips,
+    touching,
     turn_table,
 )
 from stiction.rods._rod_kernels import drift, elastic, kick
@@ -113,13 +117,15 @@ def collide(
     size = modes.shape[0]
     un = node[UN]
     start = quadratic(q, v, p, mat)
-    v_before, p_before = v.copy(), p.copy()
+    v_before, p_before = np.empty_like(v), np.empty_like(p)
+    put(v_before, v, 1.0)
+    put(p_before, p, 1.0)
     slips(q, v, p, basis, a, size, un, x, z)
     remember(size, un, x, z, before)
     turn_table(q, basis, a, mat, size, m, gram)
-    bias[:] = 0.0
+    put(bias, bias, 0.0)
     rigid = math.isinf(law[0])
-    hold = arrive.copy()
+    hold = touching(modes)
     for k in range(size):
         soon = now - node[HIT, k] <= _SHORT_HOP * h
         node[BACK, k] = 0.0 if soon or first > 0.0 else law[1]
@@ -128,12 +134,12 @@ def collide(
         if not arrive[k]:
             node[BACK, k] = 0.0
     for attempt in range(2):
-        P[:] = 0.0
+        put(P, P, 0.0)
         if attempt == 1:
             # the law on mean velocities can never gain energy
-            v[:] = v_before
-            p[:] = p_before
-            node[KEPT] = 1.0
+            put(v, v_before, 1.0)
+            put(p, p_before, 1.0)
+            fill(node[KEPT], 1.0)
         sweeps = impulses(
             q,
             v,
@@ -202,11 +208,11 @@ def half_kick(
     if at_start > 0.0:
         drifting_slip(q, p, basis, a, size, w, bias)
     else:
-        bias[:] = 0.0
+        put(bias, bias, 0.0)
     sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
     kick(v, p, f, t, mat, w)
-    node[BACK] = 0.0
-    node[KEPT] = 0.0
+    fill(node[BACK], 0.0)
+    fill(node[KEPT], 0.0)
     judge(
         impulses(
             q,
@@ -265,7 +271,7 @@ def repeat_kick(
         for k in range(size):
             v[i, k] += ratio * (v[i, k] - v_old[i, k])
             p[i, k] += ratio * (p[i, k] - p_old[i, k])
-    P *= ratio
+    put(P, P, ratio)
     slips(q, v, p, basis, a, size, un, x, z)
     sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
     sums[ALGORITHMIC] += contact_work(size, P, before, un, x, z, AGAIN, node[HEAT])
@@ -303,9 +309,14 @@ def kick_out(
 ) -> Any:
     """Take the half kick at the start of a step; return its length, up to the next impact."""
     node, P, sums, a = work[0], work[3], work[9], world[1]
-    hold = modes != OPEN
-    keep_v, keep_p, keep_P = v.copy(), p.copy(), P.copy()
-    keep_sums, keep_heat = sums.copy(), node[HEAT].copy()
+    hold = touching(modes)
+    keep_v, keep_p, keep_P = np.empty_like(v), np.empty_like(p), np.empty_like(P)
+    keep_sums, keep_heat = np.empty_like(sums), np.empty_like(node[HEAT])
+    put(keep_v, v, 1.0)
+    put(keep_p, p, 1.0)
+    put(keep_P, P, 1.0)
+    put_row(keep_sums, sums)
+    put_row(keep_heat, node[HEAT])
     target = h
     for attempt in range(_TRIES):
         ratio = target / clock[LAST] if clock[LAST] > 0.0 else 2.0
@@ -317,11 +328,11 @@ def kick_out(
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
-        v[:] = keep_v
-        p[:] = keep_p
-        P[:] = keep_P
-        sums[:] = keep_sums
-        node[HEAT] = keep_heat
+        put(v, keep_v, 1.0)
+        put(p, keep_p, 1.0)
+        put(P, keep_P, 1.0)
+        put_row(sums, keep_sums)
+        put_row(node[HEAT], keep_heat)
     return target
 
 
@@ -395,7 +406,7 @@ def close(
 ) -> Any:
     """Let everything strike that has come down; return (events, whether anything has)."""
     node, worst = work[0], work[10]
-    arrive = modes != OPEN
+    arrive = touching(modes)
     strikes = False
     for k in range(modes.shape[0]):
         low = node[GAP, k] <= SHALLOW * world[1]
@@ -455,11 +466,10 @@ def march(
         forces(r, q, mat, forcing, now, scratch)
         gaps(r, basis, origin, a, size, node[GAP])
         turn_table(q, basis, a, mat, size, m, gram)
-        v_old[:] = v
-        p_old[:] = p
-        half_kick(q, v, p, 0.5 * length, world, modes != OPEN, 0.0, scratch, work)
-        press[:] = P
-        press *= 2.0 / length
+        put(v_old, v, 1.0)
+        put(p_old, p, 1.0)
+        half_kick(q, v, p, 0.5 * length, world, touching(modes), 0.0, scratch, work)
+        put(press, P, 2.0 / length)
         count, changed = settle(now, 0.5 * length, modes, rigid, work, events, count)
         count, strikes = close(q, v, p, now, world, modes, h_most, work, events, count)
         clock[FRESH] = 1.0 if changed or strikes else 0.0
