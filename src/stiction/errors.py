@@ -83,8 +83,8 @@ _ADVICE = {
     Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; "
     "try a shorter time span, a larger limit, or a method with a fixed step",
     Status.UNCONVERGED: "a nonlinear solve did not converge; try a smaller step",
-    Status.NO_CONTINUATION: "the model has no solution past this time, for the reason given; end the "
-    "run before it; in a quasistatic problem inertia or damping would carry it on",
+    Status.NO_CONTINUATION: "the model has no solution past this time, for the reason "
+    "given; end the run before it; in a quasistatic problem inertia or damping would carry it on",
     Status.NOT_FINITE: "the state left the range of finite numbers; "
     "try a smaller step or an implicit scheme (theta >= 1/2)",
     Status.ACCUMULATION: "infinitely many events pile up at one moment; "
