@@ -165,6 +165,8 @@ class ContactState:
             rate1, rate2 = contact_rates(v, c, self.place, self.index, self.geom)
             slip = np.array(ck.slip_velocity(flat.q, c, self.index, self.geom, v, p))
             slip -= (slip @ normal) * normal
+            if mode == ck.ROLL and self.index[c, ck.OPENS]:
+                force = _allowed(force, normal, float(self.law[c, ck.MU]))
             along = float(force @ normal)
             rub = float(np.linalg.norm(force - along * normal))
             row = {
@@ -186,6 +188,19 @@ class ContactState:
                 out[name][k, c] = value
             out["contact_force"][k, c] = force
             contact_points(flat.r, c, self.place, self.index, out["contact_point"][k, c])
+
+
+def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:
+    """Return the force that keeps a contact rolling, cut to what its law lets it carry.
+
+    The two differ only where the contact is about to slip or open, as it may be at the start.
+    """
+    press = -float(force @ normal)
+    if press <= 0.0:
+        return np.zeros(3)
+    rub = force + press * normal
+    size = float(np.linalg.norm(rub))
+    return rub * min(1.0, mu * press / max(size, 1e-300)) - press * normal
 
 
 def _mu(friction: Friction | None) -> float:

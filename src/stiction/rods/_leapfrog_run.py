@@ -198,7 +198,10 @@ class Marcher:
             return
         self.v_old, self.p_old = f.v.copy(), f.p.copy()
         kick: Any = mk.kick_all
-        kick(*self._tables(), self.flags, 0.5 * h, h, float(self.save[0]), self.buffer, 0)
+        now = float(self.save[0])
+        written = kick(*self._tables(), self.flags, 0.5 * h, h, now, self.buffer, 0)
+        if written:
+            self.events.append(self.buffer[:written].copy())
         self.sums[:, 1] = 0.0
 
     def _settle_slipping(self, mobility: Floats) -> None:
