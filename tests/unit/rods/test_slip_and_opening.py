@@ -106,7 +106,7 @@ def test_small_friction_tends_to_none():
 
 
 def test_large_friction_tends_to_perfect_rolling():
-    """The two start the first step in different ways, so that they agree as the step falls."""
+    """They agree as the step falls; the first kick differs, where the contact has no force yet."""
     shift = []
     for step in (1e-4, 5e-5):
         perfect = st.solve(crossed_rods(opens=True), RollingLeapfrog(step), SPAN, save=101)
@@ -116,7 +116,7 @@ def test_large_friction_tends_to_perfect_rolling():
         assert perfect.events.kind.tolist() == later.kind.tolist() == ["open", "close", "open"]
         shift.append(np.abs(perfect.data.position.values - rough.data.position.values).max())
     assert shift[0] < 1e-7
-    assert shift[0] / shift[1] > 3.0
+    assert 1.8 < shift[0] / shift[1] < 2.2
 
 
 def thrown(speed=0.5, **more):
