@@ -15,7 +15,7 @@ from stiction.rods import _contact_kernels as ck
 from stiction.rods import _march_kernels as mk
 from stiction.rods._assembly import Flat, assemble, third_directors
 from stiction.rods._contact_state import ContactState
-from stiction.rods._driving_kernels import add_loads, internal_damping
+from stiction.rods._driving_kernels import add_loads, internal_damping, power
 from stiction.rods._observe_kernels import contact_forces, momenta, project
 from stiction.rods._rod_kernels import elastic, kinetic_energy, stored_energy
 from stiction.rods._touch_kernels import strike
@@ -193,8 +193,11 @@ class Marcher:
             # the alternating mode that an inconsistent half step leaves
             av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
             self.v_old, self.p_old = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
+            # the work of half a step, from the mean of the powers before and after it
+            self._add_work(0.25 * h)
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap
+            self._add_work(0.25 * h)
             return
         self.v_old, self.p_old = f.v.copy(), f.p.copy()
         kick: Any = mk.kick_all
@@ -264,6 +267,25 @@ class Marcher:
             np.zeros(6),
         )
         return av, ap
+
+    def _add_work(self, duration: float) -> None:
+        """Add what loads and damping do in a duration at the present velocities to the sums."""
+        f = self.flat
+        damped, retarded, loaded, _ = self.flags
+        force, torque, fe, te = (np.zeros_like(f.v) for _ in range(4))
+        if loaded:
+            now = float(self.save[0])
+            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
+            self.sums[mk.EXTERNAL, 0] += duration * power(f.q, f.v, f.p, fe, te)
+        fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
+        if retarded:
+            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drag[2], fe, te)
+        if damped:
+            axis = third_directors(f.q)
+            fe -= f.drag[0] * f.v
+            te -= f.drag[1] * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
+        if retarded or damped:
+            self.sums[mk.VISCOUS, 0] -= duration * power(f.q, f.v, f.p, fe, te)
 
     # ---- the way
 
