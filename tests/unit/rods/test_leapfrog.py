@@ -91,7 +91,6 @@ def test_a_mode_of_stretching_decays_as_in_closed_form(kind):
     """Between pinned ends the nodes of a rod that only stretches are a chain of springs."""
     n, mode = 20, 1
     value = {"drag": 10.0, "internal_damping": 1e-3}[kind]
-    system = one(left=Pinned(), right=Pinned(), motion=[SineVelocity(mode, 1e-3 * ALONG)])
     damped = one(
         left=Pinned(), right=Pinned(), motion=[SineVelocity(mode, 1e-3 * ALONG)], **{kind: value}
     )
@@ -105,7 +104,6 @@ def test_a_mode_of_stretching_decays_as_in_closed_form(kind):
     moved = run.data.position.values[:, n // 2, 0] - run.data.position.values[0, n // 2, 0]
     exact = 1e-3 * np.exp(-rate * run.time) * np.sin(ring * run.time) / ring
     assert_allclose(moved, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
-    assert len(system.rods) == 1
     assert run.energy.viscous_heat[-1] > 0.1 * run.energy.kinetic[0]
 
 
