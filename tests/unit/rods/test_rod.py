@@ -1,0 +1,115 @@
+"""Rods: elastic forces against differences of the energy, unbent starts, and what is refused."""
+
+import numpy as np
+import pytest
+from crossed import ALONG, SECTION, UP
+from numpy.testing import assert_allclose
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.rods._assembly import assemble
+from stiction.rods._rod_kernels import elastic, stored_energy
+from stiction.rods.centreline import Arc, Helix, Straight
+from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.model import Rods
+from stiction.rods.rod import (
+    CosseratRod,
+    Free,
+    GivenMotion,
+    LineForce,
+    PointForce,
+    SineSpin,
+    SineVelocity,
+)
+
+LINE = Straight(-0.5 * ALONG, 0.5 * ALONG)
+
+
+@pytest.mark.parametrize("bend", [0.02, 0.6])
+def test_forces_and_torques_are_slopes_of_the_energy(bend):
+    """At small joint angles and at large ones, which the kernels treat apart."""
+    random = np.random.default_rng(2)
+    flat = assemble(Rods([CosseratRod(SECTION, LINE, elements=6, natural_curvature=(1, 2, 3))]))
+    flat.r[:] += 0.02 * random.standard_normal(flat.r.shape)
+    flat.q[:] += bend * random.standard_normal(flat.q.shape)
+    flat.q[:] /= np.linalg.norm(flat.q, axis=0)
+    n, m, force, torque = (np.zeros_like(flat.r) for _ in range(4))
+    elastic(flat.r, flat.q, flat.mat, n, m, force, torque)
+    eps = 1e-6
+    slope, turned = np.zeros_like(force), np.zeros_like(torque)
+    for a in range(3):
+        for i in range(7):
+            energy = []
+            for sign in (1.0, -1.0):
+                r, q = flat.r.copy(), flat.q.copy()
+                r[a, i] += sign * eps
+                energy.append(stored_energy(r, q, flat.mat))
+                # a small turn in space multiplies the quaternion from the left
+                r, half = flat.r, np.zeros(3)
+                half[a] = 0.5 * sign * eps
+                w, u = flat.q[0, i], flat.q[1:, i]
+                q[0, i] = w - half @ u
+                q[1:, i] = u + w * half + np.cross(half, u)
+                q[:, i] /= np.linalg.norm(q[:, i])
+                energy.append(stored_energy(r, q, flat.mat))
+            slope[a, i] = -(energy[0] - energy[2]) / (2.0 * eps)
+            turned[a, i] = -(energy[1] - energy[3]) / (2.0 * eps)
+    assert_allclose(force, slope, rtol=0, atol=1e-7 * np.abs(force).max())
+    assert_allclose(torque[:, :6], turned[:, :6], rtol=0, atol=1e-6 * np.abs(torque).max())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        Arc([0, 0, 0], [1, 0, 0], [0, 1, 0], 0.5, 1.5),
+        Helix([0, 0, 0], [0, 0, 1], 0.2, 0.1, 2.0),
+    ],
+)
+def test_a_rod_without_given_curvature_starts_unbent(line):
+    rod = CosseratRod(SECTION, line, natural_curvature=None, left=Free(), right=Free())
+    run = st.solve(Rods([rod]), RollingLeapfrog(), (0.0, 0.01), save=3)
+    assert run.energy.stored[0] <= 1e-20
+    assert_allclose(run.data.position.values[-1], run.data.position.values[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"section": 3}, "a Section"),
+        ({"centreline": 3}, "a Centreline"),
+        ({"elements": 3}, "elements"),
+        ({"length": -1.0}, "length"),
+        ({"drag": -1.0}, "drag"),
+        ({"internal_damping": np.nan}, "internal_damping"),
+        ({"natural_curvature": (0.0, np.nan, 0.0)}, "natural_curvature"),
+        ({"left": 1}, "a RodEnd"),
+        ({"motion": [3]}, "a RodMotion"),
+        ({"loads": [3]}, "a RodLoad"),
+    ],
+)
+def test_bad_rods_are_refused(change, message):
+    with pytest.raises(ModelError, match=message):
+        CosseratRod(**{"section": SECTION, "centreline": LINE, **change})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LineForce([0.0, np.nan, 0.0]),
+        lambda: LineForce(UP, times=(0.0, 1.0), factors=(1.0,)),
+        lambda: LineForce(UP, times=(1.0, 0.0), factors=(1.0, 1.0)),
+        lambda: PointForce(UP, at=1.5),
+        lambda: SineVelocity(0, UP),
+        lambda: SineSpin(1, np.inf),
+        lambda: GivenMotion([np.nan, 0.0, 0.0]),
+    ],
+)
+def test_bad_parts_are_refused(make):
+    with pytest.raises(ModelError, match=r"Why"):
+        make()
+
+
+def test_motion_of_the_wrong_length_is_refused():
+    rod = CosseratRod(SECTION, LINE, motion=[GivenMotion(np.zeros((5, 3)))])
+    with pytest.raises(ModelError, match="41 rows of three"):
+        st.solve(Rods([rod]), RollingLeapfrog(1e-4), (0.0, 1e-3))
