@@ -45,7 +45,7 @@ def solved(system, step=STEP, span=SPAN):
     return st.solve(system, RollingLeapfrog(step), span, save=11)
 
 
-def same(run, other, names=("s1", "s2", "lambda_n"), tolerance=1e-9):
+def assert_same(run, other, names=("s1", "s2", "lambda_n"), tolerance=1e-9):
     """Assert that contact data agree, the second with the names in order."""
     for mine, name in zip(("s1", "s2", "lambda_n"), names, strict=True):
         a, b = run.data[mine].values, other.data[name].values
@@ -57,7 +57,7 @@ def same(run, other, names=("s1", "s2", "lambda_n"), tolerance=1e-9):
 def test_turning_and_moving_everything_changes_nothing(seed, turn, shift):
     start = motions(seed)
     moved = case(start, Rotation.from_rotvec(3.0 * np.array(turn)), shift)
-    same(solved(case(start)), solved(moved))
+    assert_same(solved(case(start)), solved(moved))
 
 
 @settings(max_examples=6, deadline=None)
@@ -65,7 +65,7 @@ def test_turning_and_moving_everything_changes_nothing(seed, turn, shift):
 def test_swapping_the_rods_swaps_the_places(seed):
     system = case(motions(seed))
     swapped = Rods(system.rods[::-1], system.contacts)
-    same(solved(system), solved(swapped), ("s2", "s1", "lambda_n"))
+    assert_same(solved(system), solved(swapped), ("s2", "s1", "lambda_n"))
 
 
 @settings(max_examples=6, deadline=None)

@@ -10,7 +10,7 @@ from stiction.rods.centreline import Arc, Curve, Helix, Straight
 
 def test_nodes_of_a_straight_line_are_evenly_spread():
     points = Straight([0, 0, 1], [1, 2, 1]).points(5)
-    assert_allclose(points, np.outer([0, 0.25, 0.5, 0.75, 1], [1, 2, 0]) + [0, 0, 1], atol=1e-15)
+    assert_allclose(points, np.linspace([0, 0, 1], [1, 2, 1], 5), atol=1e-15)
 
 
 def test_nodes_of_an_arc_stand_on_its_circle():

@@ -176,6 +176,7 @@ def test_tangential_restitution_gives_the_slip_back():
     assert slip_after(0.0) <= 1e-4
     # reason: elastic forces act for a part of a microsecond after the impact
     assert slip_after(0.5) == pytest.approx(0.05, rel=2e-2)
+    # reason: as above
     assert slip_after(1.0) == pytest.approx(0.1, rel=2e-2)
 
 
