@@ -19,6 +19,7 @@ from stiction.results.determinism import Loss
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
+    Driven,
     LineForce,
     Pinned,
     PointForce,
@@ -31,6 +32,7 @@ __all__ = ["Equilibrium", "Path", "equilibrium", "follow_path"]
 Floats = npt.NDArray[np.float64]
 
 _BAND = 11
+_BALANCE = "forces are balanced by Newton's method to this tolerance."
 # how many times shorter steps are when a limit point is located
 _SHORTER = 16
 
@@ -48,6 +50,8 @@ class Equilibrium:
     residual : largest force that is not balanced, over the largest load [1]
     iterations : of Newton's method, for this state
     softest : smallest eigenvalue of the tangent stiffness [N/m, with angles times an element]
+    stiffest : largest entry of its diagonal, the scale of its rounding
+    conservative : whether the loads have an energy; dead moments have none in space
     """
 
     factor: float
@@ -57,11 +61,19 @@ class Equilibrium:
     residual: float
     iterations: int
     softest: float
+    stiffest: float = 1.0
+    conservative: bool = True
 
     @property
-    def stable(self) -> bool:
-        """Whether the energy has a minimum there; dead forces only, no moments."""
-        return self.softest > 0.0
+    def stable(self) -> bool | None:
+        """Whether the energy has a minimum there, None under moments, which have no energy.
+
+        A direction that costs nothing, such as turning a bent round column about its axis,
+        counts as stable.
+        """
+        if not self.conservative:
+            return None
+        return self.softest > -1e-9 * self.stiffest
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +125,8 @@ def equilibrium(
     Source: formulas sheet of the rods paper, section 3, without inertia.
     Verified by: tests/exact/test_rod_equilibria.py::test_cantilever_under_end_moment
     """
+    number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
+    whole("equilibrium.max_iterations", max_iterations, least=2, why=_BALANCE, try_="give 40.")
     solver = _Solver(rod, tolerance, max_iterations)
     whole("equilibrium.steps", steps, least=1, why="loads grow in steps.", try_="give 10.")
     if start is not None:
@@ -161,6 +175,7 @@ def follow_path(
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
     number("follow_path.arc", arc, rule="positive", why="steps go forward.", try_="give 0.05.")
+    number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     whole("follow_path.most", most, least=1, why="every loop is bounded.", try_="give 200.")
     solver = _Solver(rod, tolerance, 40)
     factor = 0.0
@@ -283,19 +298,24 @@ class _Solver:
         else:
             mat[6:9, 2 : n + 1] = ds * np.asarray(rod.natural_curvature)[:, None]
         mat[11, 1:], mat[12, 1 : n + 1] = 1.0, 1.0
+        self._refuse_moving_ends()
         for end, node, joint, ghost in ((rod.left, 1, 1, 0), (rod.right, n + 1, n + 1, n + 1)):
             self._hold(mat, end, node, joint, ghost)
-        if not (mat[11, 1:] == 0.0).any():
-            raise ModelError(
-                explain(
-                    "equilibrium.rod",
-                    "two free ends",
-                    "an end that is clamped or pinned",
-                    "a free rod has no place to rest.",
-                    "give left = Clamped().",
-                )
-            )
         return mat
+
+    def _refuse_moving_ends(self) -> None:
+        rod = self.rod
+        held = [isinstance(end, Clamped) for end in (rod.left, rod.right)]
+        pinned = [isinstance(end, Pinned) for end in (rod.left, rod.right)]
+        if isinstance(rod.left, Driven) or isinstance(rod.right, Driven):
+            got, needs, why = "a driven end", "ends that stay", "a rod at rest has no moving end."
+        elif not any(held) and not all(pinned):
+            got = "a pin and a free end" if any(pinned) else "two free ends"
+            needs, why = "an end that is clamped, or two pins", "a loose rod has no place to rest."
+        else:
+            return
+        try_ = "give left = Clamped()."
+        raise ModelError(explain("equilibrium.rod", got, needs, why, try_))
 
     def _hold(self, mat: Floats, end: RodEnd, node: int, joint: int, ghost: int) -> None:
         """Pin the end node; join the last frame to a clamp by half an element."""
@@ -373,6 +393,8 @@ class _Solver:
             residual=float(np.abs(right).max()) / self.scale,
             iterations=self.iterations,
             softest=self.softest(),
+            stiffest=float(np.abs(self.stiffness()[_BAND]).max()),
+            conservative=not bool(self.torque.any()),
         )
 
     iterations = 0
