@@ -93,3 +93,7 @@ def setup(app):
     """Register the filters; docstrings go ahead of napoleon, which runs at priority 500."""
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-signature", _plain_signature)
+
+
+# words in shapes, such as (masses,), are no references; several classes have fields of that name
+suppress_warnings = ["ref.python"]

@@ -24,6 +24,8 @@ Bools = npt.NDArray[np.bool_]
 class Tangential(NamedTuple):
     """What the return map gives for n points with d components each.
 
+    Parameters
+    ----------
     traction : tangential traction [Pa], (n, d); along the relative motion, so that it acts
         on the partner; the body that moves feels its negative
     slip : new slip, the history of the next step [m], (n, d)
