@@ -20,6 +20,10 @@ Vector = Sequence[float] | Floats
 
 def vector(where: str, value: object, *, unit: str, why: str) -> Floats:
     """Return `value` as three numbers; raise ModelError otherwise."""
+    if np.isscalar(value):
+        # a single number would stand for all three components
+        needs = f"three finite numbers{f' [{unit}]' if unit else ''}, one per axis x, y, z"
+        raise ModelError(explain(where, repr(value), needs, why, "give [x, y, z]."))
     return numbers(
         where, value, size=3, per="axis x, y, z", unit=unit, why=why, try_="give [x, y, z]."
     )

@@ -72,7 +72,7 @@ class Rods(RodSystem):
     def __post_init__(self) -> None:
         for name, kind in (("rods", CosseratRod), ("contacts", RollingContact)):
             value = getattr(self, name)
-            parts = (value,) if isinstance(value, kind) else tuple(value)
+            parts = tuple(value) if isinstance(value, list | tuple) else (value,)
             if not all(isinstance(part, kind) for part in parts):
                 why = "a system of rods is made of such objects."
                 try_ = f"give a list of {kind.__name__} objects."

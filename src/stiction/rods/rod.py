@@ -423,7 +423,7 @@ class CosseratRod(Record):
 
 def _parts(rod: CosseratRod, name: str, kind: type) -> None:
     value = getattr(rod, name)
-    parts = (value,) if isinstance(value, kind) else tuple(value)
+    parts = tuple(value) if isinstance(value, list | tuple) else (value,)
     for part in parts:
         _kind(f"CosseratRod.{name}", part, kind)
     object.__setattr__(rod, name, parts)

@@ -355,5 +355,27 @@ class UserShape(Shape):
     @staticmethod
     def _call(function: Callable[[Floats], Floats], x: Floats) -> Floats:
         x = np.asarray(x, dtype=np.float64)
-        y = np.asarray(function(x), dtype=np.float64)
-        return np.full(x.shape, float(y)) if y.ndim == 0 else y
+        try:
+            y = np.asarray(function(x), dtype=np.float64)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise ModelError(
+                explain(
+                    "UserShape.function",
+                    f"{type(error).__name__}: {error}",
+                    "a function that takes an array of places and returns an array",
+                    "it is called with all places at once.",
+                    "write it with NumPy, or wrap it in numpy.vectorize.",
+                )
+            ) from error
+        y = np.full(x.shape, float(y)) if y.ndim == 0 else y
+        if y.shape != x.shape or not np.isfinite(y).all():
+            raise ModelError(
+                explain(
+                    "UserShape.function",
+                    "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
+                    f"finite values of shape {x.shape}",
+                    "it is the shape or the velocity of a string.",
+                    "call it by hand with the places of the string.",
+                )
+            )
+        return y

@@ -113,3 +113,19 @@ def test_motion_of_the_wrong_length_is_refused():
     rod = CosseratRod(SECTION, LINE, motion=[GivenMotion(np.zeros((5, 3)))])
     with pytest.raises(ModelError, match="41 rows of three"):
         st.solve(Rods([rod]), RollingLeapfrog(1e-4), (0.0, 1e-3))
+
+
+@pytest.mark.parametrize("field", ["motion", "loads"])
+def test_parts_that_are_none_are_refused(field):
+    line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    with pytest.raises(st.ModelError, match=rf"CosseratRod\.{field}"):
+        CosseratRod(SECTION, line, **{field: 3})
+
+
+def test_a_number_is_no_vector():
+    line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    rod = CosseratRod(SECTION, line)
+    with pytest.raises(st.ModelError, match=r"Rods\.gravity: got 9\.81"):
+        Rods([rod], gravity=9.81)
+    with pytest.raises(st.ModelError, match=r"Rods\.rods"):
+        Rods(None)
