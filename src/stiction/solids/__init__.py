@@ -1,0 +1,1 @@
+"""Deformable bodies at finite strain, with adhesion and friction that acts under tension."""

@@ -1,0 +1,168 @@
+"""Strain energies in the principal invariants, their derivatives, and what is left in a plane.
+
+A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per reference
+volume. It gives its first and second derivatives; everything else follows. In a plane with the
+stretch l across it, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with a = |F|^2 and j = det F
+of the 2x2 deformation gradient: stress and tangent need six numbers.
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+
+__all__ = ["invariant_derivatives", "linear_moduli", "plane_derivatives", "stress_across"]
+
+Floats = npt.NDArray[np.float64]
+Ten = tuple[float, float, float, float, float, float, float, float, float, float]
+Six = tuple[float, float, float, float, float, float]
+
+# entries of a material table
+KIND, MU, LAM, BULK, C1, C2, C3, ACROSS = range(8)
+# values of KIND
+NEO_HOOKEAN, NEARLY_INCOMPRESSIBLE, MOONEY_RIVLIN, YEOH, LINEAR = range(5)
+# values of ACROSS
+PLANE_STRAIN, PLANE_STRESS = range(2)
+# which part of the energy: all of it, the part without the volumetric one, the volumetric one
+ALL, SHAPE, VOLUME = range(3)
+
+_STRETCH_STEPS = 50
+
+
+@kernel
+def invariant_derivatives(i1: float, i2: float, j: float, c: Floats, part: int) -> Ten:
+    """Return psi and its derivatives 1, 2, J, 11, 12, 1J, 22, 2J, JJ by (I1, I2, J).
+
+    Source: Bonet and Wood 1997, sections 5.4.3 and 5.5; formulas sheet, section 5.
+    Verified by: tests/unit/solids/test_materials.py::test_invariant_derivatives
+    """
+    psi = p1 = p2 = pj = p11 = p12 = p1j = p22 = p2j = pjj = 0.0
+    kind = c[KIND]
+    if kind == NEO_HOOKEAN:
+        log = math.log(j)
+        if part != VOLUME:
+            psi += 0.5 * c[MU] * (i1 - 3.0) - c[MU] * log
+            p1 += 0.5 * c[MU]
+            pj -= c[MU] / j
+            pjj += c[MU] / (j * j)
+        if part != SHAPE:
+            psi += 0.5 * c[LAM] * log * log
+            pj += c[LAM] * log / j
+            pjj += c[LAM] * (1.0 - log) / (j * j)
+        return psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj
+    if part != VOLUME:
+        s = j ** (-2.0 / 3.0)
+        # the isochoric invariant s I1 and its derivatives
+        w, wj, w1j, wjj = s * i1, -2.0 / 3.0 * s * i1 / j, -2.0 / 3.0 * s / j, 0.0
+        wjj = 10.0 / 9.0 * s * i1 / (j * j)
+        f, f1, f2 = 0.5 * c[MU] * (w - 3.0), 0.5 * c[MU], 0.0
+        if kind == MOONEY_RIVLIN:
+            f, f1 = c[C1] * (w - 3.0), c[C1]
+        elif kind == YEOH:
+            y = w - 3.0
+            f = y * (c[C1] + y * (c[C2] + y * c[C3]))
+            f1 = c[C1] + y * (2.0 * c[C2] + 3.0 * y * c[C3])
+            f2 = 2.0 * c[C2] + 6.0 * y * c[C3]
+        psi += f
+        p1 += f1 * s
+        pj += f1 * wj
+        p11 += f2 * s * s
+        p1j += f2 * s * wj + f1 * w1j
+        pjj += f2 * wj * wj + f1 * wjj
+        if kind == MOONEY_RIVLIN:
+            s = s * s
+            psi += c[C2] * (s * i2 - 3.0)
+            p2 += c[C2] * s
+            pj -= c[C2] * 4.0 / 3.0 * s * i2 / j
+            p2j -= c[C2] * 4.0 / 3.0 * s / j
+            pjj += c[C2] * 28.0 / 9.0 * s * i2 / (j * j)
+    if part != SHAPE:
+        psi += 0.5 * c[BULK] * (j - 1.0) * (j - 1.0)
+        pj += c[BULK] * (j - 1.0)
+        pjj += c[BULK]
+    return psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj
+
+
+@kernel
+def _in_plane(a: float, j: float, l: float, c: Floats, part: int) -> Ten:  # noqa: E741
+    """Return psi and its derivatives a, j, l, aa, aj, jj, al, jl, ll."""
+    psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj = invariant_derivatives(
+        a + l * l, j * j + l * l * a, j * l, c, part
+    )
+    ll = l * l
+    # how p1, p2 and pJ change with l
+    d1 = 2.0 * l * p11 + 2.0 * l * a * p12 + j * p1j
+    d2 = 2.0 * l * p12 + 2.0 * l * a * p22 + j * p2j
+    dj = 2.0 * l * p1j + 2.0 * l * a * p2j + j * pjj
+    return (
+        psi,
+        p1 + ll * p2,
+        2.0 * j * p2 + l * pj,
+        2.0 * l * p1 + 2.0 * l * a * p2 + j * pj,
+        p11 + ll * (2.0 * p12 + ll * p22),
+        2.0 * j * (p12 + ll * p22) + l * (p1j + ll * p2j),
+        2.0 * p2 + 4.0 * j * (j * p22 + l * p2j) + ll * pjj,
+        2.0 * l * p2 + d1 + ll * d2,
+        pj + 2.0 * j * d2 + l * dj,
+        2.0 * p1 + 2.0 * a * p2 + 2.0 * l * d1 + 2.0 * l * a * d2 + j * dj,
+    )
+
+
+@kernel
+def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Six:
+    """Return psi and its derivatives a, j, aa, aj, jj for a = |F|^2, j = det F in the plane.
+
+    In plane stress the stretch across follows from psi_l = 0 and is condensed; where no such
+    stretch is found in the steps allowed, NaN comes back.
+
+    Source: formulas sheet, section 5.
+    Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives
+    """
+    if c[ACROSS] == PLANE_STRAIN:
+        f = _in_plane(a, j, 1.0, c, part)
+        return f[0], f[1], f[2], f[4], f[5], f[6]
+    l = 1.0  # noqa: E741
+    for _ in range(_STRETCH_STEPS):
+        f = _in_plane(a, j, l, c, part)
+        step = f[3] / f[9] if f[9] > 0.0 else math.copysign(0.1 * l, f[3])
+        # never more than halved or doubled, so that it stays positive
+        step = min(max(step, -l), 0.5 * l)
+        l -= step  # noqa: E741
+        if abs(step) <= 1e-14 * l:
+            f = _in_plane(a, j, l, c, part)
+            return (
+                f[0],
+                f[1],
+                f[2],
+                f[4] - f[7] * f[7] / f[9],
+                f[5] - f[7] * f[8] / f[9],
+                f[6] - f[8] * f[8] / f[9],
+            )
+    return math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
+
+
+@kernel
+def linear_moduli(c: Floats, part: int) -> tuple[float, float]:
+    """Return lam and mu of linear elasticity in the plane, for one part of the energy."""
+    lam, mu = c[LAM], c[MU]
+    if part == SHAPE:
+        return -2.0 / 3.0 * mu, mu
+    if part == VOLUME:
+        return lam + 2.0 / 3.0 * mu, 0.0
+    if c[ACROSS] == PLANE_STRESS:
+        return 2.0 * lam * mu / (lam + 2.0 * mu), mu
+    return lam, mu
+
+
+@kernel
+def stress_across(a: float, j: float, c: Floats, part: int) -> float:
+    """Return the Cauchy stress across the plane [Pa]; zero in plane stress."""
+    if c[ACROSS] == PLANE_STRESS:
+        return 0.0
+    return _in_plane(a, j, 1.0, c, part)[3] / j

@@ -1,0 +1,98 @@
+"""The arrays of a discretised body: what kernels read and descriptions are turned into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Discretisation", "Elements", "Picture", "Surface"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Elements(NamedTuple):
+    """Elements of one kind of one body: e elements, n functions, q points, d components.
+
+    Parameters
+    ----------
+    nodes : (e, n) nodes or control points
+    gradients : (e, q, n, d) dN_a/dX [1/m] at the integration points
+    weights : (e, q) reference volume of each point, per unit thickness
+    volume_gradients : (e, r, n, d) where the volumetric part is integrated; r = 0 means at
+        the points above
+    volume_weights : (e, r)
+    """
+
+    nodes: Ints
+    gradients: Floats
+    weights: Floats
+    volume_gradients: Floats
+    volume_weights: Floats
+
+
+class Surface(NamedTuple):
+    """A contact boundary in order, its outward normal to the right of rising xi.
+
+    Parameters
+    ----------
+    nodes : (s, n) nodes or control points of each surface element
+    extraction : (s, n, p + 1): N_a = sum_b extraction[a, b] B_b(xi), with the Bernstein
+        polynomials B_b of degree p on [-1, 1]
+    weights : (s, n) rational weights, one for B-splines
+    neighbours : (s, 2) elements before and after, -1 where the boundary ends
+    points : (q,) integration points in [-1, 1]
+    functions : (s, q, n)
+    derivatives : (s, q, n, m) by the coordinates, m = d - 1
+    areas : (s, q) reference area of each point, per unit thickness
+    """
+
+    nodes: Ints
+    extraction: Floats
+    weights: Floats
+    neighbours: Ints
+    points: Floats
+    functions: Floats
+    derivatives: Floats
+    areas: Floats
+
+
+class Picture(NamedTuple):
+    """How a body is drawn.
+
+    Parameters
+    ----------
+    matrix : (k, n) drawn points = matrix @ places of the nodes
+    quads : (c, 4) drawn cells
+    edge : drawn points along the outline
+    owner : (c, 2) block and element of each drawn cell
+    """
+
+    matrix: csr_matrix
+    quads: Ints
+    edge: Ints
+    owner: Ints
+
+
+class Discretisation(NamedTuple):
+    """A body in elements.
+
+    Parameters
+    ----------
+    points : (n, d) reference places of nodes and control points [m]
+    blocks : elements by kind
+    surfaces : contact boundaries by name
+    node_sets : nodes and control points of every named boundary
+    picture : how it is drawn
+    """
+
+    points: Floats
+    blocks: list[Elements]
+    surfaces: dict[str, Surface]
+    node_sets: dict[str, Ints]
+    picture: Picture

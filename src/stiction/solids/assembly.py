@@ -1,0 +1,181 @@
+"""The matrix of a body: where every block goes is found once, then values are added in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.arrays import Elements
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Bulk", "Pattern"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
+
+
+class Pattern:
+    """Where the d x d blocks of pairs of nodes stand in a CSR matrix.
+
+    Parameters
+    ----------
+    nodes : how many nodes there are
+    dim : components of each
+    pairs : (rows, columns) arrays of nodes that are coupled; the pattern is made symmetric
+
+    Attributes
+    ----------
+    indptr, indices : of the matrix, (nodes dim + 1,) and (entries,)
+    row : (nodes,) length of a row of each node
+    """
+
+    def __init__(self, nodes: int, dim: int, pairs: Sequence[tuple[Ints, Ints]]) -> None:
+        from scipy.sparse import coo_matrix
+
+        rows = np.concatenate([np.arange(nodes), *(r.ravel() for r, _ in pairs)])
+        columns = np.concatenate([np.arange(nodes), *(c.ravel() for _, c in pairs)])
+        both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+        ones = np.ones(both[0].size, dtype=np.int8)
+        graph = coo_matrix((ones, both), shape=(nodes, nodes)).tocsr()
+        graph.sum_duplicates()
+        graph.sort_indices()
+        self.nodes, self.dim = nodes, dim
+        self._first = graph.indptr.astype(np.int64)
+        self._columns = graph.indices.astype(np.int64)
+        length = np.diff(self._first) * dim
+        self.row = length.astype(np.int32)
+        starts = np.repeat(length, dim)
+        self.indptr = np.concatenate([[0], np.cumsum(starts)]).astype(np.int32)
+        wide = (self._columns[:, None] * dim + np.arange(dim)).reshape(-1)
+        pieces = np.repeat(np.arange(nodes), dim)
+        lengths = starts
+        # the columns of a node, repeated for each of its rows
+        begin = np.repeat(self._first[pieces] * dim, lengths)
+        offset = np.arange(int(lengths.sum())) - np.repeat(self.indptr[:-1], lengths)
+        self.indices = wide[begin + offset].astype(np.int32)
+        # blocks are found by one number per pair
+        self._keys = np.repeat(np.arange(nodes), np.diff(self._first)) * nodes + self._columns
+
+    @property
+    def entries(self) -> int:
+        """How many entries the matrix has."""
+        return int(self.indices.size)
+
+    def places(self, rows: Ints, columns: Ints) -> Places:
+        """Return the entry of each block (row, column) in the first of its rows.
+
+        Raises
+        ------
+        KeyError : if a pair is not in the pattern.
+        """
+        wanted = rows.astype(np.int64) * self.nodes + columns
+        at = np.searchsorted(self._keys, wanted)
+        found = self._keys[np.minimum(at, self._keys.size - 1)] == wanted
+        if not found.all():
+            raise KeyError("a pair of nodes is not in the pattern")
+        inside = at - self._first[rows]
+        return np.asarray(
+            self.indptr[rows * self.dim].astype(np.int64) + inside * self.dim, dtype=np.int32
+        )
+
+    def matrix(self, data: Floats) -> csr_matrix:
+        """Return the matrix with these values; indices are shared, not copied."""
+        from scipy.sparse import csr_matrix
+
+        size = self.nodes * self.dim
+        made = csr_matrix((data, self.indices, self.indptr), shape=(size, size), copy=False)
+        made.has_sorted_indices = True
+        return made
+
+
+class _Block(NamedTuple):
+    elements: Elements
+    table: Floats
+    places: Places
+
+
+class Bulk:
+    """Internal forces, tangent and energy of all bodies.
+
+    Parameters
+    ----------
+    blocks : elements with nodes in the global numbering, and the table of their material
+
+    Verified by: tests/unit/solids/test_assembly.py::test_tangent_against_differences
+    """
+
+    def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
+        empty = np.zeros((0, 0, 0), dtype=np.int32)
+        self._blocks = [_Block(elements, table, empty) for elements, table in blocks]
+
+    def pairs(self) -> list[tuple[Ints, Ints]]:
+        """Return the pairs of nodes that elements couple."""
+        found = []
+        for block in self._blocks:
+            nodes = block.elements.nodes
+            n = nodes.shape[1]
+            found.append((np.repeat(nodes, n, axis=1), np.tile(nodes, (1, n))))
+        return found
+
+    def bind(self, pattern: Pattern) -> None:
+        """Find where the blocks of this pattern's matrix are."""
+        bound = []
+        for block in self._blocks:
+            nodes = block.elements.nodes
+            e, n = nodes.shape
+            rows, columns = np.repeat(nodes, n, axis=1), np.tile(nodes, (1, n))
+            places = pattern.places(rows.ravel(), columns.ravel()).reshape(e, n, n)
+            bound.append(block._replace(places=places))
+        self._blocks, self._pattern = bound, pattern
+
+    def add(self, u: Floats, residual: Floats, data: Floats | None) -> int:
+        """Add internal forces and, unless `data` is None, the tangent; count points inside out.
+
+        Parameters
+        ----------
+        u : (nodes, d) displacements [m]
+        residual : (nodes, d), added to [N/m]
+        data : (entries,) of the matrix, added to
+        """
+        from stiction.solids._bulk_kernels import bulk_kernel
+        from stiction.solids._material_kernels import ALL, SHAPE, VOLUME
+
+        bad = 0
+        none = np.zeros((0, 0, 0), dtype=np.int32)
+        store = data if data is not None else np.zeros(1)
+        row = self._pattern.row if data is not None else np.zeros(0, dtype=np.int32)
+        for elements, table, places in self._blocks:
+            run = bulk_kernel(elements.nodes.shape[1])
+            where = places if data is not None else none
+            reduced = elements.volume_weights.shape[1] > 0
+            parts = [(SHAPE if reduced else ALL, elements.gradients, elements.weights)]
+            if reduced:
+                parts.append((VOLUME, elements.volume_gradients, elements.volume_weights))
+            for part, gradients, weights in parts:
+                bad += run(
+                    elements.nodes, gradients, weights, part, u, table, residual, store, where, row
+                )
+        return bad
+
+    def energy(self, u: Floats) -> float:
+        """Return the strain energy [J/m]; NaN where an element is inside out."""
+        from stiction.solids._bulk_kernels import energy_kernel
+        from stiction.solids._material_kernels import ALL, SHAPE, VOLUME
+
+        total = 0.0
+        for elements, table, _ in self._blocks:
+            reduced = elements.volume_weights.shape[1] > 0
+            part = SHAPE if reduced else ALL
+            total += energy_kernel(
+                elements.nodes, elements.gradients, elements.weights, part, u, table
+            )
+            if reduced:
+                gradients, weights = elements.volume_gradients, elements.volume_weights
+                total += energy_kernel(elements.nodes, gradients, weights, VOLUME, u, table)
+        return float(total)

@@ -1,0 +1,247 @@
+"""What bodies are made of: strain energies in the principal invariants, and linear elasticity.
+
+A hyperelastic law is psi(I1, I2, J) per reference volume. The part that resists a change of
+volume stands apart, so that elements can integrate it at fewer points.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number
+
+__all__ = [
+    "LinearElastic",
+    "Material",
+    "MooneyRivlin",
+    "NearlyIncompressible",
+    "NeoHookean",
+    "Yeoh",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_WHY_YOUNG = "a body without stiffness has no rest shape."
+_WHY_POISSON = "outside these bounds the body would gain energy when it is deformed."
+_WHY_BULK = "it resists a change of volume."
+
+
+class Material(Record, abc.ABC):
+    """Base of materials: an energy per reference volume, with its moduli at small strain."""
+
+    @abc.abstractmethod
+    def moduli(self) -> tuple[float, float]:
+        """Return shear modulus and bulk modulus at small strain [Pa]."""
+
+    @abc.abstractmethod
+    def table(self, plane_stress: bool = False) -> Floats:
+        """Return the constants as kernels read them, in a fresh array."""
+
+    def elastic_constants(self) -> tuple[float, float]:
+        """Return Young's modulus [Pa] and Poisson's ratio [1] at small strain."""
+        g, k = self.moduli()
+        return 9.0 * k * g / (3.0 * k + g), (3.0 * k - 2.0 * g) / (6.0 * k + 2.0 * g)
+
+    def contact_modulus(self, plane_stress: bool = False) -> float:
+        """Return E* [Pa]: E / (1 - nu^2) in plane strain, E in plane stress."""
+        e, nu = self.elastic_constants()
+        return e if plane_stress else e / (1.0 - nu * nu)
+
+
+def _moduli(material: Material, young: object, poisson: object) -> tuple[float, float]:
+    name = type(material).__name__
+    e = number(
+        f"{name}.young",
+        young,
+        rule="positive",
+        unit="Pa",
+        why=_WHY_YOUNG,
+        try_="give Young's modulus, such as 2e6.",
+    )
+    nu = number(f"{name}.poisson", poisson, unit="1", why=_WHY_POISSON, try_="give 0.3.")
+    if not -1.0 < nu < 0.5:
+        raise ModelError(
+            explain(
+                f"{name}.poisson",
+                nu,
+                "a number between -1 and 0.5, both excluded",
+                _WHY_POISSON,
+                "0.49 with reduced=True elements stands for nearly incompressible bodies.",
+            )
+        )
+    return e, nu
+
+
+def _table(kind: int, plane_stress: bool, **entries: float) -> Floats:
+    from stiction.solids import _material_kernels as mk
+
+    table = np.zeros(8)
+    table[mk.KIND], table[mk.ACROSS] = kind, mk.PLANE_STRESS if plane_stress else mk.PLANE_STRAIN
+    for name, value in entries.items():
+        table[getattr(mk, name.upper())] = value
+    return table
+
+
+def _lame(young: float, poisson: float) -> tuple[float, float]:
+    """Return lam and mu [Pa]."""
+    mu = young / (2.0 * (1.0 + poisson))
+    return 2.0 * mu * poisson / (1.0 - 2.0 * poisson), mu
+
+
+@dataclass(frozen=True, eq=False)
+class NeoHookean(Material):
+    """Compressible Neo-Hookean law: mu/2 (I1 - 3) - mu ln J + lam/2 (ln J)^2.
+
+    Parameters
+    ----------
+    young : Young's modulus at small strain [Pa], > 0
+    poisson : Poisson's ratio at small strain [1], between -1 and 0.5
+
+    Source: Bonet and Wood 1997, section 5.4.3; formulas sheet, section 5.
+    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
+    """
+
+    young: float = 1.0
+    poisson: float = 0.3
+
+    def __post_init__(self) -> None:
+        e, nu = _moduli(self, self.young, self.poisson)
+        object.__setattr__(self, "young", e)
+        object.__setattr__(self, "poisson", nu)
+
+    def moduli(self) -> tuple[float, float]:
+        """Return shear modulus and bulk modulus at small strain [Pa]."""
+        lam, mu = _lame(self.young, self.poisson)
+        return mu, lam + 2.0 * mu / 3.0
+
+    def table(self, plane_stress: bool = False) -> Floats:
+        """Return the constants as kernels read them."""
+        lam, mu = _lame(self.young, self.poisson)
+        return _table(0, plane_stress, mu=mu, lam=lam)
+
+
+@dataclass(frozen=True, eq=False)
+class NearlyIncompressible(NeoHookean):
+    """Neo-Hookean law split in shape and volume: mu/2 (J^-2/3 I1 - 3) + k/2 (J - 1)^2.
+
+    For Poisson's ratios near 0.5, with elements whose volumetric part is integrated at fewer
+    points (`reduced=True`).
+
+    Parameters
+    ----------
+    young : Young's modulus at small strain [Pa], > 0
+    poisson : Poisson's ratio at small strain [1], between -1 and 0.5
+
+    Source: Bonet and Wood 1997, section 5.5; formulas sheet, section 5.
+    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
+    """
+
+    def table(self, plane_stress: bool = False) -> Floats:
+        """Return the constants as kernels read them."""
+        mu, k = self.moduli()
+        return _table(1, plane_stress, mu=mu, bulk=k)
+
+
+@dataclass(frozen=True, eq=False)
+class MooneyRivlin(Material):
+    """c10 (J^-2/3 I1 - 3) + c01 (J^-4/3 I2 - 3) + k/2 (J - 1)^2.
+
+    Parameters
+    ----------
+    c10, c01 : [Pa], >= 0, one of them positive; the shear modulus is 2 (c10 + c01)
+    bulk : k [Pa], > 0
+
+    Source: Mooney 1940; Rivlin 1948; the split of Bonet and Wood 1997, section 5.5.
+    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
+    """
+
+    c10: float = 0.1
+    c01: float = 0.05
+    bulk: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("c10", "c01"):
+            rule = {"rule": "nonnegative", "why": _WHY_POISSON, "try_": "give a positive number."}
+            value = number(f"MooneyRivlin.{name}", getattr(self, name), unit="Pa", **rule)
+            object.__setattr__(self, name, value)
+        if self.c10 + self.c01 == 0.0:
+            got = "both c10 and c01 zero"
+            needs, try_ = "one positive constant [Pa]", "give c10 = 0.1."
+            raise ModelError(explain("MooneyRivlin.c10", got, needs, _WHY_YOUNG, try_))
+        object.__setattr__(self, "bulk", _bulk(self, self.bulk))
+
+    def moduli(self) -> tuple[float, float]:
+        """Return shear modulus and bulk modulus at small strain [Pa]."""
+        return 2.0 * (self.c10 + self.c01), self.bulk
+
+    def table(self, plane_stress: bool = False) -> Floats:
+        """Return the constants as kernels read them."""
+        return _table(2, plane_stress, c1=self.c10, c2=self.c01, bulk=self.bulk)
+
+
+@dataclass(frozen=True, eq=False)
+class Yeoh(Material):
+    """c1 w + c2 w^2 + c3 w^3 + k/2 (J - 1)^2 with w = J^-2/3 I1 - 3.
+
+    Parameters
+    ----------
+    c1 : [Pa], > 0; the shear modulus at small strain is 2 c1
+    c2, c3 : how the law stiffens [Pa]
+    bulk : k [Pa], > 0
+
+    Source: Yeoh 1993; the split of Bonet and Wood 1997, section 5.5.
+    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
+    """
+
+    c1: float = 0.15
+    c2: float = 0.0
+    c3: float = 0.0
+    bulk: float = 10.0
+
+    def __post_init__(self) -> None:
+        try_ = "leave it out for the default."
+        for name, rule in (("c1", "positive"), ("c2", "finite"), ("c3", "finite")):
+            where = f"Yeoh.{name}"
+            value = number(
+                where, getattr(self, name), rule=rule, unit="Pa", why=_WHY_YOUNG, try_=try_
+            )
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "bulk", _bulk(self, self.bulk))
+
+    def moduli(self) -> tuple[float, float]:
+        """Return shear modulus and bulk modulus at small strain [Pa]."""
+        return 2.0 * self.c1, self.bulk
+
+    def table(self, plane_stress: bool = False) -> Floats:
+        """Return the constants as kernels read them."""
+        return _table(3, plane_stress, c1=self.c1, c2=self.c2, c3=self.c3, bulk=self.bulk)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearElastic(NeoHookean):
+    """Hooke's law on the symmetric displacement gradient; rotations count as strain.
+
+    Parameters
+    ----------
+    young : Young's modulus [Pa], > 0
+    poisson : Poisson's ratio [1], between -1 and 0.5
+
+    Source: formulas sheet, section 5, to first order.
+    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
+    """
+
+    def table(self, plane_stress: bool = False) -> Floats:
+        """Return the constants as kernels read them."""
+        lam, mu = _lame(self.young, self.poisson)
+        return _table(4, plane_stress, mu=mu, lam=lam, bulk=lam + 2.0 * mu / 3.0)
+
+
+def _bulk(material: Material, value: object) -> float:
+    name = type(material).__name__
+    try_ = "give a hundred times the shear modulus for a nearly incompressible body."
+    return number(f"{name}.bulk", value, rule="positive", unit="Pa", why=_WHY_BULK, try_=try_)
