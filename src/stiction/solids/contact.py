@@ -1,0 +1,354 @@
+"""One contact: which boundary, which partner, which laws; and what it does at a state.
+
+`Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
+solved: it finds nearest points, adds forces and tangents, and keeps the history that the method
+commits when it accepts a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.adhesion import Adhesion, LennardJones
+from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless
+from stiction.numerics.checks import Record, number
+from stiction.solids.arrays import Surface
+from stiction.solids.assembly import Pattern
+from stiction.solids.partners import Boundary, Partner, RigidShape
+
+__all__ = ["Contact", "ContactPass", "Found", "History"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# the penalty, in units of the stiffness of the normal law where its traction vanishes
+_PENALTY = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contact(Record):
+    """A boundary that adheres to, presses on and rubs against a partner.
+
+    Parameters
+    ----------
+    boundary : the boundary that is integrated over
+    partner : a rigid shape, or the boundary of another body; two bodies are treated alike, in
+        two half passes
+    adhesion : the normal law
+    friction : the threshold for sliding
+    penalty : tangential stiffness in stick [Pa/m]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap. Per current area for DI, per reference area for EA
+    stretch : whether tractions thin with the partner's surface, J of eq. (10)
+    stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
+    friction_from : time from which friction acts [time unit]; before, the boundary slides freely
+
+    Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
+    Verified by: tests/unit/solids/test_contact.py::test_tangents_against_differences
+    """
+
+    boundary: Boundary = field(default_factory=Boundary)
+    partner: Partner = field(default_factory=lambda: Boundary(1, "top"))
+    adhesion: Adhesion = field(default_factory=lambda: LennardJones(1e-19, 4e-10))
+    friction: AdhesiveFriction = field(default_factory=Frictionless)
+    penalty: float | None = None
+    stretch: bool = True
+    stick_ratio: float = 1.0
+    friction_from: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("boundary", Boundary),
+            ("partner", Partner),
+            ("adhesion", Adhesion),
+            ("friction", AdhesiveFriction),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                why = "a contact is made of these."
+                try_ = "see the docstring of Contact."
+                raise ModelError(
+                    explain(f"Contact.{name}", repr(value), f"a {kind.__name__}", why, try_)
+                )
+        if self.penalty is not None:
+            value = number(
+                "Contact.penalty",
+                self.penalty,
+                rule="positive",
+                unit="Pa/m",
+                why="it is the tangential stiffness of the interface in stick.",
+                try_="leave it out for ten times the stiffness of the normal law.",
+            )
+            object.__setattr__(self, "penalty", value)
+        ratio = number(
+            "Contact.stick_ratio",
+            self.stick_ratio,
+            rule="positive",
+            why="it takes at least as much to start sliding as to keep sliding.",
+            try_="give 1.",
+        )
+        if ratio < 1.0:
+            why = "stick cannot end below the resistance of sliding."
+            raise ModelError(
+                explain("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
+            )
+        number(
+            "Contact.friction_from", self.friction_from, why="friction acts from then on.",
+            try_="give 0.",
+        )
+
+    @property
+    def tangential_stiffness(self) -> float:
+        """The penalty [Pa/m], or its default."""
+        if self.penalty is not None:
+            return float(self.penalty)
+        slope = np.asarray(self.adhesion.stiffness(self.adhesion.gap_zero))
+        return _PENALTY * abs(float(slope))
+
+
+class Found(NamedTuple):
+    """Nearest points on a deformable partner: element, coordinate, and whether normal."""
+
+    element: Ints
+    xi: Floats
+    normal: Bools
+
+
+class History(NamedTuple):
+    """What a point remembers: origin of slip, whether it has one, whether it stuck."""
+
+    origin: Floats
+    has_origin: Bools
+    stuck: Bools
+
+
+class Part(NamedTuple):
+    """The partner as kernels read it."""
+
+    rigid: bool
+    shape: Floats
+    node: int
+    nodes: Ints
+    extraction: Floats
+    weights: Floats
+    knots: Floats
+
+
+def knots_of(surface: Surface) -> Floats:
+    """Return the coordinate along a boundary at the ends of its elements: reference length."""
+    return np.concatenate([[0.0], np.cumsum(surface.areas.sum(axis=1))])
+
+
+class ContactPass:
+    """One pass over one boundary.
+
+    Parameters
+    ----------
+    contact : the description
+    own : the boundary, in the global numbering
+    partner : the other boundary, or a rigid shape with the number of its node
+    points : (nodes, 2) reference places of all nodes
+    """
+
+    def __init__(
+        self, contact: Contact, own: Surface, partner: Surface | tuple[RigidShape, int], points: Floats
+    ) -> None:
+        self.contact, self.own, self.reference = contact, own, points
+        self.count = own.areas.size
+        self.coordinate = self._own_coordinate()
+        c = contact
+        self._tables = (c.adhesion.table(), c.friction.table(c.adhesion))
+        if isinstance(partner, Surface):
+            self.neighbours = partner.neighbours
+            self.partner = Part(
+                False, np.zeros(5), 0, partner.nodes, partner.extraction, partner.weights,
+                knots_of(partner),
+            )
+        else:
+            shape, node = partner
+            self.neighbours = np.zeros((0, 2), dtype=np.int64)
+            self.partner = Part(
+                True, shape.table(), node, np.full((1, 1), node), np.ones((1, 1, 2)),
+                np.ones((1, 1)), np.array([0.0, 1.0]),
+            )
+        self.shape = (self.count, 2 * self._rows, 2 * self._columns)
+
+    def _own_coordinate(self) -> Floats:
+        """Return the reference length along the boundary at every point, (p,)."""
+        surface = self.own
+        knots = knots_of(surface)
+        share = 0.5 * (1.0 + surface.points)
+        return np.asarray(knots[:-1, None] + np.diff(knots)[:, None] * share).ravel()
+
+    @property
+    def _rows(self) -> int:
+        return self.own.nodes.shape[1] + (1 if self.partner.rigid else 0)
+
+    @property
+    def _columns(self) -> int:
+        n = self.own.nodes.shape[1]
+        return n + 1 if self.partner.rigid else n + 2 * self.partner.nodes.shape[1]
+
+    def fresh(self) -> History:
+        """Return the history of points that never touched."""
+        n = self.count
+        return History(np.zeros(n), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
+
+    def places(self, x: Floats) -> Floats:
+        """Return where the points of the boundary are, (p, 2)."""
+        return np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes]).reshape(-1, 2)
+
+    def project(self, x: Floats, guess: Found | None) -> Found:
+        """Return nearest points from a guess, or from a search over the whole partner."""
+        n = self.count
+        if self.partner.rigid:
+            none = np.zeros(n, dtype=np.int64)
+            return Found(none, np.zeros(n), np.ones(n, dtype=bool))
+        from stiction.solids._curve_kernels import nearest_all
+
+        place = self.places(x)
+        part = self.partner
+        if guess is None:
+            guess = self._search(place, x)
+        found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
+        nearest_all(
+            place, *found[:2], part.nodes, part.extraction, part.weights, self.neighbours, x,
+            found.normal,
+        )
+        lost = ~found.normal
+        if lost.any():
+            # a second look where the walk along the boundary ended: a better start may exist
+            again = self._search(place[lost], x)
+            nearest_all(
+                place[lost], *again[:2], part.nodes, part.extraction, part.weights,
+                self.neighbours, x, again.normal,
+            )
+            for kept, better in zip(found, again, strict=True):
+                kept[lost] = better
+        return found
+
+    def _search(self, place: Floats, x: Floats) -> Found:
+        """Return the nearest of three places per element of the partner."""
+        from scipy.spatial import cKDTree
+
+        from stiction.solids._curve_kernels import basis_at
+
+        part = self.partner
+        xis = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
+        t, m = part.nodes.shape
+        f, b = np.empty((3, m)), np.empty((3, 4))
+        cloud = np.empty((t, 3, 2))
+        for e in range(t):
+            for i, xi in enumerate(xis):
+                basis_at(xi, part.extraction[e], part.weights[e], b, f)
+                cloud[e, i] = f[0] @ x[part.nodes[e]]
+        _, at = cKDTree(cloud.reshape(-1, 2)).query(place)
+        at = np.asarray(at, dtype=np.int64)
+        return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
+
+    def evaluate(
+        self,
+        x: Floats,
+        found: Found,
+        history: History,
+        held: npt.NDArray[np.int64],
+        *,
+        rubs: bool,
+        attraction: float,
+        residual: Floats,
+        values: Floats | None,
+    ) -> Floats:
+        """Add the forces of this pass and return what is told about each point, (p, OUT).
+
+        Parameters
+        ----------
+        x : (nodes, 2) places now [m]
+        found, history : nearest points, and what the last accepted step left
+        held : (p,) states held fixed; -1 decides
+        rubs : whether friction acts
+        attraction : factor on tensile tractions [1]
+        residual : (nodes, 2), added to
+        values : tangent blocks, filled in; None leaves them out
+        """
+        from stiction.solids._contact_kernels import OUT, contact_pass
+
+        own, c = self.own, self.contact
+        out = np.empty((self.count, OUT))
+        settings = np.array([
+            c.tangential_stiffness, float(c.friction.per_current_area), float(c.stretch),
+            attraction, c.stick_ratio, float(rubs and not isinstance(c.friction, Frictionless)),
+        ])
+        store = values if values is not None else np.zeros((1, 1, 1))
+        self.left_out = contact_pass(
+            (own.nodes, own.functions, own.derivatives, own.areas),
+            tuple(self.partner),
+            (*self._tables, settings),
+            (history.origin, history.has_origin, history.stuck, held),
+            tuple(found),
+            x,
+            self.reference,
+            values is not None,
+            residual,
+            store,
+            out,
+        )
+        return out
+
+    def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
+        """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
+        q = self.own.areas.shape[1]
+        mine = np.repeat(self.own.nodes, q, axis=0)
+        part = self.partner
+        if part.rigid:
+            both = np.concatenate([mine, np.full((self.count, 1), part.node)], axis=1)
+            return both, both
+        at = np.searchsorted(part.knots, history.origin, side="right") - 1
+        origin = np.clip(at, 0, part.nodes.shape[0] - 1)
+        columns = [mine, part.nodes[found.element], part.nodes[origin]]
+        return mine, np.concatenate(columns, axis=1)
+
+    def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
+        """Return what decides which blocks the tangent has."""
+        if self.partner.rigid:
+            return b"", b""
+        at = np.searchsorted(self.partner.knots, history.origin, side="right")
+        return found.element.tobytes(), at.tobytes()
+
+    def committed(self, out: Floats, history: History) -> History:
+        """Return the history after a step that was accepted."""
+        from stiction.solids import _contact_kernels as k
+
+        origin = out[:, k.ORIGIN]
+        known = np.isfinite(origin)
+        return History(
+            np.where(known, origin, 0.0), known, out[:, k.STATE] == k.STICKS
+        )
+
+
+def check_partners(contacts: Sequence[Contact]) -> None:
+    """Refuse two contacts that share a boundary on the integrating side."""
+    seen: set[tuple[int, str]] = set()
+    for contact in contacts:
+        sides = [contact.boundary]
+        if isinstance(contact.partner, Boundary):
+            sides.append(contact.partner)
+        for side in sides:
+            key = (side.body, side.name)
+            if key in seen and isinstance(contact.partner, Boundary):
+                why = "each pass would load the boundary again."
+                raise ModelError(
+                    explain(
+                        "Solid.contacts",
+                        f"boundary {side.name!r} of body {side.body} twice",
+                        "each boundary in one contact with a body",
+                        why,
+                        "split the boundary, or leave one contact out.",
+                    )
+                )
+            seen.add(key)
