@@ -187,9 +187,7 @@ def contact_pass(
             if not rigid and not found[2][q]:
                 left += 1
                 continue
-            coordinate = _partner_at(
-                q, point, partner, found, x, reference, f, b, place, before
-            )
+            coordinate = _partner_at(q, point, partner, found, x, reference, f, b, place, before)
             area = math.sqrt(place[1, 0] ** 2 + place[1, 1] ** 2)
             normal[0], normal[1] = place[1, 1] / area, -place[1, 0] / area
             gap = (point[0] - place[0, 0]) * normal[0] + (point[1] - place[0, 1]) * normal[1]

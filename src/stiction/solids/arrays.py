@@ -69,7 +69,7 @@ class Picture(NamedTuple):
     ----------
     matrix : (k, n) drawn points = matrix @ places of the nodes
     quads : (c, 4) drawn cells
-    edge : drawn points along the outline
+    edge : (k, 2) drawn points at the ends of each piece of the outline
     owner : (c, 2) block and element of each drawn cell
     """
 

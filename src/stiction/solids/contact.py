@@ -19,7 +19,6 @@ from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless
 from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
-from stiction.solids.assembly import Pattern
 from stiction.solids.partners import Boundary, Partner, RigidShape
 
 __all__ = ["Contact", "ContactPass", "Found", "History"]
@@ -99,7 +98,9 @@ class Contact(Record):
                 explain("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
             )
         number(
-            "Contact.friction_from", self.friction_from, why="friction acts from then on.",
+            "Contact.friction_from",
+            self.friction_from,
+            why="friction acts from then on.",
             try_="give 0.",
         )
 
@@ -157,7 +158,11 @@ class ContactPass:
     """
 
     def __init__(
-        self, contact: Contact, own: Surface, partner: Surface | tuple[RigidShape, int], points: Floats
+        self,
+        contact: Contact,
+        own: Surface,
+        partner: Surface | tuple[RigidShape, int],
+        points: Floats,
     ) -> None:
         self.contact, self.own, self.reference = contact, own, points
         self.count = own.areas.size
@@ -167,15 +172,25 @@ class ContactPass:
         if isinstance(partner, Surface):
             self.neighbours = partner.neighbours
             self.partner = Part(
-                False, np.zeros(5), 0, partner.nodes, partner.extraction, partner.weights,
+                False,
+                np.zeros(5),
+                0,
+                partner.nodes,
+                partner.extraction,
+                partner.weights,
                 knots_of(partner),
             )
         else:
             shape, node = partner
             self.neighbours = np.zeros((0, 2), dtype=np.int64)
             self.partner = Part(
-                True, shape.table(), node, np.full((1, 1), node), np.ones((1, 1, 2)),
-                np.ones((1, 1)), np.array([0.0, 1.0]),
+                True,
+                shape.table(),
+                node,
+                np.full((1, 1), node),
+                np.ones((1, 1, 2)),
+                np.ones((1, 1)),
+                np.array([0.0, 1.0]),
             )
         self.shape = (self.count, 2 * self._rows, 2 * self._columns)
 
@@ -218,7 +233,13 @@ class ContactPass:
             guess = self._search(place, x)
         found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
         nearest_all(
-            place, *found[:2], part.nodes, part.extraction, part.weights, self.neighbours, x,
+            place,
+            *found[:2],
+            part.nodes,
+            part.extraction,
+            part.weights,
+            self.neighbours,
+            x,
             found.normal,
         )
         lost = ~found.normal
@@ -226,8 +247,14 @@ class ContactPass:
             # a second look where the walk along the boundary ended: a better start may exist
             again = self._search(place[lost], x)
             nearest_all(
-                place[lost], *again[:2], part.nodes, part.extraction, part.weights,
-                self.neighbours, x, again.normal,
+                place[lost],
+                *again[:2],
+                part.nodes,
+                part.extraction,
+                part.weights,
+                self.neighbours,
+                x,
+                again.normal,
             )
             for kept, better in zip(found, again, strict=True):
                 kept[lost] = better
@@ -280,10 +307,16 @@ class ContactPass:
 
         own, c = self.own, self.contact
         out = np.empty((self.count, OUT))
-        settings = np.array([
-            c.tangential_stiffness, float(c.friction.per_current_area), float(c.stretch),
-            attraction, c.stick_ratio, float(rubs and not isinstance(c.friction, Frictionless)),
-        ])
+        settings = np.array(
+            [
+                c.tangential_stiffness,
+                float(c.friction.per_current_area),
+                float(c.stretch),
+                attraction,
+                c.stick_ratio,
+                float(rubs and not isinstance(c.friction, Frictionless)),
+            ]
+        )
         store = values if values is not None else np.zeros((1, 1, 1))
         self.left_out = contact_pass(
             (own.nodes, own.functions, own.derivatives, own.areas),
@@ -313,6 +346,17 @@ class ContactPass:
         columns = [mine, part.nodes[found.element], part.nodes[origin]]
         return mine, np.concatenate(columns, axis=1)
 
+    def window(self, columns: Ints, found: Found, reach: int = 2) -> Ints:
+        """Return columns and the nodes of the elements within reach of the nearest ones."""
+        part = self.partner
+        if part.rigid:
+            return columns
+        wide = [columns]
+        for step in range(-reach, reach + 1):
+            near = np.clip(found.element + step, 0, part.nodes.shape[0] - 1)
+            wide.append(part.nodes[near])
+        return np.concatenate(wide, axis=1)
+
     def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
         """Return what decides which blocks the tangent has."""
         if self.partner.rigid:
@@ -326,9 +370,7 @@ class ContactPass:
 
         origin = out[:, k.ORIGIN]
         known = np.isfinite(origin)
-        return History(
-            np.where(known, origin, 0.0), known, out[:, k.STATE] == k.STICKS
-        )
+        return History(np.where(known, origin, 0.0), known, out[:, k.STATE] == k.STICKS)
 
 
 def check_partners(contacts: Sequence[Contact]) -> None:

@@ -1,0 +1,310 @@
+"""A solid as equations: unknowns, residual, tangent, and what is prescribed at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.solids.arrays import Discretisation, Surface
+from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Rigid
+from stiction.solids.contact import ContactPass, Found, History
+from stiction.solids.partners import Boundary, RigidShape
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.solids.model import Assembled
+
+__all__ = ["Problem", "State", "Trial"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """What the method commits: displacements (nodes, 2), histories and nearest points."""
+
+    time: float
+    u: Floats
+    histories: tuple[History, ...]
+    founds: tuple[Found, ...]
+
+
+class Trial(NamedTuple):
+    """Residual (nodes, 2) and what contact told, at a trial displacement."""
+
+    u: Floats
+    residual: Floats
+    internal: Floats
+    outs: tuple[Floats, ...]
+    founds: tuple[Found, ...]
+    bad: int
+
+
+class Problem:
+    """The equations of a solid.
+
+    Parameters
+    ----------
+    assembled : bodies, contacts and conditions of a system
+    """
+
+    def __init__(self, assembled: Assembled) -> None:
+        self.assembled = assembled
+        parts = [
+            body.discretised(assembled.boundaries_of(i)) for i, body in enumerate(assembled.bodies)
+        ]
+        self.parts: list[Discretisation] = parts
+        self.first = np.cumsum([0, *(part.points.shape[0] for part in parts)])
+        rigid = [i for i, c in enumerate(assembled.contacts) if isinstance(c.partner, RigidShape)]
+        self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
+        extra = np.zeros((len(rigid), 2))
+        self.points = np.concatenate([*(part.points for part in parts), extra])
+        self.size = self.points.shape[0]
+        blocks = []
+        for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
+            table = body.material.table(body.plane_stress)
+            for block in part.blocks:
+                blocks.append((block._replace(nodes=block.nodes + self.first[i]), table))
+        self.bulk = Bulk(blocks)
+        self.passes: list[ContactPass] = []
+        self.contact_of_pass: list[int] = []
+        self.body_of_pass: list[int] = []
+        for i, contact in enumerate(assembled.contacts):
+            own = self._surface(contact.boundary)
+            if isinstance(contact.partner, Boundary):
+                other = self._surface(contact.partner)
+                pairs = [(own, other, contact.boundary.body), (other, own, contact.partner.body)]
+            else:
+                shape = (contact.partner, self.rigid_node[i])
+                pairs = [(own, shape, contact.boundary.body)]  # type: ignore[list-item]
+            for a, b, body_number in pairs:
+                self.passes.append(ContactPass(contact, a, b, self.points))
+                self.contact_of_pass.append(i)
+                self.body_of_pass.append(body_number)
+        self._conditions()
+        self._pattern: Pattern | None = None
+        self._signature: list[tuple[bytes, bytes]] = []
+
+    # ------------------------------------------------------------ what is prescribed
+
+    def _surface(self, boundary: Boundary) -> Surface:
+        surface = self.parts[boundary.body].surfaces[boundary.name]
+        return surface._replace(nodes=surface.nodes + self.first[boundary.body])
+
+    def nodes_of(self, where: object) -> Ints:
+        """Return the nodes that a condition refers to."""
+        if isinstance(where, Rigid):
+            if where.contact not in self.rigid_node:
+                why = "conditions refer to contacts by number."
+                needs = "the number of a contact with a rigid partner"
+                try_ = "see the order of the contacts."
+                raise ModelError(explain("Rigid.contact", where.contact, needs, why, try_))
+            return np.array([self.rigid_node[where.contact]])
+        if isinstance(where, Nearest):
+            self._check_body("Nearest.body", where.body)
+            part = self.parts[where.body]
+            away = np.linalg.norm(part.points - np.asarray(where.point), axis=1)
+            return np.array([int(np.argmin(away)) + int(self.first[where.body])])
+        if isinstance(where, Boundary):
+            self._check_body("Boundary.body", where.body)
+            sets = self.parts[where.body].node_sets
+            if where.name not in sets:
+                from stiction.errors import nearest
+
+                why = "the mesh of the body has no boundary of that name."
+                needs = "one of " + ", ".join(sorted(sets))
+                try_ = nearest(where.name, sorted(sets))
+                raise ModelError(explain("Boundary.name", repr(where.name), needs, why, try_))
+            return sets[where.name] + self.first[where.body]
+        raise TypeError(where)
+
+    def _check_body(self, name: str, body: int) -> None:
+        if body >= len(self.parts):
+            needs = f"a number below {len(self.parts)}"
+            why, try_ = "bodies are counted from 0.", "give the place in the list."
+            raise ModelError(explain(name, body, needs, why, try_))
+
+    def _conditions(self) -> None:
+        self.fixed = np.zeros((self.size, 2), dtype=bool)
+        for node in self.rigid_node.values():
+            self.fixed[node] = True
+        self._driven: list[tuple[Ints, int, Driven]] = []
+        self._loaded: list[tuple[Ints, int, Loaded]] = []
+        for condition in self.assembled.conditions:
+            nodes = self.nodes_of(condition.where)
+            if isinstance(condition, Fixed):
+                for component in condition.components:
+                    self.fixed[nodes, component] = True
+            elif isinstance(condition, Driven):
+                self.fixed[nodes, condition.component] = True
+                self._driven.append((nodes, condition.component, condition))
+            elif isinstance(condition, Loaded):
+                self.fixed[nodes, condition.component] = False
+                self._loaded.append((nodes, condition.component, condition))
+        self.free = np.flatnonzero(~self.fixed.ravel())
+
+    def prescribed(self, t: float) -> Floats:
+        """Return displacements (nodes, 2) [m], zero where nothing is prescribed."""
+        u = np.zeros((self.size, 2))
+        for nodes, component, condition in self._driven:
+            u[nodes, component] = condition.program.at(t)
+        return u
+
+    def loads(self, t: float) -> Floats:
+        """Return given forces (nodes, 2) [N/m]."""
+        f = np.zeros((self.size, 2))
+        for nodes, component, condition in self._loaded:
+            f[nodes, component] += condition.program.at(t) / nodes.size
+        return f
+
+    def corners(self) -> Floats:
+        """Return the times at which a program changes its slope, or friction begins."""
+        found = [c.friction_from for c in self.assembled.contacts]
+        for _, _, condition in (*self._driven, *self._loaded):
+            found.extend(condition.program.corners())
+        found.extend(self.assembled.attraction.corners())
+        return np.unique(np.asarray(found, dtype=np.float64))
+
+    def start(self, t: float) -> State:
+        """Return the state before anything happened."""
+        u = self.prescribed(t)
+        x = self.points + u
+        founds = tuple(p.project(x, None) for p in self.passes)
+        return State(t, u, tuple(p.fresh() for p in self.passes), founds)
+
+    # ------------------------------------------------------------ residual and tangent
+
+    def evaluate(
+        self, state: State, u: Floats, t: float, helds: list[Ints] | None, data: bool
+    ) -> tuple[Trial, csr_matrix | None]:
+        """Return the residual, and the tangent when `data` is set, at a trial displacement.
+
+        Parameters
+        ----------
+        state : the last accepted one; its histories are used and not changed
+        u : (nodes, 2) trial displacements [m]
+        t : time of the trial
+        helds : states of the points of each pass held fixed; None decides
+        """
+        x = self.points + u
+        residual = -self.loads(t)
+        founds = tuple(p.project(x, f) for p, f in zip(self.passes, state.founds, strict=True))
+        pattern = self._bound(founds, state) if data else self._pattern
+        values = np.zeros(pattern.entries) if data and pattern is not None else None
+        if self._pattern is None:
+            pattern = self._bound(founds, state)
+        internal = np.zeros((self.size, 2))
+        bad = self.bulk.add(u, internal, values)
+        residual += internal
+        outs = []
+        for k, p in enumerate(self.passes):
+            held = helds[k] if helds is not None else np.full(p.count, -1)
+            store = np.empty(p.shape) if data else None
+            out = p.evaluate(
+                x,
+                founds[k],
+                state.histories[k],
+                held,
+                rubs=t > p.contact.friction_from,
+                attraction=self.assembled.attraction.at(t),
+                residual=residual,
+                values=store,
+            )
+            outs.append(out)
+            if store is not None and values is not None and pattern is not None:
+                from stiction.solids._contact_kernels import scatter
+
+                places, rows = self._places[k]
+                scatter(store, places, rows, pattern.row, values)
+        trial = Trial(u, residual, internal, tuple(outs), founds, bad)
+        if values is None or pattern is None:
+            return trial, None
+        return trial, pattern.matrix(values)
+
+    def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
+        """Return the pattern of the tangent at these nearest points, found anew when needed."""
+        blocks = [
+            p.blocks(f, h) for p, f, h in zip(self.passes, founds, state.histories, strict=True)
+        ]
+        signature = [
+            p.signature(f, h) for p, f, h in zip(self.passes, founds, state.histories, strict=True)
+        ]
+        if self._pattern is not None and signature == self._signature:
+            return self._pattern
+        if self._pattern is not None:
+            try:
+                self._places = [self._place(self._pattern, *b) for b in blocks]
+                self._signature = signature
+                return self._pattern
+            except KeyError:
+                pass
+        pairs = list(self.bulk.pairs())
+        for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True):
+            wide = p.window(columns, found)
+            r = np.repeat(rows, wide.shape[1], axis=1)
+            pairs.append((r, np.tile(wide, (1, rows.shape[1]))))
+        self._pattern = Pattern(self.size, 2, pairs)
+        self.bulk.bind(self._pattern)
+        self._places = [self._place(self._pattern, *b) for b in blocks]
+        self._signature = signature
+        self._reduce(self._pattern)
+        return self._pattern
+
+    @staticmethod
+    def _place(pattern: Pattern, rows: Ints, columns: Ints) -> tuple[npt.NDArray[np.int32], Ints]:
+        p, r = rows.shape
+        c = columns.shape[1]
+        left, right = np.repeat(rows, c, axis=1), np.tile(columns, (1, r))
+        return pattern.places(left.ravel(), right.ravel()).reshape(p, r, c), rows
+
+    def _reduce(self, pattern: Pattern) -> None:
+        """Find the entries of the free rows and columns."""
+        from scipy.sparse import csr_matrix
+
+        numbers = np.arange(pattern.entries, dtype=np.int64)
+        size = self.size * 2
+        whole = csr_matrix((numbers, pattern.indices, pattern.indptr), shape=(size, size))
+        part = whole[self.free][:, self.free]
+        part.sort_indices()
+        self._keep = part.data
+        self._free_indices = part.indices.astype(np.int32)
+        self._free_indptr = part.indptr.astype(np.int32)
+
+    def reduced(self, matrix: csr_matrix) -> csr_matrix:
+        """Return the rows and columns of the free unknowns; index arrays are shared."""
+        from scipy.sparse import csr_matrix
+
+        n = self.free.size
+        made = csr_matrix(
+            (matrix.data[self._keep], self._free_indices, self._free_indptr),
+            shape=(n, n),
+            copy=False,
+        )
+        made.has_sorted_indices = True
+        # scipy may wrap the index arrays anew: solvers tell patterns apart by identity
+        made.indices, made.indptr = self._free_indices, self._free_indptr
+        return made
+
+    def accepted(self, state: State, trial: Trial, t: float) -> State:
+        """Return the state after a step that was accepted."""
+        histories = tuple(
+            p.committed(out, h)
+            for p, out, h in zip(self.passes, trial.outs, state.histories, strict=True)
+        )
+        return State(t, trial.u, histories, trial.founds)
+
+    def stored(self, trial: Trial) -> tuple[float, float]:
+        """Return elastic energy, the springs of stick included, and adhesive energy [J/m]."""
+        from stiction.solids import _contact_kernels as k
+
+        springs = sum(float(out[:, k.SPRING].sum()) for out in trial.outs)
+        adhesive = 0.0
+        for p, out in zip(self.passes, trial.outs, strict=True):
+            share = 1.0 if p.partner.rigid else 0.5
+            adhesive += share * float(out[:, k.POTENTIAL].sum())
+        return self.bulk.energy(trial.u) + springs, adhesive

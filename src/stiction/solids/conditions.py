@@ -1,0 +1,199 @@
+"""What is done to bodies: held, driven along a program, or loaded by one."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.solids.partners import Boundary, point_of
+
+__all__ = ["Condition", "Driven", "Fixed", "Loaded", "Nearest", "Program", "Rigid"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Program(Record):
+    """A value that goes from point to point in straight lines, constant before and after.
+
+    Parameters
+    ----------
+    times : rising [time unit]
+    values : one per time
+
+    Verified by: tests/unit/solids/test_conditions.py::test_program
+    """
+
+    times: Sequence[float] | Floats = (0.0, 1.0)
+    values: Sequence[float] | Floats = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        why = "the value goes from point to point."
+        try_ = "give times = [0, 1] and values = [0, 2]."
+        t = numbers("Program.times", self.times, per="point", why=why, try_=try_)
+        v = numbers("Program.values", self.values, per="point", why=why, try_=try_)
+        if t.shape != v.shape or t.ndim != 1 or t.size == 0 or not (np.diff(t) > 0.0).all():
+            got = f"{t.size} times and {v.size} values"
+            needs = "as many values as rising times"
+            raise ModelError(explain("Program.times", got, needs, why, try_))
+        object.__setattr__(self, "times", t)
+        object.__setattr__(self, "values", v)
+
+    def at(self, t: float) -> float:
+        """Return the value at time t."""
+        return float(np.interp(t, self.times, self.values))
+
+    def corners(self) -> Floats:
+        """Return the times at which the slope may jump."""
+        return np.asarray(self.times)
+
+
+class Where(Record, abc.ABC):
+    """Base of places that a condition may refer to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest(Where):
+    """The node of a body that is nearest to a point of the reference configuration.
+
+    Parameters
+    ----------
+    body : number of the body, from 0
+    point : [m]
+    """
+
+    body: int = 0
+    point: Sequence[float] | Floats = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        why = "bodies are counted from 0."
+        whole("Nearest.body", self.body, least=0, why=why, try_="give the place in the list.")
+        object.__setattr__(self, "point", point_of("Nearest.point", self.point, "a node is near."))
+
+
+@dataclass(frozen=True, eq=False)
+class Rigid(Where):
+    """The rigid partner of a contact.
+
+    Parameters
+    ----------
+    contact : number of the contact, from 0 in the order of `Solid.contacts`
+    """
+
+    contact: int = 0
+
+    def __post_init__(self) -> None:
+        why = "contacts are counted from 0."
+        whole("Rigid.contact", self.contact, least=0, why=why, try_="give the place in the list.")
+
+
+class Condition(Record, abc.ABC):
+    """Base of what is done to bodies and rigid partners."""
+
+
+def _check_where(name: str, where: object) -> None:
+    if not isinstance(where, (Boundary, Where)):
+        raise ModelError(
+            explain(
+                f"{name}.where",
+                repr(where),
+                "a Boundary, a Nearest node or a Rigid partner",
+                "a condition acts somewhere.",
+                "for example Boundary(0, 'bottom').",
+            )
+        )
+
+
+def _component(where: str, value: object) -> int:
+    why = "0 is x, 1 is y."
+    whole(where, value, least=0, why=why, try_="give 0 or 1.")
+    if int(value) > 1:  # type: ignore[call-overload]
+        raise ModelError(explain(where, value, "0 or 1", why, "give 1 for the vertical."))
+    return int(value)  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Condition):
+    """Displacements held at zero.
+
+    Parameters
+    ----------
+    where : a boundary, a node, or a rigid partner
+    components : which of them, 0 for x and 1 for y
+    """
+
+    where: Boundary | Where = field(default_factory=Boundary)
+    components: Sequence[int] = (0, 1)
+
+    def __post_init__(self) -> None:
+        _check_where("Fixed", self.where)
+        try:
+            given = list(self.components)
+        except TypeError:
+            given = [self.components]  # type: ignore[list-item]
+        object.__setattr__(
+            self, "components", tuple(_component("Fixed.components", c) for c in given)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Driven(Condition):
+    """A displacement that follows a program.
+
+    Parameters
+    ----------
+    where : a boundary, a node, or a rigid partner
+    component : 0 for x, 1 for y
+    program : displacement over time [m]
+    """
+
+    where: Boundary | Where = field(default_factory=Boundary)
+    component: int = 1
+    program: Program = field(default_factory=Program)
+
+    def __post_init__(self) -> None:
+        _check_where("Driven", self.where)
+        object.__setattr__(self, "component", _component("Driven.component", self.component))
+        _check_program("Driven", self.program)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded(Condition):
+    """A force per out-of-plane width that follows a program, shared evenly by the nodes there.
+
+    Parameters
+    ----------
+    where : a node, or a rigid partner
+    component : 0 for x, 1 for y
+    program : force over time [N/m]
+    """
+
+    where: Where = field(default_factory=Rigid)
+    component: int = 1
+    program: Program = field(default_factory=Program)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.where, Where):
+            why = "a force acts on a node or on a rigid partner."
+            try_ = "give Nearest(...) or Rigid(...)."
+            raise ModelError(explain("Loaded.where", repr(self.where), "a Where", why, try_))
+        object.__setattr__(self, "component", _component("Loaded.component", self.component))
+        _check_program("Loaded", self.program)
+
+
+def _check_program(name: str, program: object) -> None:
+    if not isinstance(program, Program):
+        why, try_ = "it follows a program over time.", "give Program([0, 1], [0, 2])."
+        raise ModelError(explain(f"{name}.program", repr(program), "a Program", why, try_))
+
+
+def ramp(value: float) -> Program:
+    """Return the program from zero at time 0 to `value` at time 1."""
+    v = number("ramp", value, why="it is where the program ends.", try_="give a number.")
+    return Program((0.0, 1.0), (0.0, v))

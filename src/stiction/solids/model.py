@@ -1,0 +1,220 @@
+"""Solids: bodies, what they touch, and what is done to them."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record
+from stiction.solids.arrays import Discretisation
+from stiction.solids.conditions import Condition, Program
+from stiction.solids.contact import Contact, check_partners
+from stiction.solids.elements import Element, Q1, discretise
+from stiction.solids.materials import Material, NeoHookean
+from stiction.solids.mesh import Mesh, rectangle
+from stiction.solids.partners import Boundary
+
+if TYPE_CHECKING:
+    from stiction.methods import Quasistatic
+    from stiction.results.run import Request, Run
+
+__all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Body(Record):
+    """A deformable body in the plane.
+
+    Parameters
+    ----------
+    mesh : its shape and its named boundaries
+    element : what displacements are made of; contact boundaries get the element's own layer
+    material : what it is made of
+    plane_stress : free to become thinner; else it cannot, plane strain
+    """
+
+    mesh: Mesh = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
+    element: Element = field(default_factory=Q1)
+    material: Material = field(default_factory=NeoHookean)
+    plane_stress: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("mesh", Mesh), ("element", Element), ("material", Material)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                why, try_ = "a body is made of these.", "see the docstring of Body."
+                raise ModelError(
+                    explain(f"Body.{name}", repr(value), f"a {kind.__name__}", why, try_)
+                )
+        plane: object = self.plane_stress
+        if not isinstance(plane, bool):
+            why, try_ = "it is plane stress or plane strain.", "give False for plane strain."
+            raise ModelError(explain("Body.plane_stress", repr(plane), "True or False", why, try_))
+        if self.plane_stress and getattr(self.element, "reduced", False):
+            why = "in plane stress the volume is free, and its part has nothing to lock."
+            needs, try_ = "elements with full integration", "give reduced=False."
+            raise ModelError(explain("Body.element", "reduced=True", needs, why, try_))
+
+    def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
+        """Return the arrays of this body with these contact boundaries."""
+        return discretise(self.mesh, self.element, contact=boundaries)
+
+
+@dataclass(frozen=True, eq=False)
+class Readings(Record):
+    """Which curves a run reports.
+
+    Parameters
+    ----------
+    displacement : number of the condition whose value is the displacement; None takes time
+    contact : number of the contact whose forces and lengths are reported
+    support : whether forces are those of the displacement's condition on the body, else
+        those of the contact
+    body : whose contact forces they are, where two bodies touch
+    nominal : whether lengths are measured on the reference boundary
+    """
+
+    displacement: int | None = None
+    contact: int = 0
+    support: bool = False
+    body: int = 0
+    nominal: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled(Record):
+    """A solid in its parts: what presets are made into.
+
+    Parameters
+    ----------
+    bodies, contacts, conditions : in the order in which others refer to them
+    attraction : factor on tensile contact tractions over time; a ramp from 0 brings surfaces
+        into adhesion without a jump
+    readings : which curves are reported
+    dimensionless : whether lengths, stresses and forces are ratios
+    """
+
+    bodies: Sequence[Body]
+    contacts: Sequence[Contact] = ()
+    conditions: Sequence[Condition] = ()
+    attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
+    readings: Readings = field(default_factory=Readings)
+    dimensionless: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("bodies", Body), ("contacts", Contact), ("conditions", Condition)):
+            given = getattr(self, name)
+            if isinstance(given, kind):
+                given = [given]
+            try:
+                values = tuple(given)
+            except TypeError:
+                values = (given,)
+            wrong = [v for v in values if not isinstance(v, kind)]
+            if wrong or (name == "bodies" and not values):
+                got = repr(wrong[0]) if wrong else "none"
+                why, try_ = "a solid is made of these.", f"give a list of {kind.__name__} objects."
+                raise ModelError(
+                    explain(f"Solid.{name}", got, f"{kind.__name__} objects", why, try_)
+                )
+            object.__setattr__(self, name, values)
+        for contact in self.contacts:
+            for side in (contact.boundary, contact.partner):
+                if isinstance(side, Boundary):
+                    self._check_side(side)
+        check_partners(self.contacts)
+
+    def _check_side(self, side: Boundary) -> None:
+        if side.body >= len(self.bodies):
+            why, try_ = "bodies are counted from 0.", "give the place of the body in the list."
+            needs = f"a number below {len(self.bodies)}"
+            raise ModelError(explain("Boundary.body", side.body, needs, why, try_))
+        self.bodies[side.body].mesh.boundary(side.name)
+
+    def boundaries_of(self, body: int) -> tuple[str, ...]:
+        """Return the contact boundaries of a body, each once."""
+        names: list[str] = []
+        for contact in self.contacts:
+            for side in (contact.boundary, contact.partner):
+                if isinstance(side, Boundary) and side.body == body and side.name not in names:
+                    names.append(side.name)
+        return tuple(names)
+
+
+class SolidSystem(Record, abc.ABC):
+    """Base of every system of deformable bodies; presets make themselves a plain one."""
+
+    @abc.abstractmethod
+    def assembled(self) -> Assembled:
+        """Return the parts of the system."""
+
+    def default_method(self) -> Quasistatic:
+        """Return the method used when none is given."""
+        from stiction.methods import Quasistatic
+
+        return Quasistatic()
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers one saved row holds: curves and tractions, not the whole field."""
+        total = 64
+        parts = self.assembled()
+        for contact in parts.contacts:
+            for side in (contact.boundary, contact.partner):
+                if isinstance(side, Boundary):
+                    body = parts.bodies[side.body]
+                    total += 8 * body.element.contact_points * len(body.mesh.boundary(side.name))
+        return total
+
+    def solve_quasistatic(self, method: Quasistatic, request: Request) -> Run:
+        """Return the run of this system, load step by load step."""
+        from stiction.solids._quasistatic_run import run_quasistatic
+
+        return run_quasistatic(self, method, request)
+
+
+@dataclass(frozen=True, eq=False)
+class Solid(SolidSystem):
+    """Deformable bodies at finite strain that adhere, press and rub.
+
+    Parameters
+    ----------
+    bodies : what deforms, numbered from 0
+    contacts : which boundaries touch what
+    boundary_conditions : what is held, driven or loaded
+    attraction : factor on tensile contact tractions over time
+    readings : which curves are reported
+    dimensionless : whether lengths and stresses are ratios to units of the user's choice
+
+    Source: Mergel, Scheibert, Sauer 2021.
+    Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension
+    """
+
+    bodies: Sequence[Body] = ()
+    contacts: Sequence[Contact] = ()
+    boundary_conditions: Sequence[Condition] = ()
+    attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
+    readings: Readings = field(default_factory=Readings)
+    dimensionless: bool = False
+
+    def __post_init__(self) -> None:
+        made = self.assembled()
+        object.__setattr__(self, "bodies", made.bodies)
+        object.__setattr__(self, "contacts", made.contacts)
+        object.__setattr__(self, "boundary_conditions", made.conditions)
+
+    def assembled(self) -> Assembled:
+        """Return the parts of the system."""
+        return Assembled(
+            self.bodies,
+            self.contacts,
+            self.boundary_conditions,
+            self.attraction,
+            self.readings,
+            self.dimensionless,
+        )
