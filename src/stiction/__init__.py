@@ -51,7 +51,7 @@ _HOME = {
     "EventDriven": "stiction.methods",
     "ThetaStepper": "stiction.chains.time_stepping",
     "RegularizedTheta": "stiction.chains.time_stepping",
-    "Quasistatic": "stiction.chains.quasistatic",
+    "Quasistatic": "stiction.methods",
     "Stop": "stiction.methods",
     "Leave": "stiction.methods",
     "Sample": "stiction.methods",

@@ -6,16 +6,31 @@ its own structure: `EventDriven` asks it to solve itself event by event.
 
 from __future__ import annotations
 
+import abc
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.linear_solvers import LinearSolver
 
 if TYPE_CHECKING:
     from stiction.results.run import Request, Run
 
-__all__ = ["ByKind", "Enumerate", "EventDriven", "Leave", "Policy", "Sample", "Stop"]
+__all__ = [
+    "BranchChoice",
+    "ByKind",
+    "Enumerate",
+    "EventDriven",
+    "Leave",
+    "Policy",
+    "Quasistatic",
+    "Sample",
+    "SlideFrom",
+    "StayStuck",
+    "Stop",
+]
 
 
 class Policy(Record):
@@ -249,3 +264,155 @@ class EventDriven(Record):
             )
         run: Run = solver(self, request)
         return run
+
+
+class BranchChoice(Record, abc.ABC):
+    """Which motion to follow where the quasistatic problem admits several."""
+
+    @abc.abstractmethod
+    def leaves(self, t: float) -> bool:
+        """Return whether a chain at rest, with slip admissible too, slips from t [s] on."""
+
+    def first_time(self) -> float:
+        """Return the earliest time [s] at which `leaves` can be true; inf for never."""
+        return math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class StayStuck(BranchChoice):
+    """Rest as long as friction can hold, and slip as long as slip can go on."""
+
+    def leaves(self, t: float) -> bool:
+        """Return False."""
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class SlideFrom(BranchChoice):
+    """Take the fastest stable slip, once, at the first moment from `time` on that admits it.
+
+    Every choice of `time` gives another solution of the same problem with the same start:
+    where branches exist there is a continuum of solutions.
+
+    Parameters
+    ----------
+    time : [s]
+    """
+
+    time: float = 0.0
+
+    def __post_init__(self) -> None:
+        why, try_ = "the chain leaves its rest then.", "for example SlideFrom(time=0.0)."
+        time = number("SlideFrom.time", self.time, unit="s", why=why, try_=try_)
+        object.__setattr__(self, "time", time)
+
+    def leaves(self, t: float) -> bool:
+        """Return whether `time` has come."""
+        return t >= self.time
+
+    def first_time(self) -> float:
+        """Return `time`."""
+        return self.time
+
+
+@dataclass(frozen=True, eq=False)
+class Quasistatic(Record):
+    """Balance at every moment: motion without inertia.
+
+    Chains are solved exactly, mode by mode (`rtol`, `choice`, `load_samples`, `max_events`).
+    Solids go from load step to load step by Newton's method (`steps` and the fields after it);
+    a step that fails is cut and everything rolls back.
+
+    Parameters
+    ----------
+    rtol : of a chain: relative tolerance of a user's load and of the motion under weakening
+        friction [1], between 1e-14 and 1e-2
+    choice : of a chain: which branch to take where several are admissible
+    load_samples : of a chain: points between two breakpoints at which a user's load is looked
+        at for turns
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    steps : of a solid: load steps if none fails; the longest step is the time span over this
+    max_cuts : of a solid: how often the longest step may be halved before the run gives up
+    newton_tolerance : of a solid: residual over the forces in balance [1]
+    max_iterations : of a solid: of Newton's method in one step
+    solver : of a solid: the sparse solver; None takes the fastest at hand
+
+    Source: Axioms 14(4) 299, Problem 2, for chains; Mergel, Scheibert, Sauer 2021, section 3,
+    for solids.
+    Verified by: tests/unit/chains/test_quasistatic.py::test_sweeping_equals_play
+    """
+
+    rtol: float = 1e-12
+    choice: BranchChoice = field(default_factory=StayStuck)
+    load_samples: int = 2000
+    max_steps: int = 2_000_000
+    max_events: int = 1_000_000
+    steps: int = 100
+    max_cuts: int = 12
+    newton_tolerance: float = 1e-9
+    max_iterations: int = 30
+    solver: LinearSolver | None = None
+
+    def __post_init__(self) -> None:
+        why, try_ = "a user's load and weakening friction are followed to this.", "use 1e-12."
+        number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise ModelError(
+                explain("Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_)
+            )
+        why, try_ = "the work of a run is bounded.", "leave the default."
+        for name, least in (
+            ("load_samples", 2),
+            ("max_steps", 1),
+            ("max_events", 1),
+            ("steps", 1),
+            ("max_cuts", 0),
+            ("max_iterations", 2),
+        ):
+            whole(f"Quasistatic.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        why, try_ = "forces balance to this part of their size.", "use 1e-9."
+        tolerance = self.newton_tolerance
+        number("Quasistatic.newton_tolerance", tolerance, rule="positive", why=why, try_=try_)
+        if not 1e-13 <= tolerance <= 1e-3:
+            where, needs = "Quasistatic.newton_tolerance", "a number between 1e-13 and 1e-3"
+            raise ModelError(explain(where, tolerance, needs, why, try_))
+        if not isinstance(self.choice, BranchChoice):
+            raise ModelError(
+                explain(
+                    "Quasistatic.choice",
+                    repr(self.choice),
+                    "a BranchChoice",
+                    "weakening friction can allow several motions, and the run follows one.",
+                    "StayStuck() or SlideFrom(time=0.0).",
+                )
+            )
+        if self.solver is not None and not isinstance(self.solver, LinearSolver):
+            why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
+            where = "Quasistatic.solver"
+            raise ModelError(explain(where, repr(self.solver), "a LinearSolver", why, try_))
+
+    def solve(self, system: object, request: Request) -> Run:
+        """Return the run of `system`; the method of `stiction.solve`.
+
+        Raises
+        ------
+        ModelError : if the system has no quasistatic problem.
+        """
+        return _dispatched("Quasistatic", "solve_quasistatic", self, system, request)
+
+
+def _dispatched(name: str, verb: str, method: object, system: object, request: Request) -> Run:
+    """Return the run that the system makes of this method."""
+    solver = getattr(system, verb, None)
+    if solver is None:
+        raise ModelError(
+            explain(
+                name,
+                type(system).__name__,
+                "a Chain or a Solid" if name == "Quasistatic" else "a Solid",
+                "the method uses the structure of the system.",
+                "give the system's own method.",
+            )
+        )
+    run: Run = solver(method, request)
+    return run

@@ -92,7 +92,10 @@ def solve(
     if method is None:
         method = system.default_method()
     t_start, t_end = _span(t_span)
-    request = Request(t_start, t_end, _saves(save, t_start, t_end, system.state_size))
+    # some systems take steps that are worth keeping, rather than land on given times
+    steps = save is None and getattr(system, "keeps_steps", False)
+    saves = _saves(2 if steps else save, t_start, t_end, system.state_size)
+    request = Request(t_start, t_end, saves, every_step=steps)
     if progress is not None:
         request = dataclasses.replace(request, progress=progress)
     if checkpoint is not None:

@@ -6,7 +6,6 @@ slip, and an unstable slip between them. This is why Problem 2 can have several 
 
 from __future__ import annotations
 
-import abc
 import itertools
 import math
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from stiction.chains._quasistatic.weakening import Weakening
 from stiction.chains.model import Chain
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import LawKind
+from stiction.methods import BranchChoice, SlideFrom, StayStuck
 from stiction.numerics.checks import Record, number, numbers
 
 __all__ = [
@@ -40,58 +40,6 @@ Signs = npt.NDArray[np.int8]
 MOST_MASSES = 3
 _SAMPLES = 1500
 _TIE = 1e-12
-
-
-# ---- which branch to take
-
-
-class BranchChoice(Record, abc.ABC):
-    """Which motion to follow where the quasistatic problem admits several."""
-
-    @abc.abstractmethod
-    def leaves(self, t: float) -> bool:
-        """Return whether a chain at rest, with slip admissible too, slips from t [s] on."""
-
-    def first_time(self) -> float:
-        """Return the earliest time [s] at which `leaves` can be true; inf for never."""
-        return math.inf
-
-
-@dataclass(frozen=True, eq=False)
-class StayStuck(BranchChoice):
-    """Rest as long as friction can hold, and slip as long as slip can go on."""
-
-    def leaves(self, t: float) -> bool:
-        """Return False."""
-        return False
-
-
-@dataclass(frozen=True, eq=False)
-class SlideFrom(BranchChoice):
-    """Take the fastest stable slip, once, at the first moment from `time` on that admits it.
-
-    Every choice of `time` gives another solution of the same problem with the same start:
-    where branches exist there is a continuum of solutions.
-
-    Parameters
-    ----------
-    time : [s]
-    """
-
-    time: float = 0.0
-
-    def __post_init__(self) -> None:
-        why, try_ = "the chain leaves its rest then.", "for example SlideFrom(time=0.0)."
-        time = number("SlideFrom.time", self.time, unit="s", why=why, try_=try_)
-        object.__setattr__(self, "time", time)
-
-    def leaves(self, t: float) -> bool:
-        """Return whether `time` has come."""
-        return t >= self.time
-
-    def first_time(self) -> float:
-        """Return `time`."""
-        return self.time
 
 
 # ---- all of them

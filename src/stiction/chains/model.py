@@ -24,7 +24,7 @@ from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
 from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
 
 if TYPE_CHECKING:
-    from stiction.methods import EventDriven
+    from stiction.methods import EventDriven, Quasistatic
     from stiction.results.run import Request, Run
 
 __all__ = ["Chain"]
@@ -297,6 +297,12 @@ class Chain(Record):
         from stiction.chains.event_driven import solve_event_driven
 
         return solve_event_driven(method, self, request)
+
+    def solve_quasistatic(self, method: Quasistatic, request: Request) -> Run:
+        """Return the run without inertia."""
+        from stiction.chains.quasistatic import solve_chain
+
+        return solve_chain(method, self, request)
 
     # ---- checks
 

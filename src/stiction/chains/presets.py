@@ -291,6 +291,6 @@ def _event_driven(chain: Chain, t_end: float) -> Preset:
 
 
 def _quasistatic(chain: Chain, t_end: float) -> Preset:
-    from stiction.chains.quasistatic import Quasistatic
+    from stiction.methods import Quasistatic
 
     return Preset(chain, Quasistatic(), (0.0, t_end))

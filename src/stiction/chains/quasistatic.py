@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -15,24 +14,22 @@ import numpy.typing as npt
 from stiction.chains._elastic import Elastic
 from stiction.chains._quasistatic.load_path import LoadPath, slope
 from stiction.chains._quasistatic.weakening import Weakening
-from stiction.chains.branches import BranchChoice, StayStuck
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, build_run
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number, whole
+from stiction.methods import Quasistatic
 from stiction.results.audit import Check
 from stiction.results.run import Quantity, Request, Run
 
-__all__ = ["Quasistatic"]
+__all__ = ["solve_chain"]
 
 Floats = npt.NDArray[np.float64]
 
 _SLOW_ENOUGH = 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Quasistatic(Record):
-    """Motion without inertia, each mode solved exactly.
+def solve_chain(method: Quasistatic, chain: Chain, request: Request) -> Run:
+    """Return the run of a chain: Problem 2, each mode solved exactly.
 
     Constant friction. Without dampers, one wall and the load on the free end, each spring
     follows the play operator of the load: exact for every history, O(n) per turn of the
@@ -46,85 +43,37 @@ class Quasistatic(Record):
 
     The initial velocities of the chain are not used: the velocity follows from the place.
 
-    Parameters
-    ----------
-    rtol : relative tolerance of a user's load and of the motion under weakening friction
-        [1], between 1e-14 and 1e-2
-    choice : which branch to take where several are admissible
-    load_samples : points between two breakpoints at which a user's load is looked at for
-        turns, when the play operator needs them
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
-
     Source: Axioms 14(4) 299, Problem 2; formulas sheet, sections 1d, 1e and 3.
     Verified by: tests/unit/chains/test_quasistatic.py::test_sweeping_equals_play
     """
+    Elastic(chain, "Quasistatic")
+    weak = Weakening.of(chain)
+    if not chain.link_damping.any() and not weak.strengthens:
+        _check_start(chain, request.t_start)
+    history = _history(method, chain, request, weak)
+    checks = (*history.checks, *_checks(chain, request, history))
+    quantities = {**_onsets(chain, history), **history.quantities}
+    history = dataclasses.replace(history, checks=checks, quantities=quantities)
+    return build_run(chain, method, request, history)
 
-    rtol: float = 1e-12
-    choice: BranchChoice = field(default_factory=StayStuck)
-    load_samples: int = 2000
-    max_steps: int = 2_000_000
-    max_events: int = 1_000_000
 
-    def __post_init__(self) -> None:
-        why, try_ = "a user's load and weakening friction are followed to this.", "use 1e-12."
-        number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise ModelError(
-                explain("Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_)
-            )
-        why, try_ = "the work of a run is bounded.", "leave the default."
-        for name, least in (("load_samples", 2), ("max_steps", 1), ("max_events", 1)):
-            whole(f"Quasistatic.{name}", getattr(self, name), least=least, why=why, try_=try_)
-        if not isinstance(self.choice, BranchChoice):
-            raise ModelError(
-                explain(
-                    "Quasistatic.choice",
-                    repr(self.choice),
-                    "a BranchChoice",
-                    "weakening friction can allow several motions, and the run follows one.",
-                    "StayStuck() or SlideFrom(time=0.0).",
-                )
-            )
+def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
+    from stiction.chains._quasistatic import damped_rise, play
+    from stiction.chains._quasistatic.sweeping import Sweep
 
-    def solve(self, chain: Chain, request: Request) -> Run:
-        """Return the run of `chain`; the method of `stiction.solve`."""
-        if not isinstance(chain, Chain):
-            raise ModelError(
-                explain(
-                    "Quasistatic",
-                    type(chain).__name__,
-                    "a Chain",
-                    "this method leaves the inertia of a chain out.",
-                    "give the system's own method.",
-                )
-            )
-        Elastic(chain, "Quasistatic")
-        weak = Weakening.of(chain)
-        if not chain.link_damping.any() and not weak.strengthens:
-            _check_start(chain, request.t_start)
-        history = self._history(chain, request, weak)
-        checks = (*history.checks, *_checks(chain, request, history))
-        quantities = {**_onsets(chain, history), **history.quantities}
-        history = dataclasses.replace(history, checks=checks, quantities=quantities)
-        return build_run(chain, self, request, history)
+    if not weak.constant:
+        if not weak.strengthens and not chain.link_damping.any():
+            return Sweep(method, chain, request, may_slip=False).run()
+        from stiction.chains._quasistatic.sliding import Slide
 
-    def _history(self, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
-        from stiction.chains._quasistatic import damped_rise, play
-        from stiction.chains._quasistatic.sweeping import Sweep
-
-        if not weak.constant:
-            if not weak.strengthens and not chain.link_damping.any():
-                return Sweep(self, chain, request, may_slip=False).run()
-            from stiction.chains._quasistatic.sliding import Slide
-
-            return Slide(self, chain, request, weak).run()
-        if play.is_play(chain):
-            span = (request.t_start, request.t_end)
-            path = LoadPath.of(chain.load, *span, self.load_samples, self.max_events)
-            return play.play_history(chain, request, path, self.max_events)
-        if damped_rise.applies(chain, request):
-            return damped_rise.rise_history(chain, request)
-        return Sweep(self, chain, request, may_slip=True).run()
+        return Slide(method, chain, request, weak).run()
+    if play.is_play(chain):
+        span = (request.t_start, request.t_end)
+        path = LoadPath.of(chain.load, *span, method.load_samples, method.max_events)
+        return play.play_history(chain, request, path, method.max_events)
+    if damped_rise.applies(chain, request):
+        return damped_rise.rise_history(chain, request)
+    return Sweep(method, chain, request, may_slip=True).run()
 
 
 def _check_start(chain: Chain, t: float) -> None:

@@ -66,6 +66,7 @@ class Request:
     save : (t,) rising times at which the state is kept [s]; first t_start, last t_end
     progress : called now and then with the fraction done and a short note
     checkpoint : where to leave the state of a long run; None for nowhere
+    every_step : keep the state at every step of the method as well
     """
 
     t_start: float
@@ -73,6 +74,7 @@ class Request:
     save: npt.NDArray[np.float64]
     progress: Callable[[float, str], None] = _silent
     checkpoint: Checkpoint | None = None
+    every_step: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "Method": {
         "BumpStrands": "stiction.rods.strands",
         "EventDriven": "stiction.methods",
-        "Quasistatic": "stiction.chains.quasistatic",
+        "Quasistatic": "stiction.methods",
         "RegularizedTheta": "stiction.chains.time_stepping",
         "ThetaStepper": "stiction.chains.time_stepping",
         "Characteristics": "stiction.rods.characteristics",
@@ -119,8 +119,8 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "ContactSearch": "stiction.rods.contact",
     },
     "BranchChoice": {
-        "SlideFrom": "stiction.chains.branches",
-        "StayStuck": "stiction.chains.branches",
+        "SlideFrom": "stiction.methods",
+        "StayStuck": "stiction.methods",
     },
 }
 

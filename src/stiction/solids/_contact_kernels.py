@@ -60,10 +60,11 @@ Places = npt.NDArray[np.int32]
     SLIP_X,
     SLIP_Y,
     WEIGHT,
-) = range(19)
-OUT = 19
+    BY_ATTRACTION,
+) = range(20)
+OUT = 20
 # entries of the settings of a pass
-PENALTY, PER_CURRENT, USE_STRETCH, ATTRACTION, STICK_RATIO, RUBS = range(6)
+PENALTY, PER_CURRENT, USE_STRETCH, ATTRACTION, STICK_RATIO, RUBS, DEPTH = range(7)
 # states told: no friction there, sticks, slides
 NONE, STICKS, SLIDES = 0.0, 1.0, 2.0
 
@@ -244,7 +245,11 @@ def contact_pass(
             out[q, STRETCH] = stretch
             out[q, THRESHOLD] = threshold
             out[q, EXCESS] = pull - threshold
-            out[q, POTENTIAL] = w * weight * adhesion_potential(gap, c_n)
+            # the well of the potential scales with the attraction, the wall does not
+            psi = adhesion_potential(gap, c_n)
+            well = psi if traction < 0.0 else -settings[DEPTH]
+            out[q, POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
+            out[q, BY_ATTRACTION] = w * well
             out[q, ORIGIN] = coordinate
             if rubs and threshold > 0.0 or (rubs and state == STICK):
                 out[q, STATE] = STICKS if state == STICK else SLIDES

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.arrays import Discretisation, Surface
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Rigid
@@ -176,6 +177,32 @@ class Problem:
         x = self.points + u
         founds = tuple(p.project(x, None) for p in self.passes)
         return State(t, u, tuple(p.fresh() for p in self.passes), founds)
+
+    def rubs(self, t: float) -> bool:
+        """Return whether friction acts anywhere at time t."""
+        return any(
+            t > p.contact.friction_from and not isinstance(p.contact.friction, Frictionless)
+            for p in self.passes
+        )
+
+    def held(self, trial: Trial) -> list[Ints]:
+        """Return the states of a trial, to be held while Newton's method goes on."""
+        from stiction.solids import _contact_kernels as k
+
+        found = []
+        for out in trial.outs:
+            state = out[:, k.STATE]
+            held = np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1))
+            found.append(held.astype(np.int64))
+        return found
+
+    @property
+    def smallest_force(self) -> float:
+        """A force below which balance is not asked for [N/m]: the tension of a short length."""
+        tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
+        length = float(np.ptp(self.points, axis=0).max())
+        stiff = max(b.material.elastic_constants()[0] for b in self.assembled.bodies)
+        return max(1e-4 * tension * length, 1e-9 * stiff * length)
 
     # ------------------------------------------------------------ residual and tangent
 

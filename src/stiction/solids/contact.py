@@ -109,7 +109,8 @@ class Contact(Record):
         """The penalty [Pa/m], or its default."""
         if self.penalty is not None:
             return float(self.penalty)
-        slope = np.asarray(self.adhesion.stiffness(self.adhesion.gap_zero))
+        # just inside the wall: a law without tension has no stiffness at the gap itself
+        slope = np.asarray(self.adhesion.stiffness(0.999999 * self.adhesion.gap_eq))
         return _PENALTY * abs(float(slope))
 
 
@@ -315,6 +316,7 @@ class ContactPass:
                 attraction,
                 c.stick_ratio,
                 float(rubs and not isinstance(c.friction, Frictionless)),
+                float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq))),
             ]
         )
         store = values if values is not None else np.zeros((1, 1, 1))

@@ -162,6 +162,15 @@ class Mesh(Record):
             ends = np.concatenate([ends, self.cells[cell, 4 + edge][:, None]], axis=1)
         return ends
 
+    def split(self, name: str, count: int, first: str, second: str) -> Mesh:
+        """Return the mesh with a boundary cut in two after `count` edges, under new names."""
+        pieces = self.boundary(name)
+        rest = {key: value for key, value in self.boundaries.items() if key != name}
+        rest[first] = pieces[:count]
+        if count < pieces.shape[0]:
+            rest[second] = pieces[count:]
+        return Mesh(self.points, self.cells, rest)
+
     def moved(self, shift: tuple[float, float]) -> Mesh:
         """Return the mesh, shifted [m]."""
         return Mesh(self.points + np.asarray(shift), self.cells, self.boundaries)

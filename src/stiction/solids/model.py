@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Program
 from stiction.solids.contact import Contact, check_partners
-from stiction.solids.elements import Element, Q1, discretise
+from stiction.solids.elements import Q1, Element, discretise
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.mesh import Mesh, rectangle
 from stiction.solids.partners import Boundary
@@ -148,6 +146,9 @@ class Assembled(Record):
 
 class SolidSystem(Record, abc.ABC):
     """Base of every system of deformable bodies; presets make themselves a plain one."""
+
+    # rows of a run are its load steps unless times are asked for
+    keeps_steps = True
 
     @abc.abstractmethod
     def assembled(self) -> Assembled:

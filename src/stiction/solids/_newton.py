@@ -1,0 +1,146 @@
+"""One load step: Newton's method with states held when they cycle, and steps cut when it fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.linear_solvers import LinearSolveError, Workspace
+from stiction.solids._problem import Problem, State, Trial
+
+if TYPE_CHECKING:
+    from stiction.numerics.linear_solvers import Factors
+
+__all__ = ["Limits", "Outcome", "solve_step"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# iterations in which points may change between stick and slip, before they are held
+_FREE = 8
+_ROUNDS = 5
+_HALVINGS = 6
+
+
+class Limits(NamedTuple):
+    """When Newton's method has converged, and when it gives up."""
+
+    tolerance: float
+    iterations: int
+
+
+class Outcome(NamedTuple):
+    """What came of one load step; `trial` is None unless it converged."""
+
+    trial: Trial | None
+    iterations: int
+    residuals: tuple[float, ...]
+    reason: str
+    factors: Factors | None = None
+
+
+def force_scale(problem: Problem, trial: Trial) -> float:
+    """Return the size of the forces that balance, the measure of the residual [N/m]."""
+    reactions = float(np.linalg.norm(trial.residual[problem.fixed]))
+    inside = float(np.linalg.norm(trial.internal))
+    loads = float(np.linalg.norm(trial.internal - trial.residual))
+    return max(reactions, inside, loads, problem.smallest_force)
+
+
+def solve_step(
+    problem: Problem, state: State, t: float, guess: Floats | None, limits: Limits, space: Workspace
+) -> Outcome:
+    """Solve for the displacements at time t.
+
+    Parameters
+    ----------
+    state : the last accepted one
+    guess : (nodes, 2) displacements to begin with; None takes those of the state, and lets the
+        first iteration carry what is prescribed into the body
+    """
+    target = problem.prescribed(t)
+    u = state.u.copy() if guess is None else guess.copy()
+    shift = np.where(problem.fixed, target - u, 0.0)
+    helds: list[Ints] | None = None
+    residuals: list[float] = []
+    rounds, since = 0, 0
+    factors: Factors | None = None
+    jump = bool(shift.any())
+    if jump and guess is not None:
+        u += shift
+        jump = False
+    trial, matrix = problem.evaluate(state, u, t, helds, data=True)
+    if trial.bad or not np.isfinite(trial.residual).all():
+        return Outcome(None, 0, (), "an element is inside out at the first guess")
+    for iteration in range(limits.iterations):
+        norm = float(np.linalg.norm(trial.residual.ravel()[problem.free]))
+        size = norm / force_scale(problem, trial)
+        residuals.append(size)
+        if not jump and size <= limits.tolerance:
+            if helds is None:
+                return Outcome(trial, iteration, tuple(residuals), "", factors)
+            # let go, and see whether the states stay
+            helds, since, rounds = None, 0, rounds + 1
+            trial, matrix = problem.evaluate(state, u, t, helds, data=True)
+            if rounds > _ROUNDS:
+                return Outcome(None, iteration, tuple(residuals), "stick and slip cycle")
+            continue
+        if not jump and helds is None and since >= _FREE and problem.rubs(t):
+            helds, since = problem.held(trial), 0
+            trial, matrix = problem.evaluate(state, u, t, helds, data=True)
+        assert matrix is not None
+        right = -trial.residual.ravel()[problem.free]
+        if jump:
+            right = right - (matrix @ shift.ravel())[problem.free]
+        try:
+            factors = space.factorise(problem.reduced(matrix))
+            step = factors.solve(right)
+        except LinearSolveError:
+            return Outcome(None, iteration, tuple(residuals), "the tangent is singular")
+        if not np.isfinite(step).all():
+            return Outcome(None, iteration, tuple(residuals), "the tangent is singular")
+        full = np.zeros(u.size)
+        full[problem.free] = step
+        if jump:
+            full += shift.ravel()
+        moved = _advance(problem, state, u, full.reshape(u.shape), t, helds, norm, jump)
+        if moved is None:
+            reason = "no step of Newton's method keeps the elements from turning inside out"
+            return Outcome(None, iteration, tuple(residuals), reason)
+        u, trial, matrix, whole = moved
+        if jump and whole:
+            jump = False
+        elif jump:
+            shift = np.where(problem.fixed, target - u, 0.0)
+        since += 1
+    return Outcome(None, limits.iterations, tuple(residuals), "Newton's method did not converge")
+
+
+def _advance(
+    problem: Problem,
+    state: State,
+    u: Floats,
+    step: Floats,
+    t: float,
+    helds: list[Ints] | None,
+    norm: float,
+    jump: bool,
+) -> tuple[Floats, Trial, object, bool] | None:
+    """Return the next displacements: the whole step, or a part that serves better."""
+    best: tuple[Floats, Trial, object, bool] | None = None
+    least = np.inf
+    part = 1.0
+    for _ in range(_HALVINGS):
+        tried = u + part * step
+        trial, matrix = problem.evaluate(state, tried, t, helds, data=True)
+        size = float(np.linalg.norm(trial.residual.ravel()[problem.free]))
+        if not trial.bad and np.isfinite(size):
+            if size < least:
+                best, least = (tried, trial, matrix, part == 1.0), size
+            # growth by little is the way over a kink or past a soft spot
+            if jump or size <= 2.0 * norm:
+                break
+        part *= 0.5
+    return best

@@ -1,0 +1,171 @@
+"""From load step to load step: steps grow, are cut when they fail, and everything rolls back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.numerics.linear_solvers import fastest
+from stiction.solids._history import Recorder, energies_at, step_energies
+from stiction.solids._newton import Limits, Outcome, solve_step
+from stiction.solids._problem import Problem, Trial
+from stiction.solids.outcome import build_run
+
+if TYPE_CHECKING:
+    from stiction.methods import Quasistatic
+    from stiction.results.run import Request, Run
+    from stiction.solids.model import SolidSystem
+
+__all__ = ["run_quasistatic"]
+
+Floats = npt.NDArray[np.float64]
+
+_EASY, _HARD = 6, 12
+_GROWTH = 1.5
+_SNAPSHOTS = 13
+
+
+class March:
+    """A solid followed step by step.
+
+    Parameters
+    ----------
+    problem : the equations
+    method : step lengths, tolerances, bounds
+    request : when to start, end and save
+    """
+
+    def __init__(self, problem: Problem, method: Quasistatic, request: Request) -> None:
+        self.problem, self.method, self.request = problem, method, request
+        span = request.t_end - request.t_start
+        self.most = span / method.steps
+        self.least = self.most * 0.5**method.max_cuts
+        self.limits = Limits(method.newton_tolerance, method.max_iterations)
+        solver = method.solver if method.solver is not None else fastest()
+        self.space = solver.start()
+        wanted = request.save
+        self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS)
+        marks = np.concatenate([problem.corners(), wanted])
+        inside = (marks > request.t_start) & (marks <= request.t_end)
+        self.marks = np.unique(np.concatenate([marks[inside], [request.t_end]]))
+        self.state = problem.start(request.t_start)
+        self.trial: Trial | None = None
+        self.before: tuple[float, Floats] | None = None
+        self.iterations = self.cuts = self.steps = 0
+
+    def run(self) -> None:
+        """Follow the program to its end, or to where it cannot be followed."""
+        try:
+            self._run()
+        finally:
+            self.record.stats = {
+                "steps": self.steps,
+                "newton_iterations": self.iterations,
+                "step_cuts": self.cuts,
+                "factorisations": self.space.factorisations,
+                "unknowns": int(self.problem.free.size),
+            }
+            self.space.close()
+            self.record.finish()
+
+    def _run(self) -> None:
+        first = self._settle()
+        if first is None:
+            return
+        self.energy = energies_at(self.problem, first)
+        self.trial = first
+        self.record.add(self.state, first, self.energy, self.iterations)
+        dt = self.most
+        end = self.request.t_end
+        smooth = False
+        while self.state.time < end:
+            if self.steps >= self.method.max_steps:
+                self.record.status = Status.WORK_LIMIT
+                self.record.reason = f"{self.steps} load steps were taken, the most allowed"
+                return
+            t = self.state.time
+            dt = min(dt, self.most)
+            target = self._target(t, dt)
+            outcome = self._attempt(target, smooth)
+            if outcome.trial is None:
+                self.cuts += 1
+                dt = 0.5 * (target - t)
+                if dt < self.least:
+                    self._give_up(outcome, target)
+                    return
+                continue
+            self._accept(outcome, target)
+            smooth = not np.any(np.abs(self.marks - target) <= 0.0) or target in self.request.save
+            if outcome.iterations <= _EASY:
+                dt = max(dt, target - t) * _GROWTH
+            elif outcome.iterations > _HARD:
+                dt = 0.6 * (target - t)
+            self.request.progress(
+                (target - self.request.t_start) / (end - self.request.t_start),
+                f"step {self.steps}, {self.iterations} Newton iterations",
+            )
+
+    def _settle(self) -> Trial | None:
+        """Find balance at the start."""
+        t = self.state.time
+        outcome = solve_step(self.problem, self.state, t, self.state.u, self.limits, self.space)
+        self.iterations += outcome.iterations
+        if outcome.trial is None:
+            self._give_up(outcome, t)
+            return None
+        self.state = self.problem.accepted(self.state, outcome.trial, t)
+        return outcome.trial
+
+    def _target(self, t: float, dt: float) -> float:
+        """Return where a step of about dt ends: on the next mark, if it is near."""
+        mark = float(self.marks[np.searchsorted(self.marks, t, side="right")])
+        if t + 1.001 * dt >= mark:
+            return mark
+        # two even steps rather than a long and a tiny one
+        return t + dt if t + 2.0 * dt <= mark else 0.5 * (t + mark)
+
+    def _attempt(self, target: float, smooth: bool) -> Outcome:
+        """Try a step, from where the last two states point to, and else from the last one."""
+        problem, state = self.problem, self.state
+        if smooth and self.before is not None:
+            ratio = (target - state.time) / (state.time - self.before[0])
+            guess = state.u + ratio * (state.u - self.before[1])
+            outcome = solve_step(problem, state, target, guess, self.limits, self.space)
+            self.iterations += outcome.iterations
+            if outcome.trial is not None:
+                return outcome
+        outcome = solve_step(problem, state, target, None, self.limits, self.space)
+        self.iterations += outcome.iterations
+        return outcome
+
+    def _accept(self, outcome: Outcome, target: float) -> None:
+        trial = outcome.trial
+        assert trial is not None and self.trial is not None
+        times = (self.state.time, target)
+        self.energy = step_energies(self.problem, self.trial, trial, times, self.energy)
+        self.before = (self.state.time, self.state.u)
+        self.state = self.problem.accepted(self.state, trial, target)
+        self.trial = trial
+        self.steps += 1
+        residual = outcome.residuals[-1] if outcome.residuals else 0.0
+        self.record.add(self.state, trial, self.energy, outcome.iterations, residual)
+
+    def _give_up(self, outcome: Outcome, target: float) -> None:
+        last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
+        self.record.status = Status.UNCONVERGED
+        self.record.reason = (
+            f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
+            f"last residuals {last}. A limit point may be near: Continuation() follows the path "
+            "around it; a smaller penalty or viscosity helps where stick and slip cycle"
+        )
+
+
+def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) -> Run:
+    """Return the run of a solid, load step by load step."""
+    problem = Problem(system.assembled())
+    march = March(problem, method, request)
+    march.run()
+    return build_run(system, method, problem, march.record)

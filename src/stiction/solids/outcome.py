@@ -1,0 +1,281 @@
+"""From the history of a solid to a Run: the one place that names results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.results.audit import Audit, Check
+from stiction.results.determinism import Determinism
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Run, Variable
+from stiction.solids._history import Recorder
+from stiction.solids._pictures import pictures
+from stiction.solids._problem import Problem
+from stiction.solids.partners import RigidShape
+
+if TYPE_CHECKING:
+    from stiction.solids.model import SolidSystem
+
+__all__ = ["build_run"]
+
+Floats = npt.NDArray[np.float64]
+
+_CURVES = {
+    "displacement": ("length", "what drives the body"),
+    "force_x": ("force", "horizontal force on the body, per out-of-plane width"),
+    "force_y": ("force", "vertical force on the body, per out-of-plane width"),
+    "contact_length": ("length", "length on which the gap is below gap_max"),
+    "nominal_contact": ("length", "length of contact on the reference boundary"),
+    "sticking_length": ("length", "length of stick on the reference boundary"),
+    "contact_left": ("length", "first edge of contact, along the reference boundary"),
+    "contact_right": ("length", "last edge of contact, along the reference boundary"),
+    "normal_displacement": ("length", "vertical displacement of the rigid partner"),
+    "peeling_length": ("length", "contact lost since the start, on the reference boundary"),
+    "sliding_length": ("length", "contact at the start that no longer sticks"),
+    "fracture_energy": ("energy", "work less stored energy per peeled length"),
+}
+_POINTS = {
+    "gap": ("length", "normal gap"),
+    "normal_traction": ("stress", "pressure per reference area, negative in tension"),
+    "tangential_traction": ("stress", "shear on the body per reference area"),
+    "slides": ("1", "0 no friction there, 1 sticks, 2 slides"),
+    "surface_x": ("length", "place of the boundary"),
+    "surface_y": ("length", "place of the boundary"),
+}
+
+
+def build_run(system: SolidSystem, method: object, problem: Problem, record: Recorder) -> Run:
+    """Return the Run of what was recorded."""
+    plain = problem.assembled.dimensionless
+    units = {
+        "1": "1",
+        "length": "1" if plain else "m",
+        "force": "1" if plain else "N/m",
+        "stress": "1" if plain else "Pa",
+        "energy": "1" if plain else "J/m^2",
+    }
+    time = np.array([row.time for row in record.rows])
+    if not record.rows:
+        time = record.wanted[:1].copy()
+    curves = _curves(record)
+    ledger = _ledger(time, record)
+    variables = _variables(problem, record, curves, units)
+    final = {name: values[-1:].copy() for name, values in curves.items()}
+    return Run(
+        system=system,
+        method=method,
+        system_name=type(system).__name__,
+        method_name=type(method).__name__,
+        status=record.status,
+        reason=record.reason,
+        t_end=float(time[-1]),
+        time=time,
+        variables=variables,
+        final=final,
+        event_log=_events(time, curves),
+        energy=ledger,
+        determinism=Determinism(tuple(record.losses)),
+        audit=Audit(tuple(_checks(problem, method, record, ledger, curves))),
+        quantities=_quantities(problem, record, curves, units),
+        stats=dict(record.stats),
+        citations=("adhesive_friction",),
+        time_unit="1",
+        family="solids",
+    )
+
+
+def _curves(record: Recorder) -> dict[str, Floats]:
+    """Return the curves over the rows, those that need the whole run included."""
+    rows = record.rows
+    if not rows:
+        return {}
+    curves = {name: np.array([row.curves[name] for row in rows]) for name in rows[0].curves}
+    if "nominal_contact" in curves:
+        first = curves["nominal_contact"][0]
+        curves["peeling_length"] = first - curves["nominal_contact"]
+        curves["sliding_length"] = first - curves["sticking_length"]
+        curves["fracture_energy"] = _fracture_energy(record, curves["peeling_length"])
+    curves["non_reciprocity"] = np.array([row.energy.reciprocity for row in rows])
+    return curves
+
+
+def _fracture_energy(record: Recorder, peeled: Floats) -> Floats:
+    """Return d(work - stored)/d(peeled length), over a few rows; NaN where nothing peels."""
+    spent = np.array([row.energy.work - row.energy.stored for row in record.rows])
+    out = np.full(peeled.size, np.nan)
+    for i in range(peeled.size):
+        low, high = max(i - 2, 0), min(i + 2, peeled.size - 1)
+        length = peeled[high] - peeled[low]
+        if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 0.0:
+            out[i] = (spent[high] - spent[low]) / length
+    return out
+
+
+def _ledger(time: Floats, record: Recorder) -> Ledger:
+    rows = record.rows
+    zero = np.zeros(time.size)
+    if not rows:
+        return Ledger(time, zero, zero, zero, np.zeros((time.size, 1)))
+    heat = np.array([row.energy.heat for row in rows]).reshape(time.size, -1)
+    return Ledger(
+        time=time,
+        kinetic=zero,
+        stored=np.array([row.energy.stored for row in rows]),
+        adhesive=np.array([row.energy.adhesive for row in rows]),
+        external_work=np.array([row.energy.work for row in rows]),
+        friction_heat=heat if heat.shape[1] else np.zeros((time.size, 1)),
+        algorithmic=np.array([row.energy.algorithmic for row in rows]),
+    )
+
+
+def _variables(
+    problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
+) -> dict[str, Variable]:
+    found = {}
+    for name, values in curves.items():
+        kind, meaning = _CURVES.get(name, ("energy", "work of contact that no energy accounts for"))
+        found[name] = Variable(values, ("time",), units[kind], meaning)
+    rows = record.rows
+    iterations = np.array([row.iterations for row in rows])
+    found["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
+    if rows and rows[0].points:
+        for name, (kind, meaning) in _POINTS.items():
+            values = np.array([row.points[name] for row in rows])
+            found[name] = Variable(values, ("time", "point"), units[kind], meaning)
+        coordinate = np.concatenate([p.coordinate for p in problem.passes])
+        bodies = [
+            np.full(p.count, b + 1)
+            for p, b in zip(problem.passes, problem.body_of_pass, strict=True)
+        ]
+        note = "reference length along the boundary"
+        found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
+        found["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
+    found.update(pictures(problem, record.pictures, units))
+    return found
+
+
+def _events(time: Floats, curves: dict[str, Floats]) -> EventLog:
+    """Return when contact was lost or won as a whole, and when all of it slides."""
+    rows: list[tuple[float, str, str, str]] = []
+    if "nominal_contact" in curves:
+        touching = curves["nominal_contact"] > 0.0
+        stuck = curves["sticking_length"] > 0.0
+        for i in range(1, time.size):
+            if touching[i] != touching[i - 1]:
+                names = (
+                    ("closed", "open", "open") if touching[i - 1] else ("open", "closed", "close")
+                )
+                rows.append((float(time[i]), *names))
+            if stuck[i - 1] and not stuck[i] and touching[i]:
+                rows.append(
+                    (float(time[i]), "sticks somewhere", "slides everywhere", "full_sliding")
+                )
+    return EventLog(
+        np.array([r[0] for r in rows]),
+        np.ones(len(rows), dtype=np.int64),
+        [r[1] for r in rows],
+        [r[2] for r in rows],
+        [r[3] for r in rows],
+    )
+
+
+def _quantities(
+    problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
+) -> dict[str, Quantity]:
+    if not record.rows:
+        return {}
+    force, u = curves["force_y"], curves["displacement"]
+    top = int(np.argmax(np.abs(force)))
+    length, made = units["length"], {}
+    made["peak_force_y"] = Quantity(float(force[top]), units["force"], "largest vertical force")
+    made["peak_force_y_at"] = Quantity(float(u[top]), length, "where it was met")
+    if "nominal_contact" in curves:
+        contact, stuck = curves["nominal_contact"], curves["sticking_length"]
+        slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
+        at = float(u[slid[0] + 1]) if slid.size else None
+        made["full_sliding_at"] = Quantity(at, length, "displacement from which all of it slides")
+        limit = [loss for loss in record.losses if loss.kind == "limit_point"]
+        where = float(str(limit[0].where["displacement"])) if limit else None
+        made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")
+        made["contact_length_initial"] = Quantity(
+            float(curves["contact_length"][0]), length, "contact at the start"
+        )
+        made["contact_length_final"] = Quantity(
+            float(curves["contact_length"][-1]), length, "contact at the end"
+        )
+        energy = curves["fracture_energy"]
+        peeled = curves["peeling_length"] / max(contact[0], 1e-300)
+        plateau = np.isfinite(energy) & (peeled > 0.3) & (peeled < 0.7)
+        value = float(np.median(energy[plateau])) if plateau.sum() > 2 else None
+        made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
+        adhesion = problem.passes[0].contact.adhesion
+        work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
+        made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
+    return made
+
+
+def _checks(
+    problem: Problem, method: object, record: Recorder, ledger: Ledger, curves: dict[str, Floats]
+) -> list[Check]:
+    limit = 1e-2
+    closed = ledger.imbalance_rel
+    note = "largest energy imbalance over the largest energy; falls as the load step squared"
+    found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
+    tolerance = float(getattr(method, "newton_tolerance", 1e-9))
+    worst = record.worst_residual
+    ok = record.status in (Status.SOLVED, Status.INTERRUPTED, Status.WORK_LIMIT)
+    note = "largest residual of an accepted load step over the forces in balance"
+    found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
+    heat = ledger.total_friction_heat
+    gained = float(np.max(-np.diff(heat), initial=0.0))
+    small = 1e-12 * max(ledger.scale, 1e-300)
+    note = "largest heat that friction gave back between states"
+    found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
+    for i, contact in enumerate(problem.assembled.contacts):
+        found.extend(_resolution(problem, i))
+        if not isinstance(contact.partner, RigidShape):
+            found.append(_balance(problem, record, i))
+    return found
+
+
+def _resolution(problem: Problem, i: int) -> list[Check]:
+    """Compare the mesh with the lengths of the law, and the penalty with the bulk."""
+    contact = problem.assembled.contacts[i]
+    law = contact.adhesion
+    found = []
+    soft = np.inf
+    size = 0.0
+    for p, number, b in zip(
+        problem.passes, problem.contact_of_pass, problem.body_of_pass, strict=True
+    ):
+        if number == i:
+            body = problem.assembled.bodies[b]
+            soft = min(soft, body.material.contact_modulus(body.plane_stress))
+            size = max(size, float(p.own.areas.sum(axis=1).min()))
+    work = float(-np.asarray(law.potential(law.gap_eq)))
+    zone = soft * work / law.max_tension**2
+    if getattr(law, "adhesive", True):
+        note = "finest surface element over a quarter of the cohesive zone E* W / T_max^2"
+        ratio = 4.0 * size / zone
+        found.append(Check("process_zone_resolved", ratio <= 1.0, ratio, 1.0, None, note))
+    note = "tangential stiffness in stick over that of one surface element, E*/h"
+    stiff = contact.tangential_stiffness * size / soft
+    found.append(Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note))
+    return found
+
+
+def _balance(problem: Problem, record: Recorder, i: int) -> Check:
+    """Compare the forces that the two passes put on the two bodies."""
+    worst, size = 0.0, 1e-300
+    for a, b in record.balances.get(i, []):
+        worst = max(worst, float(np.linalg.norm(a + b)))
+        size = max(size, float(np.linalg.norm(a)), float(np.linalg.norm(b)))
+    note = (
+        "force of one half pass against the other over the largest; of the order of gap over radius"
+    )
+    return Check("half_passes_balance", worst <= 5e-2 * size, worst / size, 5e-2, None, note)
