@@ -19,9 +19,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # iterations in which points may change between stick and slip, before they are held
-_FREE = 8
+_FREE = 15
 _ROUNDS = 5
 _HALVINGS = 6
+# part of the slope at its start that a step may end with, turned round
+_TURNED = 0.2
 
 
 class Limits(NamedTuple):
@@ -105,7 +107,7 @@ def solve_step(
         full[problem.free] = step
         if jump:
             full += shift.ravel()
-        moved = _advance(problem, state, u, full.reshape(u.shape), t, helds, norm, jump)
+        moved = _advance(problem, state, u, full.reshape(u.shape), t, helds, -float(right @ step), jump)
         if moved is None:
             reason = "no step of Newton's method keeps the elements from turning inside out"
             return Outcome(None, iteration, tuple(residuals), reason)
@@ -125,22 +127,43 @@ def _advance(
     step: Floats,
     t: float,
     helds: list[Ints] | None,
-    norm: float,
+    start: float,
     jump: bool,
 ) -> tuple[Floats, Trial, object, bool] | None:
-    """Return the next displacements: the whole step, or a part that serves better."""
+    """Return the next displacements: the whole step, or a part that serves better.
+
+    The residual times the step tells the slope along it. Where stick and slip switch, the
+    slope may turn; then the step is cut to where the secant says that it vanishes.
+
+    Source: Matthies and Strang 1979, for the search along a step.
+    """
+    along = step.ravel()[problem.free]
+    low, high, part = 0.0, 1.0, 1.0
+    slope_low, slope_high = 0.0, np.nan
     best: tuple[Floats, Trial, object, bool] | None = None
-    least = np.inf
-    part = 1.0
-    for _ in range(_HALVINGS):
+    for turn in range(_HALVINGS):
         tried = u + part * step
         trial, matrix = problem.evaluate(state, tried, t, helds, data=True)
-        size = float(np.linalg.norm(trial.residual.ravel()[problem.free]))
-        if not trial.bad and np.isfinite(size):
-            if size < least:
-                best, least = (tried, trial, matrix, part == 1.0), size
-            # growth by little is the way over a kink or past a soft spot
-            if jump or size <= 2.0 * norm:
-                break
-        part *= 0.5
+        rest = trial.residual.ravel()[problem.free]
+        if trial.bad or not np.isfinite(rest).all():
+            if best is not None:
+                return best
+            high, slope_high, part = part, np.nan, 0.5 * part
+            continue
+        best = (tried, trial, matrix, part == 1.0)
+        slope = float(rest @ along)
+        if jump or turn == 0 and slope * start <= 0.0 and abs(slope) <= _TURNED * abs(start):
+            return best
+        if slope * start >= 0.0 and part == 1.0:
+            return best
+        if abs(slope) <= _TURNED * abs(start):
+            return best
+        if slope * start >= 0.0:
+            low, slope_low = part, slope
+        else:
+            high, slope_high = part, slope
+        if slope_low == 0.0:
+            slope_low = start
+        part = low + (high - low) * slope_low / (slope_low - slope_high)
+        part = min(max(part, low + 0.1 * (high - low)), high - 0.1 * (high - low))
     return best

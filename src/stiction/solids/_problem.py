@@ -198,11 +198,11 @@ class Problem:
 
     @property
     def smallest_force(self) -> float:
-        """A force below which balance is not asked for [N/m]: the tension of a short length."""
+        """A force [N/m] below which balance is not measured: rounding of places times stiffness."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
         length = float(np.ptp(self.points, axis=0).max())
         stiff = max(b.material.elastic_constants()[0] for b in self.assembled.bodies)
-        return max(1e-4 * tension * length, 1e-9 * stiff * length)
+        return max(1e-4 * tension * length, 5e-5 * stiff * length)
 
     # ------------------------------------------------------------ residual and tangent
 
