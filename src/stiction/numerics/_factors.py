@@ -1,0 +1,374 @@
+"""What every direct solver has in common: the pattern of a matrix, workspace, factors."""
+
+from __future__ import annotations
+
+import abc
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Factors", "LinearSolveError", "Pattern", "Workspace", "check_symmetric", "singular"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.integer[Any]]
+
+# relative residual from which on a solution is refined, and how often
+REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
+# largest residual over |A| |x| + |b| that counts as solved
+BACKWARD_ERROR = 1e-8
+# |A| |x| / |b| from which on the matrix is singular to working precision: with clean
+# pivots, and with pivots that the solver had to replace by 1e-13 of the largest entry
+GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
+# entries that differ by this fraction of the largest one still mirror each other
+MIRRORED = 1e-9
+
+
+class LinearSolveError(SolveError):
+    """A matrix is singular, or a number is not finite: there is no solution."""
+
+
+class Pattern:
+    """Where the entries of a matrix are; made once, used while the arrays are the same ones.
+
+    `indptr` and `indices` have 32 bits and sorted rows; `gather` brings the values into that
+    order, None where they are in it already.
+    """
+
+    def __init__(self, matrix: csr_matrix) -> None:
+        self._given = (matrix.indptr, matrix.indices)
+        self.n = int(matrix.shape[0])
+        self.gather: Ints | None = None
+        if matrix.indices.size >= 2**31:
+            raise ModelError(_bad_matrix(f"{matrix.indices.size} entries", "fewer than 2^31"))
+        indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int32)
+        indices = np.ascontiguousarray(matrix.indices, dtype=np.int32)
+        if indices.size and not 0 <= indices.min() <= indices.max() < self.n:
+            raise ModelError(_bad_matrix("column numbers out of range", f"0 to {self.n - 1}"))
+        rows = np.repeat(np.arange(self.n), np.diff(indptr))
+        place = rows * np.int64(self.n) + indices
+        if not np.all(np.diff(place) > 0):
+            self.gather = np.argsort(place, kind="stable")
+            if not np.all(np.diff(place[self.gather]) > 0):
+                raise ModelError(_bad_matrix("two entries at one place", "one entry per place"))
+            indices = indices[self.gather]
+        self.indptr, self.indices, self.rows = indptr, indices, rows
+
+    def is_of(self, matrix: csr_matrix) -> bool:
+        """Return whether this is the pattern of `matrix`: the same arrays, not equal ones.
+
+        SciPy wraps arrays it is given, so memory is compared. It is not used for anything else
+        meanwhile, as the arrays are held here.
+        """
+        return all(
+            old is new or (_memory(old) == _memory(new))
+            for old, new in zip(self._given, (matrix.indptr, matrix.indices), strict=True)
+        )
+
+    def values(self, matrix: csr_matrix) -> Floats:
+        """Return a copy of the numbers of `matrix` in the order of this pattern."""
+        return matrix.data.copy() if self.gather is None else matrix.data[self.gather]
+
+    def matrix(self, data: Floats) -> csr_matrix:
+        """Return the matrix with these numbers."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((data, self.indices, self.indptr), shape=(self.n, self.n))
+
+    def permuted(self, order: Ints) -> tuple[Pattern, Ints]:
+        """Return the pattern with rows and columns in another order, and where values go.
+
+        Row i of the new matrix is row `order[i]` of this one; its values are `data[where]`.
+        """
+        place = np.empty(self.n, dtype=np.int64)
+        place[order] = np.arange(self.n)
+        rows, columns = place[self.rows], place[self.indices]
+        where = np.argsort(rows * self.n + columns)
+        counts = np.diff(self.indptr)[order]
+        new = object.__new__(Pattern)
+        new.n, new.gather = self.n, None
+        new.indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        new.indices, new.rows = columns[where].astype(np.int32), rows[where]
+        new._given = (new.indptr, new.indices)
+        return new, where
+
+    @cached_property
+    def transposition(self) -> Ints | None:
+        """Return where the value of each mirrored entry is; None for an unsymmetric pattern."""
+        where = np.lexsort((self.rows, self.indices))
+        mirrored = np.array_equal(self.rows[where], self.indices)
+        return where if mirrored and np.array_equal(self.indices[where], self.rows) else None
+
+
+def _memory(array: Ints) -> tuple[object, ...]:
+    return array.ctypes.data, array.shape, array.strides, array.dtype
+
+
+def _bad_matrix(got: str, needs: str) -> str:
+    why = "a linear system has as many equations as unknowns, each coefficient given once"
+    hint = "give a square scipy.sparse.csr_matrix of float64"
+    return explain("Workspace.factorise", got, needs, why, hint)
+
+
+def _check_matrix(matrix: object) -> None:
+    from scipy.sparse import csr_array, csr_matrix
+
+    if not isinstance(matrix, (csr_matrix, csr_array)):
+        raise ModelError(_bad_matrix(type(matrix).__name__, "a matrix in CSR format"))
+    rows, columns = matrix.shape
+    if rows != columns or rows == 0:
+        raise ModelError(_bad_matrix(f"a matrix of {rows} x {columns}", "a square matrix"))
+    if matrix.data.dtype != np.float64 or matrix.data.size != matrix.indices.size:
+        got = f"{matrix.data.size} entries of {matrix.data.dtype}"
+        raise ModelError(_bad_matrix(got, f"{matrix.indices.size} of float64"))
+    bad = matrix.data.size - np.count_nonzero(np.isfinite(matrix.data))
+    if bad:
+        why = "an overflow or an undefined operation made the matrix useless"
+        hint = "take a smaller step from a state that was good"
+        got = f"{bad} entries that are NaN or infinite"
+        raise LinearSolveError(explain("Workspace.factorise", got, "finite numbers", why, hint))
+
+
+def singular(where: str, got: str) -> LinearSolveError:
+    """Return the error for a matrix without an inverse."""
+    why = "some combination of the unknowns meets no resistance, or two equations are the same"
+    hint = (
+        "hold rigid motions, give every unknown an equation, or at a limit point solve the "
+        "bordered system"
+    )
+    needs = "a matrix that is regular to working precision"
+    return LinearSolveError(explain(where, got, needs, why, hint))
+
+
+# ---- workspaces and factors
+
+
+class Workspace(abc.ABC):
+    """State of a solver during one run: patterns, storage and counts.
+
+    Attributes
+    ----------
+    analyses : how often a pattern was analysed
+    factorisations : how many matrices were factorised
+    """
+
+    def __init__(self) -> None:
+        self.analyses = 0
+        self.factorisations = 0
+        self._pattern: Pattern | None = None
+
+    def factorise(self, matrix: csr_matrix) -> Factors:
+        """Return the factors of `matrix`; those of the matrix before may become invalid.
+
+        Parameters
+        ----------
+        matrix : square, float64, each place stored once; `indptr` and `indices` are not to be
+            changed in place, new values in `data` are welcome
+
+        Raises
+        ------
+        ModelError : if it is no such matrix.
+        LinearSolveError : if it holds NaN or is singular.
+
+        Notes
+        -----
+        Verified by: tests/unit/numerics/test_linear_solvers.py::test_analysis_is_reused
+        """
+        pattern = self._pattern_of(matrix)
+        return self._factorise(pattern, pattern.values(matrix))
+
+    def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
+        """Return how many eigenvalues of a symmetric matrix are positive and negative.
+
+        It takes a factorisation of its own. None where that is too inaccurate to tell.
+
+        Raises
+        ------
+        ModelError : if the matrix is not symmetric.
+        LinearSolveError : if it holds NaN or is singular.
+
+        Notes
+        -----
+        Source: Sylvester's law of inertia; Golub, Van Loan 2013, sect. 8.1.5.
+        Verified by: tests/unit/numerics/test_linear_solvers.py::test_inertia
+        """
+        pattern = self._pattern_of(matrix)
+        data = pattern.values(matrix)
+        check_symmetric(pattern, data)
+        return self._inertia(pattern, data)
+
+    def close(self) -> None:
+        """Free all memory; the workspace may be used again afterwards."""
+        self._pattern = None
+        self._forget()
+
+    def _pattern_of(self, matrix: csr_matrix) -> Pattern:
+        _check_matrix(matrix)
+        if self._pattern is None or not self._pattern.is_of(matrix):
+            self.close()
+            self._pattern = Pattern(matrix)
+        return self._pattern
+
+    @abc.abstractmethod
+    def _factorise(self, pattern: Pattern, data: Floats) -> Factors: ...
+
+    @abc.abstractmethod
+    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None: ...
+
+    @abc.abstractmethod
+    def _forget(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        """Return the workspace, to be closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free all memory."""
+        self.close()
+
+
+class Factors(abc.ABC):
+    """A factorised matrix.
+
+    Attributes
+    ----------
+    n : number of unknowns
+    """
+
+    def __init__(self, matrix: csr_matrix, replaced: int = 0) -> None:
+        self.n = int(matrix.shape[0])
+        self._matrix = matrix
+        self._size = float(np.abs(matrix.data).max(initial=0.0))
+        self._growth = GROWTH if replaced == 0 else GROWTH_OF_REPLACED
+
+    def solve(self, b: npt.ArrayLike) -> Floats:
+        """Return x with A x = b, refined when the residual is above 1e-10 of b.
+
+        Parameters
+        ----------
+        b : right-hand side (n,), or several as columns (n, k)
+
+        Raises
+        ------
+        ModelError : if `b` has another shape.
+        LinearSolveError : if `b` holds NaN, or if the matrix is singular to working precision.
+
+        Notes
+        -----
+        Source: Higham 2002, Accuracy and stability, sect. 12.1 (fixed precision refinement).
+        Verified by: tests/unit/numerics/test_linear_solvers.py::test_solution_is_the_dense_one
+        """
+        right = self._right(b)
+        largest = np.abs(right).max(axis=0, initial=0.0)
+        x = self.apply(right)
+        rest = right - self.times(x)
+        for _ in range(MOST_REFINEMENTS):
+            error = np.abs(rest).max(axis=0)
+            # an infinite x is reported below; refining it would only make NaN of it
+            if not np.any(error > REFINE_ABOVE * largest) or not np.isfinite(x).all():
+                break
+            better = x + self.apply(rest)
+            rest_of_better = right - self.times(better)
+            if not np.all(np.abs(rest_of_better).max(axis=0) <= error):
+                break
+            x, rest = better, rest_of_better
+        self._check_solution(x, right, rest)
+        return x
+
+    def _right(self, b: npt.ArrayLike) -> Floats:
+        try:
+            right = np.asarray(b, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(self._bad_right(repr(b))) from error
+        if right.ndim not in (1, 2) or right.shape[0] != self.n or right.size == 0:
+            raise ModelError(self._bad_right(f"an array of shape {right.shape}"))
+        if not np.isfinite(right).all():
+            why = "an overflow or an undefined operation made the right-hand side useless"
+            hint = "take a smaller step from a state that was good"
+            got = "NaN or infinite entries"
+            raise LinearSolveError(explain("Factors.solve", got, "finite numbers", why, hint))
+        return right
+
+    def _bad_right(self, got: str) -> str:
+        why = "there is one number per equation and right-hand side"
+        needs = f"shape ({self.n},) or ({self.n}, k)"
+        return explain("Factors.solve", got, needs, why, "write several ones as columns")
+
+    def _check_solution(self, x: Floats, right: Floats, rest: Floats) -> None:
+        largest = np.abs(right).max(axis=0)
+        if not (np.isfinite(x).all() and np.isfinite(rest).all()):
+            raise singular("Factors.solve", "a solution that is not finite")
+        longest = self._size * np.abs(x).max(axis=0)
+        if np.any(longest > self._growth * largest):
+            self._check_growth(x, right)
+        if np.any(np.abs(rest).max(axis=0) > BACKWARD_ERROR * (longest + largest)):
+            raise singular("Factors.solve", "a residual that refinement does not make small")
+
+    def _check_growth(self, x: Floats, right: Floats) -> None:
+        # measured anew with equations of equal size, as their units say nothing
+        sizes = abs(self._matrix).max(axis=1).toarray().reshape(-1, *[1] * (x.ndim - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            growth = np.abs(x).max(axis=0) / np.abs(right / sizes).max(axis=0)
+        if np.any(sizes == 0.0) or np.any(growth > self._growth):
+            got = f"a solution {np.nanmax(growth):.0e} times its right-hand side"
+            raise singular("Factors.solve", got if np.all(sizes) else "an equation of zeros")
+
+    def times(self, x: Floats) -> Floats:
+        """Return A x, with the matrix as it was when it was factorised."""
+        return np.asarray(self._matrix @ x)
+
+    @abc.abstractmethod
+    def apply(self, b: Floats) -> Floats:
+        """Return the solution by the factors alone, neither refined nor checked."""
+
+    @property
+    @abc.abstractmethod
+    def sign(self) -> int:
+        """Sign of the determinant, 1 or -1."""
+
+    @property
+    @abc.abstractmethod
+    def log_det(self) -> float:
+        """Natural logarithm of the size of the determinant."""
+
+    def solves(self) -> bool:
+        """Return whether a right-hand side at random comes out right, without refinement."""
+        b, x, rest = self._probe()
+        size = self._size * np.abs(x).max() + np.abs(b).max()
+        return bool(np.abs(rest).max() <= BACKWARD_ERROR * size)
+
+    def tells_signs(self) -> bool:
+        """Return whether the factors are accurate enough for the signs of all eigenvalues.
+
+        The solution for a random right-hand side holds the eigenvector nearest to zero, so
+        its residual compares the error of the factors with the smallest eigenvalue.
+        """
+        b, _, rest = self._probe()
+        return bool(np.abs(rest).max() < 1e-3 * np.abs(b).max())
+
+    def _probe(self) -> tuple[Floats, Floats, Floats]:
+        b = np.random.default_rng(0).standard_normal(self.n)
+        x = self.apply(b)
+        return b, x, b - self.times(x)
+
+
+def check_symmetric(pattern: Pattern, data: Floats) -> None:
+    """Raise ModelError unless the matrix is symmetric to nine digits of its largest entry."""
+    where, size = pattern.transposition, float(np.abs(data).max(initial=0.0))
+    if where is not None:
+        difference = float(np.abs(data - data[where]).max(initial=0.0))
+    else:
+        matrix = pattern.matrix(data)
+        difference = float(abs(matrix - matrix.T).max())
+    if difference <= MIRRORED * size:
+        return
+    got = f"mirrored entries that differ by {difference / size:.0e} of the largest"
+    why = "the signs of eigenvalues follow from pivots for symmetric matrices alone"
+    hint = "ask the factors for the sign of the determinant instead"
+    raise ModelError(explain("Workspace.inertia", got, "a symmetric matrix", why, hint))

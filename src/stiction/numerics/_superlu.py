@@ -1,0 +1,158 @@
+"""SuperLU with the order of elimination kept between matrices of one pattern."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from stiction.numerics._factors import (
+    Factors,
+    Floats,
+    Ints,
+    Pattern,
+    Workspace,
+    singular,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["SuperLUFactors", "SuperLUWorkspace"]
+
+_Order = Literal["NATURAL", "MMD_AT_PLUS_A"]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ordered:
+    """The order unknowns are eliminated in, the pattern in it, and where values come from."""
+
+    order: Ints
+    pattern: Pattern
+    where: Ints
+
+
+class SuperLUWorkspace(Workspace):
+    """Workspace of SuperLU.
+
+    SuperLU orders the columns anew for every matrix. Here the order found for the first
+    matrix is kept, and later ones are handed over in that order.
+    """
+
+    def __init__(self, pivot_threshold: float) -> None:
+        super().__init__()
+        self._threshold = pivot_threshold
+        self._ordered: _Ordered | None = None
+
+    def _factorise(self, pattern: Pattern, data: Floats) -> SuperLUFactors:
+        return self._with_threshold(pattern, data, self._threshold)
+
+    def _with_threshold(self, pattern: Pattern, data: Floats, threshold: float) -> SuperLUFactors:
+        self.factorisations += 1
+        known = self._ordered
+        if known is not None:
+            own = known.pattern.matrix(data[known.where])
+            return SuperLUFactors(own, _splu(own, threshold, "NATURAL"), known.order)
+        self.analyses += 1
+        own = pattern.matrix(data)
+        lu = _splu(own, threshold, "MMD_AT_PLUS_A")
+        order = np.argsort(lu.perm_c)
+        self._ordered = _Ordered(order, *pattern.permuted(order))
+        return SuperLUFactors(own, lu, None)
+
+    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
+        # a threshold of zero keeps every pivot on the diagonal unless it is zero; then
+        # L U is L D L^T, and the signs in D are those of the eigenvalues
+        return self._with_threshold(pattern, data, 0.0).inertia()
+
+    def _forget(self) -> None:
+        self._ordered = None
+
+
+class SuperLUFactors(Factors):
+    """Factors of the transpose, which is what CSR arrays are when read as CSC.
+
+    The rows and columns of `matrix` stand in `order`; None means as they were given.
+    """
+
+    def __init__(self, matrix: csr_matrix, lu: Any, order: Ints | None) -> None:
+        super().__init__(matrix)
+        self._lu, self._order = lu, order
+
+    def apply(self, b: Floats) -> Floats:
+        """Return the solution by the factors alone, neither refined nor checked."""
+        if self._order is None:
+            return np.asarray(self._lu.solve(b, "T"))
+        x = np.empty_like(b)
+        x[self._order] = self._lu.solve(b[self._order], "T")
+        return x
+
+    def times(self, x: Floats) -> Floats:
+        """Return A x, with the matrix as it was when it was factorised."""
+        if self._order is None:
+            return super().times(x)
+        product = np.empty_like(x)
+        product[self._order] = super().times(x[self._order])
+        return product
+
+    @cached_property
+    def _pivots(self) -> Floats:
+        return np.asarray(self._lu.U.diagonal())
+
+    @property
+    def sign(self) -> int:
+        """Sign of the determinant, 1 or -1.
+
+        Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
+        """
+        exchanges = _parity(self._lu.perm_r, self._lu.perm_c)
+        return exchanges * int(np.prod(np.sign(self._pivots)))
+
+    @property
+    def log_det(self) -> float:
+        """Natural logarithm of the size of the determinant.
+
+        Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
+        """
+        return float(np.log(np.abs(self._pivots)).sum())
+
+    def inertia(self) -> tuple[int, int] | None:
+        """Return the numbers of positive and negative pivots, None if that tells nothing."""
+        if not np.array_equal(self._lu.perm_r, self._lu.perm_c) or not self.tells_signs():
+            return None
+        return int(np.sum(self._pivots > 0.0)), int(np.sum(self._pivots < 0.0))
+
+
+def _splu(matrix: csr_matrix, threshold: float, order: _Order) -> Any:
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import splu
+
+    read_as_columns = (matrix.data, matrix.indices, matrix.indptr)
+    # plain columns instead of panels: rows of factors are short in two dimensions
+    try:
+        return splu(
+            csc_matrix(read_as_columns, shape=matrix.shape),
+            permc_spec=order,
+            diag_pivot_thresh=threshold,
+            relax=1,
+            panel_size=1,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError as error:
+        raise singular("SuperLU", "a pivot that is exactly zero") from error
+
+
+def _parity(first: Ints, second: Ints) -> int:
+    """Return the sign of the permutation that takes one into the other."""
+    moved = np.flatnonzero(first != second)
+    # where both agree nothing moves, so only cycles among the others are walked
+    inverse = dict(zip(second[moved].tolist(), moved.tolist(), strict=True))
+    target = {int(i): inverse[int(first[i])] for i in moved}
+    sign = 1
+    while target:
+        start, place = target.popitem()
+        while place != start:
+            sign, place = -sign, target.pop(place)
+    return sign
