@@ -27,7 +27,7 @@ from stiction.numerics._factors import (
     Workspace,
     singular,
 )
-from stiction.numerics._superlu import SuperLUFactors, SuperLUWorkspace
+from stiction.numerics._superlu import SuperLUWorkspace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -244,6 +244,7 @@ class PardisoWorkspace(Workspace):
         super().__init__()
         _library()
         self._threads = threads
+        self._superlu = SuperLUWorkspace(0.01)
         self._general: _Handle | None = None
         self._symmetric: tuple[_Handle, Ints] | None = None
 
@@ -278,7 +279,7 @@ class PardisoWorkspace(Workspace):
     def _run(self, handle: _Handle, pattern: Pattern, data: Floats) -> PardisoFactors:
         self.factorisations += 1
         handle.run(FACTORISE, data)
-        return PardisoFactors(handle, pattern.matrix(data), data)
+        return PardisoFactors(handle, pattern.matrix(data), data, self._superlu)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         known = self._symmetric
@@ -301,7 +302,7 @@ class PardisoWorkspace(Workspace):
         self.factorisations += 1
         upper = np.append(data, 0.0)[where]
         handle.run(FACTORISE, upper)
-        return PardisoFactors(handle, pattern.matrix(data), upper)
+        return PardisoFactors(handle, pattern.matrix(data), upper, self._superlu)
 
     def _forget(self) -> None:
         if self._general is not None:
@@ -309,6 +310,7 @@ class PardisoWorkspace(Workspace):
         if self._symmetric is not None:
             self._symmetric[0].close()
         self._general = self._symmetric = None
+        self._superlu.close()
 
 
 def _upper_half(pattern: Pattern) -> tuple[Ints, Ints, Ints]:
@@ -331,10 +333,13 @@ def _upper_half(pattern: Pattern) -> tuple[Ints, Ints, Ints]:
 class PardisoFactors(Factors):
     """Factors that PARDISO holds, valid until the next matrix of the same workspace."""
 
-    def __init__(self, handle: _Handle, matrix: csr_matrix, data: Floats) -> None:
+    def __init__(
+        self, handle: _Handle, matrix: csr_matrix, data: Floats, superlu: Workspace
+    ) -> None:
         self.replaced = int(handle.settings[REPLACED])
         super().__init__(matrix, self.replaced)
         self.handle, self._data, self._generation = handle, data, handle.generation
+        self._superlu = superlu
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
     def _held(self) -> _Handle:
@@ -347,11 +352,9 @@ class PardisoFactors(Factors):
         return self._held().run(SOLVE, self._data, b)
 
     @cached_property
-    def _of_superlu(self) -> SuperLUFactors:
+    def _of_superlu(self) -> Factors:
         # PARDISO keeps its row exchanges and scaling to itself
-        lu = SuperLUWorkspace(0.01).factorise(self._matrix)
-        assert isinstance(lu, SuperLUFactors)
-        return lu
+        return self._superlu.factorise(self._matrix)
 
     @property
     def sign(self) -> int:
