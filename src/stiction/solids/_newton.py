@@ -107,7 +107,9 @@ def solve_step(
         full[problem.free] = step
         if jump:
             full += shift.ravel()
-        moved = _advance(problem, state, u, full.reshape(u.shape), t, helds, -float(right @ step), jump)
+        moved = _advance(
+            problem, state, u, full.reshape(u.shape), t, helds, -float(right @ step), jump
+        )
         if moved is None:
             reason = "no step of Newton's method keeps the elements from turning inside out"
             return Outcome(None, iteration, tuple(residuals), reason)

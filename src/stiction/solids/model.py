@@ -75,6 +75,7 @@ class Readings(Record):
         those of the contact
     body : whose contact forces they are, where two bodies touch
     nominal : whether lengths are measured on the reference boundary
+    start : time from which results count, after what brings the bodies there
     """
 
     displacement: int | None = None
@@ -82,6 +83,7 @@ class Readings(Record):
     support: bool = False
     body: int = 0
     nominal: bool = False
+    start: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

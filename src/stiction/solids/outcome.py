@@ -62,7 +62,7 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     time = np.array([row.time for row in record.rows])
     if not record.rows:
         time = record.wanted[:1].copy()
-    curves = _curves(record)
+    curves = _curves(problem, record)
     ledger = _ledger(time, record)
     variables = _variables(problem, record, curves, units)
     final = {name: values[-1:].copy() for name, values in curves.items()}
@@ -89,14 +89,21 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     )
 
 
-def _curves(record: Recorder) -> dict[str, Floats]:
+def _begin(problem: Problem, record: Recorder) -> int:
+    """Return the first row that counts."""
+    start = problem.assembled.readings.start
+    times = np.array([row.time for row in record.rows])
+    return int(min(np.searchsorted(times, start - 1e-12), times.size - 1))
+
+
+def _curves(problem: Problem, record: Recorder) -> dict[str, Floats]:
     """Return the curves over the rows, those that need the whole run included."""
     rows = record.rows
     if not rows:
         return {}
     curves = {name: np.array([row.curves[name] for row in rows]) for name in rows[0].curves}
     if "nominal_contact" in curves:
-        first = curves["nominal_contact"][0]
+        first = curves["nominal_contact"][_begin(problem, record)]
         curves["peeling_length"] = first - curves["nominal_contact"]
         curves["sliding_length"] = first - curves["sticking_length"]
         curves["fracture_energy"] = _fracture_energy(record, curves["peeling_length"])
@@ -189,8 +196,9 @@ def _quantities(
 ) -> dict[str, Quantity]:
     if not record.rows:
         return {}
+    begin = _begin(problem, record)
     force, u = curves["force_y"], curves["displacement"]
-    top = int(np.argmax(np.abs(force)))
+    top = begin + int(np.argmax(np.abs(force[begin:])))
     length, made = units["length"], {}
     made["peak_force_y"] = Quantity(float(force[top]), units["force"], "largest vertical force")
     made["peak_force_y_at"] = Quantity(float(u[top]), length, "where it was met")
@@ -203,7 +211,7 @@ def _quantities(
         where = float(str(limit[0].where["displacement"])) if limit else None
         made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")
         made["contact_length_initial"] = Quantity(
-            float(curves["contact_length"][0]), length, "contact at the start"
+            float(curves["contact_length"][begin]), length, "contact at the start"
         )
         made["contact_length_final"] = Quantity(
             float(curves["contact_length"][-1]), length, "contact at the end"
@@ -215,8 +223,44 @@ def _quantities(
         made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
+        made.update(_shrinkage(curves, begin, units))
         made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
     return made
+
+
+def _shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> dict[str, Quantity]:
+    """Return how contact shrinks under shear, fitted from the start to full sliding.
+
+    L = L0 - xi F^2 by least squares, and 1 - L / L0 ~ F^eta by a line in logarithms.
+
+    Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 14.
+    """
+    length, force = curves["contact_length"][begin:], np.abs(curves["force_x"][begin:])
+    stuck = curves["sticking_length"][begin:]
+    end = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0))
+    last = int(end[0]) + 2 if end.size else length.size
+    length, force = length[:last], force[:last]
+    lost = length[0] - length
+    fits = (force > 0.05 * np.max(force, initial=0.0)) & (lost > 1e-6 * max(length[0], 1e-300))
+    none = {
+        "xi": Quantity(None, "1", "no loss of contact under shear"),
+        "eta": Quantity(None, "1", "no loss of contact under shear"),
+    }
+    if fits.sum() < 4 or not length[0] > 0.0:
+        return none
+    square = force**2
+    xi = float((lost @ square) / (square @ square))
+    spread = float(np.sqrt(np.mean((lost - xi * square) ** 2)) / max(lost.max(), 1e-300))
+    a, b = np.log(force[fits]), np.log(lost[fits] / length[0])
+    slope, offset = np.polyfit(a, b, 1)
+    rest = float(np.sqrt(np.mean((b - slope * a - offset) ** 2)))
+    unit = "1" if units["length"] == "1" else "m^3/N^2"
+    return {
+        "xi": Quantity(xi, unit, "contact length lost per force squared"),
+        "xi_spread": Quantity(spread, "1", "root mean square of the fit over the largest loss"),
+        "eta": Quantity(float(slope), "1", "exponent of the loss over the tangential force"),
+        "eta_spread": Quantity(rest, "1", "root mean square of the fit in logarithms"),
+    }
 
 
 def _checks(

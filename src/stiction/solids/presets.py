@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, EA, AdhesiveFriction, Frictionless
 from stiction.numerics.checks import number, whole
-from stiction.solids.conditions import Driven, Fixed, Nearest, Program
+from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Program, Rigid
 from stiction.solids.contact import Contact
-from stiction.solids.elements import Q2N2
-from stiction.solids.materials import NeoHookean
-from stiction.solids.mesh import rectangle
+from stiction.solids.elements import Q1H, Q1N2, Q2N2
+from stiction.solids.materials import Material, NearlyIncompressible, NeoHookean
+from stiction.solids.mesh import (
+    cap,
+    dense_between,
+    graded,
+    half_disc,
+    rectangle,
+    rotated,
+    uniform,
+)
 from stiction.solids.model import Assembled, Body, Readings, SolidSystem
 from stiction.solids.partners import Boundary, RigidPlane
 
-__all__ = ["StripPeeling"]
+__all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
 
 TRY = "leave it out for the default."
 
@@ -91,29 +97,15 @@ class StripPeeling(SolidSystem):
         check_model("StripPeeling", self.model)
         check_size("StripPeeling", self.size)
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        for name in ("u_end", "max_tension", "work", "length", "height", "adhering"):
-            value = number(
-                f"StripPeeling.{name}",
-                getattr(self, name),
-                rule="positive",
-                why="it is an extent, a strength or an end of the program.",
-                try_=TRY,
-            )
-            object.__setattr__(self, name, value)
+        names = ("u_end", "max_tension", "work", "length", "height", "adhering")
+        _check_positive(self, names)
         if self.adhering > self.length:
             why = "the strip adheres with a part of its lower side."
             needs = f"at most the length {self.length}"
             raise ModelError(explain("StripPeeling.adhering", self.adhering, needs, why, TRY))
         _check_cells("StripPeeling", self.cells)
         NeoHookean(1.0, self.poisson)
-        if self.penalty is not None:
-            number(
-                "StripPeeling.penalty",
-                self.penalty,
-                rule="positive",
-                why="stick is stiff.",
-                try_=TRY,
-            )
+        _check_penalty(self)
 
     def assembled(self) -> Assembled:
         """Return the strip, the plane below it, and the drive of its end."""
@@ -144,6 +136,226 @@ class StripPeeling(SolidSystem):
             readings=Readings(displacement=0, support=True, nominal=True),
             dimensionless=True,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoCylinders(SolidSystem):
+    """Two half cylinders that slide across each other at fixed height, in plane strain.
+
+    Units are the radius R and Young's modulus E. The bases are 2 R - overlap apart. The lower
+    base is held; the upper one starts R to the left and moves right by `u_end`.
+
+    Parameters
+    ----------
+    model : law of friction; DI, EA or Frictionless
+    size : "quick" in seconds, "paper" with about 1500 elements per cylinder
+    u_end : displacement of the upper base at the end of the program, at time 1 [R]
+    mu, s_cut : replace those of the model when given [1]
+    overlap : nominal overlap [R]
+    stretch : whether tractions thin with the partner's surface; the paper takes J = 1
+    poisson : Poisson's ratio [1]
+    max_tension, work : T_max / E and W_adh / (E R) [1]
+    penalty : tangential stiffness in stick [E / R]; None takes ten times that of the law
+
+    Notes
+    -----
+    That the cylinders are halves with bases 1.75 R apart is assumed.
+
+    Source: Mergel, Scheibert, Sauer 2021, section 4.2, Table 2.
+    Verified by: tests/unit/solids/test_presets.py::test_cylinders_are_symmetric
+    """
+
+    model: AdhesiveFriction = field(default_factory=Frictionless)
+    size: str = "quick"
+    u_end: float = 2.0
+    mu: float | None = None
+    s_cut: float | None = None
+    overlap: float = 0.25
+    stretch: bool = False
+    poisson: float = 0.3
+    max_tension: float = 0.0313868
+    work: float = 1.94722e-4
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        check_model("TwoCylinders", self.model)
+        check_size("TwoCylinders", self.size)
+        object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
+        _check_positive(self, ("u_end", "overlap", "max_tension", "work"))
+        if self.overlap >= 1.0:
+            why = "the cylinders would be pressed flat."
+            needs = "less than 1 [R]"
+            raise ModelError(explain("TwoCylinders.overlap", self.overlap, needs, why, TRY))
+        NeoHookean(1.0, self.poisson)
+        _check_penalty(self)
+
+    def assembled(self) -> Assembled:
+        """Return the two cylinders, their contact, and what moves."""
+        along, across = ((12, 8), 7) if self.size == "quick" else ((28, 20), 14)
+        lower = half_disc(1.0, along, across)
+        upper = rotated(lower).moved((-1.0, 2.0 - self.overlap))
+        adhesion = LennardJones.from_strength(self.max_tension, self.work)
+        contact = Contact(
+            Boundary(0, "arc"),
+            Boundary(1, "arc"),
+            adhesion,
+            self.model,
+            penalty=self.penalty,
+            stretch=self.stretch,
+        )
+        body = NeoHookean(1.0, self.poisson)
+        above = Boundary(1, "base")
+        return Assembled(
+            [Body(lower, Q1H(), body), Body(upper, Q1H(), body)],
+            [contact],
+            [
+                Driven(above, 0, Program((0.0, 1.0), (0.0, self.u_end))),
+                Fixed(above, (1,)),
+                Fixed(Boundary(0, "base")),
+            ],
+            readings=Readings(displacement=0),
+            dimensionless=True,
+        )
+
+
+# when the attraction is there, and when the normal force has its value
+_ATTRACTED, _LOADED = 0.1, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class CapSliding(SolidSystem):
+    """A soft cap under a rigid plate: pressed or pulled by a constant force, then sheared.
+
+    Units are L0 and Young's modulus E. The base of the cap is held. In the program's first
+    tenth the attraction grows while the plate is pressed on lightly, until 0.3 the normal force
+    goes to its value, and then the plate moves sideways by `u_end`.
+
+    Parameters
+    ----------
+    normal_force : on the plate, per width, positive in compression [E L0]
+    nu : Poisson's ratio [1]
+    adhesive : whether tension acts; without it friction keeps its value
+    model : law of friction; the paper takes DI(mu=1)
+    mu : replaces that of the model when given [1]
+    size : "quick" in seconds, "paper" with 900 x 47 elements
+    u_end : displacement of the plate at the end of the program, at time 1 [L0]
+    s_cut : replaces that of the model when given [1]
+    radius, height, half_width : of the cap [L0]
+    max_tension, work : T_max / E and W_adh / (E L0) [1]
+    material : another material of the same body; None takes the nearly incompressible
+        Neo-Hookean one of E = 1 and `nu`
+    cells : elements along and across; None takes those of the size
+    friction_in_preload : whether friction acts before the plate moves sideways
+    penalty : tangential stiffness in stick [E / L0]; None takes ten times that of the law
+
+    Notes
+    -----
+    The paper gives the height alone. Radius and width are assumed: the radius follows from
+    the paper's detachment length 4.42 L0 if that is the shear-free pull-off.
+
+    Source: Mergel, Scheibert, Sauer 2021, section 5, Table 4.
+    Verified by: tests/unit/solids/test_presets.py::test_cap_slides
+    """
+
+    normal_force: float = 0.0
+    nu: float = 0.49
+    adhesive: bool = True
+    model: AdhesiveFriction = field(default_factory=lambda: DI(mu=1.0))
+    mu: float | None = None
+    size: str = "quick"
+    u_end: float = 8.0
+    s_cut: float | None = None
+    radius: float = 40.65
+    height: float = 10.0
+    half_width: float = 20.0
+    max_tension: float = 0.165
+    work: float = 0.0135
+    material: Material | None = None
+    cells: tuple[int, int] | None = None
+    friction_in_preload: bool = False
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        check_model("CapSliding", self.model)
+        check_size("CapSliding", self.size)
+        object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
+        names = ("u_end", "radius", "height", "half_width", "max_tension", "work")
+        _check_positive(self, names)
+        why = "the plate is pressed on or pulled by it."
+        force = number("CapSliding.normal_force", self.normal_force, why=why, try_="give 0.")
+        object.__setattr__(self, "normal_force", force)
+        for name in ("adhesive", "friction_in_preload"):
+            value: object = getattr(self, name)
+            if not isinstance(value, bool):
+                why = "it is so or it is not."
+                raise ModelError(explain(f"CapSliding.{name}", repr(value), "a bool", why, TRY))
+        if not self.adhesive and not self.normal_force > 0.0:
+            why = "without adhesion nothing but pressure keeps the plate on the cap."
+            needs, try_ = "a number > 0 [E L0]", "give 0.5, or adhesive = True."
+            raise ModelError(
+                explain("CapSliding.normal_force", self.normal_force, needs, why, try_)
+            )
+        NearlyIncompressible(1.0, self.nu)
+        if self.material is not None and not isinstance(self.material, Material):
+            why, try_ = "the cap is made of it.", "leave it out."
+            where = "CapSliding.material"
+            raise ModelError(explain(where, repr(self.material), "a Material", why, try_))
+        _check_cells("CapSliding", self.cells)
+        _check_penalty(self)
+
+    def assembled(self) -> Assembled:
+        """Return the cap, the plate above it, its force and its path."""
+        quick = self.size == "quick"
+        nx, ny = self.cells if self.cells is not None else ((220, 10) if quick else (900, 47))
+        x = dense_between(nx, 0.28, 0.72, 4.0) if quick or nx < 500 else uniform(nx)
+        y = graded(ny, 1.0 / 12.0)
+        mesh = cap(self.radius, self.height, self.half_width, (nx, ny), x, y)
+        adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
+        first = max(self.normal_force, 0.2)
+        depth = 0.5 * first * (1.0 - self.nu**2) / self.half_width
+        contact = Contact(
+            Boundary(0, "top"),
+            RigidPlane((0.0, self.height + adhesion.gap_eq - depth), (0.0, -1.0)),
+            adhesion,
+            self.model,
+            penalty=self.penalty,
+            friction_from=0.0 if self.friction_in_preload else _LOADED,
+        )
+        body = self.material
+        if body is None:
+            body = NearlyIncompressible(1.0, self.nu)
+        force = Program((0.0, _ATTRACTED, _LOADED), (-first, -first, -self.normal_force))
+        attraction = (
+            Program((0.0, _ATTRACTED), (0.0, 1.0)) if self.adhesive else Program((0.0,), (1.0,))
+        )
+        return Assembled(
+            [Body(mesh, Q1N2(reduced=True), body)],
+            [contact],
+            [
+                Driven(Rigid(0), 0, Program((_LOADED, 1.0), (0.0, self.u_end))),
+                Loaded(Rigid(0), 1, force),
+                Fixed(Boundary(0, "bottom")),
+            ],
+            attraction=attraction,
+            readings=Readings(displacement=0, start=_LOADED),
+            dimensionless=True,
+        )
+
+
+def _check_positive(system: SolidSystem, names: tuple[str, ...]) -> None:
+    for name in names:
+        where = f"{type(system).__name__}.{name}"
+        why = "it is an extent, a strength or an end of the program."
+        value = number(where, getattr(system, name), rule="positive", why=why, try_=TRY)
+        object.__setattr__(system, name, value)
+
+
+def _check_penalty(system: SolidSystem) -> None:
+    value = getattr(system, "penalty", None)
+    if value is not None:
+        where = f"{type(system).__name__}.penalty"
+        why = "it is the tangential stiffness of the interface in stick."
+        number(where, value, rule="positive", why=why, try_=TRY)
 
 
 def _check_cells(name: str, cells: object) -> None:
