@@ -1,0 +1,158 @@
+"""B-splines: functions, knot insertion, and their pieces as Bernstein polynomials.
+
+Everything is a polar form: a polynomial of degree p is a symmetric function of p arguments,
+affine in each, whose values at p successive knots are the control points. Functions,
+derivatives and Bezier extraction are its values at other arguments.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+
+__all__ = [
+    "basis",
+    "bernstein",
+    "bezier_extraction",
+    "greville",
+    "insert_knot",
+    "open_knots",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def bernstein(degree: int, xi: Floats) -> tuple[Floats, Floats]:
+    """Return Bernstein polynomials on [-1, 1] and their derivatives, (..., degree + 1) each.
+
+    Verified by: tests/unit/numerics/test_bsplines.py::test_bernstein
+    """
+    t, s = 0.5 * (1.0 + np.asarray(xi)), 0.5 * (1.0 - np.asarray(xi))
+    b = np.stack([comb(degree, k) * t**k * s ** (degree - k) for k in range(degree + 1)], -1)
+    low = np.stack([comb(degree - 1, k) * t**k * s ** (degree - 1 - k) for k in range(degree)], -1)
+    zero = np.zeros((*low.shape[:-1], 1))
+    d = 0.5 * degree * (np.concatenate([zero, low], -1) - np.concatenate([low, zero], -1))
+    return b, d
+
+
+def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
+    """Return a knot vector that begins and ends on its first and last control point.
+
+    Parameters
+    ----------
+    breaks : (s + 1,) rising ends of the s pieces
+    degree : of the spline
+    multiplicity : of the knots between pieces; the spline is C^(degree - multiplicity) there
+
+    Raises
+    ------
+    ModelError : if the breaks do not rise, or the multiplicity is not from 1 to the degree.
+    """
+    t = np.asarray(breaks, dtype=np.float64)
+    if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
+        why, try_ = "pieces lie between the breaks.", "sort them and give each once."
+        got = f"{t.size} values that do not rise" if t.ndim == 1 else f"an array {t.shape}"
+        raise ModelError(explain("open_knots.breaks", got, "two or more rising numbers", why, try_))
+    if not 1 <= multiplicity <= degree:
+        why = "a knot counted more often than the degree tears the curve apart."
+        needs = f"a whole number from 1 to {degree}"
+        raise ModelError(explain("open_knots.multiplicity", multiplicity, needs, why, "give 1."))
+    inner = np.repeat(t[1:-1], multiplicity)
+    return np.concatenate([np.full(degree + 1, t[0]), inner, np.full(degree + 1, t[-1])])
+
+
+def greville(knots: Floats, degree: int) -> Floats:
+    """Return the Greville abscissae: the coordinates of the control points of a straight line."""
+    count = knots.size - degree - 1
+    rows = np.arange(count)[:, None] + np.arange(1, degree + 1)
+    return np.asarray(knots[rows].mean(axis=1))
+
+
+def basis(knots: Floats, degree: int, x: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return the functions that do not vanish at x, their values and derivatives.
+
+    Parameters
+    ----------
+    knots : (k,) open knot vector
+    degree : p
+    x : (q,) inside the knots; at a knot the piece to the right is taken, at the end the last
+
+    Returns
+    -------
+    First function (q,), values (q, p + 1) and derivatives (q, p + 1).
+
+    Verified by: tests/unit/numerics/test_bsplines.py::test_basis_matches_scipy
+    """
+    x = np.asarray(x, dtype=np.float64)
+    last = knots.size - degree - 2
+    while knots[last] == knots[last + 1]:
+        last -= 1
+    span = np.clip(np.searchsorted(knots, x, side="right") - 1, degree, last)
+    arguments = [x] * degree
+    values = _polar(knots, degree, span, arguments)
+    slopes = degree * _polar(knots, degree, span, arguments, direction=True)
+    return span - degree, values, slopes
+
+
+def bezier_extraction(knots: Floats, degree: int) -> tuple[Ints, Floats]:
+    """Return the first function (s,) of each piece and the extraction (s, p + 1, p + 1).
+
+    On piece e, function first[e] + a equals sum_b extraction[e, a, b] B_b, with the Bernstein
+    polynomials B_b of the piece.
+
+    Source: Borden, Scott, Evans, Hughes 2011; here by polar forms, all pieces at once.
+    Verified by: tests/unit/numerics/test_bsplines.py::test_extraction_reproduces_the_basis
+    """
+    span = np.flatnonzero(np.diff(knots) > 0.0)
+    low, high = knots[span], knots[span + 1]
+    columns = [
+        _polar(knots, degree, span, [low] * (degree - b) + [high] * b) for b in range(degree + 1)
+    ]
+    return span - degree, np.stack(columns, axis=-1)
+
+
+def insert_knot(
+    knots: Floats, degree: int, points: Floats, x: float, times: int = 1
+) -> tuple[Floats, Floats]:
+    """Return knots and control points (n + times, ...) of the same curve with a knot more.
+
+    Source: Boehm 1980.
+    Verified by: tests/unit/numerics/test_bsplines.py::test_inserted_knots_keep_the_curve
+    """
+    knots, points = np.asarray(knots, dtype=np.float64), np.asarray(points, dtype=np.float64)
+    for _ in range(times):
+        count = points.shape[0]
+        low, high = knots[: count + 1], knots[degree : degree + count + 1]
+        wide = high > low
+        share = np.where(low >= x, 0.0, 1.0)
+        np.divide(x - low, high - low, out=share, where=wide)
+        share = np.clip(share, 0.0, 1.0).reshape(-1, *[1] * (points.ndim - 1))
+        before = np.concatenate([points[:1], points])
+        after = np.concatenate([points, points[-1:]])
+        points = (1.0 - share) * before + share * after
+        knots = np.insert(knots, int(np.searchsorted(knots, x, side="right")), x)
+    return knots, points
+
+
+def _polar(
+    knots: Floats, degree: int, span: Ints, arguments: list[Floats], direction: bool = False
+) -> Floats:
+    """Return the polar form of each of the p + 1 functions of a piece, (q, p + 1).
+
+    With `direction` the first argument is the unit direction instead of a place.
+    """
+    d = np.broadcast_to(np.eye(degree + 1), (span.size, degree + 1, degree + 1)).copy()
+    for level in range(1, degree + 1):
+        for i in range(degree, level - 1, -1):
+            left, right = knots[span + i - degree], knots[span + i + 1 - level]
+            if direction and level == 1:
+                d[:, i] = (d[:, i] - d[:, i - 1]) / (right - left)[:, None]
+            else:
+                share = ((arguments[level - 1] - left) / (right - left))[:, None]
+                d[:, i] = (1.0 - share) * d[:, i - 1] + share * d[:, i]
+    return d[:, degree]
