@@ -13,6 +13,12 @@ systems
     ``CircularSection``, that roll on, slip along and open from each other where a
     ``RollingContact`` or a ``ContactSearch`` says. ``CrossedRods``, ``RodOnFixedRod``,
     ``RodNet``, ``Braid``, ``TighteningKnot``: such rods, ready.
+    ``Solid``: deformable bodies at finite strain, each a ``Body`` of a ``Mesh``, elements
+    (``Q1``, ``Q2``, ``Q1N2``, ``Q2N2``, ``Q1H``) and a material (``NeoHookean``,
+    ``NearlyIncompressible``, ``MooneyRivlin``, ``Yeoh``, ``LinearElastic``), with a
+    ``Contact`` between a ``Boundary`` and a ``RigidPlane``, a ``RigidCircle`` or another
+    boundary, and what is ``Fixed``, ``Driven`` or ``Loaded``. ``StripPeeling``,
+    ``TwoCylinders``, ``CapSliding``: such solids, ready (`stiction.solids`).
 laws
     ``Coulomb``, ``StaticKinetic``, ``ExponentialWeakening``, ``RandomCoulomb``,
     ``UserFriction`` of blocks; ``StretchedString``, ``SimplifiedTyre``, ``Pacejka`` of
@@ -22,7 +28,8 @@ laws
 Methods
 -------
     ``EventDriven`` for every system; ``ThetaStepper``, ``RegularizedTheta``,
-    ``Quasistatic`` for chains; ``Characteristics``, ``BumpStrands`` for strings;
+    ``Quasistatic`` for chains and solids, ``Continuation`` for solids, with a sparse solver
+    ``SuperLU`` or ``Pardiso``; ``Characteristics``, ``BumpStrands`` for strings;
     ``RollingLeapfrog``, ``RollingMidpoint`` for rods. Where the future is not unique a policy
     decides: ``Stop``, ``Leave``, ``Sample``, ``Enumerate``, ``ByKind`` (`stiction.methods`).
 
@@ -79,6 +86,35 @@ _HOME = {
     "RodNet": "stiction.rods.presets",
     "Braid": "stiction.rods.tied",
     "TighteningKnot": "stiction.rods.tied",
+    "Solid": "stiction.solids.model",
+    "Body": "stiction.solids.model",
+    "Contact": "stiction.solids.contact",
+    "Boundary": "stiction.solids.partners",
+    "RigidPlane": "stiction.solids.partners",
+    "RigidCircle": "stiction.solids.partners",
+    "Fixed": "stiction.solids.conditions",
+    "Driven": "stiction.solids.conditions",
+    "Loaded": "stiction.solids.conditions",
+    "Nearest": "stiction.solids.conditions",
+    "Rigid": "stiction.solids.conditions",
+    "Program": "stiction.solids.conditions",
+    "Mesh": "stiction.solids.mesh",
+    "rectangle": "stiction.solids.mesh",
+    "Q1": "stiction.solids.elements",
+    "Q2": "stiction.solids.elements",
+    "Q1N2": "stiction.solids.elements",
+    "Q2N2": "stiction.solids.elements",
+    "Q1H": "stiction.solids.elements",
+    "NeoHookean": "stiction.solids.materials",
+    "NearlyIncompressible": "stiction.solids.materials",
+    "MooneyRivlin": "stiction.solids.materials",
+    "Yeoh": "stiction.solids.materials",
+    "LinearElastic": "stiction.solids.materials",
+    "StripPeeling": "stiction.solids.presets",
+    "TwoCylinders": "stiction.solids.presets",
+    "CapSliding": "stiction.solids.presets",
+    "SuperLU": "stiction.numerics.linear_solvers",
+    "Pardiso": "stiction.numerics.linear_solvers",
     "two_fold": "stiction.switching.two_fold",
     "StickSet": "stiction.chains.stick_set",
     "reach": "stiction.chains.reachability",

@@ -33,6 +33,15 @@ _ENTRIES = {
   pages   = {244303},
   year    = {2012}
 }""",
+    "adhesive_friction": """@article{mergel2021,
+  author  = {Mergel, Janine C. and Scheibert, Julien and Sauer, Roger A.},
+  title   = {Contact with coupled adhesion and friction: Computational framework,
+             applications, and new insights},
+  journal = {Journal of the Mechanics and Physics of Solids},
+  volume  = {146},
+  pages   = {104194},
+  year    = {2021}
+}""",
     "stiction": """@software{stiction,
   title  = {Stiction: frictional contact where stick is exact},
   author = {{The Stiction developers}},

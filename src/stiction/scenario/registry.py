@@ -30,6 +30,9 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "RodNet": "stiction.rods.presets",
         "Braid": "stiction.rods.tied",
         "TighteningKnot": "stiction.rods.tied",
+        "StripPeeling": "stiction.solids.presets",
+        "TwoCylinders": "stiction.solids.presets",
+        "CapSliding": "stiction.solids.presets",
     },
     "Method": {
         "BumpStrands": "stiction.rods.strands",
@@ -118,6 +121,17 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "RollingContact": "stiction.rods.contact",
         "ContactSearch": "stiction.rods.contact",
     },
+    "Material": {
+        "NeoHookean": "stiction.solids.materials",
+        "NearlyIncompressible": "stiction.solids.materials",
+        "MooneyRivlin": "stiction.solids.materials",
+        "Yeoh": "stiction.solids.materials",
+        "LinearElastic": "stiction.solids.materials",
+    },
+    "LinearSolver": {
+        "SuperLU": "stiction.numerics.linear_solvers",
+        "Pardiso": "stiction.numerics.linear_solvers",
+    },
     "BranchChoice": {
         "SlideFrom": "stiction.methods",
         "StayStuck": "stiction.methods",
@@ -142,6 +156,8 @@ ARTICLES = {
     "RodMotion": "a motion at the start",
     "RodLoad": "a load of a rod",
     "RodTouch": "how rods touch",
+    "Material": "a material",
+    "LinearSolver": "a sparse solver",
     "BranchChoice": "a choice of branch",
 }
 

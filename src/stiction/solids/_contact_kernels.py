@@ -203,7 +203,8 @@ def contact_pass(
                 stretch = surface_stretch(a, da, ra, rda, change)
             traction, slope = adhesion(gap, c_n)
             threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
-            weight = settings[ATTRACTION] if traction < 0.0 else 1.0
+            pulls = traction < 0.0
+            weight = settings[ATTRACTION] if pulls else 1.0
             traction, slope = weight * traction, weight * slope
             # stick or slide
             e_s, xi_s = 0, 0.0
@@ -247,11 +248,11 @@ def contact_pass(
             out[q, EXCESS] = pull - threshold
             # the well of the potential scales with the attraction, the wall does not
             psi = adhesion_potential(gap, c_n)
-            well = psi if traction < 0.0 else -settings[DEPTH]
+            well = psi if pulls else -settings[DEPTH]
             out[q, POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
             out[q, BY_ATTRACTION] = w * well
             out[q, ORIGIN] = coordinate
-            if rubs and threshold > 0.0 or (rubs and state == STICK):
+            if (rubs and threshold > 0.0) or (rubs and state == STICK):
                 out[q, STATE] = STICKS if state == STICK else SLIDES
                 scale = 2.0 / (knots[found[0][q] + 1] - knots[found[0][q]]) if not rigid else 1.0
                 moved = (slip[0] * a[0, 0] + slip[1] * a[0, 1]) / (area * area) / scale

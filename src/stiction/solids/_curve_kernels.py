@@ -124,7 +124,7 @@ def nearest_on_curve(
         step = -slope / (metric + curvature) if curvature > -0.5 * metric else -slope / metric
         if abs(step) <= 1e-14:
             return element, xi, True
-        if step > 0.0 and xi >= 1.0 or step < 0.0 and xi <= -1.0:
+        if (step > 0.0 and xi >= 1.0) or (step < 0.0 and xi <= -1.0):
             after = neighbours[element, 1 if step > 0.0 else 0]
             if after == came and came >= 0:
                 # a corner that is nearest from both sides

@@ -12,8 +12,8 @@ from stiction.errors import Status
 from stiction.results.determinism import Loss
 from stiction.solids import _contact_kernels as k
 from stiction.solids._problem import Problem, State, Trial
-from stiction.solids.partners import Boundary
 from stiction.solids._readings import force_on, lengths
+from stiction.solids.partners import Boundary
 
 __all__ = ["Energies", "Recorder", "Row", "step_energies"]
 

@@ -154,7 +154,7 @@ def _advance(
             continue
         best = (tried, trial, matrix, part == 1.0)
         slope = float(rest @ along)
-        if jump or turn == 0 and slope * start <= 0.0 and abs(slope) <= _TURNED * abs(start):
+        if jump or (turn == 0 and slope * start <= 0.0 and abs(slope) <= _TURNED * abs(start)):
             return best
         if slope * start >= 0.0 and part == 1.0:
             return best

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, EA, AdhesiveFriction, Frictionless
@@ -263,7 +265,7 @@ class CapSliding(SolidSystem):
     model: AdhesiveFriction = field(default_factory=lambda: DI(mu=1.0))
     mu: float | None = None
     size: str = "quick"
-    u_end: float = 8.0
+    u_end: float = 5.0
     s_cut: float | None = None
     radius: float = 40.65
     height: float = 10.0
