@@ -15,6 +15,8 @@ SCRIPTS = (
     "switching_ensemble",
     "strings",
     "rods",
+    "solid_assembly",
+    "linear_solvers",
     "counts",
 )
 
@@ -55,6 +57,10 @@ def write() -> str:
         parts.append(_ensembles(found["switching_ensemble"]))
     if "rods" in found:
         parts.append(_rods(found["rods"]))
+    if "solid_assembly" in found:
+        parts.append(_assembly(found["solid_assembly"]))
+    if "linear_solvers" in found:
+        parts.append(_linear(found["linear_solvers"]))
     if "counts" in found:
         parts += [_counts(found["counts"]), _newton(found["counts"]), _energy(found["counts"])]
         parts.append(_flow_counts(found["counts"]))
@@ -362,6 +368,52 @@ def _rods(lines: list[dict]) -> str:
         "Rolling contact and a search for more of them, beside a penalty contact without friction. "
         "The energy is the largest change within 1 s at this step; that of the peer counts what "
         "its penalty springs hold.\n\n" + _table(head, rows)
+    )
+
+
+# ---- solids
+
+
+def _assembly(lines: list[dict]) -> str:
+    case = next(p for p in lines if p["kind"] == "assembly_case")
+    unit = next(p["seconds"] for p in lines if p.get("group") == "ours")
+    rows = []
+    for p in (line for line in lines if line["kind"] == "assembly"):
+        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
+        if "failed" in p:
+            rows.append((name, p["setting"], p["failed"], "", "", "", ""))
+            continue
+        times = _time(p["seconds"]), _time(p["median"]), f"{p['seconds'] / unit:.3g}"
+        errors = _error(p["residual_error"]), _error(p["product_error"])
+        rows.append((name, p["setting"], *times, *errors))
+    head = ("program", "setting", "best", "median", "ratio", "residual", "K v")
+    return (
+        f"## Residual and tangent of {case['elements']:,} Neo-Hookean Q1 elements\n\n"
+        f"A bent block in plane strain, {case['unknowns']:,} unknowns, one thread; the last two "
+        "columns are the distance from the same in plain NumPy.\n\n" + _table(head, rows)
+    )
+
+
+def _linear(lines: list[dict]) -> str:
+    points = [p for p in lines if p["kind"] == "linear_solver"]
+    good = [p for p in points if "failed" not in p]
+    unit, rows = good[0]["seconds"], []
+    for p in points:
+        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
+        if "failed" in p:
+            rows.append((name, p["setting"], p["failed"], "", "", "", ""))
+            continue
+        times = [_time(p[key]) for key in ("first", "factorise", "solve")]
+        ratio = f"{p['seconds'] / unit:.3g}"
+        rows.append((name, p["setting"], *times, ratio, _error(p["residual"])))
+    head = ("solver", "setting", "first", "then factorise", "then solve", "ratio", "residual")
+    return (
+        f"## Direct solves of {good[0]['unknowns']:,} unknowns\n\n"
+        "An elastic strip under a rigid plate with friction, unsymmetric, "
+        f"{good[0]['entries']:,} entries; matrices of one pattern one after another, one "
+        "right-hand side each. First: analysis, factors and solution of the first matrix; then: "
+        "the best of later ones. The ratio is that of factors and solution.\n\n"
+        + _table(head, rows)
     )
 
 
