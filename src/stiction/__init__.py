@@ -86,6 +86,7 @@ _HOME = {
     "RodNet": "stiction.rods.presets",
     "Braid": "stiction.rods.tied",
     "TighteningKnot": "stiction.rods.tied",
+    "Continuation": "stiction.solids.continuation",
     "Solid": "stiction.solids.model",
     "Body": "stiction.solids.model",
     "Contact": "stiction.solids.contact",

@@ -44,6 +44,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "RollingLeapfrog": "stiction.rods.leapfrog",
         "RollingMidpoint": "stiction.rods.midpoint",
         "PlaneLeapfrog": "stiction.rods.plane",
+        "Continuation": "stiction.solids.continuation",
     },
     "Policy": {
         "Stop": "stiction.methods",

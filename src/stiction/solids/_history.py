@@ -118,12 +118,14 @@ class Recorder:
     wanted : times at which the state is asked for; rows are kept at these alone
     every_step : keep a row at every accepted step instead
     snapshots : about how many pictures of the whole body are kept
+    end : time of the last picture
     """
 
     problem: Problem
     wanted: Floats
     every_step: bool
     snapshots: int
+    end: float
     rows: list[Row] = field(default_factory=list)
     pictures: list[tuple[float, Floats]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
@@ -135,16 +137,30 @@ class Recorder:
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        begin, end = float(self.wanted[0]), float(self.wanted[-1])
-        self._picture_times = np.linspace(begin, end, max(2, self.snapshots))
+        begin = float(self.wanted[0])
+        self._picture_times = np.linspace(begin, self.end, max(2, self.snapshots))
 
     def add(
-        self, state: State, trial: Trial, energy: Energies, iterations: int, residual: float = 0.0
+        self,
+        state: State,
+        trial: Trial,
+        energy: Energies,
+        iterations: int,
+        residual: float = 0.0,
+        at: float | None = None,
+        extra: dict[str, float] | None = None,
     ) -> None:
-        """Keep an accepted state, if it is wanted."""
-        t = state.time
+        """Keep an accepted state, if it is wanted.
+
+        Parameters
+        ----------
+        at : time of the row; None takes that of the program
+        extra : more curves of the row
+        """
+        t = state.time if at is None else at
         self.worst_residual = max(self.worst_residual, residual)
-        self.last = Row(t, self._curves(trial, t), self._points(trial), energy, iterations)
+        curves = {**self._curves(trial, state.time), **(extra or {})}
+        self.last = Row(t, curves, self._points(trial), energy, iterations)
         for i, contact in enumerate(self.problem.assembled.contacts):
             if isinstance(contact.partner, Boundary):
                 sides = (contact.boundary.body, contact.partner.body)

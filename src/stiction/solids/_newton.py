@@ -97,8 +97,10 @@ def solve_step(
         if jump:
             right = right - (matrix @ shift.ravel())[problem.free]
         try:
-            factors = space.factorise(problem.reduced(matrix))
-            step = factors.solve(right)
+            step = right
+            if right.size:  # everything may be driven
+                factors = space.factorise(problem.reduced(matrix))
+                step = factors.solve(right)
         except LinearSolveError:
             return Outcome(None, iteration, tuple(residuals), "the tangent is singular")
         if not np.isfinite(step).all():

@@ -36,9 +36,16 @@ class March:
     problem : the equations
     method : step lengths, tolerances, bounds
     request : when to start, end and save
+    end : where the path ends that goes on from here; None for the end of the request
     """
 
-    def __init__(self, problem: Problem, method: Quasistatic, request: Request) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        method: Quasistatic,
+        request: Request,
+        end: float | None = None,
+    ) -> None:
         self.problem, self.method, self.request = problem, method, request
         span = request.t_end - request.t_start
         self.most = span / method.steps
@@ -47,7 +54,8 @@ class March:
         solver = method.solver if method.solver is not None else fastest()
         self.space = solver.start()
         wanted = request.save
-        self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS)
+        last = request.t_end if end is None else end
+        self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
         marks = np.concatenate([problem.corners(), wanted])
         inside = (marks > request.t_start) & (marks <= request.t_end)
         self.marks = np.unique(np.concatenate([marks[inside], [request.t_end]]))
@@ -59,22 +67,27 @@ class March:
     def run(self) -> None:
         """Follow the program to its end, or to where it cannot be followed."""
         try:
-            self._run()
+            self.lead()
         finally:
-            self.record.stats = {
-                "steps": self.steps,
-                "newton_iterations": self.iterations,
-                "step_cuts": self.cuts,
-                "factorisations": self.space.factorisations,
-                "unknowns": int(self.problem.free.size),
-            }
-            self.space.close()
-            self.record.finish()
+            self.close()
 
-    def _run(self) -> None:
+    def close(self) -> None:
+        """Count the work and keep the last state."""
+        self.record.stats = {
+            "steps": self.steps,
+            "newton_iterations": self.iterations,
+            "step_cuts": self.cuts,
+            "factorisations": self.space.factorisations,
+            "unknowns": int(self.problem.free.size),
+        }
+        self.space.close()
+        self.record.finish()
+
+    def lead(self) -> bool:
+        """Follow the program to the end asked for, and return whether it was reached."""
         first = self._settle()
         if first is None:
-            return
+            return False
         self.energy = energies_at(self.problem, first)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
@@ -85,19 +98,19 @@ class March:
             if self.steps >= self.method.max_steps:
                 self.record.status = Status.WORK_LIMIT
                 self.record.reason = f"{self.steps} load steps were taken, the most allowed"
-                return
+                return False
             t = self.state.time
             dt = min(dt, self.most)
             target = self._target(t, dt)
-            outcome = self._attempt(target, smooth)
+            outcome = self.attempt(target, smooth)
             if outcome.trial is None:
                 self.cuts += 1
                 dt = 0.5 * (target - t)
                 if dt < self.least:
-                    self._give_up(outcome, target)
-                    return
+                    self.give_up(outcome, target)
+                    return False
                 continue
-            self._accept(outcome, target)
+            self.accept(outcome, target)
             smooth = not np.any(np.abs(self.marks - target) <= 0.0) or target in self.request.save
             if outcome.iterations <= _EASY:
                 dt = max(dt, target - t) * _GROWTH
@@ -107,6 +120,7 @@ class March:
                 (target - self.request.t_start) / (end - self.request.t_start),
                 f"step {self.steps}, {self.iterations} Newton iterations",
             )
+        return True
 
     def _settle(self) -> Trial | None:
         """Find balance at the start."""
@@ -114,7 +128,7 @@ class March:
         outcome = solve_step(self.problem, self.state, t, self.state.u, self.limits, self.space)
         self.iterations += outcome.iterations
         if outcome.trial is None:
-            self._give_up(outcome, t)
+            self.give_up(outcome, t)
             return None
         self.state = self.problem.accepted(self.state, outcome.trial, t)
         return outcome.trial
@@ -127,7 +141,7 @@ class March:
         # two even steps rather than a long and a tiny one
         return t + dt if t + 2.0 * dt <= mark else 0.5 * (t + mark)
 
-    def _attempt(self, target: float, smooth: bool) -> Outcome:
+    def attempt(self, target: float, smooth: bool) -> Outcome:
         """Try a step, from where the last two states point to, and else from the last one."""
         problem, state = self.problem, self.state
         if smooth and self.before is not None:
@@ -141,9 +155,10 @@ class March:
         self.iterations += outcome.iterations
         return outcome
 
-    def _accept(self, outcome: Outcome, target: float) -> None:
+    def accept(self, outcome: Outcome, target: float) -> None:
         trial = outcome.trial
-        assert trial is not None and self.trial is not None
+        assert trial is not None
+        assert self.trial is not None
         times = (self.state.time, target)
         self.energy = step_energies(self.problem, self.trial, trial, times, self.energy)
         self.before = (self.state.time, self.state.u)
@@ -153,7 +168,7 @@ class March:
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual)
 
-    def _give_up(self, outcome: Outcome, target: float) -> None:
+    def give_up(self, outcome: Outcome, target: float) -> None:
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
         self.record.reason = (

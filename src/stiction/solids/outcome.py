@@ -37,6 +37,8 @@ _CURVES = {
     "normal_displacement": ("length", "vertical displacement of the rigid partner"),
     "peeling_length": ("length", "contact lost since the start, on the reference boundary"),
     "sliding_length": ("length", "contact at the start that no longer sticks"),
+    "program_time": ("1", "time of the program, which may go back along a path"),
+    "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable ways"),
     "fracture_energy": ("energy", "work less stored energy per peeled length"),
 }
 _POINTS = {
@@ -101,7 +103,12 @@ def _curves(problem: Problem, record: Recorder) -> dict[str, Floats]:
     rows = record.rows
     if not rows:
         return {}
-    curves = {name: np.array([row.curves[name] for row in rows]) for name in rows[0].curves}
+    names = dict.fromkeys(name for row in rows for name in row.curves)
+    curves = {name: np.array([row.curves.get(name, np.nan) for row in rows]) for name in names}
+    if "program_time" in curves:
+        # before the path began, load steps followed the program itself
+        led = np.isnan(curves["program_time"])
+        curves["program_time"][led] = np.array([row.time for row in rows])[led]
     if "nominal_contact" in curves:
         first = curves["nominal_contact"][_begin(problem, record)]
         curves["peeling_length"] = first - curves["nominal_contact"]

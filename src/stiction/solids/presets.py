@@ -112,11 +112,11 @@ class StripPeeling(SolidSystem):
     def assembled(self) -> Assembled:
         """Return the strip, the plane below it, and the drive of its end."""
         quick = self.size == "quick"
-        nx, ny = self.cells if self.cells is not None else ((100, 2) if quick else (320, 8))
+        nx, ny = self.cells if self.cells is not None else ((180, 2) if quick else (320, 8))
         adhesion = LennardJones.from_strength(self.max_tension, self.work)
         # the lower side is two boundaries: only its left part sees the plane
         part = self.adhering / self.length
-        left = max(1, round(nx * (0.9 if part > 0.7 and not quick else part)))
+        left = max(1, round(nx * (0.9 if part > 0.7 else part)))
         left = min(max(left, 1), nx - 1) if part < 1.0 else nx
         x = np.concatenate(
             [np.linspace(0.0, part, left + 1), np.linspace(part, 1.0, nx - left + 1)[1:]]

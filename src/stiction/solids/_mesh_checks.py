@@ -1,0 +1,282 @@
+"""What a mesh must be: checks of arrays, cells and boundaries, and the table of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+
+__all__ = [
+    "EdgeTable",
+    "check_body",
+    "check_chain",
+    "check_pieces",
+    "clean_boundaries",
+    "clean_cells",
+    "clean_points",
+    "edge_table",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# columns of a row that a triangle leaves empty, by the columns of its own array
+_TRIANGLES = {3: (4, [0, 1, 2]), 6: (9, [0, 1, 2, 4, 5, 6])}
+# nodes closer than this part of the body are at one place
+_SAME_PLACE = 1e-9
+
+
+class EdgeTable(NamedTuple):
+    """Every edge of every cell, and which of them are one.
+
+    Parameters
+    ----------
+    cell, side : (m,) whose edge it is, and its number there
+    ends : (m, 2) corners, the cell to the left
+    number : (m,) of the edge in the list of different edges
+    count : (u,) cells at each different edge
+    middle : (m,) node in the middle, -1 where cells have corners alone
+    """
+
+    cell: Ints
+    side: Ints
+    ends: Ints
+    number: Ints
+    count: Ints
+    middle: Ints
+
+
+def clean_points(value: object) -> Floats:
+    """Return places (n, 2), checked."""
+    why, try_ = "a node has two coordinates.", "look at the file or the mapping that made them."
+    needs = "finite numbers (n, 2) [m]"
+    try:
+        points = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(explain("Mesh.points", type(value).__name__, needs, why, try_)) from error
+    if points.ndim != 2 or points.shape[1] != 2 or points.size == 0:
+        got = f"an array of shape {points.shape}"
+        raise ModelError(explain("Mesh.points", got, needs, why, try_))
+    good = np.isfinite(points).all(axis=1)
+    if not good.all():
+        got = f"{int((~good).sum())} places that are not finite, the first at node "
+        got += str(int(np.argmin(good)))
+        raise ModelError(explain("Mesh.points", got, needs, why, try_))
+    points.flags.writeable = False
+    return points
+
+
+def clean_cells(value: object, count: int) -> Ints:
+    """Return nodes of cells (c, 4) or (c, 9), checked; -1 fills the rows of triangles."""
+    needs = "whole numbers (c, 3), (c, 4), (c, 6) or (c, 9): nodes of at least one cell"
+    try:
+        cells = np.array(value)
+    except ValueError as error:
+        why, try_ = "cells have the same number of nodes.", "fill rows of triangles with -1."
+        raise ModelError(explain("Mesh.cells", "ragged rows", needs, why, try_)) from error
+    shaped = cells.ndim == 2 and cells.shape[0] > 0 and cells.shape[1] in (3, 4, 6, 9)
+    if not shaped or cells.dtype.kind not in "iu":
+        why = "cells are triangles or quadrilaterals, listed by the numbers of their nodes."
+        try_ = "convert the mesh, quadrilaterals of eight nodes by adding their centre."
+        got = f"an array {cells.shape} of {cells.dtype}"
+        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+    cells = cells.astype(np.int64)
+    if cells.shape[1] in _TRIANGLES:
+        width, columns = _TRIANGLES[cells.shape[1]]
+        wide = np.full((cells.shape[0], width), -1, dtype=np.int64)
+        wide[:, columns] = cells
+        cells = wide
+    triangle = cells[:, 3] == -1
+    unused = np.zeros(cells.shape, dtype=bool)
+    unused[:, [3] if cells.shape[1] == 4 else [3, 7, 8]] = triangle[:, None]
+    wrong = np.where(unused, cells != -1, (cells < 0) | (cells >= count))
+    if wrong.any():
+        at = int(np.argmax(wrong.any(axis=1)))
+        got = f"nodes {cells[at].tolist()} in cell {at}"
+        why, try_ = "cells refer to nodes by number.", "count nodes from 0."
+        raise ModelError(explain("Mesh.cells", got, f"numbers from 0 to {count - 1}", why, try_))
+    cells.flags.writeable = False
+    return cells
+
+
+def clean_boundaries(value: object) -> dict[str, Ints]:
+    """Return the pieces (k, 2) of boundaries by name, checked in shape."""
+    why = "contacts and conditions refer to boundaries by name."
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        needs, try_ = "names with the pieces of each boundary", "give {'top': [[0, 2]]}."
+        raise ModelError(explain("Mesh.boundaries", type(value).__name__, needs, why, try_))
+    made = {}
+    for name, pieces in value.items():
+        where = f"Mesh.boundaries[{name!r}]"
+        why, needs = "a boundary is made of edges of cells.", "whole numbers (k, 2), k >= 1"
+        array = np.array(pieces)
+        if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
+            got = "no edges" if array.size == 0 else f"an array of shape {array.shape}"
+            raise ModelError(explain(where, got, needs, why, "give cell and edge of each."))
+        if array.dtype.kind not in "iu":
+            raise ModelError(explain(where, f"{array.dtype} numbers", needs, why, "round them."))
+        made[name] = array.astype(np.int64)
+        made[name].flags.writeable = False
+    return made
+
+
+def edge_table(cells: Ints) -> EdgeTable:
+    """Return every edge of every cell; edge k goes from corner k to the next one."""
+    triangle = cells[:, 3] < 0
+    first = cells[:, :4]
+    after = np.roll(first, -1, axis=1)
+    after[triangle, 2] = cells[triangle, 0]
+    there = np.ones(first.shape, dtype=bool)
+    there[triangle, 3] = False
+    cell, side = np.nonzero(there)
+    ends = np.stack([first[there], after[there]], axis=1)
+    key = ends.min(axis=1) * (int(cells.max()) + 1) + ends.max(axis=1)
+    _, number, count = np.unique(key, return_inverse=True, return_counts=True)
+    if cells.shape[1] == 9:
+        middle = cells[:, 4:8][there]
+    else:
+        middle = np.full(cell.size, -1, dtype=np.int64)
+    return EdgeTable(cell, side, ends, number.ravel(), count, middle)
+
+
+def check_body(points: Floats, cells: Ints, edges: EdgeTable) -> None:
+    """Refuse cells that are inverted, flat, overlapping or loosely connected."""
+    used = np.zeros(points.shape[0], dtype=bool)
+    used[cells[cells >= 0]] = True
+    if not used.all():
+        got = f"{int((~used).sum())} nodes of no cell, the first is number {int(np.argmin(used))}"
+        why, try_ = "a node without cells has no stiffness.", "leave such nodes out."
+        raise ModelError(explain("Mesh.points", got, "nodes that belong to cells", why, try_))
+    _check_corners(points, cells)
+    _check_pairs(points, edges)
+    corners = np.unique(edges.ends)
+    _check_places(points, corners)
+    _check_hanging(points, edges)
+
+
+def _near(points: Floats, nodes: Ints) -> str:
+    at = points[nodes].mean(axis=0)
+    return f"near ({at[0]:.6g}, {at[1]:.6g})"
+
+
+def _check_corners(points: Floats, cells: Ints) -> None:
+    triangle = cells[:, 3] < 0
+    corners = cells[:, :4].copy()
+    # a triangle as a quadrilateral whose last corner is its first: both ends are checked below
+    corners[triangle, 3] = corners[triangle, 0]
+    x = points[corners]
+    for k in range(4):
+        ahead = (k + 1) % 4
+        a, b = x[:, ahead] - x[:, k], x[:, k - 1] - x[:, k]
+        if k in (0, 3):
+            ahead_t = x[:, 1] - x[:, 0]
+            a = np.where(triangle[:, None], ahead_t, a)
+            b = np.where(triangle[:, None], x[:, 2] - x[:, 0], b)
+        area = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+        size = np.hypot(a[:, 0], a[:, 1]) * np.hypot(b[:, 0], b[:, 1])
+        wrong = np.flatnonzero(~(area > 1e-10 * size))
+        if wrong.size:
+            at = int(wrong[0])
+            own = cells[at, : 3 if triangle[at] else 4]
+            got = f"{wrong.size} inverted or flat cells, the first is number {at} "
+            got += _near(points, own)
+            why = "corners are counted counter-clockwise, with angles below 180 degrees."
+            try_ = "turn the order of its nodes, or repair the mesh."
+            needs = "cells with positive area at every corner"
+            raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+
+
+def _check_pairs(points: Floats, edges: EdgeTable) -> None:
+    """Refuse edges of three cells, and two cells on one side of an edge."""
+    rises = np.where(edges.ends[:, 0] < edges.ends[:, 1], 1, -1)
+    balance = np.bincount(edges.number, weights=rises, minlength=edges.count.size)
+    wrong = np.flatnonzero((edges.count > 2) | ((edges.count == 2) & (balance != 0.0)))
+    if wrong.size:
+        here = np.flatnonzero(edges.number == wrong[0])
+        got = f"{wrong.size} edges with several cells on one side, the first "
+        got += f"{_near(points, edges.ends[here[0]])}, of cells {edges.cell[here].tolist()}"
+        why, try_ = "cells of a body do not overlap.", "remove cells that are listed twice."
+        raise ModelError(explain("Mesh.cells", got, "one cell on each side", why, try_))
+
+
+def _check_places(points: Floats, corners: Ints) -> None:
+    """Refuse two nodes at one place: pieces of the body would not hold together."""
+    from scipy.spatial import cKDTree
+
+    size = float(np.ptp(points, axis=0).max())
+    pairs = cKDTree(points[corners]).query_pairs(_SAME_PLACE * size, output_type="ndarray")
+    if pairs.size:
+        got = f"{pairs.shape[0]} pairs of nodes at one place, the first are "
+        got += f"{sorted(corners[pairs[0]].tolist())} {_near(points, corners[pairs[0]])}"
+        why = "cells that do not share their nodes do not hold together."
+        needs, try_ = "one node per place", "join them, for example with `merged`."
+        raise ModelError(explain("Mesh.points", got, needs, why, try_))
+
+
+def _check_hanging(points: Floats, edges: EdgeTable) -> None:
+    """Refuse nodes that lie on an edge without being its end."""
+    from scipy.spatial import cKDTree
+
+    outer = np.flatnonzero(edges.count[edges.number] == 1)
+    ends = edges.ends[outer]
+    nodes = np.unique(ends)
+    a, b = points[ends[:, 0]], points[ends[:, 1]]
+    along = b - a
+    length = np.hypot(along[:, 0], along[:, 1])
+    many = min(8, nodes.size)
+    _, found = cKDTree(points[nodes]).query(0.5 * (a + b), k=many)
+    found = nodes[found.reshape(outer.size, many)]
+    away = points[found] - a[:, None]
+    share = np.einsum("emd,ed->em", away, along) / (length**2)[:, None]
+    off = np.abs(away[..., 0] * along[:, None, 1] - away[..., 1] * along[:, None, 0])
+    off /= (length**2)[:, None]
+    hangs = (share > 1e-6) & (share < 1.0 - 1e-6) & (off < 1e-6)
+    if hangs.any():
+        e, k = (int(v) for v in np.argwhere(hangs)[0])
+        got = f"{int(hangs.any(axis=1).sum())} edges with a node in between, the first is node "
+        got += f"{found[e, k]} on an edge of cell {edges.cell[outer[e]]} {_near(points, ends[e])}"
+        why = "displacements are not continuous where a node hangs on an edge."
+        needs, try_ = "cells that meet in whole edges", "refine the neighbour as well."
+        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+
+
+def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None:
+    """Refuse pieces that are no edges, lie inside the body, or are listed twice."""
+    where, why = f"Mesh.boundaries[{name!r}]", "a boundary is made of outer edges of cells."
+    cell, side = pieces[:, 0], pieces[:, 1]
+    inside = (cell >= 0) & (cell < cells.shape[0]) & (side >= 0) & (side < 4)
+    inside[inside] &= (side[inside] < 3) | (cells[cell[inside], 3] >= 0)
+    if not inside.all():
+        got = f"cell and edge {pieces[~inside][0].tolist()}"
+        needs = f"cells from 0 to {cells.shape[0] - 1}, edges from 0 to 3, of triangles to 2"
+        raise ModelError(explain(where, got, needs, why, "count cells and edges from 0."))
+    if np.unique(cell * 4 + side).size != cell.size:
+        got, try_ = "an edge listed twice", "list each edge once."
+        raise ModelError(explain(where, got, "different edges", why, try_))
+    outer = np.zeros((cells.shape[0], 4), dtype=bool)
+    outer[edges.cell, edges.side] = edges.count[edges.number] == 1
+    wrong = np.flatnonzero(~outer[cell, side])
+    if wrong.size:
+        got = f"edge {pieces[wrong[0]].tolist()} between two cells"
+        raise ModelError(explain(where, got, "edges with one cell", why, "leave it out."))
+
+
+def check_chain(name: str, ends: Ints) -> None:
+    """Refuse a boundary that is not one open chain of edges in order, (k, 2) nodes."""
+    where = f"Mesh.boundaries[{name!r}]"
+    broken = np.flatnonzero(ends[1:, 0] != ends[:-1, 1])
+    if broken.size:
+        k = int(broken[0])
+        got = f"edge {k + 2}, which does not begin where edge {k + 1} ends"
+        why = "a boundary that touches is one chain of edges, the body to its left."
+        try_ = "sort its edges, or split it where it has gaps."
+        raise ModelError(explain(where, got, "edges in order", why, try_))
+    if np.unique(ends).size != ends.shape[0] + 1:
+        why = "a boundary that touches has a beginning and an end, and does not meet itself."
+        got, needs = "a chain that closes", "an open chain"
+        raise ModelError(explain(where, got, needs, why, "split it in two boundaries."))

@@ -1,0 +1,106 @@
+"""Following the path of equilibria around limit points: pseudo-arclength continuation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.linear_solvers import LinearSolver
+
+if TYPE_CHECKING:
+    from stiction.results.run import Request, Run
+
+__all__ = ["Continuation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation(Record):
+    """Arc length instead of load: the program's time is one more unknown, and may go back.
+
+    Load steps lead to where results begin (`Readings.start`). From there every step has a
+    given length in displacements and time together, so that the path goes on where no load
+    step would: around limit points, through snap-back, to the final pull-off. Friction is that
+    of the path as it is travelled.
+
+    The run's time axis is the time travelled, forth and back; `program_time` is the time of the
+    program. Every step is kept; times to save at are not met.
+
+    Parameters
+    ----------
+    steps : load steps to the end if the path were straight; the first arc has the length of one
+    longest : longest arc, in lengths of the first one [1]
+    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+    max_cuts : how often the first arc may be halved before the run gives up
+    newton_tolerance : residual over the forces in balance [1]
+    max_iterations : of Newton's method in one step
+    stability : tell the sign of the tangent's determinant at every step, and where the tangent
+        is symmetric the number of its negative eigenvalues
+    solver : the sparse solver; None takes the fastest at hand
+
+    Source: Riks 1979; Crisfield 1981; Keller 1977 for the bordered form.
+    Verified by: tests/unit/solids/test_continuation.py::test_a_snapping_spring
+    """
+
+    steps: int = 100
+    longest: float = 2.0
+    max_steps: int = 5000
+    max_cuts: int = 14
+    newton_tolerance: float = 1e-9
+    max_iterations: int = 25
+    stability: bool = True
+    solver: LinearSolver | None = None
+
+    def __post_init__(self) -> None:
+        why, try_ = "the work of a run is bounded.", "leave the default."
+        rules = (("steps", 1), ("max_steps", 1), ("max_cuts", 0), ("max_iterations", 2))
+        for name, least in rules:
+            whole(f"Continuation.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        why = "arcs may grow by this."
+        longest = number(
+            "Continuation.longest", self.longest, rule="positive", why=why, try_="give 2."
+        )
+        object.__setattr__(self, "longest", longest)
+        why, try_ = "forces balance to this part of their size.", "use 1e-9."
+        value = number(
+            "Continuation.newton_tolerance",
+            self.newton_tolerance,
+            rule="positive",
+            why=why,
+            try_=try_,
+        )
+        if not 1e-13 <= value <= 1e-3:
+            where, needs = "Continuation.newton_tolerance", "a number between 1e-13 and 1e-3"
+            raise ModelError(explain(where, value, needs, why, try_))
+        stability: object = self.stability
+        if not isinstance(stability, bool):
+            where, why = "Continuation.stability", "signs are told or not."
+            raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
+        if self.solver is not None and not isinstance(self.solver, LinearSolver):
+            why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
+            where = "Continuation.solver"
+            raise ModelError(explain(where, repr(self.solver), "a LinearSolver", why, try_))
+
+    def solve(self, system: object, request: Request) -> Run:
+        """Return the run of a solid; the method of `stiction.solve`.
+
+        Raises
+        ------
+        ModelError : if the system is no solid.
+        """
+        from stiction.solids.model import SolidSystem
+
+        if not isinstance(system, SolidSystem):
+            raise ModelError(
+                explain(
+                    "Continuation",
+                    type(system).__name__,
+                    "a solid, such as Solid or StripPeeling",
+                    "the method follows equilibria of deformable bodies.",
+                    "give the system's own method.",
+                )
+            )
+        from stiction.solids._continuation_run import run_continuation
+
+        return run_continuation(system, self, request)
