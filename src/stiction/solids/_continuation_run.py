@@ -12,7 +12,7 @@ from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.results.determinism import Loss
 from stiction.solids._history import step_energies
-from stiction.solids._newton import Limits, force_scale
+from stiction.solids._newton import Limits, Probe, force_scale, search
 from stiction.solids._problem import Problem, State, Trial
 from stiction.solids._quasistatic_run import March
 from stiction.solids.outcome import build_run
@@ -31,8 +31,6 @@ Floats = npt.NDArray[np.float64]
 
 _EASY, _HARD = 7, 12
 _GROWTH = 1.4
-_HALVINGS = 5
-_TURNED = 0.2
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
 
@@ -122,40 +120,29 @@ class Path:
             step = both[:, 0] + dt * both[:, 1]
             if not np.isfinite(dt) or not np.isfinite(step).all():
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            moved = self._advance(state, u, t, step, dt)
+            moved = self._advance(state, u, t, step, dt, float(rest @ step))
             if moved is None:
                 reason = "no part of Newton's step keeps the elements from turning inside out"
                 return Arc(None, t, iteration, tuple(residuals), None, None, reason)
-            u, t, trial, matrix = moved
+            u, t, trial, matrix, _ = moved
         reason = "Newton's method did not converge"
         return Arc(None, t, self.limits.iterations, tuple(residuals), None, None, reason)
 
     def _advance(
-        self, state: State, u: Floats, t: float, step: Floats, dt: float
-    ) -> tuple[Floats, float, Trial, csr_matrix | None] | None:
-        """Return the next point: the whole step, or the part at which its slope vanishes."""
+        self, state: State, u: Floats, t: float, step: Floats, dt: float, start: float
+    ) -> Probe | None:
+        """Return where a step of displacements and time leads."""
         problem, free = self.problem, self.problem.free
-        best = None
-        least = np.inf
-        part = 1.0
-        for _ in range(_HALVINGS):
+
+        def probe(part: float) -> Probe:
             new_t = t + part * dt
             new = u.ravel().copy()
             new[free] += part * step
             tried = np.where(problem.fixed, problem.prescribed(new_t), new.reshape(u.shape))
             trial, matrix = problem.evaluate(state, tried, new_t, None, data=True)
-            rest = trial.residual.ravel()[free]
-            if not trial.bad and np.isfinite(rest).all():
-                size = float(np.linalg.norm(rest)) / force_scale(problem, trial)
-                if size < least:
-                    best, least = (tried, new_t, trial, matrix), size
-                if size <= max(2.0 * self._last_size, 1e-2):
-                    self._last_size = size
-                    return best
-            part *= 0.5
-        if best is not None:
-            self._last_size = least
-        return best
+            return Probe(tried, new_t, trial, matrix, part)
+
+        return search(probe, free, step, start)
 
     # ------------------------------------------------------------ the path
 
@@ -180,7 +167,6 @@ class Path:
         state = self.march.state
         trial = self.march.trial
         assert trial is not None
-        self._last_size = 1.0
         while state.time < self.end:
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
@@ -197,7 +183,6 @@ class Path:
             guess = Point(
                 last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u)
             )
-            self._last_size = 1.0
             arc = self._arc(state, last, guess, length)
             self.iterations += arc.iterations
             if arc.trial is None or abs(arc.t - last.t) > 20.0 * length * span:

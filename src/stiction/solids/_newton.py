@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ from stiction.numerics.linear_solvers import LinearSolveError, Workspace
 from stiction.solids._problem import Problem, State, Trial
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from stiction.numerics.linear_solvers import Factors
 
-__all__ = ["Limits", "Outcome", "solve_step"]
+__all__ = ["Limits", "Outcome", "Probe", "force_scale", "search", "solve_step"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -93,7 +96,8 @@ def solve_step(
             helds, since = problem.held(trial), 0
             trial, matrix = problem.evaluate(state, u, t, helds, data=True)
         assert matrix is not None
-        right = -trial.residual.ravel()[problem.free]
+        rest = trial.residual.ravel()[problem.free]
+        right = -rest
         if jump:
             right = right - (matrix @ shift.ravel())[problem.free]
         try:
@@ -109,14 +113,12 @@ def solve_step(
         full[problem.free] = step
         if jump:
             full += shift.ravel()
-        moved = _advance(
-            problem, state, u, full.reshape(u.shape), t, helds, -float(right @ step), jump
-        )
-        if moved is None:
+        found = _moved(problem, state, u, full.reshape(u.shape), t, helds, step, rest, jump)
+        if found is None:
             reason = "no step of Newton's method keeps the elements from turning inside out"
             return Outcome(None, iteration, tuple(residuals), reason)
-        u, trial, matrix, whole = moved
-        if jump and whole:
+        u, trial, matrix = found.u, found.trial, found.matrix
+        if jump and found.part == 1.0:
             jump = False
         elif jump:
             shift = np.where(problem.fixed, target - u, 0.0)
@@ -124,50 +126,79 @@ def solve_step(
     return Outcome(None, limits.iterations, tuple(residuals), "Newton's method did not converge")
 
 
-def _advance(
+def _moved(
     problem: Problem,
     state: State,
     u: Floats,
-    step: Floats,
+    full: Floats,
     t: float,
     helds: list[Ints] | None,
-    start: float,
+    step: Floats,
+    residual: Floats,
     jump: bool,
-) -> tuple[Floats, Trial, object, bool] | None:
-    """Return the next displacements: the whole step, or a part that serves better.
+) -> Probe | None:
+    """Return where a step of all displacements leads; what is prescribed comes in whole steps."""
 
-    The residual times the step tells the slope along it. Where stick and slip switch, the
-    slope may turn; then the step is cut to where the secant says that it vanishes.
-
-    Source: Matthies and Strang 1979, for the search along a step.
-    """
-    along = step.ravel()[problem.free]
-    low, high, part = 0.0, 1.0, 1.0
-    slope_low, slope_high = 0.0, np.nan
-    best: tuple[Floats, Trial, object, bool] | None = None
-    for turn in range(_HALVINGS):
-        tried = u + part * step
+    def probe(part: float) -> Probe:
+        tried = u + part * full
         trial, matrix = problem.evaluate(state, tried, t, helds, data=True)
-        rest = trial.residual.ravel()[problem.free]
-        if trial.bad or not np.isfinite(rest).all():
+        return Probe(tried, t, trial, matrix, part)
+
+    start = float(residual @ step)
+    # while supports move, the residual at the start says nothing of the step
+    return search(probe, problem.free, step, 0.0 if jump else start)
+
+
+class Probe(NamedTuple):
+    """A trial part of a step: places, program time, residual and tangent there."""
+
+    u: Floats
+    t: float
+    trial: Trial
+    matrix: csr_matrix | None
+    part: float
+
+
+def search(
+    probe: Callable[[float], Probe], free: Ints, along: Floats, start: float
+) -> Probe | None:
+    """Return the whole step, or the part of it at which the residual has no slope along it.
+
+    Where stick and slip switch, the residual times the step may turn its sign; then the step is
+    cut to where the secant says that it vanishes. None if every part turns an element inside
+    out.
+
+    Parameters
+    ----------
+    probe : evaluates a part of the step, 1 for the whole
+    free : free unknowns
+    along : the step of the free unknowns
+    start : residual times step at its beginning
+
+    Source: Matthies and Strang 1979.
+    """
+    low, high, part = 0.0, 1.0, 1.0
+    slope_low, slope_high = start, np.nan
+    best: Probe | None = None
+    for _ in range(_HALVINGS):
+        tried = probe(part)
+        rest = tried.trial.residual.ravel()[free]
+        if tried.trial.bad or not np.isfinite(rest).all():
             if best is not None:
                 return best
             high, slope_high, part = part, np.nan, 0.5 * part
             continue
-        best = (tried, trial, matrix, part == 1.0)
+        best = tried
         slope = float(rest @ along)
-        if jump or (turn == 0 and slope * start <= 0.0 and abs(slope) <= _TURNED * abs(start)):
+        turned = slope * start < 0.0
+        if start == 0.0 or abs(slope) <= _TURNED * abs(start) or (part == 1.0 and not turned):
             return best
-        if slope * start >= 0.0 and part == 1.0:
-            return best
-        if abs(slope) <= _TURNED * abs(start):
-            return best
-        if slope * start >= 0.0:
-            low, slope_low = part, slope
-        else:
+        if turned:
             high, slope_high = part, slope
-        if slope_low == 0.0:
-            slope_low = start
+        else:
+            low, slope_low = part, slope
+        if np.isnan(slope_high):
+            return best
         part = low + (high - low) * slope_low / (slope_low - slope_high)
         part = min(max(part, low + 0.1 * (high - low)), high - 0.1 * (high - low))
     return best
