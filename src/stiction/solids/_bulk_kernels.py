@@ -35,6 +35,7 @@ from stiction.solids._material_kernels import (
     linear_moduli,
     plane_derivatives,
     stress_across,
+    stretch_across,
 )
 
 __all__ = ["bulk_kernel", "energy_kernel", "stress_at_points"]
@@ -131,7 +132,7 @@ def bulk_kernel(n: int) -> Any:
                     f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
                 else:
                     _, s1, s2, s3, s4, s5, _ = _response(f00, f01, f10, f11, c, part)
-                    if not s1 == s1:
+                    if math.isnan(s1):
                         bad += 1
                     p00 = s1 * f00 + s2 * f11
                     p01 = s1 * f01 - s2 * f10
@@ -269,11 +270,14 @@ def stress_at_points(
                     )
                 else:
                     _, s1, s2, _, _, _, j = _response(f00, f01, f10, f11, c, part)
+                    square = f00 * f00 + f01 * f01 + f10 * f10 + f11 * f11
+                    # the sheet grows thinner: forces per reference thickness, stress per current
+                    l = stretch_across(square, j, c, part)  # noqa: E741
                     s = (
-                        s1 * (f00 * f00 + f01 * f01) / j + s2,
-                        s1 * (f10 * f10 + f11 * f11) / j + s2,
-                        s1 * (f00 * f10 + f01 * f11) / j,
-                        stress_across(f00 * f00 + f01 * f01 + f10 * f10 + f11 * f11, j, c, part),
+                        (s1 * (f00 * f00 + f01 * f01) / j + s2) / l,
+                        (s1 * (f10 * f10 + f11 * f11) / j + s2) / l,
+                        s1 * (f00 * f10 + f01 * f11) / j / l,
+                        stress_across(square, j, c, part),
                     )
                 for i in range(4):
                     out[e, q, i] = s[i] + (out[e, q, i] if turn == 1 else 0.0)

@@ -17,7 +17,13 @@ import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
 
-__all__ = ["invariant_derivatives", "linear_moduli", "plane_derivatives", "stress_across"]
+__all__ = [
+    "invariant_derivatives",
+    "linear_moduli",
+    "plane_derivatives",
+    "stress_across",
+    "stretch_across",
+]
 
 Floats = npt.NDArray[np.float64]
 Ten = tuple[float, float, float, float, float, float, float, float, float, float]
@@ -115,19 +121,17 @@ def _in_plane(a: float, j: float, l: float, c: Floats, part: int) -> Ten:  # noq
 
 
 @kernel
-def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Six:
-    """Return psi and its derivatives a, j, aa, aj, jj for a = |F|^2, j = det F in the plane.
+def stretch_across(a: float, j: float, c: Floats, part: int) -> float:
+    """Return the stretch across the plane: 1 in plane strain, that of psi_l = 0 in plane stress.
 
-    In plane stress the stretch across follows from psi_l = 0 and is condensed; where no such
-    stretch is found in the steps allowed, NaN comes back.
+    Where none is found in the steps allowed, NaN comes back.
 
     Source: formulas sheet, section 5.
-    Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives
+    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
     """
-    if c[ACROSS] == PLANE_STRAIN:
-        f = _in_plane(a, j, 1.0, c, part)
-        return f[0], f[1], f[2], f[4], f[5], f[6]
     l = 1.0  # noqa: E741
+    if c[ACROSS] == PLANE_STRAIN:
+        return l
     for _ in range(_STRETCH_STEPS):
         f = _in_plane(a, j, l, c, part)
         step = f[3] / f[9] if f[9] > 0.0 else math.copysign(0.1 * l, f[3])
@@ -135,16 +139,30 @@ def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Six:
         step = min(max(step, -l), 0.5 * l)
         l -= step  # noqa: E741
         if abs(step) <= 1e-14 * l:
-            f = _in_plane(a, j, l, c, part)
-            return (
-                f[0],
-                f[1],
-                f[2],
-                f[4] - f[7] * f[7] / f[9],
-                f[5] - f[7] * f[8] / f[9],
-                f[6] - f[8] * f[8] / f[9],
-            )
-    return math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
+            return l
+    return math.nan
+
+
+@kernel
+def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Six:
+    """Return psi and its derivatives a, j, aa, aj, jj for a = |F|^2, j = det F in the plane.
+
+    In plane stress the stretch across is condensed; where there is none, NaN comes back.
+
+    Source: formulas sheet, section 5.
+    Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives
+    """
+    f = _in_plane(a, j, stretch_across(a, j, c, part), c, part)
+    if c[ACROSS] == PLANE_STRAIN:
+        return f[0], f[1], f[2], f[4], f[5], f[6]
+    return (
+        f[0],
+        f[1],
+        f[2],
+        f[4] - f[7] * f[7] / f[9],
+        f[5] - f[7] * f[8] / f[9],
+        f[6] - f[8] * f[8] / f[9],
+    )
 
 
 @kernel
