@@ -44,6 +44,7 @@ class SuperLUWorkspace(Workspace):
     def __init__(self, pivot_threshold: float) -> None:
         super().__init__()
         self._threshold = pivot_threshold
+        self._order: Ints | None = None
         self._ordered: _Ordered | None = None
 
     def _factorise(self, pattern: Pattern, data: Floats) -> SuperLUFactors:
@@ -51,16 +52,17 @@ class SuperLUWorkspace(Workspace):
 
     def _with_threshold(self, pattern: Pattern, data: Floats, threshold: float) -> SuperLUFactors:
         self.factorisations += 1
-        known = self._ordered
-        if known is not None:
-            own = known.pattern.matrix(data[known.where])
-            return SuperLUFactors(own, _splu(own, threshold, "NATURAL"), known.order)
-        self.analyses += 1
-        own = pattern.matrix(data)
-        lu = _splu(own, threshold, "MMD_AT_PLUS_A")
-        order = np.argsort(lu.perm_c)
-        self._ordered = _Ordered(order, *pattern.permuted(order))
-        return SuperLUFactors(own, lu, None)
+        if self._order is None:
+            self.analyses += 1
+            own = pattern.matrix(data)
+            lu = _splu(own, threshold, "MMD_AT_PLUS_A")
+            self._order = np.argsort(lu.perm_c)
+            return SuperLUFactors(own, lu, None)
+        # put off until now, as the pattern may have lasted for one matrix only
+        if self._ordered is None:
+            self._ordered = _Ordered(self._order, *pattern.permuted(self._order))
+        own = self._ordered.pattern.matrix(data[self._ordered.where])
+        return SuperLUFactors(own, _splu(own, threshold, "NATURAL"), self._order)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         # a threshold of zero keeps every pivot on the diagonal unless it is zero; then
@@ -68,7 +70,7 @@ class SuperLUWorkspace(Workspace):
         return self._with_threshold(pattern, data, 0.0).inertia()
 
     def _forget(self) -> None:
-        self._ordered = None
+        self._order = self._ordered = None
 
 
 class SuperLUFactors(Factors):
@@ -130,14 +132,14 @@ def _splu(matrix: csr_matrix, threshold: float, order: _Order) -> Any:
     from scipy.sparse.linalg import splu
 
     read_as_columns = (matrix.data, matrix.indices, matrix.indptr)
-    # plain columns instead of panels: rows of factors are short in two dimensions
+    # Narrow panels: a tenth faster than SciPy's choice in two dimensions. Single columns would
+    # be a little better still, but take three times as long in three.
     try:
         return splu(
             csc_matrix(read_as_columns, shape=matrix.shape),
             permc_spec=order,
             diag_pivot_thresh=threshold,
-            relax=1,
-            panel_size=1,
+            panel_size=8,
             options={"SymmetricMode": True},
         )
     except RuntimeError as error:
