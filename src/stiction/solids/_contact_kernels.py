@@ -61,8 +61,10 @@ Places = npt.NDArray[np.int32]
     SLIP_Y,
     WEIGHT,
     BY_ATTRACTION,
-) = range(20)
-OUT = 20
+    NORMAL_X,
+    NORMAL_Y,
+) = range(22)
+OUT = 22
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, USE_STRETCH, ATTRACTION, STICK_RATIO, RUBS, DEPTH = range(7)
 # states told: no friction there, sticks, slides
@@ -241,6 +243,7 @@ def contact_pass(
             pull = math.sqrt(trial[0] * trial[0] + trial[1] * trial[1])
             # what is told
             out[q, GAP] = gap
+            out[q, NORMAL_X], out[q, NORMAL_Y] = normal[0], normal[1]
             out[q, PRESSURE] = traction / stretch
             out[q, SHEAR] = -j * (t[0] * tangent[0] + t[1] * tangent[1])
             out[q, STRETCH] = stretch

@@ -11,6 +11,7 @@ from stiction.errors import Status
 from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.results.determinism import Loss
+from stiction.solids import _contact_kernels as k
 from stiction.solids._history import step_energies
 from stiction.solids._newton import Limits, Probe, force_scale, search
 from stiction.solids._problem import Problem, State, Trial
@@ -30,6 +31,9 @@ __all__ = ["run_continuation"]
 Floats = npt.NDArray[np.float64]
 
 _EASY, _HARD = 7, 12
+# arcs, in lengths of the first one, below which the energy of adhesion leads instead; and how
+# much farther than its length an arc may reach
+_SHORT, _FAR = 0.01, 20.0
 _GROWTH = 1.4
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
@@ -54,6 +58,55 @@ class Arc(NamedTuple):
     reason: str
 
 
+class ByLength(NamedTuple):
+    """The arc has a given length: the point lies in a plane across the way to the guess."""
+
+    problem: Problem
+    first: Point
+    along_u: Floats
+    along_t: float
+    size: float
+
+    def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
+        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        moved = (trial.u - self.first.u).ravel()[self.problem.free]
+        off = float(self.along_u @ moved) + self.along_t * (t - self.first.t) - self.size
+        return off, self.along_u, self.along_t
+
+
+class ByAdhesion(NamedTuple):
+    """Adhesion gives up a given energy: what peels cannot come back, whatever the load does."""
+
+    problem: Problem
+    before: float
+    size: float
+
+    def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
+        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        energy, slope = adhesive_slope(self.problem, trial)
+        return energy - self.before - self.size, slope.ravel()[self.problem.free], 0.0
+
+
+Control = ByLength | ByAdhesion
+
+
+def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
+    """Return the adhesive energy [J/m] and its derivatives by displacements (nodes, 2) [N/m]."""
+    slope = np.zeros((problem.size, 2))
+    energy = 0.0
+    for p, out in zip(problem.passes, trial.outs, strict=True):
+        share = 1.0 if p.partner.rigid else 0.5
+        energy += share * float(out[:, k.POTENTIAL].sum())
+        pull = -out[:, k.WEIGHT] * out[:, k.PRESSURE] * out[:, k.STRETCH]
+        force = pull[:, None] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
+        s, q = p.own.areas.shape
+        onto = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, 2))
+        np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, 2))
+        if p.partner.rigid:
+            slope[p.partner.node] -= force.sum(axis=0)
+    return energy, slope
+
+
 class Path:
     """The path of a solid from the last state of a march on.
 
@@ -71,7 +124,11 @@ class Path:
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.travelled = march.state.time
         self.iterations = self.cuts = self.steps = 0
-        self.signs: list[float] = []
+        assert march.trial is not None
+        self.state, self.trial = march.state, march.trial
+        self.points: list[Point] = []
+        self.rising = True
+        self.reached = march.state.time
 
     # ------------------------------------------------------------ one arc
 
@@ -89,14 +146,11 @@ class Path:
             found += ((change - trial.residual - problem.loads(t)) / h).ravel()
         return np.asarray(found)[problem.free]
 
-    def _arc(self, state: State, first: Point, guess: Point, length: float) -> Arc:
-        """Solve for the point at this arc length from the first one, near the guess."""
+    def _arc(self, state: State, guess: Point, control: Control) -> Arc:
+        """Solve for the point at which the control has its value, near the guess."""
         problem, free = self.problem, self.problem.free
         t, u = guess
         u = np.where(problem.fixed, problem.prescribed(t), u)
-        # the plane in which Newton's method looks: across the secant to the guess
-        along_u = self.weight * (guess.u - first.u).ravel()[free] / length
-        along_t = self.time_weight * (guess.t - first.t) / length
         residuals: list[float] = []
         trial, matrix = problem.evaluate(state, u, t, None, data=True)
         if trial.bad or not np.isfinite(trial.residual).all():
@@ -105,18 +159,22 @@ class Path:
         for iteration in range(self.limits.iterations):
             size = float(np.linalg.norm(trial.residual.ravel()[free])) / force_scale(problem, trial)
             residuals.append(size)
-            if size <= self.limits.tolerance and iteration > 0:
+            off, along_u, along_t = control.at(trial, t)
+            if size <= self.limits.tolerance and iteration > 0 and abs(off) <= 1e-6 * control.size:
                 return Arc(trial, t, iteration, tuple(residuals), factors, matrix, "")
             assert matrix is not None
             by_time = self._by_time(trial, matrix, state, t)
-            off = float(along_u @ (u - first.u).ravel()[free]) + along_t * (t - first.t) - length
             rest = trial.residual.ravel()[free]
             try:
                 factors = self.space.factorise(problem.reduced(matrix))
                 both = factors.solve(np.stack([-rest, -by_time], axis=1))
             except LinearSolveError:
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            dt = (-off - float(along_u @ both[:, 0])) / (along_t + float(along_u @ both[:, 1]))
+            across = along_t + float(along_u @ both[:, 1])
+            if across == 0.0:
+                reason = "the control does not feel the load"
+                return Arc(None, t, iteration, tuple(residuals), None, None, reason)
+            dt = (-off - float(along_u @ both[:, 0])) / across
             step = both[:, 0] + dt * both[:, 1]
             if not np.isfinite(dt) or not np.isfinite(step).all():
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
@@ -148,66 +206,124 @@ class Path:
 
     def follow(self) -> None:
         """Follow the path until the program ends, or it cannot be followed."""
-        record = self.march.record
-        problem, method = self.problem, self.method
-        state, trial = self.march.state, self.march.trial
-        assert trial is not None
-        first = Point(state.time, state.u)
-        second = self._first_step(state, trial)
-        if second is None:
+        record, problem, method = self.march.record, self.problem, self.method
+        if not self._begin():
             return
-        scale = float(np.linalg.norm((second.u - first.u).ravel()[problem.free]))
-        span = second.t - first.t
-        # the first step has length one, half of its square each from places and time
-        self.weight = 0.5 / max(scale, 1e-300) ** 2
-        self.time_weight = 0.5 / span**2
-        self._rising = True
-        points = [first, second]
-        length = 1.0
-        state = self.march.state
-        trial = self.march.trial
-        assert trial is not None
-        while state.time < self.end:
+        length, peels = 1.0, 0.0
+        arc: Arc | None = None
+        while self.points[-1].t < self.end:
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
                 record.reason = f"{self.steps} arcs were taken, the most allowed"
                 return
-            last, before = points[-1], points[-2]
-            gone = self._length(before, last)
-            length = min(length, method.longest)
-            ahead = last.t + (last.t - before.t) * length / gone
-            final = ahead >= self.end
-            if final:
-                length = max(length * (self.end - last.t) / (ahead - last.t), 1e-6)
-            ratio = length / gone
-            guess = Point(
-                last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u)
-            )
-            arc = self._arc(state, last, guess, length)
+            if peels:
+                arc = self._peeled(peels)
+            else:
+                length = min(length, method.longest)
+                arc, length = self._along(length)
             self.iterations += arc.iterations
-            if arc.trial is None or abs(arc.t - last.t) > 20.0 * length * span:
-                self.cuts += 1
-                length *= 0.5
-                if length < 0.5**method.max_cuts:
-                    tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
-                    record.status = Status.UNCONVERGED
-                    record.reason = (
-                        f"{arc.reason or 'the path breaks off'} at program time {last.t:.9g} "
-                        f"after {method.max_cuts} cuts of the arc; last residuals {tail}"
-                    )
+            if arc.trial is not None:
+                self._accept(arc)
+                factor = _GROWTH if arc.iterations <= _EASY else 1.0
+                factor = 0.6 if arc.iterations > _HARD else factor
+                length *= factor
+                peels = min(peels * factor, self._most_peeled())
+                if peels and self._gone():
+                    # nothing is left to give: from here on the load leads again
+                    peels, length = 0.0, 1.0
+                    if not self._begin():
+                        return
+                self._tell()
+                continue
+            self.cuts += 1
+            if peels:
+                peels *= 0.5
+                if peels < 0.5**method.max_cuts * self._most_peeled():
+                    self._give_up(arc)
                     return
                 continue
-            state, trial = self._accept(state, trial, arc, points)
-            if arc.iterations <= _EASY:
-                length *= _GROWTH
-            elif arc.iterations > _HARD:
-                length *= 0.6
-            done = (max(point.t for point in points) - record.wanted[0]) / (
-                self.end - record.wanted[0]
-            )
-            note = f"arc {self.steps}, {self.iterations} Newton iterations"
-            self.march.request.progress(min(done, 1.0), note)
-            points[:] = points[-3:]
+            length *= 0.5
+            if length < _SHORT and problem.passes and not self._gone():
+                # the path turns too sharply for an arc, as where slip turns round
+                peels = 0.05 * self._most_peeled()
+            elif length < 0.5**method.max_cuts:
+                self._give_up(arc)
+                return
+
+    def _tell(self) -> None:
+        begin = self.march.record.wanted[0]
+        done = (max(self.reached, self.points[-1].t) - begin) / (self.end - begin)
+        self.reached = max(self.reached, self.points[-1].t)
+        note = f"arc {self.steps}, {self.iterations} Newton iterations"
+        self.march.request.progress(min(done, 1.0), note)
+
+    def _give_up(self, arc: Arc) -> None:
+        tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
+        self.march.record.status = Status.UNCONVERGED
+        self.march.record.reason = (
+            f"{arc.reason or 'the path breaks off'} at program time {self.points[-1].t:.9g} "
+            f"after {self.method.max_cuts} cuts of the arc; last residuals {tail}"
+        )
+
+    def _along(self, length: float) -> tuple[Arc, float]:
+        """Try an arc of a length, shortened so that the program's end is met."""
+        before, last = self.points[-2:]
+        gone = self._length(before, last)
+        ahead = last.t + (last.t - before.t) * length / gone
+        if ahead > self.end:
+            length = max(length * (self.end - last.t) / (ahead - last.t), 1e-6)
+        ratio = length / gone
+        guess = Point(last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u))
+        free = self.problem.free
+        along_u = self.weight * (guess.u - last.u).ravel()[free] / length
+        along_t = self.time_weight * (guess.t - last.t) / length
+        control = ByLength(self.problem, last, along_u, along_t, length)
+        arc = self._arc(self.state, guess, control)
+        if arc.trial is not None:
+            found = Point(arc.t, arc.trial.u)
+            if self._length(last, found) > _FAR * length:
+                # the plane meets the path again far away: that is no step of it
+                arc = arc._replace(trial=None, reason="the path turns back on itself")
+        return arc, length
+
+    def _peeled(self, energy: float) -> Arc:
+        """Try a step in which adhesion gives up this energy."""
+        before, _ = adhesive_slope(self.problem, self.trial)
+        last = self.points[-1]
+        return self._arc(self.state, last, ByAdhesion(self.problem, before, energy))
+
+    def _most_peeled(self) -> float:
+        """Return the energy of adhesion over a length of two boundary elements."""
+        most = 0.0
+        for p in self.problem.passes:
+            law = p.contact.adhesion
+            work = float(-np.asarray(law.potential(law.gap_eq)))
+            most = max(most, 2.0 * work * float(p.own.areas.sum(axis=1).mean()))
+        return most
+
+    def _gone(self) -> bool:
+        """Return whether adhesion has nothing left to give."""
+        energy, _ = adhesive_slope(self.problem, self.trial)
+        return energy > -0.02 * self._most_peeled()
+
+    def _begin(self) -> bool:
+        """Take a load step, and let it set the scale of arcs; return whether it was found."""
+        march = self.march
+        march.state, march.trial = self.state, self.trial
+        first = Point(self.state.time, self.state.u)
+        second = self._first_step(self.state, self.trial)
+        if second is None:
+            return False
+        scale = float(np.linalg.norm((second.u - first.u).ravel()[self.problem.free]))
+        # the first step has length one, half of its square each from places and time
+        self.weight = 0.5 / max(scale, 1e-300) ** 2
+        self.time_weight = 0.5 / (second.t - first.t) ** 2
+        self.points = [first, second]
+        self.rising = True
+        self.state = march.state
+        assert march.trial is not None
+        self.trial = march.trial
+        return True
 
     def _length(self, a: Point, b: Point) -> float:
         free = self.problem.free
@@ -222,27 +338,25 @@ class Path:
             target = state.time + span
             outcome = march.attempt(target, smooth=False)
             if outcome.trial is not None:
-                march.accept(outcome, target)
-                self.travelled = target
+                self.travelled += span
+                march.accept(outcome, target, at=self.travelled)
                 return Point(target, march.state.u)
             span *= 0.5
         march.give_up(outcome, target)
         return None
 
-    def _accept(
-        self, state: State, before: Trial, arc: Arc, points: list[Point]
-    ) -> tuple[State, Trial]:
+    def _accept(self, arc: Arc) -> None:
         trial = arc.trial
         assert trial is not None
-        problem, march = self.problem, self.march
-        march.energy = step_energies(problem, before, trial, (state.time, arc.t), march.energy)
-        new = problem.accepted(state, trial, arc.t)
-        rising = arc.t >= state.time
-        self.travelled += abs(arc.t - state.time)
+        march, times = self.march, (self.state.time, arc.t)
+        march.energy = step_energies(self.problem, self.trial, trial, times, march.energy)
+        self.state = self.problem.accepted(self.state, trial, arc.t)
+        self.trial = trial
+        self.travelled += abs(times[1] - times[0])
         self.steps += 1
         extra = {"program_time": arc.t, "sign_of_determinant": self._sign(arc)}
         march.record.add(
-            new,
+            self.state,
             trial,
             march.energy,
             arc.iterations,
@@ -250,11 +364,11 @@ class Path:
             at=self.travelled,
             extra=extra,
         )
-        points.append(Point(arc.t, new.u))
-        if rising != self._rising:
-            self._limit_point(points)
-            self._rising = rising
-        return new, trial
+        self.points = [*self.points[-2:], Point(arc.t, self.state.u)]
+        rising = times[1] >= times[0]
+        if rising != self.rising:
+            self._limit_point(self.points)
+            self.rising = rising
 
     def _sign(self, arc: Arc) -> float:
         """Return the sign of the tangent's determinant, NaN where it is not told."""

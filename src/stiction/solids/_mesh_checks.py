@@ -166,29 +166,22 @@ def _near(points: Floats, nodes: Ints) -> str:
 
 def _check_corners(points: Floats, cells: Ints) -> None:
     triangle = cells[:, 3] < 0
-    corners = cells[:, :4].copy()
-    # a triangle as a quadrilateral whose last corner is its first: both ends are checked below
-    corners[triangle, 3] = corners[triangle, 0]
-    x = points[corners]
-    for k in range(4):
-        ahead = (k + 1) % 4
-        a, b = x[:, ahead] - x[:, k], x[:, k - 1] - x[:, k]
-        if k in (0, 3):
-            ahead_t = x[:, 1] - x[:, 0]
-            a = np.where(triangle[:, None], ahead_t, a)
-            b = np.where(triangle[:, None], x[:, 2] - x[:, 0], b)
-        area = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-        size = np.hypot(a[:, 0], a[:, 1]) * np.hypot(b[:, 0], b[:, 1])
-        wrong = np.flatnonzero(~(area > 1e-10 * size))
-        if wrong.size:
-            at = int(wrong[0])
-            own = cells[at, : 3 if triangle[at] else 4]
-            got = f"{wrong.size} inverted or flat cells, the first is number {at} "
-            got += _near(points, own)
-            why = "corners are counted counter-clockwise, with angles below 180 degrees."
-            try_ = "turn the order of its nodes, or repair the mesh."
-            needs = "cells with positive area at every corner"
-            raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+    bad = np.zeros(cells.shape[0], dtype=bool)
+    for here, corners in ((triangle, 3), (~triangle, 4)):
+        x = points[cells[here, :corners]]
+        for k in range(corners):
+            a, b = x[:, (k + 1) % corners] - x[:, k], x[:, k - 1] - x[:, k]
+            area = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+            size = np.hypot(a[:, 0], a[:, 1]) * np.hypot(b[:, 0], b[:, 1])
+            bad[here] |= ~(area > 1e-10 * size)
+    if bad.any():
+        at = int(np.argmax(bad))
+        got = f"{int(bad.sum())} inverted or flat cells, the first is number {at} "
+        got += _near(points, cells[at, : 3 if triangle[at] else 4])
+        why = "corners are counted counter-clockwise, with angles below 180 degrees."
+        try_ = "turn the order of its nodes, or repair the mesh."
+        needs = "cells with positive area at every corner"
+        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
 
 
 def _check_pairs(points: Floats, edges: EdgeTable) -> None:

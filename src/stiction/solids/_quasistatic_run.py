@@ -155,7 +155,8 @@ class March:
         self.iterations += outcome.iterations
         return outcome
 
-    def accept(self, outcome: Outcome, target: float) -> None:
+    def accept(self, outcome: Outcome, target: float, at: float | None = None) -> None:
+        """Commit a load step; `at` is the time of its row, if it is not that of the program."""
         trial = outcome.trial
         assert trial is not None
         assert self.trial is not None
@@ -166,7 +167,7 @@ class March:
         self.trial = trial
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
-        self.record.add(self.state, trial, self.energy, outcome.iterations, residual)
+        self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
 
     def give_up(self, outcome: Outcome, target: float) -> None:
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"

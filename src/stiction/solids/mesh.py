@@ -1,49 +1,73 @@
-"""Meshes of quadrilaterals with named boundaries, and the shapes of the examples.
+"""Meshes of quadrilaterals and triangles with named boundaries, and the shapes of the examples.
 
-A cell has four corners, counter-clockwise, or nine nodes: corners, the middles of the edges
-0-1, 1-2, 2-3, 3-0, and the centre. Edge k goes from corner k to corner k + 1, so that the
-body's outside lies to its right.
+A quadrilateral has four corners, counter-clockwise, or nine nodes: corners, the middles of the
+edges 0-1, 1-2, 2-3, 3-0, and the centre. A triangle has three corners, or six nodes: corners
+and the middles of 0-1, 1-2, 2-0; in a list with quadrilaterals -1 stands in the places it
+leaves empty. Edge k goes from corner k to the next one, so that the body's outside lies to its
+right.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.solids import _mesh_checks as checks
+from stiction.solids._mesh_gradings import (
+    dense_between,
+    graded,
+    refined,
+    rising,
+    toward,
+    toward_end,
+    toward_middle,
+    uniform,
+)
 
 __all__ = [
     "Mesh",
     "block",
     "cap",
+    "dense_between",
     "graded",
     "half_disc",
     "merged",
     "rectangle",
     "rotated",
+    "toward",
+    "toward_end",
+    "toward_middle",
     "uniform",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
-
 
 @dataclass(frozen=True, eq=False)
 class Mesh(Record):
-    """Quadrilaterals and named boundaries.
+    """Quadrilaterals and triangles, and named boundaries.
 
     Parameters
     ----------
     points : (n, 2) places of the nodes [m]
-    cells : (c, 4) or (c, 9) nodes of each cell, counter-clockwise
-    boundaries : name -> (k, 2) cell and edge of each piece, in order along the boundary
+    cells : (c, 4) or (c, 9) nodes of each cell, counter-clockwise; triangles alone also as
+        (c, 3) or (c, 6), among quadrilaterals with -1 in the places they leave empty
+    boundaries : name -> (k, 2) cell and edge of each piece; a boundary that touches something
+        is one open chain of pieces in order, the body to its left
+
+    Raises
+    ------
+    ModelError : for cells that are inverted, flat, overlapping or loosely connected, nodes that
+        hang on an edge, belong to no cell or lie at one place, and edges that are no boundary.
 
     Verified by: tests/unit/solids/test_mesh.py::test_areas_and_outward_normals
     """
@@ -53,91 +77,51 @@ class Mesh(Record):
     boundaries: Mapping[str, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        points = np.ascontiguousarray(np.asarray(self.points, dtype=np.float64))
-        cells = np.ascontiguousarray(np.asarray(self.cells, dtype=np.int64))
+        points = checks.clean_points(self.points)
+        cells = checks.clean_cells(self.cells, points.shape[0])
+        boundaries = checks.clean_boundaries(self.boundaries)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "cells", cells)
-        self._check_shapes()
-        made = {}
-        for name, pieces in dict(self.boundaries).items():
-            made[name] = np.asarray(pieces, dtype=np.int64).reshape(-1, 2)
-        object.__setattr__(self, "boundaries", made)
-        self._check_cells()
-        for name in made:
-            self._check_chain(name)
+        object.__setattr__(self, "boundaries", boundaries)
+        checks.check_body(points, cells, self.edges)
+        for name, pieces in boundaries.items():
+            checks.check_pieces(name, pieces, cells, self.edges)
 
-    # ------------------------------------------------------------ checks
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], contact: str | Sequence[str] = ()) -> Mesh:
+        """Return the mesh in a file of any format that meshio reads.
 
-    def _check_shapes(self) -> None:
-        points, cells = self.points, self.cells
-        if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
-            got = f"points of shape {points.shape}, {int((~np.isfinite(points)).sum())} not finite"
-            why = "a node has two coordinates."
-            try_ = "look at the file or the mapping that made them."
-            raise ModelError(explain("Mesh.points", got, "finite numbers (n, 2) [m]", why, try_))
-        if cells.ndim != 2 or cells.shape[1] not in (4, 9) or cells.shape[0] == 0:
-            why = "cells are quadrilaterals."
-            try_ = "split triangles in three quadrilaterals, or mesh with quadrilaterals."
-            needs = "nodes (c, 4) or (c, 9) of at least one cell"
-            raise ModelError(explain("Mesh.cells", f"an array {cells.shape}", needs, why, try_))
-        if cells.min() < 0 or cells.max() >= points.shape[0]:
-            why = "cells refer to nodes by number."
-            got = f"node numbers from {cells.min()} to {cells.max()}"
-            needs = f"numbers from 0 to {points.shape[0] - 1}"
-            raise ModelError(explain("Mesh.cells", got, needs, why, "count nodes from 0."))
+        Boundaries are the named groups of lines, in Gmsh physical curves, or of nodes.
 
-    def _check_cells(self) -> None:
-        corners = self.points[self.cells[:, :4]]
-        size = np.ptp(self.points, axis=0).max()
-        for k in range(4):
-            a = corners[:, (k + 1) % 4] - corners[:, k]
-            b = corners[:, (k + 3) % 4] - corners[:, k]
-            area = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-            wrong = np.flatnonzero(~(area > 1e-14 * size**2))
-            if wrong.size:
-                at = corners[wrong[0]].mean(axis=0)
-                got = f"{wrong.size} inverted or flat cells, the first is number {wrong[0]} "
-                got += f"near ({at[0]:.6g}, {at[1]:.6g})"
-                why = "corners are counted counter-clockwise, with angles below 180 degrees."
-                try_ = "turn the order of its nodes, or repair the mesh."
-                needs = "cells with positive area at every corner"
-                raise ModelError(explain("Mesh.cells", got, needs, why, try_))
-        self._check_hanging()
+        Parameters
+        ----------
+        path : the file
+        contact : names of the boundaries that will touch something, checked at once
 
-    def _check_hanging(self) -> None:
-        """Refuse two nodes at one place: pieces of the body would not hold together."""
-        used = np.unique(self.cells[:, :4])
-        size = np.ptp(self.points, axis=0).max()
-        rounded = np.round(self.points[used] / (1e-9 * size)).astype(np.int64)
-        _, first, counts = np.unique(rounded, axis=0, return_index=True, return_counts=True)
-        twice = np.flatnonzero(counts > 1)
-        if twice.size:
-            at = self.points[used[first[twice[0]]]]
-            got = f"{twice.size} places with two nodes, the first near ({at[0]:.6g}, {at[1]:.6g})"
-            why = "cells that do not share their nodes do not hold together."
-            needs, try_ = "one node per place", "merge the nodes."
-            raise ModelError(explain("Mesh.points", got, needs, why, try_))
+        Raises
+        ------
+        ModelError : if meshio is missing, or the file holds no usable plane mesh.
 
-    def _check_chain(self, name: str) -> None:
-        pieces = self.boundaries[name]
-        where = f"Mesh.boundaries[{name!r}]"
-        if pieces.size == 0:
-            why, try_ = "a boundary is made of edges of cells.", "leave it out."
-            raise ModelError(explain(where, "no edges", "at least one", why, try_))
-        inside = (pieces[:, 0] >= 0) & (pieces[:, 0] < self.cells.shape[0])
-        inside &= (pieces[:, 1] >= 0) & (pieces[:, 1] < 4)
-        if not inside.all():
-            why, try_ = "an edge belongs to a cell.", "count cells and edges from 0."
-            got = f"cell and edge {tuple(int(v) for v in pieces[~inside][0])}"
-            raise ModelError(explain(where, got, "cells and edges 0 to 3 of the mesh", why, try_))
-        ends = self.edge_nodes(name)[:, :2]
-        if not (ends[1:, 0] == ends[:-1, 1]).all():
-            k = int(np.flatnonzero(ends[1:, 0] != ends[:-1, 1])[0])
-            why = "a boundary is one chain of edges, the body to its left."
-            got = f"an edge {k + 2} that does not begin where edge {k + 1} ends"
-            raise ModelError(explain(where, got, "edges in order", why, "sort the edges."))
+        Verified by: tests/unit/solids/test_mesh_files.py::test_a_written_mesh_comes_back
+        """
+        from stiction.solids._mesh_files import read
+
+        mesh = cls(*read(path))
+        for name in (contact,) if isinstance(contact, str) else contact:
+            mesh.chain(name)
+        return mesh
 
     # ------------------------------------------------------------ what it knows
+
+    @functools.cached_property
+    def edges(self) -> checks.EdgeTable:
+        """The edges of all cells, and which of them are one."""
+        return checks.edge_table(self.cells)
+
+    @property
+    def triangles(self) -> npt.NDArray[np.bool_]:
+        """Which cells are triangles, (c,)."""
+        return np.asarray(self.cells[:, 3] < 0)
 
     def boundary(self, name: str) -> Ints:
         """Return the pieces (k, 2) of a boundary.
@@ -149,91 +133,52 @@ class Mesh(Record):
         if name not in self.boundaries:
             why = "contacts and conditions refer to boundaries by name."
             needs = "one of " + (", ".join(sorted(self.boundaries)) or "none: the mesh has none")
-            try_ = nearest(name, self.boundaries) if self.boundaries else "name boundaries."
+            try_ = nearest(str(name), self.boundaries) if self.boundaries else "name boundaries."
             raise ModelError(explain("boundary", repr(name), needs, why, try_))
         return self.boundaries[name]
+
+    def chain(self, name: str) -> Ints:
+        """Return the pieces (k, 2) of a boundary that is one open chain.
+
+        Raises
+        ------
+        ModelError : if there is none of that name, or it has gaps, or closes.
+        """
+        pieces = self.boundary(name)
+        checks.check_chain(name, self.edge_nodes(name)[:, :2])
+        return pieces
 
     def edge_nodes(self, name: str) -> Ints:
         """Return first, last and, with nine nodes, middle node of every edge, (k, 2 or 3)."""
         pieces = self.boundary(name)
         cell, edge = pieces[:, 0], pieces[:, 1]
-        ends = np.stack([self.cells[cell, edge], self.cells[cell, (edge + 1) % 4]], axis=1)
+        after = np.where(self.triangles[cell] & (edge == 2), 0, (edge + 1) % 4)
+        ends = np.stack([self.cells[cell, edge], self.cells[cell, after]], axis=1)
         if self.cells.shape[1] == 9:
             ends = np.concatenate([ends, self.cells[cell, 4 + edge][:, None]], axis=1)
         return ends
 
     def split(self, name: str, count: int, first: str, second: str) -> Mesh:
         """Return the mesh with a boundary cut in two after `count` edges, under new names."""
-        pieces = self.boundary(name)
+        pieces = self.chain(name)
+        why = "the first part has this many edges."
+        whole("Mesh.split.count", count, least=1, why=why, try_="give 1.")
         rest = {key: value for key, value in self.boundaries.items() if key != name}
         rest[first] = pieces[:count]
         if count < pieces.shape[0]:
             rest[second] = pieces[count:]
         return Mesh(self.points, self.cells, rest)
 
-    def moved(self, shift: tuple[float, float]) -> Mesh:
+    def moved(self, shift: Sequence[float] | Floats) -> Mesh:
         """Return the mesh, shifted [m]."""
-        return Mesh(self.points + np.asarray(shift), self.cells, self.boundaries)
+        why = "it is moved by these lengths."
+        by = numbers("Mesh.moved", shift, size=2, unit="m", why=why, try_="give (0, 1).")
+        return Mesh(self.points + by, self.cells, self.boundaries)
 
 
 def rotated(mesh: Mesh) -> Mesh:
     """Return the mesh turned by half a turn about the origin, exactly."""
     return Mesh(-mesh.points, mesh.cells, mesh.boundaries)
-
-
-# ---------------------------------------------------------------- gradings
-
-
-def uniform(n: int) -> Floats:
-    """Return n + 1 values from 0 to 1 in equal steps."""
-    whole("uniform.n", n, least=1, why="there is at least one cell.", try_="give 10.")
-    return np.linspace(0.0, 1.0, n + 1)
-
-
-def graded(n: int, ratio: float) -> Floats:
-    """Return n + 1 values from 0 to 1 in steps that grow by `ratio` from first to last.
-
-    Verified by: tests/unit/solids/test_mesh.py::test_gradings
-    """
-    whole("graded.n", n, least=1, why="there is at least one cell.", try_="give 10.")
-    why = "it is the last step over the first."
-    r = number("graded.ratio", ratio, rule="positive", why=why, try_="give 5.")
-    steps = r ** (np.arange(n) / max(n - 1, 1))
-    return np.concatenate([[0.0], np.cumsum(steps) / steps.sum()])
-
-
-def dense_between(n: int, low: float, high: float, ratio: float) -> Floats:
-    """Return n + 1 values from 0 to 1, `ratio` times finer between low and high than far away.
-
-    The change is smooth: steps follow 1 / (1 + (ratio - 1) bump), a bump of width high - low.
-    """
-    t = np.linspace(0.0, 1.0, 20 * n + 1)
-    width = 0.15 * max(high - low, 1e-3) + 1e-3
-    inside = 0.5 * (np.tanh((t - low) / width) - np.tanh((t - high) / width))
-    density = 1.0 + (ratio - 1.0) * inside
-    total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
-    values = np.interp(np.linspace(0.0, total[-1], n + 1), total, t)
-    # the same from both sides, so that symmetric bodies get symmetric meshes
-    if abs(low + high - 1.0) < 1e-12:
-        values = 0.5 * (values + 1.0 - values[::-1])
-    return np.asarray(values)
-
-
-def _rising(name: str, values: Floats, n: int) -> Floats:
-    v = np.asarray(values, dtype=np.float64)
-    if v.shape != (n + 1,) or not np.isfinite(v).all() or not (np.diff(v) > 0.0).all():
-        why = "cells lie between these values."
-        needs, try_ = f"{n + 1} rising values", "leave it out for equal cells."
-        raise ModelError(explain(name, f"{v.size} values", needs, why, try_))
-    return v
-
-
-def _refined(values: Floats) -> Floats:
-    """Return the values with the middles between them."""
-    out = np.empty(2 * values.size - 1)
-    out[::2] = values
-    out[1::2] = 0.5 * (values[1:] + values[:-1])
-    return out
 
 
 # ---------------------------------------------------------------- shapes
@@ -255,11 +200,8 @@ def block(
 
     Verified by: tests/unit/solids/test_mesh.py::test_areas_and_outward_normals
     """
-    nx, ny = (int(v) for v in cells)
-    for value in (nx, ny):
-        whole("cells", value, least=1, why="a body has cells.", try_="give (20, 5).")
-    a = _refined(uniform(nx) if xi is None else _rising("xi", xi, nx))
-    b = _refined(uniform(ny) if eta is None else _rising("eta", eta, ny))
+    nx, ny = _counts("block.cells", cells)
+    a, b = refined(rising("block.xi", xi, nx)), refined(rising("block.eta", eta, ny))
     s, t = np.meshgrid(a, b)
     x, y = mapping(s, t)
     points = np.stack([np.broadcast_to(x, s.shape), np.broadcast_to(y, s.shape)], axis=-1)
@@ -294,10 +236,9 @@ def rectangle(
     cells : how many along x and along y
     grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
     """
-    for name, value in (("width", width), ("height", height)):
-        why = "a body has an extent."
-        number(f"rectangle.{name}", value, rule="positive", unit="m", why=why, try_="give 1.")
-    x0, y0 = origin
+    _extents("rectangle", width=width, height=height)
+    why = "it is the lower left corner."
+    x0, y0 = numbers("rectangle.origin", origin, size=2, unit="m", why=why, try_="give (0, 0).")
     return block(lambda s, t: (x0 + width * s, y0 + height * t), cells, grading_x, grading_y)
 
 
@@ -319,9 +260,7 @@ def cap(
     cells : how many along x and along y
     grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
     """
-    for name, value in (("radius", radius), ("height", height), ("half_width", half_width)):
-        why = "a body has an extent."
-        number(f"cap.{name}", value, rule="positive", unit="m", why=why, try_="give 10.")
+    _extents("cap", radius=radius, height=height, half_width=half_width)
     edge = height - radius + math.sqrt(max(radius**2 - half_width**2, 0.0))
     if half_width > radius or edge <= 0.0:
         why = "the circle must stay above the base over the whole width."
@@ -338,7 +277,14 @@ def cap(
     return block(mapping, cells, grading_x, grading_y)
 
 
-def half_disc(radius: float, along: tuple[int, int], across: int, inner: float = 0.45) -> Mesh:
+def half_disc(
+    radius: float,
+    along: tuple[int, int],
+    across: int,
+    inner: float = 0.45,
+    grading_arc: Floats | None = None,
+    grading_across: Floats | None = None,
+) -> Mesh:
     """Return the upper half of a disc: a rectangle inside a ring, boundaries "arc" and "base".
 
     Parameters
@@ -346,21 +292,29 @@ def half_disc(radius: float, along: tuple[int, int], across: int, inner: float =
     radius : [m]
     along : cells on the top of the inner rectangle, and on each of its sides
     across : cells of the ring
-    inner : half width of the rectangle over the radius
+    inner : half width of the rectangle over the radius, below 0.7
+    grading_arc : values from 0 to 1 between the cells on the arc, from the right end; equal
+        cells when None
+    grading_across : values from 0 to 1 between the cells of the ring, outward
 
     Verified by: tests/unit/solids/test_mesh.py::test_half_disc
     """
-    why = "a body has an extent."
-    r = number("half_disc.radius", radius, rule="positive", unit="m", why=why, try_="give 1.")
-    top, side = (int(v) for v in along)
-    a, b = inner * r, 0.8 * inner * r
+    _extents("half_disc", radius=radius, inner=inner)
+    if not inner < 0.7:
+        why = "the corners of the rectangle lie inside the disc."
+        raise ModelError(explain("half_disc.inner", inner, "less than 0.7", why, "give 0.45."))
+    top, side = _counts("half_disc.along", along)
+    why = "the ring has cells."
+    across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
+    r, a, b = float(radius), inner * radius, 0.8 * inner * radius
     parts = 2 * side + top
+    graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
     ends = np.array([0.0, side, side + top, parts]) / parts
     xs, ys = np.array([a, a, -a, -a]), np.array([0.0, b, b, 0.0])
 
     def ring(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         # s runs along the arc from the right, t outward; sine and cosine keep mirror symmetry
-        angle = np.pi * (s - 0.5)
+        angle = np.pi * (np.interp(s, uniform(parts), graded_arc) - 0.5)
         x, y = -r * np.sin(angle), r * np.cos(angle)
         y = np.where((s == 0.0) | (s == 1.0), 0.0, y)
         x0, y0 = np.interp(s, ends, xs), np.interp(s, ends, ys)
@@ -369,7 +323,8 @@ def half_disc(radius: float, along: tuple[int, int], across: int, inner: float =
     def flipped(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         return ring(t, s)
 
-    outer = block(flipped, (int(across), parts))
+    graded_ring = rising("half_disc.grading_across", grading_across, across)
+    outer = block(flipped, (across, parts), xi=graded_ring)
     middle = block(lambda s, t: (a * (2.0 * s - 1.0), b * t), (top, side))
     joined = merged([outer, middle])
     n = outer.cells.shape[0]
@@ -378,12 +333,52 @@ def half_disc(radius: float, along: tuple[int, int], across: int, inner: float =
     return Mesh(joined.points, joined.cells, {"arc": outer.boundaries["right"], "base": base})
 
 
-def merged(meshes: list[Mesh]) -> Mesh:
-    """Return several meshes as one, nodes at one place made one; without boundaries."""
+def merged(meshes: Sequence[Mesh]) -> Mesh:
+    """Return several meshes as one, nodes at one place made one; without boundaries.
+
+    Raises
+    ------
+    ModelError : if some have corners alone and others more nodes, or cells overlap.
+
+    Verified by: tests/unit/solids/test_mesh.py::test_merging_joins_nodes
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
+        why = "cells that meet share all nodes of an edge."
+        got, needs = "meshes with and without middle nodes", "meshes of one kind"
+        raise ModelError(explain("merged", got, needs, why, "make them alike."))
     points = np.concatenate([mesh.points for mesh in meshes])
     shift = np.cumsum([0, *(mesh.points.shape[0] for mesh in meshes)])
-    cells = np.concatenate([mesh.cells + s for mesh, s in zip(meshes, shift, strict=False)])
-    size = np.ptp(points, axis=0).max()
-    rounded = np.round(points / (1e-10 * size)).astype(np.int64)
-    _, first, back = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-    return Mesh(points[first], back.ravel()[cells], {})
+    cells = np.concatenate(
+        [
+            np.where(mesh.cells < 0, -1, mesh.cells + s)
+            for mesh, s in zip(meshes, shift, strict=False)
+        ]
+    )
+    # trees find equal places whatever their last digits, where rounded numbers may not
+    near = 1e-10 * float(np.ptp(points, axis=0).max())
+    pairs = cKDTree(points).query_pairs(near, output_type="ndarray")
+    n = points.shape[0]
+    graph = coo_matrix((np.ones(pairs.shape[0]), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    _, place = connected_components(graph, directed=False)
+    _, first, back = np.unique(place, return_index=True, return_inverse=True)
+    number = back.ravel()
+    return Mesh(points[first], np.where(cells < 0, -1, number[cells]), {})
+
+
+def _extents(where: str, **values: float) -> None:
+    for name, value in values.items():
+        why = "a body has an extent."
+        number(f"{where}.{name}", value, rule="positive", unit="m", why=why, try_="give 1.")
+
+
+def _counts(where: str, cells: object) -> tuple[int, int]:
+    """Return two numbers of cells, checked."""
+    why, try_ = "a body has cells along and across.", "give (20, 5)."
+    if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
+        raise ModelError(explain(where, repr(cells), "two whole numbers", why, try_))
+    nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)
+    return nx, ny
