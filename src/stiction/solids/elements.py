@@ -395,19 +395,27 @@ def _gradients(dn: Floats, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 def _elements(nodes: Ints, element: Element, layer: _Layer | None, points: Floats) -> Elements:
     whole, part = _rules(element, layer is not None)
-    made = []
-    for rule in (whole, part):
+
+    def at(rule: tuple[int, int]) -> tuple[Floats, Floats]:
         xi, eta, w = _grid(*rule)
         if layer is None:
             dn = _plain_functions(element.ORDER, xi, eta)[1]
         else:
             dn = _layer_functions(element.ORDER, layer.extraction, xi, eta)[1]
-        made.append(_gradients(dn, points[nodes], w))
-    (g, w), (vg, vw) = made
+        return _gradients(dn, points[nodes], w)
+
+    g, w = at(whole)
+    e, _, n, d = g.shape
     if not element.reduced:
-        e, _, n, d = g.shape
         vg, vw = np.zeros((e, 0, n, d)), np.zeros((e, 0))
-    return Elements(np.ascontiguousarray(nodes), g, w, vg, vw)
+    elif part == (1, 1):
+        # the mean over the element rather than the value in its middle: then a constant
+        # pressure is balanced exactly, on the curved face of the layer too
+        vw = w.sum(axis=1, keepdims=True)
+        vg = np.einsum("eqnd,eq->end", g, w)[:, None] / vw[:, :, None, None]
+    else:
+        vg, vw = at(part)
+    return Elements(np.ascontiguousarray(nodes), g, w, np.ascontiguousarray(vg), vw)
 
 
 def _surface(element: Element, layer: _Layer, nodes: Ints, points: Floats) -> Surface:
