@@ -39,7 +39,7 @@ class EdgeTable(NamedTuple):
     cell, side : (m,) whose edge it is, and its number there
     ends : (m, 2) corners, the cell to the left
     number : (m,) of the edge in the list of different edges
-    count : (u,) cells at each different edge
+    uses : (u,) cells at each different edge
     middle : (m,) node in the middle, -1 where cells have corners alone
     """
 
@@ -47,7 +47,7 @@ class EdgeTable(NamedTuple):
     side: Ints
     ends: Ints
     number: Ints
-    count: Ints
+    uses: Ints
     middle: Ints
 
 
@@ -187,8 +187,8 @@ def _check_corners(points: Floats, cells: Ints) -> None:
 def _check_pairs(points: Floats, edges: EdgeTable) -> None:
     """Refuse edges of three cells, and two cells on one side of an edge."""
     rises = np.where(edges.ends[:, 0] < edges.ends[:, 1], 1, -1)
-    balance = np.bincount(edges.number, weights=rises, minlength=edges.count.size)
-    wrong = np.flatnonzero((edges.count > 2) | ((edges.count == 2) & (balance != 0.0)))
+    balance = np.bincount(edges.number, weights=rises, minlength=edges.uses.size)
+    wrong = np.flatnonzero((edges.uses > 2) | ((edges.uses == 2) & (balance != 0.0)))
     if wrong.size:
         here = np.flatnonzero(edges.number == wrong[0])
         got = f"{wrong.size} edges with several cells on one side, the first "
@@ -215,7 +215,7 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
     """Refuse nodes that lie on an edge without being its end."""
     from scipy.spatial import cKDTree
 
-    outer = np.flatnonzero(edges.count[edges.number] == 1)
+    outer = np.flatnonzero(edges.uses[edges.number] == 1)
     ends = edges.ends[outer]
     nodes = np.unique(ends)
     a, b = points[ends[:, 0]], points[ends[:, 1]]
@@ -252,7 +252,7 @@ def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None
         got, try_ = "an edge listed twice", "list each edge once."
         raise ModelError(explain(where, got, "different edges", why, try_))
     outer = np.zeros((cells.shape[0], 4), dtype=bool)
-    outer[edges.cell, edges.side] = edges.count[edges.number] == 1
+    outer[edges.cell, edges.side] = edges.uses[edges.number] == 1
     wrong = np.flatnonzero(~outer[cell, side])
     if wrong.size:
         got = f"edge {pieces[wrong[0]].tolist()} between two cells"

@@ -62,8 +62,7 @@ def toward_middle(n: int, ratio: float) -> Floats:
     away = np.abs(2.0 * (np.arange(count) + 0.5) / count - 1.0)
     steps = r**away
     values = np.concatenate([[0.0], np.cumsum(steps) / steps.sum()])
-    # the same from both sides, so that symmetric bodies get symmetric meshes
-    return np.asarray(0.5 * (values + 1.0 - values[::-1]))
+    return _mirrored(values)
 
 
 def toward(n: int, places: float | Sequence[float], width: float, ratio: float) -> Floats:
@@ -91,7 +90,7 @@ def toward(n: int, places: float | Sequence[float], width: float, ratio: float) 
     bump = np.exp(-((2.0 * (t[:, None] - at) / wide) ** 2)).max(axis=1)
     values = _by_density(t, 1.0 + (r - 1.0) * bump, count)
     if np.allclose(np.sort(at), np.sort(1.0 - at), rtol=0.0, atol=1e-12):
-        values = 0.5 * (values + 1.0 - values[::-1])
+        values = _mirrored(values)
     return values
 
 
@@ -106,7 +105,7 @@ def dense_between(n: int, low: float, high: float, ratio: float) -> Floats:
     inside = 0.5 * (np.tanh((t - low) / width) - np.tanh((t - high) / width))
     values = _by_density(t, 1.0 + (_ratio("dense_between.ratio", ratio) - 1.0) * inside, count)
     if abs(low + high - 1.0) < 1e-12:
-        values = 0.5 * (values + 1.0 - values[::-1])
+        values = _mirrored(values)
     return values
 
 
@@ -142,6 +141,13 @@ def _by_density(t: Floats, density: Floats, n: int) -> Floats:
     values = np.interp(np.linspace(0.0, total[-1], n + 1), total, t)
     values[0], values[-1] = 0.0, 1.0
     return np.asarray(values)
+
+
+def _mirrored(values: Floats) -> Floats:
+    """Return the same values from both sides, so that symmetric bodies get symmetric meshes."""
+    values = np.asarray(0.5 * (values + 1.0 - values[::-1]))
+    values[0], values[-1] = 0.0, 1.0
+    return values
 
 
 def _count(name: str, n: int) -> int:

@@ -281,7 +281,7 @@ def half_disc(
     radius: float,
     along: tuple[int, int],
     across: int,
-    inner: float = 0.45,
+    inner: float = 0.58,
     grading_arc: Floats | None = None,
     grading_across: Floats | None = None,
 ) -> Mesh:
@@ -292,7 +292,7 @@ def half_disc(
     radius : [m]
     along : cells on the top of the inner rectangle, and on each of its sides
     across : cells of the ring
-    inner : half width of the rectangle over the radius, below 0.7
+    inner : distance of the rectangle's corners from the centre over the radius, below 0.9
     grading_arc : values from 0 to 1 between the cells on the arc, from the right end; equal
         cells when None
     grading_across : values from 0 to 1 between the cells of the ring, outward
@@ -300,15 +300,18 @@ def half_disc(
     Verified by: tests/unit/solids/test_mesh.py::test_half_disc
     """
     _extents("half_disc", radius=radius, inner=inner)
-    if not inner < 0.7:
+    if not inner < 0.9:
         why = "the corners of the rectangle lie inside the disc."
-        raise ModelError(explain("half_disc.inner", inner, "less than 0.7", why, "give 0.45."))
+        raise ModelError(explain("half_disc.inner", inner, "less than 0.9", why, "give 0.58."))
     top, side = _counts("half_disc.along", along)
     why = "the ring has cells."
     across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
-    r, a, b = float(radius), inner * radius, 0.8 * inner * radius
     parts = 2 * side + top
     graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
+    # the rectangle's corners lie on the rays through the arc's nodes that they are joined to
+    corner = 0.5 * math.pi * float(graded_arc[side] + 1.0 - graded_arc[side + top])
+    r = float(radius)
+    a, b = inner * r * math.cos(corner), inner * r * math.sin(corner)
     ends = np.array([0.0, side, side + top, parts]) / parts
     xs, ys = np.array([a, a, -a, -a]), np.array([0.0, b, b, 0.0])
 
