@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stiction.solids.arrays import Surface
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.elements import Q1, Q1H, Q1N2, Q2, Q2N2
 from stiction.solids.materials import (
@@ -79,3 +80,46 @@ def outline(parts, but=()):
         if name not in but:
             on[nodes] = True
     return on
+
+
+def curve(control, degree, first=0, weights=None, points=3):
+    """Return a contact surface: lines, a quadratic spline or a cubic with C1 joints.
+
+    Parameters
+    ----------
+    control : (n, 2) control points; first and last lie on the curve
+    degree : 1, 2 or 3
+    first : number of the first control point
+    weights : (n,) rational weights of a quadratic spline
+    """
+    from stiction.solids._curve_kernels import basis_at
+
+    count = control.shape[0]
+    pieces = {1: count - 1, 2: count - 2, 3: count // 2 - 1}[degree]
+    e = np.arange(pieces)[:, None]
+    if degree == 1:
+        nodes, c = e + np.arange(2), np.tile(np.eye(2), (pieces, 1, 1))
+    elif degree == 2:
+        nodes = e + np.arange(3)
+        c = np.tile([[0.5, 0.0, 0.0], [0.5, 1.0, 0.5], [0.0, 0.0, 0.5]], (pieces, 1, 1))
+        c[0, :, 0], c[-1, :, 2] = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    else:
+        nodes = 2 * e + np.arange(4)
+        c = np.tile(np.eye(4), (pieces, 1, 1))
+        c[:, :2, 0], c[:, 2:, 3] = (0.5, 0.5), (0.5, 0.5)
+        c[0, :, 0], c[-1, :, 3] = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
+    w = np.ones(nodes.shape) if weights is None else weights[nodes]
+    gauss, share = np.polynomial.legendre.leggauss(points)
+    n = nodes.shape[1]
+    f, b = np.empty((3, n)), np.empty((3, 4))
+    functions, derivatives = np.empty((pieces, points, n)), np.empty((pieces, points, n, 1))
+    for k in range(pieces):
+        for i, xi in enumerate(gauss):
+            basis_at(xi, c[k], w[k], b, f)
+            functions[k, i], derivatives[k, i, :, 0] = f[0], f[1]
+    slope = np.einsum("sqnm,snd->sqd", derivatives, control[nodes])
+    ends = np.arange(1, pieces + 1)
+    ends[-1] = -1
+    neighbours = np.stack([np.arange(pieces) - 1, ends], axis=1)
+    areas = share * np.linalg.norm(slope, axis=2)
+    return Surface(nodes + first, c, w, neighbours, gauss, functions, derivatives, areas)
