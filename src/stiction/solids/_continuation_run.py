@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.results.determinism import Loss
 from stiction.solids import _contact_kernels as k
+from stiction.solids._checkpoint import pack
 from stiction.solids._history import step_energies
 from stiction.solids._newton import Limits, Probe, force_scale, search
 from stiction.solids._problem import Problem, State, Trial
@@ -127,6 +128,7 @@ class Path:
         assert march.trial is not None
         self.state, self.trial = march.state, march.trial
         self.points: list[Point] = []
+        self.length, self.peels = 1.0, 0.0
         self.rising = True
         self.reached = march.state.time
 
@@ -207,11 +209,14 @@ class Path:
     def follow(self) -> None:
         """Follow the path until the program ends, or it cannot be followed."""
         record, problem, method = self.march.record, self.problem, self.method
-        if not self._begin():
+        checkpoint = self.march.request.checkpoint
+        if self.march.kept is not None and "path" in self.march.kept:
+            self._unpack(self.march.kept)
+        elif not self._begin():
             return
-        length, peels = 1.0, 0.0
         arc: Arc | None = None
         while self.points[-1].t < self.end:
+            length, peels = self.length, self.peels
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
                 record.reason = f"{self.steps} arcs were taken, the most allowed"
@@ -233,22 +238,52 @@ class Path:
                     peels, length = 0.0, 1.0
                     if not self._begin():
                         return
+                self.length, self.peels = length, peels
                 self._tell()
+                if checkpoint is not None and checkpoint.due():
+                    checkpoint.save(self._pack())
                 continue
             self.cuts += 1
             if peels:
-                peels *= 0.5
+                self.peels = peels = 0.5 * peels
                 if peels < 0.5**method.max_cuts * self._most_peeled():
                     self._give_up(arc)
                     return
                 continue
-            length *= 0.5
+            self.length = length = 0.5 * length
             if length < _SHORT and problem.passes and not self._gone():
                 # the path turns too sharply for an arc, as where slip turns round
-                peels = 0.05 * self._most_peeled()
+                self.peels = 0.05 * self._most_peeled()
             elif length < 0.5**method.max_cuts:
                 self._give_up(arc)
                 return
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        """Return everything that the path needs to go on."""
+        march = self.march
+        march.state, march.trial = self.state, self.trial
+        kept = pack(march)
+        kept["counts"] += np.array(
+            [self.iterations, self.cuts, self.steps, self.space.factorisations]
+        )
+        scales = [self.weight, self.time_weight, self.length, self.peels]
+        where = [self.travelled, self.reached, float(self.rising), float(self.steps)]
+        kept["path"] = np.array(scales + where)
+        kept["path_t"] = np.array([point.t for point in self.points])
+        kept["path_u"] = np.array([point.u for point in self.points])
+        return kept
+
+    def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Put the path back to where it was; its counts are with those of the march."""
+        self.state = self.march.state
+        assert self.march.trial is not None
+        self.trial = self.march.trial
+        numbers = [float(v) for v in kept["path"]]
+        self.weight, self.time_weight, self.length, self.peels = numbers[:4]
+        self.travelled, self.reached = numbers[4:6]
+        self.rising = bool(numbers[6])
+        pairs = zip(kept["path_t"], kept["path_u"], strict=True)
+        self.points = [Point(float(t), u) for t, u in pairs]
 
     def _tell(self) -> None:
         begin = self.march.record.wanted[0]

@@ -69,8 +69,8 @@ class Problem:
         blocks = []
         for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
             table = body.material.table(body.plane_stress)
-            for block in part.blocks:
-                blocks.append((block._replace(nodes=block.nodes + self.first[i]), table))
+            shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in part.blocks]
+            blocks.extend((block, table) for block in shifted)
         self.bulk = Bulk(blocks)
         self.passes: list[ContactPass] = []
         self.contact_of_pass: list[int] = []
@@ -88,6 +88,7 @@ class Problem:
                 self.contact_of_pass.append(i)
                 self.body_of_pass.append(body_number)
         self._conditions()
+        self.coupled: list[tuple[Ints, Ints]] = []
         self._pattern: Pattern | None = None
         self._signature: list[tuple[bytes, bytes]] = []
 
@@ -270,17 +271,28 @@ class Problem:
                 return self._pattern
             except KeyError:
                 pass
+        self.couple(
+            [
+                (rows, p.window(columns, found))
+                for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True)
+            ]
+        )
+        assert self._pattern is not None
+        self._places = [self._place(self._pattern, *b) for b in blocks]
+        self._signature = signature
+        return self._pattern
+
+    def couple(self, coupled: list[tuple[Ints, Ints]]) -> None:
+        """Make a pattern in which the bodies and these nodes of each pass are coupled."""
+        self.coupled = coupled
         pairs = list(self.bulk.pairs())
-        for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True):
-            wide = p.window(columns, found)
+        for rows, wide in coupled:
             r = np.repeat(rows, wide.shape[1], axis=1)
             pairs.append((r, np.tile(wide, (1, rows.shape[1]))))
         self._pattern = Pattern(self.size, 2, pairs)
         self.bulk.bind(self._pattern)
-        self._places = [self._place(self._pattern, *b) for b in blocks]
-        self._signature = signature
+        self._signature = []
         self._reduce(self._pattern)
-        return self._pattern
 
     @staticmethod
     def _place(pattern: Pattern, rows: Ints, columns: Ints) -> tuple[npt.NDArray[np.int32], Ints]:

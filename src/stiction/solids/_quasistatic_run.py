@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.numerics.linear_solvers import fastest
+from stiction.numerics.linear_solvers import LinearSolveError, fastest
+from stiction.solids._checkpoint import pack, unpack
 from stiction.solids._history import Recorder, energies_at, step_energies
 from stiction.solids._newton import Limits, Outcome, solve_step
 from stiction.solids._problem import Problem, Trial
@@ -56,13 +58,15 @@ class March:
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
-        marks = np.concatenate([problem.corners(), wanted])
+        self.corners = problem.corners()
+        marks = np.concatenate([self.corners, wanted])
         inside = (marks > request.t_start) & (marks <= request.t_end)
         self.marks = np.unique(np.concatenate([marks[inside], [request.t_end]]))
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
         self.before: tuple[float, Floats] | None = None
-        self.iterations = self.cuts = self.steps = 0
+        self.iterations = self.cuts = self.steps = self.factorised = 0
+        self.dt, self.smooth = self.most, False
 
     def run(self) -> None:
         """Follow the program to its end, or to where it cannot be followed."""
@@ -77,7 +81,7 @@ class March:
             "steps": self.steps,
             "newton_iterations": self.iterations,
             "step_cuts": self.cuts,
-            "factorisations": self.space.factorisations,
+            "factorisations": self.factorised + self.space.factorisations,
             "unknowns": int(self.problem.free.size),
         }
         self.space.close()
@@ -85,41 +89,79 @@ class March:
 
     def lead(self) -> bool:
         """Follow the program to the end asked for, and return whether it was reached."""
+        checkpoint = self.request.checkpoint
+        kept = None if checkpoint is None else checkpoint.load()
+        self.kept = kept
+        if kept is not None:
+            unpack(kept, self)
+            self._warm()
+            if "path" in kept:
+                return True
+        elif not self._begin():
+            return False
+        end = self.request.t_end
+        while self.state.time < end:
+            if self.steps >= self.method.max_steps:
+                self.record.status = Status.WORK_LIMIT
+                self.record.reason = f"{self.steps} load steps were taken, the most allowed"
+                return False
+            if not self._step():
+                return False
+            self.request.progress(
+                (self.state.time - self.request.t_start) / (end - self.request.t_start),
+                f"step {self.steps}, {self.iterations} Newton iterations",
+            )
+            if checkpoint is not None and checkpoint.due():
+                kept = pack(self)
+                kept["counts"][3] += self.space.factorisations
+                checkpoint.save(kept)
+        return True
+
+    def _warm(self) -> None:
+        """Let the solver order the unknowns, as it had when the checkpoint was made.
+
+        It keeps its order from the second matrix on, and rounds differently before.
+        """
+        matrix = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)[
+            1
+        ]
+        assert matrix is not None
+        before = self.space.factorisations
+        for _ in range(2):
+            with contextlib.suppress(LinearSolveError):
+                self.space.factorise(self.problem.reduced(matrix))
+        self.factorised -= self.space.factorisations - before
+
+    def _begin(self) -> bool:
+        """Find balance at the start, and keep it as the first row."""
         first = self._settle()
         if first is None:
             return False
         self.energy = energies_at(self.problem, first)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
-        dt = self.most
-        end = self.request.t_end
-        smooth = False
-        while self.state.time < end:
-            if self.steps >= self.method.max_steps:
-                self.record.status = Status.WORK_LIMIT
-                self.record.reason = f"{self.steps} load steps were taken, the most allowed"
-                return False
+        return True
+
+    def _step(self) -> bool:
+        """Take one load step, cut as often as need be; return whether it was found."""
+        while True:
             t = self.state.time
-            dt = min(dt, self.most)
-            target = self._target(t, dt)
-            outcome = self.attempt(target, smooth)
-            if outcome.trial is None:
-                self.cuts += 1
-                dt = 0.5 * (target - t)
-                if dt < self.least:
-                    self.give_up(outcome, target)
-                    return False
-                continue
-            self.accept(outcome, target)
-            smooth = not np.any(np.abs(self.marks - target) <= 0.0) or target in self.request.save
-            if outcome.iterations <= _EASY:
-                dt = max(dt, target - t) * _GROWTH
-            elif outcome.iterations > _HARD:
-                dt = 0.6 * (target - t)
-            self.request.progress(
-                (target - self.request.t_start) / (end - self.request.t_start),
-                f"step {self.steps}, {self.iterations} Newton iterations",
-            )
+            target = self._target(t, min(self.dt, self.most))
+            outcome = self.attempt(target, self.smooth)
+            if outcome.trial is not None:
+                break
+            self.cuts += 1
+            self.dt = 0.5 * (target - t)
+            if self.dt < self.least:
+                self.give_up(outcome, target)
+                return False
+        self.accept(outcome, target)
+        # where a program changes its slope, the last two states point nowhere
+        self.smooth = target not in self.corners
+        if outcome.iterations <= _EASY:
+            self.dt = max(self.dt, target - t) * _GROWTH
+        elif outcome.iterations > _HARD:
+            self.dt = 0.6 * (target - t)
         return True
 
     def _settle(self) -> Trial | None:
