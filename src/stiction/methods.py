@@ -386,10 +386,11 @@ class Quasistatic(Record):
                     "StayStuck() or SlideFrom(time=0.0).",
                 )
             )
-        if self.solver is not None and not isinstance(self.solver, LinearSolver):
+        solver: object = self.solver
+        if solver is not None and not isinstance(solver, LinearSolver):
             why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
             where = "Quasistatic.solver"
-            raise ModelError(explain(where, repr(self.solver), "a LinearSolver", why, try_))
+            raise ModelError(explain(where, repr(solver), "a LinearSolver", why, try_))
 
     def solve(self, system: object, request: Request) -> Run:
         """Return the run of `system`; the method of `stiction.solve`.

@@ -43,6 +43,23 @@ class Adhesion(Record, abc.ABC):
     def potential(self, gap: npt.ArrayLike) -> Floats:
         """Return the work [J/m^2] of the traction from `gap` to infinity."""
 
+    def table(self) -> Floats:
+        """Return the constants as kernels read them, in a fresh array.
+
+        Raises
+        ------
+        ModelError : for a law made of Python functions, which kernels cannot read.
+        """
+        raise ModelError(
+            explain(
+                type(self).__name__,
+                "a law made of Python functions where compiled code asks for constants",
+                "a law with a table, such as LennardJones",
+                "compiled code cannot call these functions.",
+                "fit a LennardJones law to it: LennardJones.fit.",
+            )
+        )
+
     @property
     @abc.abstractmethod
     def length(self) -> float:

@@ -131,6 +131,10 @@ class Path:
         self.length, self.peels = 1.0, 0.0
         self.rising = True
         self.reached = march.state.time
+        # without friction and against rigid partners the tangent is that of a potential
+        rigid = all(p.partner.rigid for p in self.problem.passes)
+        self.symmetric = rigid and not self.problem.rubs(np.inf)
+        self.unstable = -1
 
     # ------------------------------------------------------------ one arc
 
@@ -389,7 +393,9 @@ class Path:
         self.trial = trial
         self.travelled += abs(times[1] - times[0])
         self.steps += 1
+        self.unstable = -1
         extra = {"program_time": arc.t, "sign_of_determinant": self._sign(arc)}
+        extra["unstable_ways"] = float(self.unstable) if self.unstable >= 0 else float("nan")
         march.record.add(
             self.state,
             trial,
@@ -407,8 +413,13 @@ class Path:
 
     def _sign(self, arc: Arc) -> float:
         """Return the sign of the tangent's determinant, NaN where it is not told."""
-        if not self.method.stability or arc.factors is None:
+        if not self.method.stability or arc.factors is None or arc.matrix is None:
             return float("nan")
+        if self.symmetric:
+            inertia = self.space.inertia(self.problem.reduced(arc.matrix))
+            if inertia is not None:
+                self.unstable = inertia[1]
+                return -1.0 if inertia[1] % 2 else 1.0
         return float(arc.factors.sign)
 
     def _limit_point(self, points: list[Point]) -> None:

@@ -77,8 +77,8 @@ def lagrange(order: int, x: Floats) -> tuple[Floats, Floats]:
 # ---------------------------------------------------------------- where integrals are taken
 
 
-def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, Rule]:
-    """Return the points of the whole and of a volumetric part set apart.
+def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, Rule | None]:
+    """Return the points of the whole and of a volumetric part set apart, None for its mean.
 
     Parameters
     ----------
@@ -86,18 +86,14 @@ def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, R
     degree : of the curve on the face of a layer
     """
     if triangle and not layer:
-        third = np.array([1.0 / 3.0])
-        one = Rule(third, third, np.array([0.5]))
         if order == 1:
-            return one, one
+            third = np.array([1.0 / 3.0])
+            return Rule(third, third, np.array([0.5])), None
         a = np.array([1.0, 4.0, 1.0]) / 6.0
-        return Rule(a, a[[0, 2, 1]], np.full(3, 1.0 / 6.0)), one
+        return Rule(a, a[[0, 2, 1]], np.full(3, 1.0 / 6.0)), None
     along = max(degree + 1, 3) if layer and order == 1 else order + 1
-    whole = _square(along, order + 1)
-    if triangle:
-        # the point and weight that integrate (1 - eta) times linear functions
-        return whole, Rule(np.zeros(1), np.array([-1.0 / 3.0]), np.array([3.0]))
-    return whole, _square(order, order)
+    part = None if triangle or order == 1 else _square(2, 2)
+    return _square(along, order + 1), part
 
 
 def _square(nx: int, ny: int) -> Rule:

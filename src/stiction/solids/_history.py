@@ -210,7 +210,7 @@ class Recorder:
         number = self.problem.assembled.readings.displacement
         if number is None:
             return np.flatnonzero(self.problem.fixed.any(axis=1))
-        return self.problem.nodes_of(self.problem.assembled.conditions[number].where)  # type: ignore[attr-defined]
+        return self.problem.nodes_of(self.problem.assembled.conditions[number].where)
 
     def _pass_number(self) -> int:
         readings = self.problem.assembled.readings

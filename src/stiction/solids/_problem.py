@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.solids.arrays import Discretisation, Surface
+from stiction.solids.arrays import Discretisation, Elements, Surface
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Rigid
 from stiction.solids.contact import ContactPass, Found, History
@@ -66,7 +66,7 @@ class Problem:
         extra = np.zeros((len(rigid), 2))
         self.points = np.concatenate([*(part.points for part in parts), extra])
         self.size = self.points.shape[0]
-        blocks = []
+        blocks: list[tuple[Elements, Floats]] = []
         for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
             table = body.material.table(body.plane_stress)
             shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in part.blocks]
@@ -122,7 +122,7 @@ class Problem:
                 needs = "one of " + ", ".join(sorted(sets))
                 try_ = nearest(where.name, sorted(sets))
                 raise ModelError(explain("Boundary.name", repr(where.name), needs, why, try_))
-            return sets[where.name] + self.first[where.body]
+            return np.asarray(sets[where.name] + self.first[where.body])
         raise TypeError(where)
 
     def _check_body(self, name: str, body: int) -> None:
@@ -167,8 +167,10 @@ class Problem:
     def corners(self) -> Floats:
         """Return the times at which a program changes its slope, or friction begins."""
         found = [c.friction_from for c in self.assembled.contacts]
-        for _, _, condition in (*self._driven, *self._loaded):
-            found.extend(condition.program.corners())
+        programs = [condition.program for _, _, condition in self._driven]
+        programs += [condition.program for _, _, condition in self._loaded]
+        for program in programs:
+            found.extend(program.corners())
         found.extend(self.assembled.attraction.corners())
         return np.unique(np.asarray(found, dtype=np.float64))
 

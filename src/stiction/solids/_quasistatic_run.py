@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from stiction.errors import Status
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
+from stiction.results.determinism import Loss
 from stiction.solids._checkpoint import pack, unpack
-from stiction.solids._history import Recorder, energies_at, step_energies
+from stiction.solids._history import Energies, Recorder, energies_at, step_energies
 from stiction.solids._newton import Limits, Outcome, solve_step
 from stiction.solids._problem import Problem, Trial
 from stiction.solids.outcome import build_run
@@ -28,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 _EASY, _HARD = 6, 12
 _GROWTH = 1.5
 _SNAPSHOTS = 13
+# part of the energy turned over in a step that may be missing before it counts as a jump
+_JUMP = 0.25
 
 
 class March:
@@ -203,13 +206,29 @@ class March:
         assert trial is not None
         assert self.trial is not None
         times = (self.state.time, target)
-        self.energy = step_energies(self.problem, self.trial, trial, times, self.energy)
+        last = self.energy
+        self.energy = step_energies(self.problem, self.trial, trial, times, last)
+        self._look_for_jump(last, times)
         self.before = (self.state.time, self.state.u)
         self.state = self.problem.accepted(self.state, trial, target)
         self.trial = trial
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
+
+    def _look_for_jump(self, last: Energies, times: tuple[float, float]) -> None:
+        """Tell a step whose energies do not close: Newton's method left the branch it followed."""
+        now = self.energy
+        change = now.stored + now.adhesive - last.stored - last.adhesive
+        work = now.work - last.work
+        spent = sum(now.heat) - sum(last.heat) + now.algorithmic - last.algorithmic
+        missing = change - work + spent
+        turned = abs(change) + abs(work) + abs(spent)
+        scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
+        if abs(missing) > _JUMP * turned and abs(missing) > 1e-3 * scale:
+            where = {"from": times[0], "energy_missing": -missing}
+            choice = "the state at which Newton's method arrived; inertia would decide"
+            self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
     def give_up(self, outcome: Outcome, target: float) -> None:
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"

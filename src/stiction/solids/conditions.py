@@ -94,7 +94,14 @@ class Rigid(Where):
 
 
 class Condition(Record, abc.ABC):
-    """Base of what is done to bodies and rigid partners."""
+    """Base of what is done to bodies and rigid partners.
+
+    Attributes
+    ----------
+    where : a boundary, a node, or a rigid partner
+    """
+
+    where: Boundary | Where
 
 
 def _check_where(name: str, where: object) -> None:
@@ -113,9 +120,9 @@ def _check_where(name: str, where: object) -> None:
 def _component(where: str, value: object) -> int:
     why = "0 is x, 1 is y."
     whole(where, value, least=0, why=why, try_="give 0 or 1.")
-    if int(value) > 1:  # type: ignore[call-overload]
+    if value not in (0, 1):
         raise ModelError(explain(where, value, "0 or 1", why, "give 1 for the vertical."))
-    return int(value)  # type: ignore[call-overload]
+    return 1 if value == 1 else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +186,8 @@ class Loaded(Condition):
     program: Program = field(default_factory=Program)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.where, Where):
+        where: object = self.where
+        if not isinstance(where, Where):
             why = "a force acts on a node or on a rigid partner."
             try_ = "give Nearest(...) or Rigid(...)."
             raise ModelError(explain("Loaded.where", repr(self.where), "a Where", why, try_))

@@ -204,12 +204,12 @@ class ContactPass:
 
     @property
     def _rows(self) -> int:
-        return self.own.nodes.shape[1] + (1 if self.partner.rigid else 0)
+        return int(self.own.nodes.shape[1]) + (1 if self.partner.rigid else 0)
 
     @property
     def _columns(self) -> int:
-        n = self.own.nodes.shape[1]
-        return n + 1 if self.partner.rigid else n + 2 * self.partner.nodes.shape[1]
+        n = int(self.own.nodes.shape[1])
+        return n + 1 if self.partner.rigid else n + 2 * int(self.partner.nodes.shape[1])
 
     def fresh(self) -> History:
         """Return the history of points that never touched."""
@@ -218,7 +218,8 @@ class ContactPass:
 
     def places(self, x: Floats) -> Floats:
         """Return where the points of the boundary are, (p, 2)."""
-        return np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes]).reshape(-1, 2)
+        found = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
+        return np.asarray(found.reshape(-1, 2))
 
     def project(self, x: Floats, guess: Found | None) -> Found:
         """Return nearest points from a guess, or from a search over the whole partner."""

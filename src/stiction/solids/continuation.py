@@ -77,10 +77,11 @@ class Continuation(Record):
         if not isinstance(stability, bool):
             where, why = "Continuation.stability", "signs are told or not."
             raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
-        if self.solver is not None and not isinstance(self.solver, LinearSolver):
+        solver: object = self.solver
+        if solver is not None and not isinstance(solver, LinearSolver):
             why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
             where = "Continuation.solver"
-            raise ModelError(explain(where, repr(self.solver), "a LinearSolver", why, try_))
+            raise ModelError(explain(where, repr(solver), "a LinearSolver", why, try_))
 
     def solve(self, system: object, request: Request) -> Run:
         """Return the run of a solid; the method of `stiction.solve`.

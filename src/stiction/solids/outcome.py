@@ -39,6 +39,7 @@ _CURVES = {
     "sliding_length": ("length", "contact at the start that no longer sticks"),
     "program_time": ("1", "time of the program, which may go back along a path"),
     "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable ways"),
+    "unstable_ways": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
     "fracture_energy": ("energy", "work less stored energy per peeled length"),
 }
 _POINTS = {
@@ -95,7 +96,7 @@ def _begin(problem: Problem, record: Recorder) -> int:
     """Return the first row that counts."""
     start = problem.assembled.readings.start
     times = np.array([row.time for row in record.rows])
-    return int(min(np.searchsorted(times, start - 1e-12), times.size - 1))
+    return min(int(np.searchsorted(times, start - 1e-12)), times.size - 1)
 
 
 def _curves(problem: Problem, record: Recorder) -> dict[str, Floats]:
@@ -314,6 +315,9 @@ def _resolution(problem: Problem, i: int) -> list[Check]:
         note = "finest surface element over a quarter of the cohesive zone E* W / T_max^2"
         ratio = 4.0 * size / zone
         found.append(Check("process_zone_resolved", ratio <= 1.0, ratio, 1.0, None, note))
+        note = "finest surface element over r0; the law changes over this length"
+        ratio = size / law.length
+        found.append(Check("law_length_resolved", ratio <= 10.0, ratio, 10.0, None, note))
     note = "tangential stiffness in stick over that of one surface element, E*/h"
     stiff = contact.tangential_stiffness * size / soft
     found.append(Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note))

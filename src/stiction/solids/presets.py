@@ -298,10 +298,11 @@ class CapSliding(SolidSystem):
                 explain("CapSliding.normal_force", self.normal_force, needs, why, try_)
             )
         NearlyIncompressible(1.0, self.nu)
-        if self.material is not None and not isinstance(self.material, Material):
+        material: object = self.material
+        if material is not None and not isinstance(material, Material):
             why, try_ = "the cap is made of it.", "leave it out."
             where = "CapSliding.material"
-            raise ModelError(explain(where, repr(self.material), "a Material", why, try_))
+            raise ModelError(explain(where, repr(material), "a Material", why, try_))
         _check_cells("CapSliding", self.cells)
         _check_penalty(self)
 
@@ -385,4 +386,5 @@ def with_numbers(
         why = "the law has no such numbers."
         needs, try_ = "a model with mu and s_cut, DI or EA", "leave mu and s_cut out."
         raise ModelError(explain("model", type(model).__name__, needs, why, try_))
-    return dataclasses.replace(model, **given)  # type: ignore[type-var]
+    changed: AdhesiveFriction = dataclasses.replace(model, **given)  # type: ignore[arg-type]
+    return changed
