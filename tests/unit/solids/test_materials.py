@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
-from solid_cases import MATERIALS
+from solid_cases import MATERIALS, principal_stresses
 
 from stiction.errors import ModelError
 from stiction.solids._material_kernels import (
@@ -32,27 +32,6 @@ STEP = 1e-3
 @pytest.fixture(params=sorted(FINITE))
 def law(request):
     return FINITE[request.param]
-
-
-def principal_stresses(law, stretches):
-    """Return the nominal stresses along three principal stretches, written by hand."""
-    l = np.asarray(stretches)  # noqa: E741
-    j, i1 = l.prod(), np.sum(l**2)
-    i2 = 0.5 * (i1**2 - np.sum(l**4))
-    if isinstance(law, NearlyIncompressible):
-        mu, k = law.moduli()
-        return mu * j ** (-2 / 3) * (l - i1 / (3 * l)) + k * (j - 1) * j / l
-    if isinstance(law, NeoHookean):
-        mu = law.young / (2 * (1 + law.poisson))
-        lam = law.young * law.poisson / ((1 + law.poisson) * (1 - 2 * law.poisson))
-        return mu * (l - 1 / l) + lam * np.log(j) / l
-    volume = law.bulk * (j - 1) * j / l
-    first = 2 * j ** (-2 / 3) * (l - i1 / (3 * l))
-    if isinstance(law, MooneyRivlin):
-        second = 2 * j ** (-4 / 3) * (l * (i1 - l**2) - 2 * i2 / (3 * l))
-        return law.c10 * first + law.c01 * second + volume
-    w = j ** (-2 / 3) * i1 - 3
-    return (law.c1 + 2 * law.c2 * w + 3 * law.c3 * w**2) * first + volume
 
 
 def in_plane_stresses(table, l1, l2, part=ALL):
