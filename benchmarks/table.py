@@ -16,6 +16,7 @@ SCRIPTS = (
     "strings",
     "rods",
     "solid_assembly",
+    "solids",
     "linear_solvers",
     "counts",
 )
@@ -59,6 +60,8 @@ def write() -> str:
         parts.append(_rods(found["rods"]))
     if "solid_assembly" in found:
         parts.append(_assembly(found["solid_assembly"]))
+    if "solids" in found:
+        parts.append(_solids(found["solids"]))
     if "linear_solvers" in found:
         parts.append(_linear(found["linear_solvers"]))
     if "counts" in found:
@@ -413,6 +416,26 @@ def _linear(lines: list[dict]) -> str:
         f"{good[0]['entries']:,} entries; matrices of one pattern one after another, one "
         "right-hand side each. First: analysis, factors and solution of the first matrix; then: "
         "the best of later ones. The ratio is that of factors and solution.\n\n"
+        + _table(head, rows)
+    )
+
+
+def _solids(lines: list[dict]) -> str:
+    rows = []
+    for p in (line for line in lines if line["kind"] == "solid_solve"):
+        who = p["what"], f"{p['method'][0]}, {p['solver']}"
+        if "failed" in p:
+            rows.append((*who, p["failed"], "", "", "", ""))
+            continue
+        times = f"{p['seconds']:.0f} s", f"{p['cpu_seconds']:.0f} s"
+        work = p["work"] + (f", {p['factorisations']} factorisations" if "unknowns" in p else "")
+        memory = f"{p['peak_bytes'] / 2**30:.2f} GiB"
+        rows.append((*who, *times, work, memory, f"{p['load'][0]} / {p['load'][1]}"))
+    head = ("solve", "method", "wall", "processor", "work", "peak memory", "load before / after")
+    return (
+        "## Whole solves of solids at the paper's sizes\n\n"
+        "From set-up to results, kernels compiled beforehand; processor time adds up all threads, "
+        "those that wait for each other included. Memory is that of the whole process.\n\n"
         + _table(head, rows)
     )
 

@@ -1,0 +1,133 @@
+"""Whole solves of solids at the paper's sizes: seconds, work and memory. Nobody to compare with."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from peers import last_line
+from record import Record, load
+
+HERE = Path(__file__).resolve().parent
+MOST_MEMORY = 2.0 * 2**30
+LONGEST = 3600.0
+
+
+@dataclass(frozen=True)
+class Solve:
+    """One row: a preset, a method, a solver, and how many seconds it may take.
+
+    Parameters
+    ----------
+    until : what has to be found on the way
+    warm : end of the run that warms up
+    turn : stop at the first limit point
+    """
+
+    what: str
+    preset: str
+    fields: dict
+    model: tuple[str, dict]
+    method: tuple[str, dict]
+    solver: str
+    wanted: float
+    until: str
+    warm: float
+    turn: bool = False
+
+    def question(self, quick: bool) -> dict:
+        """Return what the child is asked."""
+        asked = {**vars(self), "fields": {**self.fields, "size": "quick" if quick else "paper"}}
+        return {name: asked[name] for name in QUESTION}
+
+
+QUESTION = ("preset", "fields", "model", "method", "solver", "warm", "turn")
+STRIP = "strip 320 x 8, EA, mu 0.01: first load to the limit point"
+CAP = "cap 900 x 47, F_n = 0: load and shear to full sliding"
+
+
+def _strip(solver: str) -> Solve:
+    model, method = ("EA", {"mu": 0.01}), ("Continuation", {"steps": 40})
+    fields, until = {"u_end": 200.0}, "limit_point_at"
+    return Solve(
+        STRIP, "StripPeeling", fields, model, method, solver, 60.0, until, 0.005, turn=True
+    )
+
+
+def _cap(solver: str, wanted: float) -> Solve:
+    model, method = ("DI", {"mu": 1.0}), ("Quasistatic", {"steps": 40})
+    until = "full_sliding_at"
+    return Solve(CAP, "CapSliding", {"u_end": 2.5}, model, method, solver, wanted, until, 0.35)
+
+
+SOLVES = {
+    "strip-pardiso": _strip("Pardiso"),
+    "strip-superlu": _strip("SuperLU"),
+    "cap-pardiso": _cap("Pardiso", 240.0),
+    "cap-superlu": _cap("SuperLU", 600.0),
+}
+
+
+def ask(solve: Solve, quick: bool) -> dict:
+    """Return what the child says; {"failed": why} where it does not."""
+    try:
+        run = subprocess.run(
+            [sys.executable, str(HERE / "solid_child.py")],
+            input=json.dumps(solve.question(quick)),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"not done after {LONGEST:.0f} s"}
+    if run.returncode != 0:
+        return {"failed": last_line(run.stderr)}
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def verdict(record: Record, solve: Solve, said: dict) -> None:
+    """Add what was to be reached; a run that stops short has not reached it."""
+    name = f"{solve.what}, {solve.solver}, 2 cores"
+    seconds = f"<= {solve.wanted:.0f} s"
+    if "failed" in said:
+        record.target(name, seconds, "not measured", None)
+        return
+    there = said.get(solve.until) is not None
+    measured = f"{said['seconds']:.0f} s" + ("" if there else f", ended early: {said['status']}")
+    record.target(name, seconds, measured, there and said["seconds"] <= solve.wanted)
+    if solve.preset == "CapSliding":
+        size = said["peak_bytes"] / 2**30
+        memory = f"{size:.2f} GiB"
+        name = f"memory of the whole process, cap 900 x 47, {solve.solver}"
+        record.target(name, "<= 2 GiB", memory, there and said["peak_bytes"] <= MOST_MEMORY)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="quick sizes, nothing written")
+    parser.add_argument("--only", nargs="+", choices=list(SOLVES), help="these rows, not written")
+    options = parser.parse_args()
+    record = Record("solids", options.quick or options.only is not None)
+    for name in options.only or SOLVES:
+        solve = SOLVES[name]
+        before = load()
+        said = ask(solve, options.quick)
+        record.add(
+            "solid_solve",
+            what=solve.what,
+            name=name,
+            solver=solve.solver,
+            method=solve.method,
+            **said,
+            load=[before, load()],
+        )
+        verdict(record, solve, said)
+    record.close()
+
+
+if __name__ == "__main__":
+    main()
