@@ -152,6 +152,7 @@ _FIGURES = {
     "switching": "stiction.plot.flow_figures:FlowFigures",
     "strings": "stiction.plot.string_figures:StringFigures",
     "rods": "stiction.plot.rod_figures:RodFigures",
+    "solids": "stiction.plot.solid_figures:SolidFigures",
 }
 
 
