@@ -1,0 +1,193 @@
+"""Contacts with closed forms, as solids: a rigid cylinder on a block that stands for a half plane.
+
+Only the right half is modelled where both halves are alike. The unit of stress is E*, that of
+length the half width of contact: the cylinder's radius is so large that strains stay small.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import stiction as st
+from stiction.exact import adhesion as exact
+from stiction.solids.conditions import Driven, Fixed, Program, Rigid
+from stiction.solids.contact import Contact
+from stiction.solids.materials import LinearElastic
+from stiction.solids.model import Readings
+from stiction.solids.partners import RigidCircle
+
+RADIUS = 200.0
+POISSON = 0.3
+# a block of depth H with its bottom held sinks less than a half plane: depth ln(2 H / a) - SHALLOW
+SHALLOW = 0.478
+
+
+def spaced(low, high, cell, end, growth=0.35):
+    """Return values from 0 to 1 in cells of one size between low and high, growing outside.
+
+    Parameters
+    ----------
+    low, high, cell, end : on one scale; `end` becomes 1
+    growth : of the cell's size per distance from the fine part
+    """
+    x = np.linspace(0.0, end, 40001)
+    density = 1.0 / (cell + growth * np.maximum(np.maximum(low - x, x - high), 0.0))
+    count = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(x))])
+    cells = int(np.ceil(count[-1]))
+    values = np.interp(np.linspace(0.0, count[-1], cells + 1), count, x) / end
+    values[0], values[-1] = 0.0, 1.0
+    return values
+
+
+def half_block(low, high, cell, deep, depth):
+    """Return a square block below y = 0, fine on top between two places, and its x-values."""
+    x = spaced(low, high, cell, depth)
+    y = 1.0 - spaced(0.0, deep, cell, depth)[::-1]
+    y[0], y[-1] = 0.0, 1.0
+    return st.rectangle(depth, depth, (x.size - 1, y.size - 1), (0.0, -depth), x, y), x * depth
+
+
+def approach(press, pull, half_width, depth):
+    """Return how deep a cylinder sinks under Hertz's load less that of a flat punch."""
+    sinks = np.log(2.0 * depth / half_width) - SHALLOW
+    return 2.0 / np.pi * (press * (sinks + 0.5) - pull * sinks)
+
+
+def held_half():
+    """Return the conditions of a half block: mirror on the left, bottom held."""
+    return [Fixed(st.Boundary(0, "left"), (0,)), Fixed(st.Boundary(0, "bottom"))]
+
+
+# ---------------------------------------------------------------- Hertz
+
+
+class Hertz(NamedTuple):
+    """Half width and largest pressure over those of Hertz at the same load, less one."""
+
+    width: float
+    peak: float
+    status: str
+    unknowns: int
+
+
+def hertz(stiffness, cell, depth, element=None, radius=1000.0):
+    """Press a cylinder on a block until the half width is about 1.
+
+    Parameters
+    ----------
+    stiffness : of the unilateral normal law, times half width over E*
+    cell : size of the elements of the contact, over the half width
+    depth : of the block, over the half width
+    """
+    r0 = 1e-7
+    scale = stiffness * r0 / (2.0 * 15.0 ** (2.0 / 3.0))
+    law = st.LennardJones(2.0 * np.pi * r0**3 * scale, r0, adhesive=False)
+    mesh, x = half_block(0.0, 1.25, cell, 0.75, depth)
+    load = np.pi / (4.0 * radius)
+    sinks = approach(load, 0.0, 1.0, depth)
+    body = LinearElastic(1.0 - POISSON**2, POISSON)
+    solid = st.Solid(
+        [st.Body(mesh, st.Q2N2() if element is None else element, body)],
+        [Contact(st.Boundary(0, "top"), RigidCircle((0.0, radius + law.gap_eq), radius), law)],
+        [Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, -sinks))), *held_half()],
+        readings=Readings(displacement=0),
+    )
+    run = st.solve(solid, st.Quasistatic(steps=2), throw=False)
+    last = run.data.isel(time=-1)
+    pressure, place = last["normal_traction"].to_numpy(), last["surface_x"].to_numpy()
+    # the boundary goes from right to left, with Gauss points on every element
+    count = pressure.size // (x.size - 1)
+    weight = (np.diff(x)[::-1, None] * np.polynomial.legendre.leggauss(count)[1] / 2.0).ravel()
+    force = 2.0 * float(pressure @ weight)
+    expected = float(exact.hertz_half_width(force, radius, 1.0))
+    # the second moment of an ellipse of half width a is a^2 / 4
+    width = 2.0 * np.sqrt(2.0 * float((pressure * place**2) @ weight) / force)
+    peak = pressure.max() * np.pi * expected / (2.0 * force)
+    return Hertz(width / expected - 1.0, peak - 1.0, run.status.name, run.stats["unknowns"])
+
+
+# ---------------------------------------------------------------- Johnson, Kendall, Roberts
+
+
+class Jkr(NamedTuple):
+    """Path of an adhering cylinder: load and half width of contact over those of JKR."""
+
+    load: np.ndarray  # over that of JKR at pull-off
+    half_width: np.ndarray  # over that of JKR at pull-off
+    pull_off: float
+    zero_load: float  # half width without load over that of JKR, nan if not met
+    status: str
+    unknowns: int
+
+
+def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
+    """Pull an adhering cylinder off a block, or let it go to zero load.
+
+    Parameters
+    ----------
+    tabor : (R W^2 / (E*^2 g_eq^3))^(1/3) [1]
+    per_zone : elements per cohesive zone E* W / T_max^2
+    depth : of the block, over JKR's half width at pull-off, the unit of length
+    zero_load : follow the part of the path about zero load instead of that to pull-off
+    steps : load steps on that part
+    """
+    work = np.pi / (2.0 * RADIUS**2)
+    gap = (RADIUS * work**2) ** (1.0 / 3.0) / tabor
+    tension = 16.0 * np.sqrt(5.0) / 9.0 * work / (gap * 15.0**0.5)
+    law = st.LennardJones.from_strength(tension, work)
+    zone = work / tension**2
+
+    def sunk(a):
+        press = np.pi * a**2 / (4.0 * RADIUS)
+        return approach(press, press - float(exact.jkr_load(a, RADIUS, 1.0, work)), a, depth)
+
+    # half widths: of the compressed start, where slow steps begin, where they end
+    begin, slow, end = (
+        (3.0, 2.7, 2.4) if zero_load else (2.5, 1.1 + 0.4 / tabor, 0.87 + 0.25 / tabor)
+    )
+    low, high = (2.1, 2.9) if zero_load else (0.75, 1.6)
+    mesh, _ = half_block(low, high, zone / per_zone, 0.5 * zone, depth)
+    times = np.array([0.0, 0.5, 1.0, 1.0 + steps / 12.0])
+    path = -np.array([sunk(begin), sunk(begin), sunk(slow), sunk(end)])
+    solid = st.Solid(
+        [st.Body(mesh, st.Q2N2(), LinearElastic(1.0 - POISSON**2, POISSON))],
+        [Contact(st.Boundary(0, "top"), RigidCircle((0.0, RADIUS + law.gap_eq), RADIUS), law)],
+        [Driven(Rigid(0), 1, Program(times, path)), *held_half()],
+        attraction=Program((0.0, 0.5), (0.0, 1.0)),
+        readings=Readings(displacement=0, start=1.0),
+    )
+    method = st.Quasistatic(steps=round(12 * times[-1]), max_cuts=6)
+    run = st.solve(solid, method, (0.0, times[-1]), throw=False)
+    rows = run.data["time"].to_numpy() >= 1.0 - 1e-12
+    a_c, p_c = exact.jkr_pull_off(RADIUS, 1.0, work)
+    load = -2.0 * run.data["force_y"].to_numpy()[rows] / p_c
+    width = run.data["nominal_contact"].to_numpy()[rows] / a_c
+    lift = run.data["displacement"].to_numpy()[rows]
+    return Jkr(
+        load,
+        width,
+        _top(lift, load),
+        _at_zero(load, width) / 16.0 ** (1.0 / 3.0),
+        run.status.name,
+        run.stats["unknowns"],
+    )
+
+
+def _top(x, y):
+    """Return the top of the parabola through the largest value and its neighbours, else nan."""
+    i = int(np.argmax(y))
+    if not 0 < i < y.size - 1:
+        return float("nan")
+    c = np.polyfit(x[i - 1 : i + 2] - x[i], y[i - 1 : i + 2], 2)
+    return float(c[2] - c[1] ** 2 / (4.0 * c[0]))
+
+
+def _at_zero(load, width):
+    """Return the half width where the load changes its sign, else nan."""
+    i = np.flatnonzero(load[:-1] * load[1:] <= 0.0)
+    if not i.size:
+        return float("nan")
+    a, b = load[i[0]], load[i[0] + 1]
+    return float(width[i[0]] - a * (width[i[0] + 1] - width[i[0]]) / (b - a))

@@ -1,0 +1,77 @@
+"""Contacts of solids against closed forms: errors fall with mesh, block and law as they should.
+
+Closed forms hold for a half plane, a law without extent and a mesh without end; every test
+lets one of them go there. docs/theory/solids-convergence.md has the longer table.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import contact_cases as cases
+import numpy as np
+import pytest
+
+hertz = functools.cache(cases.hertz)
+jkr = functools.cache(cases.jkr)
+
+
+def orders(errors, ratio=2.0):
+    """Return how errors fall per refinement by `ratio`."""
+    e = np.abs(np.asarray(errors))
+    return np.log(e[:-1] / e[1:]) / np.log(ratio)
+
+
+# ---------------------------------------------------------------- Hertz
+
+
+def test_hertz_with_a_stiffer_law():
+    # unilateral springs of stiffness k instead of a wall: first order in E* / (k a)
+    found = [hertz(k, 1 / 8, 80) for k in (25, 100, 400)]
+    assert all(case.status == "SOLVED" for case in found)
+    for errors in ([case.width for case in found], [case.peak for case in found]):
+        assert np.all((orders(errors, 4.0) > 0.8) & (orders(errors, 4.0) < 1.3)), errors
+        assert abs(errors[-1]) < 1.5e-3
+
+
+def test_hertz_in_a_deeper_block():
+    # what the bottom of the block changes falls with the square of a / H
+    found = [hertz(100, 1 / 8, depth) for depth in (10, 20, 40, 80)]
+    fall = orders(np.diff([case.peak for case in found]))
+    assert np.all((fall > 1.8) & (fall < 2.3)), fall
+    # the half width also feels that each block has a mesh of its own
+    change = np.abs(np.diff([case.width for case in found]))
+    assert np.all(change[:-1] > 2.5 * change[1:]), change
+
+
+def test_hertz_on_a_finer_mesh():
+    # against the finest mesh; the edge of contact, a square root, lies inside an element
+    fine = hertz(100, 1 / 32, 20)
+    found = [hertz(100, cell, 20) for cell in (1 / 2, 1 / 8)]
+    for name in ("width", "peak"):
+        errors = [getattr(case, name) - getattr(fine, name) for case in found]
+        assert abs(errors[0]) > 4.0 * abs(errors[1]), errors
+        assert abs(errors[1]) < 5e-4
+
+
+# ---------------------------------------------------------------- Johnson, Kendall, Roberts
+
+
+def test_jkr_pull_off_at_growing_tabor_number():
+    found = [jkr(tabor, 4) for tabor in (1, 2)]
+    assert all(case.status == "SOLVED" for case in found)
+    errors = [1.0 - case.pull_off for case in found]
+    # a cohesive zone shorter than contact: the law's reach weakens the pull
+    assert 0.0 < errors[1] < errors[0]
+    assert 1.4 < orders(errors)[0] < 2.1, errors
+    # reason: JKR is the limit of an infinite Tabor number; at 2 the law misses 1.9 %
+    assert found[1].pull_off == pytest.approx(1.0, abs=0.02)
+
+
+def test_jkr_contact_without_load():
+    found = [jkr(tabor, 3, zero_load=True) for tabor in (1, 2)]
+    errors = [1.0 - case.zero_load for case in found]
+    assert 0.0 < errors[1] < errors[0]
+    assert 0.6 < orders(errors)[0] < 1.4, errors
+    # reason: the edge is counted at g_max, inside the zone that JKR shrinks to a point
+    assert found[1].zero_load == pytest.approx(1.0, abs=0.05)
