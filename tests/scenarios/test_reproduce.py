@@ -70,4 +70,4 @@ def test_wrong_papers_and_figures(refused):
     for figure in ("11", "figure-1", "table-3", "x", ""):
         assert refused("reproduce", "chains", figure)
     assert refused("reproduce", "chains", "5", "--out", "/dev/null/x")
-    assert list(PAPERS) == ["chains", "rods", "switching"]
+    assert list(PAPERS) == ["adhesive-friction", "chains", "rods", "switching"]

@@ -193,7 +193,9 @@ def plot(
 @app.command()
 @guarded
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper: chains or switching.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="A paper: chains, rods, switching ...")
+    ],
     figure: Annotated[
         str | None,
         typer.Argument(metavar="[FIGURE]", help="A figure or table: 5, table-2. Default: all."),
@@ -205,9 +207,14 @@ def reproduce(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what was reproduced before.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's sizes where the default is smaller: slow.")
+    ] = False,
 ) -> None:
     """A paper's figures and tables beside ours, with the differences."""
     from stiction.cli import reproduce as papers
 
-    code = papers.reproduce(paper, figure, out, overwrite=overwrite, figures=not no_figures)
+    code = papers.reproduce(
+        paper, figure, out, overwrite=overwrite, figures=not no_figures, full=full
+    )
     raise typer.Exit(code)

@@ -25,6 +25,7 @@ __all__ = ["LOST", "PAPERS", "Item", "Row", "Runs", "reproduce"]
 
 LOST = "lost in the text"
 PAPERS = {
+    "adhesive-friction": "stiction.cli.paper_solids",
     "chains": "stiction.cli.paper_chains",
     "rods": "stiction.cli.paper_rods",
     "switching": "stiction.cli.paper_switching",
@@ -42,11 +43,13 @@ class Row:
     what : the quantity, with its unit
     paper : number or statement of the paper; LOST where its text lost it
     ours : number or statement of the run
+    verdict : whether a statement of the paper holds, where that is judged
     """
 
     what: str
     paper: float | str
     ours: float | str
+    verdict: str = ""
 
     @property
     def difference(self) -> str:
@@ -71,22 +74,30 @@ class Item:
     scenarios : the built-in scenarios it needs
     rows : the comparison, from the runs by name of scenario
     draw : writes our figure to a path; None where there is none to draw
+    curves : writes curves as CSV to a path; None where the runs' own files hold them
     """
 
     title: str
     scenarios: Sequence[str]
     rows: Callable[[Runs], list[Row]]
     draw: Callable[[Runs, Path], object] | None = None
+    curves: Callable[[Runs, Path], object] | None = None
 
 
 def reproduce(
-    paper: str, figure: str | None, out: str | None, *, overwrite: bool, figures: bool
+    paper: str,
+    figure: str | None,
+    out: str | None,
+    *,
+    overwrite: bool,
+    figures: bool,
+    full: bool = False,
 ) -> int:
     """Run what a figure needs, write its folder, print the comparison; return the exit code.
 
     Verified by: tests/scenarios/test_reproduce.py::test_slip_wave_table
     """
-    items = _items(paper)
+    items = _items(paper, full=full)
     keys = list(items) if figure is None else [_key(figure, items)]
     root = Path("out", f"reproduce-{paper}") if out is None else Path(out)
     for key in keys:
@@ -109,6 +120,8 @@ def reproduce(
                 save(runs[name], stage.folder / name, scenario=text)
             if item.draw is not None and figures:
                 item.draw(runs, stage.folder / f"{key}.png")
+            if item.curves is not None:
+                item.curves(runs, stage.folder / f"{key}.csv")
             (stage.folder / TABLE).write_text(_markdown(key, item, rows), encoding="utf-8")
             _write_csv(rows, stage.folder / "comparison.csv")
             stage.complete()
@@ -116,7 +129,7 @@ def reproduce(
     return 0
 
 
-def _items(paper: str) -> dict[str, Item]:
+def _items(paper: str, *, full: bool) -> dict[str, Item]:
     if paper not in PAPERS:
         raise ModelError(
             explain(
@@ -127,13 +140,24 @@ def _items(paper: str) -> dict[str, Item]:
                 nearest(paper, PAPERS),
             )
         )
-    items: dict[str, Item] = importlib.import_module(PAPERS[paper]).ITEMS
-    return items
+    module = importlib.import_module(PAPERS[paper])
+    items: dict[str, Item] = module.ITEMS
+    if not full:
+        return items
+    if not hasattr(module, "FULL_ITEMS"):
+        why = "its figures are made at the size that the paper has."
+        raise ModelError(
+            explain("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
+        )
+    full_items: dict[str, Item] = module.FULL_ITEMS
+    return full_items
 
 
 def _key(figure: str, items: Mapping[str, Item]) -> str:
     if figure.strip().lower() in items:
         return figure.strip().lower()
+    if (key := f"figure-{figure.strip().lower()}") in items:
+        return key
     match = re.fullmatch(r"(fig(?:ure)?|table)?s?[\s.-]*(\d+)", figure.strip().lower())
     if match is not None:
         kind = "table" if match[1] == "table" else "figure"
@@ -173,15 +197,23 @@ def _text(value: float | str) -> str:
 _HEAD = ("quantity", "paper", "ours", "difference")
 
 
+def _table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return head and lines; a column of verdicts only where there are any."""
+    if not any(row.verdict for row in rows):
+        return [_HEAD, *(row.cells for row in rows)]
+    return [(*_HEAD, "verdict"), *((*row.cells, row.verdict) for row in rows)]
+
+
 def _screen(key: str, item: Item, rows: Sequence[Row]) -> str:
-    table = [_HEAD, *(row.cells for row in rows)]
-    widths = [max(len(line[i]) for line in table) for i in range(4)]
+    table = _table(rows)
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
     lines = ("  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)) for line in table)
     return "\n".join([f"{key}: {item.title}", *(line.rstrip() for line in lines)])
 
 
 def _markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
-    lines = [_HEAD, ("---",) * 4, *(row.cells for row in rows)]
+    head, *rest = _table(rows)
+    lines = [head, ("---",) * len(head), *rest]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     needs = ", ".join(item.scenarios) or "none"
     return f"# {key}\n\n{item.title}\n\nScenarios: {needs}\n\n{table}\n"
@@ -190,5 +222,8 @@ def _markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
 def _write_csv(rows: Sequence[Row], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_HEAD)
-        writer.writerows((row.what, row.paper, row.ours, row.difference) for row in rows)
+        head, *_ = _table(rows)
+        writer.writerow(head)
+        for row in rows:
+            plain = (row.what, row.paper, row.ours, row.difference, row.verdict)
+            writer.writerow(plain[: len(head)])

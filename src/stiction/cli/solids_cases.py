@@ -1,0 +1,364 @@
+"""Runs of adhering solids that figures and verdicts are made of, and the curves kept of them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.laws import DI, EA, Frictionless
+from stiction.laws.adhesive_friction import AdhesiveFriction
+from stiction.methods import Quasistatic
+from stiction.results.run import Run
+from stiction.solids.materials import LinearElastic
+from stiction.solids.model import SolidSystem
+from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
+from stiction.solve import solve
+
+__all__ = ["Case", "Curves", "Study", "cases", "extract", "read_curves", "write_curves"]
+
+Floats = npt.NDArray[np.float64]
+
+_CURVES = (
+    "displacement",
+    "force_x",
+    "force_y",
+    "contact_length",
+    "nominal_contact",
+    "sticking_length",
+    "peeling_length",
+    "sliding_length",
+    "fracture_energy",
+    "normal_displacement",
+)
+_PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
+_ENDS = ("-profile", "-stress", "-base")
+# digits kept in files: more than any verdict needs
+_FORMAT = "{:.7g}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run.
+
+    Parameters
+    ----------
+    system : what is solved
+    steps : load steps, if none is cut
+    at : displacements at which tractions along the surface are kept
+    corner : places (x, y) at the start at which the stress yy is followed, by name
+    """
+
+    system: SolidSystem
+    steps: int
+    at: Sequence[float] = ()
+    corner: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What is kept of a run: curves over its rows, numbers, tractions, stresses.
+
+    Parameters
+    ----------
+    columns : curves by name, all of one length
+    numbers : quantities of the run; NaN where it has none
+    profiles : tractions along the surface, by name of column
+    stresses : stress yy over the displacement, by name of column
+    base : stress yy along the base of the first body at u = 0.5, by name of column
+    note : how the run ended, if not as it should
+    """
+
+    columns: dict[str, Floats]
+    numbers: dict[str, float]
+    profiles: dict[str, Floats] = field(default_factory=dict)
+    stresses: dict[str, Floats] = field(default_factory=dict)
+    base: dict[str, Floats] = field(default_factory=dict)
+    note: str = ""
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.columns[name]
+
+    def at(self, name: str, u: float) -> float:
+        """Return a curve at a displacement, linearly between rows."""
+        return float(np.interp(u, self["displacement"], self[name]))
+
+    def profile(self, u: float) -> dict[str, Floats]:
+        """Return the tractions kept nearest to a displacement."""
+        kept = self.profiles["displacement"]
+        mine = kept == kept[np.argmin(np.abs(kept - u))]
+        return {name: values[mine] for name, values in self.profiles.items()}
+
+
+# ---- which runs
+
+
+def _law(word: str, mu: float, cut: float = 1.0) -> AdhesiveFriction:
+    if mu == 0.0:
+        return Frictionless()
+    return EA(mu, cut) if word == "ea" else DI(mu, cut)
+
+
+STRIP_MU = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+STRIP_CUTS = (0.5, 0.0, -0.001)
+_CYLINDERS = (("ea", 0.1), ("ea", 0.3), ("ea", 0.5), ("ea", 0.9), ("di", 0.5), ("di", 0.9))
+NORMAL = (-0.32, -0.28, -0.2, -0.1, 0.0, 0.2, 0.5, 1.0, 1.5, 2.0)
+NORMAL_QUICK = (-0.28, -0.2, 0.0, 0.5, 1.0, 2.0)
+# chosen so that contact is as long at the start as in the adhesive cases -0.2, 0, 0.5, 1 and 2
+NON_ADHESIVE = (0.5, 0.75, 1.3, 1.9, 3.0)
+
+
+def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, Case]:
+    """Return all runs by name, at the quick sizes or at the paper's.
+
+    Parameters
+    ----------
+    full : the paper's sizes
+    cap_cells : of the cap, instead of those of the size
+    """
+    return {**_strips(full), **_cylinders(full), **_caps(full, cap_cells)}
+
+
+def _strips(full: bool) -> dict[str, Case]:
+    size, steps, end = ("paper", 280, 140.0) if full else ("quick", 80, 80.0)
+    at = (5.0, 10.0, 30.0, 60.0)
+    mus = STRIP_MU if full else tuple(mu for mu in STRIP_MU if mu != 0.002)
+    found = {}
+    for mu in mus:
+        found[f"strip-ea-{mu:g}"] = _law("ea", mu)
+        if mu:
+            found[f"strip-di-{mu:g}"] = _law("di", mu)
+    if not full:
+        found = {k: v for k, v in found.items() if k not in ("strip-di-0.05", "strip-di-0.1")}
+    for cut in STRIP_CUTS if full else STRIP_CUTS[:2]:
+        found[f"strip-ea-0.01-cut-{cut:g}"] = _law("ea", 0.01, cut)
+    return {
+        name: Case(StripPeeling(model=law, size=size, u_end=end), steps, at)
+        for name, law in found.items()
+    }
+
+
+def _cylinders(full: bool) -> dict[str, Case]:
+    size, steps = ("paper", 200) if full else ("quick", 100)
+    corner = {"trailing": (-1.0, 0.0), "leading": (1.0, 0.0)}
+    found = {"cylinders-ea-0": TwoCylinders(size=size)}
+    for word, mu in (*_CYLINDERS, ("di", 3.0)):
+        found[f"cylinders-{word}-{mu:g}"] = TwoCylinders(model=_law(word, mu), size=size)
+    found["cylinders-ea-0.5-stretch"] = TwoCylinders(model=EA(0.5), size=size, stretch=True)
+    made = {name: Case(system, steps, (0.5, 1.0), corner) for name, system in found.items()}
+    # at the end of the paper's range they still touch
+    for word, mu in (("ea", 0.5), ("di", 3.0)):
+        far = TwoCylinders(model=_law(word, mu), size=size, u_end=2.6)
+        made[f"cylinders-{word}-{mu:g}-far"] = Case(far, round(1.3 * steps))
+    return made
+
+
+def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
+    size, steps = ("paper", 140) if full else ("quick", 70)
+    found: dict[str, CapSliding] = {}
+    normals = NORMAL if full else NORMAL_QUICK
+    for force in normals:
+        end = _reach(force)
+        found[f"cap-{force:g}"] = CapSliding(normal_force=force, size=size, u_end=end)
+    for force in normals[2:] if full else normals[1:-1]:
+        end = 1.2 * _reach(force)
+        found[f"cap-nu-0.4-{force:g}"] = CapSliding(
+            normal_force=force, nu=0.4, size=size, u_end=end
+        )
+    for force in NON_ADHESIVE:
+        found[f"cap-dry-{force:g}"] = CapSliding(
+            normal_force=force, adhesive=False, size=size, u_end=3.2
+        )
+    control = LinearElastic(1.0, 0.49)
+    found["cap-linear-dry-1.9"] = CapSliding(
+        normal_force=1.9, adhesive=False, material=control, size=size, u_end=3.2
+    )
+    if cells is not None:
+        found = {name: replace(system, cells=cells) for name, system in found.items()}
+    return {name: Case(system, steps, (0.0, system.u_end)) for name, system in found.items()}
+
+
+def _reach(force: float) -> float:
+    """Return a displacement at which all of the cap slides."""
+    return 1.6 + 0.9 * (force + 0.4)
+
+
+# ---- what is kept
+
+
+def extract(run: Run, case: Case) -> Curves:
+    """Return what is kept of a run."""
+    values = {name: np.asarray(v.values) for name, v in run.variables.items()}
+    columns = {n: values[n].astype(np.float64) for n in _CURVES if n in values}
+    begin = _begin(case, run.time)
+    if "normal_traction" in values:
+        columns["tension"] = np.max(-values["normal_traction"], axis=1)
+        columns["pressure"] = np.max(values["normal_traction"], axis=1)
+    columns = {name: column[begin:] for name, column in columns.items()}
+    numbers = {
+        name: float(q.value) if isinstance(q.value, (int, float)) else float("nan")
+        for name, q in run.quantities.items()
+    }
+    numbers["steps"] = float(run.stats["steps"])
+    numbers["newton_iterations"] = float(run.stats["newton_iterations"])
+    numbers["unknowns"] = float(run.stats["unknowns"])
+    numbers["ledger"] = float(run.energy.imbalance_rel)
+    return Curves(
+        columns,
+        numbers,
+        _profiles(values, columns["displacement"], begin, case.at),
+        *_stresses(values, run, case),
+        "" if run.status.ok else run.reason,
+    )
+
+
+def _begin(case: Case, time: Floats) -> int:
+    start = case.system.assembled().readings.start
+    return min(int(np.searchsorted(time, start - 1e-12)), time.size - 1)
+
+
+def _profiles(
+    values: Mapping[str, npt.NDArray[np.float64]], u: Floats, begin: int, at: Sequence[float]
+) -> dict[str, Floats]:
+    if not at or "gap" not in values:
+        return {}
+    rows = sorted({int(np.argmin(np.abs(u - a))) for a in at})
+    columns: dict[str, Floats] = {
+        "displacement": np.concatenate([np.full(values["gap"].shape[1], u[row]) for row in rows]),
+        "body": np.tile(np.asarray(values["body_of_point"], dtype=np.float64), len(rows)),
+        "coordinate": np.tile(values["surface_coordinate"], len(rows)),
+    }
+    for name in _PROFILE:
+        columns[name] = np.concatenate([values[name][begin + row] for row in rows]).astype(float)
+    return columns
+
+
+def _stresses(
+    values: Mapping[str, npt.NDArray[np.float64]], run: Run, case: Case
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return the stress yy at drawn points of the first body: over u, and along its base."""
+    if not case.corner or "stress_yy" not in values:
+        return {}, {}
+    first = np.asarray(values["body_of_drawn"]) == 1
+    place = values["drawn_position"][0][first]
+    stress = values["stress_yy"][:, first]
+    u = np.interp(values["snapshot_time"], run.time, values["displacement"])
+    found: dict[str, Floats] = {"displacement": u}
+    for name, corner in case.corner.items():
+        found[name] = stress[:, int(np.argmin(np.linalg.norm(place - corner, axis=1)))]
+    along = np.flatnonzero(np.abs(place[:, 1]) < 1e-9)
+    along = along[np.argsort(place[along, 0])]
+    row = int(np.argmin(np.abs(u - 0.5)))
+    return found, {"x": place[along, 0], "stress_yy": stress[row, along]}
+
+
+# ---- files
+
+
+def write_curves(curves: Curves, folder: Path, name: str, most: int = 400) -> None:
+    """Write curves, decimated to about `most` rows, and what else is kept, as text."""
+    rows = curves["displacement"].size
+    every = np.unique(np.round(np.linspace(0, rows - 1, min(rows, most))).astype(int))
+    head = [f"# {k} = {v:.9g}" for k, v in curves.numbers.items()]
+    if curves.note:
+        head.append(f"# note = {curves.note}")
+    columns = {key: values[every] for key, values in curves.columns.items()}
+    _write(folder / f"{name}.csv", columns, head)
+    for word, table in _tables(curves):
+        if table:
+            _write(folder / f"{name}-{word}.csv", table, [])
+
+
+def _tables(curves: Curves) -> list[tuple[str, dict[str, Floats]]]:
+    return [("profile", curves.profiles), ("stress", curves.stresses), ("base", curves.base)]
+
+
+def _write(path: Path, columns: Mapping[str, Floats], head: Sequence[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{line}\n" for line in head)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([_FORMAT.format(value) for value in row])
+
+
+def read_curves(folder: Path, name: str) -> Curves:
+    """Return what `write_curves` wrote."""
+    numbers: dict[str, float] = {}
+    note = ""
+    for line in (folder / f"{name}.csv").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("# "):
+            break
+        key, _, value = line[2:].partition(" = ")
+        if key == "note":
+            note = value
+        else:
+            numbers[key] = float(value)
+    columns = _read(folder / f"{name}.csv")
+    profiles, stresses, base = (_read(folder / f"{name}{end}.csv") for end in _ENDS)
+    return Curves(columns, numbers, profiles, stresses, base, note)
+
+
+def _read(path: Path) -> dict[str, Floats]:
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+    numbers = np.array(rows[1:], dtype=np.float64).reshape(-1, len(rows[0]))
+    return {name: numbers[:, i] for i, name in enumerate(rows[0])}
+
+
+# ---- running
+
+
+class Study:
+    """Curves by name of case, each run once and when first asked for.
+
+    Parameters
+    ----------
+    full : the paper's sizes; else quick ones
+    folder : where curves are kept and read from; None keeps them in memory
+    solved : called with the name of a case, its system, method and times, and solves it
+    """
+
+    def __init__(
+        self,
+        *,
+        full: bool,
+        folder: Path | None = None,
+        solved: Callable[[str, Case], Run] | None = None,
+    ) -> None:
+        self.full, self.folder = full, folder
+        self.cases = cases(full=full)
+        self._solved = solved if solved is not None else run_case
+        self._kept: dict[str, Curves] = {}
+
+    def __getitem__(self, name: str) -> Curves:
+        if name not in self._kept:
+            self._kept[name] = self._find(name)
+        return self._kept[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether a case belongs to this study; with a folder, whether it lies there."""
+        if self.folder is not None:
+            return (self.folder / f"{name}.csv").exists()
+        return name in self.cases
+
+    def names(self, start: str) -> list[str]:
+        """Return the cases whose name begins with a word, in order."""
+        return [name for name in self.cases if name.startswith(start) and self.has(name)]
+
+    def _find(self, name: str) -> Curves:
+        if self.folder is not None:
+            return read_curves(self.folder, name)
+        case = self.cases[name]
+        return extract(self._solved(name, case), case)
+
+
+def run_case(name: str, case: Case) -> Run:
+    """Return the run of a case; one that ends early still counts."""
+    return solve(case.system, Quasistatic(steps=case.steps), (0.0, 1.0), throw=False)

@@ -1,0 +1,117 @@
+"""`stiction reproduce adhesive-friction`: curves, figures and verdicts."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from stiction.cli import paper_solids
+from stiction.cli.solids_cap import Fit, fit
+from stiction.cli.solids_cases import Case, Curves, Study, cases, extract, read_curves, write_curves
+from stiction.cli.solids_strip import first_above, nucleation, verdict
+from stiction.laws import EA
+from stiction.methods import Quasistatic
+from stiction.solids.presets import StripPeeling, TwoCylinders
+from stiction.solve import solve
+
+
+def rows_of(folder):
+    with (folder / "comparison.csv").open(newline="") as file:
+        return {row["quantity"]: row for row in csv.DictReader(file)}
+
+
+def test_figures_of_laws(stiction, here):
+    for figure in ("2", "3", "figure-4", "5"):
+        answer = stiction("reproduce", "adhesive-friction", figure)
+        assert answer.code == 0, answer
+    root = here / "out" / "reproduce-adhesive-friction"
+    names = ["comparison.csv", "comparison.md", "figure-3.csv", "figure-3.png"]
+    assert sorted(p.name for p in (root / "figure-3").iterdir()) == names
+    found = rows_of(root / "figure-3")
+    assert float(found["threshold at g_cut over tau"]["ours"]) == pytest.approx(0.5, abs=1e-12)
+    assert found["threshold at g_cut over tau"]["verdict"] == "holds"
+    kinks = {k: row["ours"] for k, row in rows_of(root / "figure-4").items() if "kink" in k}
+    assert list(kinks.values()) == ["yes", "yes", "no"]
+    with (root / "figure-2" / "figure-2.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    lowest = min(float(row["traction"]) for row in table)
+    assert lowest == pytest.approx(-2.0 * np.sqrt(5.0) / 9.0, rel=1e-4)
+
+
+def test_every_figure_of_the_text_is_there():
+    assert list(paper_solids.ITEMS) == list(paper_solids.FULL_ITEMS)
+    wanted = {f"figure-{i}" for i in (2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14)} | {"figure-s1"}
+    assert wanted <= set(paper_solids.ITEMS)
+
+
+def test_both_sizes_have_the_cases_of_the_verdicts():
+    quick, full = cases(full=False), cases(full=True, cap_cells=(30, 4))
+    assert set(quick) <= set(full) | {"cap-nu-0.4--0.2"}
+    assert full["cap-0"].system.cells == (30, 4)
+    assert full["strip-ea-0.1"].system.size == "paper"
+    assert quick["cap-dry-3"].system.adhesive is False
+
+
+def test_full_size_is_refused_where_there_is_none(refused):
+    assert "two sizes" in refused("reproduce", "chains", "5", "--full")
+
+
+def test_curves_survive_files(tmp_path):
+    case = Case(StripPeeling(model=EA(0.02), cells=(40, 2), u_end=4.0), 4, (4.0,))
+    run = solve(case.system, Quasistatic(steps=4))
+    kept = extract(run, case)
+    write_curves(kept, tmp_path, "strip")
+    found = read_curves(tmp_path, "strip")
+    for name, column in kept.columns.items():
+        np.testing.assert_allclose(found[name], column, rtol=1e-6, atol=1e-12)
+    assert found.numbers["steps"] == run.stats["steps"]
+    assert found.profile(4.0)["gap"].size == run.variables["gap"].values.shape[1]
+    study = Study(full=False, folder=tmp_path)
+    assert study.has("strip")
+    assert not study.has("cap-0")
+
+
+def test_stress_is_followed_at_a_corner():
+    corner = {"trailing": (-1.0, 0.0), "leading": (1.0, 0.0)}
+    case = Case(TwoCylinders(u_end=0.2), 3, (), corner)
+    kept = extract(solve(case.system, Quasistatic(steps=3)), case)
+    assert kept.stresses["trailing"].shape == kept.stresses["displacement"].shape
+    assert kept.base["x"][0] == pytest.approx(-1.0)
+    assert kept.base["x"][-1] == pytest.approx(1.0)
+
+
+def shrinking(start, xi, slides_at):
+    force = np.linspace(0.0, 1.0, 41) * slides_at
+    long = start - xi * force**2
+    stick = np.where(np.arange(41) < 40, long, 0.0)
+    columns = {
+        "displacement": np.arange(41.0),
+        "contact_length": long,
+        "force_x": -force,
+        "sticking_length": stick,
+    }
+    return Curves(columns, {})
+
+
+def test_fits_find_what_was_put_in():
+    one = Fit(shrinking(10.0, 1.5, 1.2))
+    assert one.slid
+    assert one.xi == pytest.approx(1.5, rel=1e-12)
+    assert one.eta == pytest.approx(2.0, rel=1e-10)
+    fits = {
+        float(i): Fit(shrinking(x, 3e3 * x**-3.5, 0.3)) for i, x in enumerate((8.0, 11.0, 15.0))
+    }
+    beta, misfit = fit(fits)
+    assert beta == pytest.approx(-3.5, rel=1e-10)
+    assert misfit < 1e-10
+
+
+def test_words_of_verdicts():
+    assert verdict(True) == "holds"
+    assert verdict(False, True, "why") == "holds partly: why"
+    assert verdict(False) == "does not hold"
+    x = np.array([0.0, 1.0, 2.0])
+    assert first_above(x, x**2, 2.5) == pytest.approx(1.5)
+    assert np.isnan(first_above(x, x, 5.0))
+    curves = Curves({"displacement": x, "peeling_length": 4.0 * x}, {})
+    assert nucleation(curves) == pytest.approx(0.25)
