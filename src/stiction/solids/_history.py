@@ -63,7 +63,8 @@ def step_energies(
     -----
     Heat is that of the return map, threshold times slip at the end of the step, which is never
     negative. The difference to the trapezoidal rule is of first order in the step and is told as
-    `algorithmic`; what is left over falls as the step squared. Between two deformable bodies
+    `algorithmic`, with what springs of stick gain where they count per current area; what is
+    left over falls as the step squared. Between two deformable bodies
     the two passes do not follow from one potential: the work of the tractions that neither
     energy nor heat accounts for is told as `reciprocity` and counts as algorithmic too.
 
@@ -87,9 +88,10 @@ def step_energies(
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        slides = (h > 0.0) & (b[:, k.SHEAR] != 0.0)
-        ratio = a[slides, k.SHEAR] / b[slides, k.SHEAR]
-        algorithmic += share * float((h[slides] * 0.5 * (ratio - 1.0)).sum())
+        slip = b[:, [k.SLIP_X, k.SLIP_Y]]
+        algorithmic += share * 0.5 * float(np.sum((_friction(a) - _friction(b)) * slip))
+        if p.contact.friction.per_current_area:
+            algorithmic -= share * _spread_springs(a, b)
     if any(not p.partner.rigid for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
         spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
@@ -106,6 +108,22 @@ def step_energies(
         last.algorithmic + algorithmic + reciprocity,
         last.reciprocity + reciprocity,
     )
+
+
+def _friction(out: Floats) -> Floats:
+    """Return the friction that resists slip at every point, (p, 2) [N/m]."""
+    pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
+    return np.asarray(pressure - out[:, [k.FORCE_X, k.FORCE_Y]])
+
+
+def _spread_springs(a: Floats, b: Floats) -> float:
+    """Return what springs of stick gain because the area they count on grows [J/m].
+
+    Tractions do not follow from this part of the energy; it vanishes with a stiff penalty.
+    """
+    grown = b[:, k.OWN_STRETCH] - a[:, k.OWN_STRETCH]
+    springs = a[:, k.SPRING] / a[:, k.OWN_STRETCH] + b[:, k.SPRING] / b[:, k.OWN_STRETCH]
+    return 0.5 * float(np.sum(springs * grown))
 
 
 @dataclass
