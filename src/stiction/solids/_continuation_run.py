@@ -13,7 +13,7 @@ from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.results.determinism import Loss
 from stiction.solids import _contact_kernels as k
 from stiction.solids._checkpoint import pack
-from stiction.solids._history import step_energies
+from stiction.solids._history import missing_energy, step_energies
 from stiction.solids._newton import Limits, Probe, force_scale, search
 from stiction.solids._problem import Problem, State, Trial
 from stiction.solids._quasistatic_run import March
@@ -34,7 +34,10 @@ Floats = npt.NDArray[np.float64]
 _EASY, _HARD = 7, 12
 # arcs, in lengths of the first one, below which the energy of adhesion leads instead; and how
 # much farther than its length an arc may reach
-_SHORT, _FAR = 0.01, 20.0
+_SHORT, _FAR = 0.01, 2.5
+# steps of program time that an arc may take, and the part of the energy turned over that may be
+# missing
+_LEAP, _MISSING = 2.0, 0.02
 _GROWTH = 1.4
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
@@ -129,8 +132,9 @@ class Path:
         self.state, self.trial = march.state, march.trial
         self.points: list[Point] = []
         self.length, self.peels = 1.0, 0.0
-        self.rising = True
+        self.rising, self.gave = True, 0.0
         self.reached = march.state.time
+        self.span = (end - march.state.time) / method.steps
         # without friction and against rigid partners the tangent is that of a potential
         rigid = all(p.partner.rigid for p in self.problem.passes)
         self.symmetric = rigid and not self.problem.rubs(np.inf)
@@ -219,7 +223,12 @@ class Path:
         elif not self._begin():
             return
         arc: Arc | None = None
+        start = self.march.request.t_start
         while self.points[-1].t < self.end:
+            if self.points[-1].t < start:
+                record.status = Status.NO_CONTINUATION
+                record.reason = "the path led back to before the program's beginning"
+                return
             length, peels = self.length, self.peels
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
@@ -231,6 +240,8 @@ class Path:
                 length = min(length, method.longest)
                 arc, length = self._along(length)
             self.iterations += arc.iterations
+            if arc.trial is not None and not self._closes(arc):
+                arc = arc._replace(trial=None, reason="the energies of a step do not close")
             if arc.trial is not None:
                 self._accept(arc)
                 factor = _GROWTH if arc.iterations <= _EASY else 1.0
@@ -271,7 +282,7 @@ class Path:
             [self.iterations, self.cuts, self.steps, self.space.factorisations]
         )
         scales = [self.weight, self.time_weight, self.length, self.peels]
-        where = [self.travelled, self.reached, float(self.rising), float(self.steps)]
+        where = [self.travelled, self.reached, float(self.rising), self.gave]
         kept["path"] = np.array(scales + where)
         kept["path_t"] = np.array([point.t for point in self.points])
         kept["path_u"] = np.array([point.u for point in self.points])
@@ -285,7 +296,7 @@ class Path:
         numbers = [float(v) for v in kept["path"]]
         self.weight, self.time_weight, self.length, self.peels = numbers[:4]
         self.travelled, self.reached = numbers[4:6]
-        self.rising = bool(numbers[6])
+        self.rising, self.gave = bool(numbers[6]), numbers[7]
         pairs = zip(kept["path_t"], kept["path_u"], strict=True)
         self.points = [Point(float(t), u) for t, u in pairs]
 
@@ -384,11 +395,30 @@ class Path:
         march.give_up(outcome, target)
         return None
 
+    def _closes(self, arc: Arc) -> bool:
+        """Return whether a step is short enough for its energies to close, and in time."""
+        assert arc.trial is not None
+        last = self.march.energy
+        times = (self.state.time, arc.t)
+        now = step_energies(self.problem, self.trial, arc.trial, times, last)
+        if abs(times[1] - times[0]) > _LEAP * self.method.longest * self.span:
+            return False
+        # at a limit point the load turns and adhesion goes on giving; if both turn, the step
+        # leads back along the path it came
+        turns = (arc.t >= times[0]) != self.rising
+        if turns and (now.adhesive - last.adhesive) * self.gave < 0.0:
+            return False
+        missing, turned = missing_energy(last, now)
+        scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
+        return missing <= max(_MISSING * turned, 1e-4 * scale)
+
     def _accept(self, arc: Arc) -> None:
         trial = arc.trial
         assert trial is not None
         march, times = self.march, (self.state.time, arc.t)
+        last = march.energy.adhesive
         march.energy = step_energies(self.problem, self.trial, trial, times, march.energy)
+        self.gave = march.energy.adhesive - last
         self.state = self.problem.accepted(self.state, trial, arc.t)
         self.trial = trial
         self.travelled += abs(times[1] - times[0])

@@ -15,7 +15,7 @@ from stiction.solids._problem import Problem, State, Trial
 from stiction.solids._readings import force_on, lengths
 from stiction.solids.partners import Boundary
 
-__all__ = ["Energies", "Recorder", "Row", "step_energies"]
+__all__ = ["Energies", "Recorder", "Row", "missing_energy", "step_energies"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,9 +64,10 @@ def step_energies(
     Heat is that of the return map, threshold times slip at the end of the step, which is never
     negative. The difference to the trapezoidal rule is of first order in the step and is told as
     `algorithmic`, with what springs of stick gain where they count per current area; what is
-    left over falls as the step squared. Between two deformable bodies
-    the two passes do not follow from one potential: the work of the tractions that neither
-    energy nor heat accounts for is told as `reciprocity` and counts as algorithmic too.
+    left over falls as the step squared. Between two deformable bodies the two passes do not
+    follow from one potential, and friction on a rigid circle acts at a gap from where slip is
+    counted: the work of tractions that neither energy nor heat accounts for is told as
+    `reciprocity` and counts as algorithmic too.
 
     Source: formulas sheet, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
@@ -88,16 +89,20 @@ def step_energies(
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        slip = b[:, [k.SLIP_X, k.SLIP_Y]]
-        algorithmic += share * 0.5 * float(np.sum((_friction(a) - _friction(b)) * slip))
+        slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
         if p.contact.friction.per_current_area:
-            algorithmic -= share * _spread_springs(a, b)
+            slid -= _spread_springs(a, b)
+        algorithmic += share * slid
+        if p.partner.rigid and p.partner.shape[0] != 0.0:
+            # friction acts at a gap from the curve on which slip is counted
+            way = b[:, [k.X, k.Y]] - a[:, [k.X, k.Y]] - moved[p.partner.node]
+            taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
+            springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
+            reciprocity += taken - springs - float(h.sum()) - slid
     if any(not p.partner.rigid for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
         spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
-        springs = sum(float(o[:, k.SPRING].sum()) for o in after.outs)
-        springs -= sum(float(o[:, k.SPRING].sum()) for o in before.outs)
-        change = adhesive - last.adhesive + springs
+        change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
         new_heat = sum(heat) - sum(last.heat)
         reciprocity = work - spent - change - new_heat - algorithmic
     return Energies(
@@ -108,6 +113,14 @@ def step_energies(
         last.algorithmic + algorithmic + reciprocity,
         last.reciprocity + reciprocity,
     )
+
+
+def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
+    """Return the energy a step does not account for, and how much it turned over [J/m]."""
+    change = after.stored + after.adhesive - before.stored - before.adhesive
+    work = after.work - before.work
+    spent = sum(after.heat) - sum(before.heat) + after.algorithmic - before.algorithmic
+    return abs(change - work + spent), abs(change) + abs(work) + abs(spent)
 
 
 def _friction(out: Floats) -> Floats:

@@ -343,9 +343,18 @@ class Problem:
         """Return elastic energy, the springs of stick included, and adhesive energy [J/m]."""
         from stiction.solids import _contact_kernels as k
 
-        springs = sum(float(out[:, k.SPRING].sum()) for out in trial.outs)
         adhesive = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
             share = 1.0 if p.partner.rigid else 0.5
             adhesive += share * float(out[:, k.POTENTIAL].sum())
-        return self.bulk.energy(trial.u) + springs, adhesive
+        return self.bulk.energy(trial.u) + self.springs(trial), adhesive
+
+    def springs(self, trial: Trial) -> float:
+        """Return the energy of the springs of stick [J/m]; half of each pass of two bodies."""
+        from stiction.solids import _contact_kernels as k
+
+        total = 0.0
+        for p, out in zip(self.passes, trial.outs, strict=True):
+            share = 1.0 if p.partner.rigid else 0.5
+            total += share * float(out[:, k.SPRING].sum())
+        return total

@@ -12,7 +12,13 @@ from stiction.errors import Status
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
 from stiction.results.determinism import Loss
 from stiction.solids._checkpoint import pack, unpack
-from stiction.solids._history import Energies, Recorder, energies_at, step_energies
+from stiction.solids._history import (
+    Energies,
+    Recorder,
+    energies_at,
+    missing_energy,
+    step_energies,
+)
 from stiction.solids._newton import Limits, Outcome, solve_step
 from stiction.solids._problem import Problem, Trial
 from stiction.solids.outcome import build_run
@@ -219,14 +225,10 @@ class March:
     def _look_for_jump(self, last: Energies, times: tuple[float, float]) -> None:
         """Tell a step whose energies do not close: Newton's method left the branch it followed."""
         now = self.energy
-        change = now.stored + now.adhesive - last.stored - last.adhesive
-        work = now.work - last.work
-        spent = sum(now.heat) - sum(last.heat) + now.algorithmic - last.algorithmic
-        missing = change - work + spent
-        turned = abs(change) + abs(work) + abs(spent)
+        missing, turned = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
-        if abs(missing) > _JUMP * turned and abs(missing) > 1e-3 * scale:
-            where = {"from": times[0], "energy_missing": -missing}
+        if missing > _JUMP * turned and missing > 1e-3 * scale:
+            where = {"from": times[0], "energy_missing": missing}
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
