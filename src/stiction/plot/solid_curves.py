@@ -1,20 +1,16 @@
-"""Solids over displacement: forces, fronts, contact, stress, and energy."""
+"""Solids over displacement: forces, fronts, contact, fracture energy, and stress."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.plot.energy import imbalance_panel, ledger_handles, ledger_panel
 from stiction.plot.solid_data import SolidData
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,24 +18,31 @@ if TYPE_CHECKING:
     from stiction.plot._figure import PaperFigure
 
 __all__ = [
+    "DASH_DOT",
     "UNSTABLE",
     "contact_length",
     "contact_length_force",
-    "energy",
+    "fitted",
     "forces",
     "fracture",
     "fronts",
+    "line_key",
+    "page",
     "path",
+    "probes",
+    "start_left",
     "stress",
 ]
 
 Floats = npt.NDArray[np.float64]
 
-_MARGINS = (0.62, 0.2, 0.42)  # left, right, bottom [in]
+_MARGINS = (0.66, 0.2, 0.42)  # left, right, bottom [in]
+_KEY_ROW = 0.155  # height of a row of the key [in]
+_SPIKE = 3.0  # times what 90 % of the values stay below: higher ones leave the axes
 UNSTABLE = (0, (2.0, 1.2))
 DASH_DOT = (0, (6, 1.8, 1.2, 1.8))
-_BLUE, _RED, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#8a8a8a"
-_MARKS = {
+_BLUE, _RED, _GREEN = "#0072B2", "#D55E00", "#009E73"
+_MARKS: dict[str, dict[str, Any]] = {
     "peak": {"marker": "^", "ms": 5.0, "mfc": style.INK},
     "full sliding": {"marker": "s", "ms": 4.2, "mfc": "white"},
     "limit point": {"marker": "X", "ms": 5.5, "mfc": _RED},
@@ -49,6 +52,44 @@ _FRONTS = {
     "peeling_length": ("peeled", _RED),
     "sliding_length": ("sliding", _GREEN),
 }
+
+
+def page(
+    height: float,
+    handles: Sequence[Any],
+    *,
+    across: int = 3,
+    rows: int = 1,
+    heights: Sequence[float] | None = None,
+) -> tuple[PaperFigure, list[Axes]]:
+    """Return a figure of one column with the key on top, and its axes from top to bottom."""
+    top = 0.12 + _KEY_ROW * -(-len(handles) // across)
+    figure = style.new_figure(style.COLUMN, height + top)
+    grid = style.grid(
+        figure, rows, margins=(*_MARGINS, top), gaps=(0.0, 0.14), heights=heights, share_time=True
+    )
+    axes = [row[0] for row in grid]
+    if handles:
+        style.key(axes[0], handles, columns=min(across, len(handles)))
+        start_left(axes[0])
+    return figure, axes
+
+
+def start_left(ax: Axes) -> None:
+    """Let the key of `ax` begin above the labels of the axis, where there is more room."""
+    figure, legend = ax.get_figure(root=True), ax.get_legend()
+    assert figure is not None
+    assert legend is not None
+    box = ax.get_position()
+    begin = (0.1 / figure.get_figwidth() - box.x0) / box.width
+    legend.set_bbox_to_anchor((begin, 1.0), transform=ax.transAxes)
+
+
+def line_key(word: str, colour: str, dashes: Any = "-") -> Any:
+    """Return an entry of a key that shows a line."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, lw=1.0, ls=dashes, label=word)
 
 
 def path(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) -> None:
@@ -66,32 +107,26 @@ def path(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) -> None:
         ax.plot(x[piece], y[piece], label=label if low == 0 else None, **{**looks, **dashes})
 
 
-def _mark(ax: Axes, word: str, x: float, y: float) -> None:
-    ax.plot(
-        [x], [y], ls="", mec=style.INK, mew=0.7, zorder=5.0, clip_on=False, **_MARKS[word]  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def _mark_handles(words: Sequence[str]) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    return [
-        Line2D([], [], ls="", mec=style.INK, mew=0.7, label=word, **_MARKS[word])  # type: ignore[arg-type]
-        for word in words
-    ]
-
-
 def _marks(data: SolidData) -> dict[str, list[int]]:
     found = {"full sliding": data.full_sliding, "limit point": data.limit_points}
     return {word: rows for word, rows in found.items() if rows}
 
 
-def _unstable_handle(data: SolidData, colour: str = style.INK) -> list[Any]:
+def _mark(ax: Axes, data: SolidData, x: Floats, y: Floats, marks: dict[str, list[int]]) -> None:
+    for word, rows in marks.items():
+        looks = {**_MARKS[word], "mec": style.INK, "mew": 0.7, "zorder": 5.0}
+        ax.plot(x[rows], y[rows], ls="", clip_on=False, **looks)
+
+
+def _mark_keys(marks: dict[str, list[int]], data: SolidData) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    if not data.unstable.any():
-        return []
-    return [Line2D([], [], color=colour, lw=1.0, ls=UNSTABLE, label="unstable")]
+    made: list[Any] = [
+        Line2D([], [], ls="", mec=style.INK, mew=0.7, label=word, **_MARKS[word]) for word in marks
+    ]
+    if data.unstable.any():
+        made.append(line_key("unstable", style.INK, UNSTABLE))
+    return made
 
 
 def forces(data: SolidData) -> PaperFigure:
@@ -105,32 +140,22 @@ def forces(data: SolidData) -> PaperFigure:
     data.require("forces", "force_x", "force_y")
     parts = {"force_x": ("horizontal force", _BLUE), "force_y": ("vertical force", _RED)}
     drawn = [name for name in parts if data.changes(name)] or ["force_y"]
-    marks = _marks(data)
-    figure = style.new_figure(style.COLUMN, 0.75 + 1.5 * len(drawn))
-    grid = style.grid(
-        figure, len(drawn), margins=(*_MARGINS, 0.28), gaps=(0.0, 0.14), share_time=True
-    )
+    marks, peak = _marks(data), {}
+    if "force_y" in drawn:
+        peak = {"peak": [int(np.nanargmax(np.abs(data.curve("force_y"))))]}
+    keys = _mark_keys({**peak, **marks}, data)
+    figure, axes = page(0.45 + 1.55 * len(drawn), keys, rows=len(drawn))
     u = data.curve("displacement")
-    words = list(marks)
-    for (ax,), name in zip(grid, drawn, strict=True):
+    for ax, name in zip(axes, drawn, strict=True):
         force = data.curve(name)
         word, colour = parts[name]
         ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
         path(ax, data, u, force, color=colour)
         style.room(ax.set_ylim, np.append(force, 0.0))
-        for kind, rows in marks.items():
-            for row in rows:
-                _mark(ax, kind, float(u[row]), float(force[row]))
-        if name == "force_y" and np.isfinite(force).any():
-            top = int(np.nanargmax(np.abs(force)))
-            _mark(ax, "peak", float(u[top]), float(force[top]))
-            words = ["peak", *marks]
+        _mark(ax, data, u, force, {**marks, **(peak if name == "force_y" else {})})
         data.label(ax.yaxis, name, word)
-    data.displacement_axis(grid[-1][0])
-    style.key(
-        grid[0][0], [*_mark_handles(words), *_unstable_handle(data)], columns=max(1, len(words) + 1)
-    )
-    figure.align_ylabels([row[0] for row in grid])
+    data.displacement_axis(axes[-1])
+    figure.align_ylabels(axes)
     return figure
 
 
@@ -141,23 +166,17 @@ def fronts(data: SolidData) -> PaperFigure:
     Verified by: tests/unit/plot/test_solid_figures.py::test_fronts_are_the_lengths
     """
     data.require("fronts", "contact_length")
-    figure = style.new_figure(style.COLUMN, 2.4)
-    ((ax,),) = style.grid(figure, margins=(*_MARGINS, 0.28))
+    marks = _marks(data)
+    drawn = {name: looks for name, looks in _FRONTS.items() if data.has(name)}
+    keys = [line_key(word, colour) for word, colour in drawn.values()]
+    figure, (ax,) = page(2.2, [*keys, *_mark_keys(marks, data)])
     u = data.curve("displacement")
-    every = [np.zeros(1)]
-    for name, (word, colour) in _FRONTS.items():
-        if data.has(name):
-            every.append(data.curve(name))
-            path(ax, data, u, every[-1], color=colour, label=word)
-    for kind, rows in _marks(data).items():
-        for row in rows:
-            for curve in every[1:]:
-                _mark(ax, kind, float(u[row]), float(curve[row]))
-    style.room(ax.set_ylim, np.concatenate(every))
+    for name, (_, colour) in drawn.items():
+        path(ax, data, u, data.curve(name), color=colour)
+        _mark(ax, data, u, data.curve(name), marks)
+    style.room(ax.set_ylim, np.concatenate([np.zeros(1), *map(data.curve, drawn)]))
     data.displacement_axis(ax)
     data.label(ax.yaxis, "length", "length")
-    lines = ax.get_legend_handles_labels()[0]
-    style.key(ax, [*lines, *_mark_handles(list(_marks(data)))], columns=5)
     return figure
 
 
@@ -168,19 +187,14 @@ def contact_length(data: SolidData) -> PaperFigure:
     Verified by: tests/unit/plot/test_solid_figures.py::test_contact_shrinks_as_fitted
     """
     data.require("contact_length", "contact_length")
-    figure = style.new_figure(style.COLUMN, 2.3)
-    ((ax,),) = style.grid(figure, margins=(*_MARGINS, 0.28))
+    marks = _marks(data)
+    figure, (ax,) = page(2.1, _mark_keys(marks, data))
     u, length = data.curve("displacement"), data.curve("contact_length")
     path(ax, data, u, length, color=_BLUE)
-    marks = _marks(data)
     style.room(ax.set_ylim, length)
-    for kind, rows in marks.items():
-        for row in rows:
-            _mark(ax, kind, float(u[row]), float(length[row]))
+    _mark(ax, data, u, length, marks)
     data.displacement_axis(ax)
     data.label(ax.yaxis, "contact_length", "contact length")
-    if marks:
-        style.key(ax, _mark_handles(list(marks)))
     return figure
 
 
@@ -191,25 +205,21 @@ def contact_length_force(data: SolidData) -> PaperFigure:
     Verified by: tests/unit/plot/test_solid_figures.py::test_contact_shrinks_as_fitted
     """
     data.require("contact_length_force", "contact_length", "force_x")
-    figure = style.new_figure(style.COLUMN, 2.4)
-    ((ax,),) = style.grid(figure, margins=(*_MARGINS, 0.28))
-    force, length = np.abs(data.curve("force_x")), data.curve("contact_length")
-    path(ax, data, force, length, color=_BLUE, label="contact length")
-    marks = _marks(data)
-    for kind, rows in marks.items():
-        for row in rows:
-            _mark(ax, kind, float(force[row]), float(length[row]))
-    fit = fitted(data)
+    marks, fit = _marks(data), fitted(data)
+    keys = [line_key("contact length", _BLUE)]
     if fit is not None:
-        word = r"$L_\mathrm{c,0} - \xi F_x^{\,2}$"
-        ax.plot(*fit, color=style.INK, lw=0.9, ls=DASH_DOT, label=word, zorder=3.0)
+        keys.append(line_key(r"$L_\mathrm{c,0} - \xi F_x^{\,2}$", style.INK, DASH_DOT))
+    figure, (ax,) = page(2.2, [*keys, *_mark_keys(marks, data)])
+    force, length = np.abs(data.curve("force_x")), data.curve("contact_length")
+    path(ax, data, force, length, color=_BLUE)
+    _mark(ax, data, force, length, marks)
+    if fit is not None:
+        ax.plot(*fit, color=style.INK, lw=0.9, ls=DASH_DOT, zorder=3.0)
     style.room(ax.set_ylim, length)
     style.room(ax.set_xlim, np.append(force, 0.0))
     ax.set_xlim(left=0.0)
     data.label(ax.xaxis, "tangential_force", "tangential force")
     data.label(ax.yaxis, "contact_length", "contact length")
-    lines = ax.get_legend_handles_labels()[0]
-    style.key(ax, [*lines, *_mark_handles(list(marks))], columns=3)
     return figure
 
 
@@ -229,27 +239,35 @@ def fracture(data: SolidData) -> PaperFigure:
     Verified by: tests/unit/plot/test_solid_figures.py::test_fracture_energy_has_its_reference
     """
     data.require("fracture", "fracture_energy", "peeling_length")
-    figure = style.new_figure(style.COLUMN, 2.3)
-    ((ax,),) = style.grid(figure, margins=(*_MARGINS, 0.28))
-    peeled, spent = data.curve("peeling_length"), data.curve("fracture_energy")
-    path(ax, data, peeled, spent, color=_BLUE, label="fracture energy")
     work = data.quantity("work_of_adhesion")
-    every = np.append(spent, 0.0)
+    keys = [line_key("fracture energy", _BLUE)]
     if work is not None:
-        word = r"work of adhesion $W_\mathrm{adh}$"
-        ax.axhline(work, color=style.INK, lw=0.8, ls=UNSTABLE, label=word, zorder=1.5)
-        every = np.append(every, 1.1 * work)
-    style.room(ax.set_ylim, every)
-    ax.set_ylim(bottom=min(0.0, float(np.nanmin(every))))
-    ax.set_xlim(0.0, style.largest(peeled) or 1.0)
+        keys.append(line_key(r"work of adhesion $W_\mathrm{adh}$", style.INK, UNSTABLE))
+    figure, (ax,) = page(2.1, keys)
+    peeled, spent = data.curve("peeling_length"), data.curve("fracture_energy")
+    path(ax, data, peeled, spent, color=_BLUE)
+    if work is not None:
+        ax.axhline(work, color=style.INK, lw=0.8, ls=UNSTABLE, zorder=1.5)
+    energy_limits(ax, spent, work)
+    ax.set_xlim(0.0, float(np.nanmax(np.maximum(peeled, 0.0))) or 1.0)
     data.label(ax.xaxis, "peeling_length", "peeled length")
     data.label(ax.yaxis, "fracture_energy", "fracture energy")
-    style.key(ax)
     return figure
 
 
+def energy_limits(ax: Axes, spent: Floats, work: float | None) -> None:
+    """Fit the axis to fracture energies; spikes where nothing peels may leave it."""
+    finite = spent[np.isfinite(spent)]
+    most = _SPIKE * float(np.quantile(np.abs(finite), 0.9)) if finite.size else 1.0
+    shown = np.clip(finite, -most, most)
+    every = np.append(shown, [0.0, 0.0 if work is None else 1.1 * work])
+    style.room(ax.set_ylim, every)
+    if every.min() == 0.0:
+        ax.set_ylim(bottom=0.0)
+
+
 def probes(data: SolidData) -> list[str]:
-    """Return the names of the probes that change."""
+    """Return the names of the probes."""
     known = data.run.variables
     return [n for n in known if n.startswith("probe_") and known[n].dims == ("time",)]
 
@@ -262,85 +280,17 @@ def stress(data: SolidData) -> PaperFigure:
     """
     names = probes(data)
     data.require("stress", *(names or ["probe_stress_yy"]))
-    figure = style.new_figure(style.COLUMN, 2.3)
-    ((ax,),) = style.grid(figure, margins=(*_MARGINS, 0.28))
+    colours = dict(zip(names, style.MASS_COLOURS * 9, strict=False))
+    keys = [
+        line_key(name.removeprefix("probe_").replace("_", " "), colours[name]) for name in names
+    ]
+    figure, (ax,) = page(2.1, keys, across=2)
     u = data.curve("displacement")
     ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
-    for name, colour in zip(names, style.MASS_COLOURS * 9, strict=False):
-        word = data.run.variables[name].meaning or name.removeprefix("probe_").replace("_", " ")
-        path(ax, data, u, data.curve(name), color=colour, label=word)
+    for name in names:
+        path(ax, data, u, data.curve(name), color=colours[name])
     style.room(ax.set_ylim, np.concatenate([data.curve(name) for name in names]))
     data.displacement_axis(ax)
-    kind = "stress_yy" if all("yy" in name for name in names) else "stress_trace"
+    kind = "stress_yy" if all("yy" in name for name in names) else "stress"
     data.label(ax.yaxis, kind, "stress")
-    style.key(ax, columns=1 if len(names) < 3 else 2)
     return figure
-
-
-@dataclass(frozen=True, eq=False)
-class _Ledgered:
-    """A run whose ledger counts over displacement, as `plot.energy` draws it."""
-
-    run: Run
-    span: tuple[float, float]
-
-
-def energy(data: SolidData) -> PaperFigure:
-    """Return the ledger as stacked shares, and its imbalance, over the displacement.
-
-    Adhesive energy, negative in contact, is counted from its lowest value. A path that turns
-    back is drawn over the time of the program instead.
-
-    Verified by: tests/unit/plot/test_solid_figures.py::test_ledger_is_drawn_over_displacement
-    """
-    ledgered, over_u = _ledgered(data)
-    handles = ledger_handles(ledgered, lines=False)
-    top = 0.1 + 0.155 * -(-len(handles) // 3)
-    figure = style.new_figure(style.COLUMN, 2.9 + top)
-    grid = style.grid(
-        figure,
-        2,
-        margins=(*_MARGINS, top),
-        gaps=(0.0, 0.14),
-        heights=[1.6, 0.8],
-        share_time=True,
-    )
-    above, below = grid[0][0], grid[1][0]
-    style.key(above, handles, columns=3)
-    ledger_panel(above, ledgered)
-    data.label(above.yaxis, "energy", "ledger" if data.plain else "ledger per width")
-    imbalance_panel(below, ledgered)
-    if over_u:
-        data.displacement_axis(below)
-    else:
-        below.set_xlim(*ledgered.span)
-        style.scale_axis(below.xaxis, "time of the program")
-    figure.align_ylabels([above, below])
-    return figure
-
-
-def _ledgered(data: SolidData) -> tuple[_Ledgered, bool]:
-    """Return the ledger from the begin of the drive on, and whether it is over displacement."""
-    ledger = data.run.energy
-    first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
-    full = np.zeros(ledger.time.size)
-    adhesive = full + ledger.adhesive
-    u = np.interp(ledger.time, data.time, data.values("displacement"))[first:]
-    step = np.diff(u)
-    over_u = bool(u.size > 1 and (np.all(step > 0.0) or np.all(step < 0.0)))
-    work, heat = ledger.external_work, ledger.friction_heat
-    gone = full + ledger.algorithmic
-    begun = dataclasses.replace(
-        ledger,
-        time=u if over_u else ledger.time[first:],
-        kinetic=(full + ledger.kinetic)[first:],
-        stored=(full + ledger.stored)[first:],
-        adhesive=(adhesive - np.nanmin(adhesive[first:]))[first:],
-        external_work=(work - work[first])[first:],
-        friction_heat=(heat - heat[first])[first:],
-        viscous_heat=(full + ledger.viscous_heat)[first:],
-        impact_loss=(full + ledger.impact_loss)[first:],
-        algorithmic=(gone - gone[first])[first:],
-    )
-    span = data.span if over_u else (float(begun.time[0]), float(begun.time[-1]))
-    return _Ledgered(dataclasses.replace(data.run, energy=begun), span), over_u

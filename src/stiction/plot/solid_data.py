@@ -30,6 +30,8 @@ Bools = npt.NDArray[np.bool_]
 NO_FRICTION, STICKS, SLIDES = 0, 1, 2
 _SAME = 1e-9  # share of its range within which a displacement counts as not moved yet
 _CONSTANT = 1e-9  # share of its size within which a curve says nothing
+_LOOSE = 0.1  # spread over the largest loss from which a quadratic fit says nothing
+_SMALL = 0.01  # smaller values are written with a power of ten
 _REACH = 2e-3  # share of the largest traction from which a place belongs to the contact
 
 # what the literature calls the unit of length of its dimensionless examples
@@ -78,6 +80,7 @@ _KINDS = {
     "tangential_traction": "stress",
     "stress_trace": "stress",
     "stress_yy": "stress",
+    "stress": "stress",
     "xi": "xi",
     "eta": "number",
 }
@@ -179,6 +182,20 @@ class SolidData:
         value = None if found is None else found.value
         return float(value) if isinstance(value, (int, float)) and np.isfinite(value) else None
 
+    @property
+    def peeled(self) -> float:
+        """Largest length of contact that was lost, over the length at the begin."""
+        if not self.has("peeling_length", "contact_length"):
+            return 0.0
+        start = float(np.nan_to_num(self.curve("contact_length")[0]))
+        return float(np.nanmax(self.curve("peeling_length"))) / start if start > 0.0 else 0.0
+
+    @property
+    def fit_holds(self) -> bool:
+        """Whether contact shrinks with the square of the force nearly as the fit says."""
+        spread = self.quantity("xi_spread")
+        return self.quantity("xi") is not None and (spread is None or spread < _LOOSE)
+
     # ---- places on the curves
 
     def row_of_time(self, time: float) -> int:
@@ -203,9 +220,8 @@ class SolidData:
     def limit_points(self) -> list[int]:
         """Rows (from `begin`) nearest to the limit points of the path."""
         losses = [loss for loss in self.run.determinism.losses if loss.kind == "limit_point"]
-        times = [loss.time for loss in losses if loss.time is not None]
-        if times:
-            return sorted({self.row_of_time(float(t)) for t in times})
+        if losses:
+            return sorted({self.row_of_time(float(loss.time)) for loss in losses})
         return self._row_of_displacement("limit_point_at")
 
     @property
@@ -286,6 +302,22 @@ class SolidData:
         picks = style.few(driven.size, most + 1)
         return [int(driven[k]) for k in (picks[1:] if picks.size > most else picks)]
 
+    @functools.cached_property
+    def cells(self) -> Ints:
+        """(c, k) corners of the drawn cells."""
+        return np.asarray(self.run.variables["drawn_cell"].values, dtype=np.int64)
+
+    @functools.cached_property
+    def edges(self) -> Ints:
+        """(e, 2) points that the outlines of the bodies join."""
+        from stiction.plot.solid_outline import outline
+
+        places = self.values("drawn_position")[0]
+        body = np.zeros(places.shape[0], dtype=np.int64)
+        if self.has("body_of_drawn"):
+            body = self.values("body_of_drawn").astype(np.int64)
+        return outline(places, self.cells, body)
+
     def displacement_at(self, time: float) -> float:
         """Return the displacement at a `time`."""
         return float(np.interp(time, self.time, self.values("displacement")))
@@ -311,6 +343,8 @@ class SolidData:
 
     def label(self, axis: Axis, name: str, word: str) -> None:
         """Label an axis with a word, the symbol of `name`, and its unit."""
+        from stiction.plot._figure import ScaledTicks
+
         kind = _KINDS[name]
         length = _LENGTHS.get(self.run.system_name, "")
         if self.plain and length and not _SYMBOLS.get(name):
@@ -318,7 +352,12 @@ class SolidData:
             style.scale_axis(axis, f"{word} / ${over}$" if over else word)
         else:
             unit = "" if self.plain else _UNITS[kind]
-            style.scale_axis(axis, f"{word} {self.ratio(name)}".strip(), unit)
+            power, times = _power(axis) if self.plain else (1.0, "")
+            symbol = self.ratio(name)
+            symbol = symbol.replace("$", f"${times}", 1) if symbol else ""
+            style.scale_axis(axis, f"{word} {symbol}".strip(), unit)
+            if times:
+                axis.set_major_formatter(ScaledTicks(power))
 
     def state(self, time: float) -> str:
         """Return the state at a time in words, as in "u = 12.5 L₀"."""
@@ -336,6 +375,15 @@ class SolidData:
         """Label the horizontal axis as displacement and fit it to the span."""
         ax.set_xlim(*self.span)
         self.label(ax.xaxis, "displacement", "displacement")
+
+
+def _power(axis: Axis) -> tuple[float, str]:
+    """Return what ticks are divided by and the factor of their label, for small values."""
+    largest = float(np.abs(axis.get_view_interval()).max())
+    if not 0.0 < largest < _SMALL:
+        return 1.0, ""
+    power = 3 * int(np.floor((np.log10(largest) + 1.0) / 3.0))
+    return 10.0**power, f"10^{{{-power}}}\\,"
 
 
 def _inside(times: Sequence[float], known: Floats) -> list[float]:

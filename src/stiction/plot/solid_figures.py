@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SolidFigures"]
 
+_LITTLE, _MUCH = 0.01, 0.25  # shares of the contact that peel, from which figures show it
+
 
 @dataclass(frozen=True, eq=False)
 class SolidFigures:
@@ -57,15 +59,15 @@ class SolidFigures:
         data = self._data
         says = {
             "forces": data.changes("force_x") or data.changes("force_y"),
-            "fronts": data.changes("peeling_length") or data.changes("sliding_length"),
+            "fronts": data.peeled > _LITTLE or data.changes("sliding_length"),
             "tractions": data.has("surface_coordinate", "normal_traction", "tangential_traction"),
             "shapes": data.has("drawn_position", "drawn_cell", "snapshot_time", "stress_trace"),
             "energy": self.run.energy.defined and self.run.energy.scale > 0.0,
-            "fracture": data.changes("fracture_energy") and data.changes("peeling_length"),
+            "fracture": data.changes("fracture_energy") and data.peeled > _MUCH,
             "contact_length": data.changes("contact_length"),
-            "contact_length_force": data.quantity("xi") is not None
-            and data.changes("contact_length")
-            and data.changes("force_x"),
+            "contact_length_force": data.changes("contact_length")
+            and data.changes("force_x")
+            and data.fit_holds,
             "stress": any(data.changes(name) for name in probes(data)),
             "interface": data.has("surface_coordinate", "gap"),
         }
@@ -97,7 +99,7 @@ class SolidFigures:
 
     def energy(self) -> PaperFigure:
         """Return the ledger over displacement, and its imbalance."""
-        from stiction.plot.solid_curves import energy
+        from stiction.plot.solid_energy import energy
 
         return energy(self._data)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from stiction.plot._figure import PaperFigure
 
-__all__ = ["animate", "outline", "shapes"]
+__all__ = ["animate", "shapes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -90,8 +90,7 @@ def _panel(
     left: bool,
 ) -> None:
     start = data.values("drawn_position")[0]
-    edges = outline(_cells(data))
-    ax.add_collection(_lines(start[edges], "#8a8a8a", 0.5, (0, (3, 2))))
+    ax.add_collection(_lines(start[data.edges], "#8a8a8a", 0.5, (0, (3, 2))))
     draw(ax, data, k, limit)
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
@@ -110,7 +109,7 @@ def _place(data: SolidData, axis: str) -> str:
 
 def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:
     """Draw the bodies and the rigid partner of a snapshot; return what was added."""
-    places, cells = data.values("drawn_position")[k], _cells(data)
+    places, cells = data.values("drawn_position")[k], data.cells
     shading = ax.tripcolor(
         _triangles(places, cells),
         np.nan_to_num(data.values("stress_trace")[k]),
@@ -120,16 +119,12 @@ def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:
         vmax=limit,
         rasterized=True,
     )
-    edge = ax.add_collection(_lines(places[outline(cells)], style.INK, 0.5))
+    edge = ax.add_collection(_lines(places[data.edges], style.INK, 0.5))
     added: list[Any] = [shading, edge]
     if data.has("rigid_x", "rigid_y"):
         x, y = data.values("rigid_x")[k], data.values("rigid_y")[k]
         added += ax.plot(x, y, color=style.INK, lw=1.4, solid_capstyle="butt", zorder=3.0)
     return added
-
-
-def _cells(data: SolidData) -> Ints:
-    return np.asarray(data.run.variables["drawn_cell"].values, dtype=np.int64)
 
 
 def _triangles(places: Floats, cells: Ints) -> Triangulation:
@@ -140,18 +135,6 @@ def _triangles(places: Floats, cells: Ints) -> Triangulation:
     # a triangle whose corners fall together has no inside to colour
     proper = (cut[:, 0] != cut[:, 1]) & (cut[:, 1] != cut[:, 2]) & (cut[:, 2] != cut[:, 0])
     return Triangulation(places[:, 0], places[:, 1], cut[proper])
-
-
-def outline(cells: Ints) -> Ints:
-    """Return (e, 2) the sides that belong to one cell alone.
-
-    Verified by: tests/unit/plot/test_solid_figures.py::test_outline_is_the_border
-    """
-    sides = np.concatenate([cells[:, [i, (i + 1) % cells.shape[1]]] for i in range(cells.shape[1])])
-    _, first, count = np.unique(
-        np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True
-    )
-    return np.asarray(sides[first[count == 1]])
 
 
 def _lines(pieces: Floats, colour: str, width: float, dashes: Any = "-") -> LineCollection:
@@ -200,10 +183,10 @@ def _scale(
         cax=slim,
         extend="both" if clipped else "neither",
     )
-    bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    bar.outline.set_linewidth(0.4)
     slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
-    slim.yaxis.label.set_fontsize(style.FONT)
-    data.label(slim.yaxis, "stress_trace", "" if data.plain else "trace of the stress")
+    word = data.ratio("stress_trace") + ("" if data.plain else " (Pa)")
+    slim.set_title(word, size=style.FONT, color=style.INK, pad=5.0 + (7.0 if clipped else 0.0))
 
 
 def animate(data: SolidData, path: str | Path, *, seconds: float, fps: float) -> Path:

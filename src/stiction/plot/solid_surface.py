@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.plot.solid_curves import DASH_DOT
+from stiction.plot.solid_curves import DASH_DOT, start_left
 from stiction.plot.solid_data import SLIDES, SolidData
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _PANELS = {
     "normal_traction": "normal traction",
     "tangential_traction": "tangential traction",
 }
-_TOP = 0.3  # room above the axes for one row of the key [in]
 _KEY_ROW = 0.155
 _GAP_ROOM = 3.0  # gaps drawn, over the largest at which there is friction
 
@@ -49,11 +48,11 @@ def tractions(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     columns = len(data.bodies)
     width = style.COLUMN if columns == 1 else style.PAGE
     handles = _handles(data, rows, friction=data.has("slides"))
-    across = 2 if columns == 1 else 4
+    across = 3 if columns == 1 else 6
     top = 0.1 + _KEY_ROW * -(-len(handles) // across) + (0.16 if columns > 1 else 0.0)
     figure = style.new_figure(width, 3.4 + top)
     grid = style.grid(
-        figure, 2, columns, margins=(0.62, 0.2, 0.42, top), gaps=(0.4, 0.14), share_time=True
+        figure, 2, columns, margins=(0.66, 0.2, 0.42, top), gaps=(0.4, 0.14), share_time=True
     )
     for line, (name, word) in zip(grid, _PANELS.items(), strict=True):
         for ax, body in zip(line, data.bodies, strict=True):
@@ -84,10 +83,10 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     columns = len(data.bodies)
     width = style.COLUMN if columns == 1 else style.PAGE
     handles = _handles(data, rows, friction=data.has("slides"))
-    across = 2 if columns == 1 else 4
+    across = 3 if columns == 1 else 6
     top = 0.1 + _KEY_ROW * -(-len(handles) // across) + (0.16 if columns > 1 else 0.0)
     figure = style.new_figure(width, 2.0 + top)
-    (line,) = style.grid(figure, 1, columns, margins=(0.62, 0.2, 0.42, top), gaps=(0.4, 0.0))
+    (line,) = style.grid(figure, 1, columns, margins=(0.66, 0.2, 0.42, top), gaps=(0.4, 0.0))
     gaps = data.values("gap")[rows]
     near = np.isfinite(gaps)
     if data.has("slides"):
@@ -113,6 +112,7 @@ def _head(axes: Sequence[Axes], data: SolidData, handles: Sequence[Any], across:
     """Put the key above the first axes, and say whose surface each column is."""
     style.key(axes[0], handles, columns=across)
     if len(axes) == 1:
+        start_left(axes[0])
         return
     legend = axes[0].get_legend()
     assert legend is not None
