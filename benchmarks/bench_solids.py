@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peers import last_line
-from record import Record, load
+from record import RESULTS, Record, load
 
 HERE = Path(__file__).resolve().parent
 MOST_MEMORY = 2.0 * 2**30
@@ -89,43 +89,55 @@ def ask(solve: Solve, quick: bool) -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def verdict(record: Record, solve: Solve, said: dict) -> None:
+def verdict(record: Record, name: str, solve: Solve, said: dict) -> None:
     """Add what was to be reached; a run that stops short has not reached it."""
-    name = f"{solve.what}, {solve.solver}, 2 cores"
-    seconds = f"<= {solve.wanted:.0f} s"
+    what, seconds = f"{solve.what}, {solve.solver}, 2 cores", f"<= {solve.wanted:.0f} s"
     if "failed" in said:
-        record.target(name, seconds, "not measured", None)
+        target(record, name, what, seconds, "not measured", None)
         return
     there = said.get(solve.until) is not None
-    measured = f"{said['seconds']:.0f} s" + ("" if there else f", ended early: {said['status']}")
-    record.target(name, seconds, measured, there and said["seconds"] <= solve.wanted)
+    measured = f"{said['seconds']:.0f} s, {said['cpu_seconds']:.0f} s of the processor"
+    measured += "" if there else f", ended early: {said['status']}"
+    target(record, name, what, seconds, measured, there and said["seconds"] <= solve.wanted)
     if solve.preset == "CapSliding":
-        size = said["peak_bytes"] / 2**30
-        memory = f"{size:.2f} GiB"
-        name = f"memory of the whole process, cap 900 x 47, {solve.solver}"
-        record.target(name, "<= 2 GiB", memory, there and said["peak_bytes"] <= MOST_MEMORY)
+        memory = f"{said['peak_bytes'] / 2**30:.2f} GiB"
+        what = f"memory of the whole process, cap 900 x 47, {solve.solver}"
+        met = there and said["peak_bytes"] <= MOST_MEMORY
+        target(record, name, what, f"<= {MOST_MEMORY / 2**30:.0f} GiB", memory, met)
+
+
+def target(
+    record: Record, name: str, what: str, wanted: str, measured: str, met: bool | None
+) -> None:
+    """Add a verdict that knows which run it belongs to."""
+    record.add("target", what=what, wanted=wanted, measured=measured, met=met, name=name)
+
+
+def kept(record: Record, name: str) -> None:
+    """Take the rows of a run from the file: it is not made anew."""
+    path = RESULTS / "solids.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    record.lines += [line for line in map(json.loads, lines) if line.get("name") == name]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="quick sizes, nothing written")
-    parser.add_argument("--only", nargs="+", choices=list(SOLVES), help="these rows, not written")
+    parser.add_argument(
+        "--only", nargs="+", choices=list(SOLVES), default=list(SOLVES), help="keep other rows"
+    )
     options = parser.parse_args()
-    record = Record("solids", options.quick or options.only is not None)
-    for name in options.only or SOLVES:
-        solve = SOLVES[name]
+    record = Record("solids", options.quick)
+    for name, solve in SOLVES.items():
+        if name not in options.only:
+            kept(record, name)
+            continue
         before = load()
         said = ask(solve, options.quick)
-        record.add(
-            "solid_solve",
-            what=solve.what,
-            name=name,
-            solver=solve.solver,
-            method=solve.method,
-            **said,
-            load=[before, load()],
-        )
-        verdict(record, solve, said)
+        about = {"what": solve.what, "name": name, "commit": record.lines[0]["commit"]}
+        about |= {"solver": solve.solver, "method": solve.method, "load": [before, load()]}
+        record.add("solid_solve", **about, **said)
+        verdict(record, name, solve, said)
     record.close()
 
 
