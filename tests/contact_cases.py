@@ -12,13 +12,15 @@ import numpy as np
 
 import stiction as st
 from stiction.exact import adhesion as exact
-from stiction.solids.conditions import Driven, Fixed, Program, Rigid
+from stiction.solids.conditions import Driven, Fixed, Nearest, Program, Rigid
 from stiction.solids.contact import Contact
 from stiction.solids.materials import LinearElastic
 from stiction.solids.model import Readings
 from stiction.solids.partners import RigidCircle
 
 RADIUS = 200.0
+# places of size 1000 are known to 1e-13, and the law makes forces of them
+TOLERANCE = 1e-8
 POISSON = 0.3
 # a block of depth H with its bottom held sinks less than a half plane: depth ln(2 H / a) - SHALLOW
 SHALLOW = 0.478
@@ -60,6 +62,19 @@ def held_half():
     return [Fixed(st.Boundary(0, "left"), (0,)), Fixed(st.Boundary(0, "bottom"))]
 
 
+def unilateral(stiffness):
+    """Return springs under pressure, nothing in tension, over a length of almost zero."""
+    r0 = 1e-7
+    scale = stiffness * r0 / (2.0 * 15.0 ** (2.0 / 3.0))
+    return st.LennardJones(2.0 * np.pi * r0**3 * scale, r0, adhesive=False)
+
+
+def gauss_weights(x, count):
+    """Return the weights of points on a top with corners x, which goes from right to left."""
+    points = count // (x.size - 1)
+    return (np.diff(x)[::-1, None] * np.polynomial.legendre.leggauss(points)[1] / 2.0).ravel()
+
+
 # ---------------------------------------------------------------- Hertz
 
 
@@ -81,9 +96,7 @@ def hertz(stiffness, cell, depth, element=None, radius=1000.0):
     cell : size of the elements of the contact, over the half width
     depth : of the block, over the half width
     """
-    r0 = 1e-7
-    scale = stiffness * r0 / (2.0 * 15.0 ** (2.0 / 3.0))
-    law = st.LennardJones(2.0 * np.pi * r0**3 * scale, r0, adhesive=False)
+    law = unilateral(stiffness)
     mesh, x = half_block(0.0, 1.25, cell, 0.75, depth)
     load = np.pi / (4.0 * radius)
     sinks = approach(load, 0.0, 1.0, depth)
@@ -94,12 +107,10 @@ def hertz(stiffness, cell, depth, element=None, radius=1000.0):
         [Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, -sinks))), *held_half()],
         readings=Readings(displacement=0),
     )
-    run = st.solve(solid, st.Quasistatic(steps=2), throw=False)
+    run = st.solve(solid, st.Quasistatic(steps=2, newton_tolerance=TOLERANCE), throw=False)
     last = run.data.isel(time=-1)
     pressure, place = last["normal_traction"].to_numpy(), last["surface_x"].to_numpy()
-    # the boundary goes from right to left, with Gauss points on every element
-    count = pressure.size // (x.size - 1)
-    weight = (np.diff(x)[::-1, None] * np.polynomial.legendre.leggauss(count)[1] / 2.0).ravel()
+    weight = gauss_weights(x, pressure.size)
     force = 2.0 * float(pressure @ weight)
     expected = float(exact.hertz_half_width(force, radius, 1.0))
     # the second moment of an ellipse of half width a is a^2 / 4
@@ -149,13 +160,13 @@ def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
     )
     low, high = (2.1, 2.9) if zero_load else (0.75, 1.6)
     mesh, _ = half_block(low, high, zone / per_zone, 0.5 * zone, depth)
-    times = np.array([0.0, 0.5, 1.0, 1.0 + steps / 12.0])
-    path = -np.array([sunk(begin), sunk(begin), sunk(slow), sunk(end)])
+    times = np.array([0.0, 0.25, 0.5, 1.0, 1.0 + steps / 12.0])
+    path = -np.array([0.0, sunk(begin), sunk(begin), sunk(slow), sunk(end)])
     solid = st.Solid(
         [st.Body(mesh, st.Q2N2(), LinearElastic(1.0 - POISSON**2, POISSON))],
         [Contact(st.Boundary(0, "top"), RigidCircle((0.0, RADIUS + law.gap_eq), RADIUS), law)],
         [Driven(Rigid(0), 1, Program(times, path)), *held_half()],
-        attraction=Program((0.0, 0.5), (0.0, 1.0)),
+        attraction=Program((0.25, 0.5), (0.0, 1.0)),
         readings=Readings(displacement=0, start=1.0),
     )
     method = st.Quasistatic(steps=round(12 * times[-1]), max_cuts=6)
@@ -191,3 +202,124 @@ def _at_zero(load, width):
         return float("nan")
     a, b = load[i[0]], load[i[0] + 1]
     return float(width[i[0]] - a * (width[i[0] + 1] - width[i[0]]) / (b - a))
+
+
+# ---------------------------------------------------------------- Cattaneo and Mindlin
+
+
+class Mindlin(NamedTuple):
+    """A pressed cylinder that is sheared: what sticks, and the shear traction."""
+
+    part: np.ndarray  # Q / (mu P)
+    stuck: np.ndarray  # half width of stick over Hertz's half width, less sqrt(1 - part)
+    misplaced: float  # shear traction where it should not be over Q, at the row nearest 0.5
+    status: str
+    unknowns: int
+
+
+def mindlin(stiffness, cell, depth=20.0, poisson=0.499, friction=0.3, steps=8, radius=1000.0):
+    """Press a cylinder on a nearly incompressible block, then shear it.
+
+    Parameters
+    ----------
+    stiffness : of the law, across and along the boundary, times half width over E*
+    cell : size of the elements of the contact, over the half width
+    depth : of the block, over the half width
+    poisson : of the block; Dundurs' constant beta is (1 - 2 nu) / (2 (1 - nu))
+    """
+    law = unilateral(stiffness)
+    # two halves of a fine top, made alike
+    half = spaced(0.0, 1.25, cell, depth)
+    x = np.concatenate([-half[::-1], half[1:]])
+    y = 1.0 - spaced(0.0, 0.75, cell, depth)[::-1]
+    y[0], y[-1] = 0.0, 1.0
+    cells, corner = (x.size - 1, y.size - 1), (-depth, -depth)
+    mesh = st.rectangle(2.0 * depth, depth, cells, corner, 0.5 * (1.0 + x), y)
+    sinks = approach(np.pi / (4.0 * radius), 0.0, 1.0, depth)
+    solid = st.Solid(
+        [st.Body(mesh, st.Q2N2(reduced=True), LinearElastic(1.0 - poisson**2, poisson))],
+        [
+            Contact(
+                st.Boundary(0, "top"),
+                RigidCircle((0.0, radius + law.gap_eq), radius),
+                law,
+                st.EA(friction, 0.0),
+                penalty=stiffness,
+                friction_from=0.25,
+            )
+        ],
+        [
+            Driven(Rigid(0), 1, Program((0.0, 0.25), (0.0, -sinks))),
+            Driven(Rigid(0), 0, Program((0.25, 1.25), (0.0, 1.6 * friction * sinks))),
+            Fixed(st.Boundary(0, "bottom")),
+        ],
+        readings=Readings(displacement=1, start=0.25),
+    )
+    method = st.Quasistatic(steps=round(1.25 * steps), newton_tolerance=TOLERANCE)
+    run = st.solve(solid, method, (0.0, 1.25), throw=False)
+    data = run.data.isel(time=run.data["time"].to_numpy() > 0.25 + 1e-9)
+    press, shear = np.abs(data["force_y"].to_numpy()), np.abs(data["force_x"].to_numpy())
+    width = exact.hertz_half_width(press, radius, 1.0)
+    part = shear / (friction * press)
+    stuck = 0.5 * data["sticking_length"].to_numpy() / width
+    i = int(np.argmin(np.abs(part - 0.5)))
+    row = data.isel(time=i)
+    place, found = row["surface_x"].to_numpy(), np.abs(row["tangential_traction"].to_numpy())
+    wanted = exact.cattaneo_mindlin_traction(
+        place, float(press[i]), float(shear[i]), friction, float(width[i])
+    )
+    misplaced = float(np.abs(found - wanted) @ gauss_weights(x * depth, found.size) / shear[i])
+    return Mindlin(
+        part, stuck - np.sqrt(1.0 - part), misplaced, run.status.name, run.stats["unknowns"]
+    )
+
+
+# ---------------------------------------------------------------- Kendall
+
+
+class Peel(NamedTuple):
+    """A strip peeled at 90 degrees: its force over that of Kendall, along the path."""
+
+    lift: np.ndarray  # of the end, over the bending length sqrt(E' h^3 / (12 W))
+    force: np.ndarray  # over that of Kendall
+    mean: float  # where contact is lost steadily
+    spread: float  # largest difference to the mean there
+    kendall: float  # Kendall's force over W
+    status: str
+    unknowns: int
+
+
+def peel(work, cells, zone=4.0, poisson=0.2, steps=100):
+    """Lift the end of a thin strip off a plane without friction, straight up.
+
+    Without friction nothing holds the strip back along the plane, so that the force is
+    vertical whatever the shape, and the strip leaves the plane at a right angle once its free
+    part is long. Units are E and the strip's height; the strip is 14.4 bending lengths long
+    and lifted by 9.6 of them.
+
+    Parameters
+    ----------
+    work : W / (E h)
+    cells : biquadratic elements along and across
+    zone : cohesive zone E' W / T_max^2, over h
+    """
+    plane = 1.0 / (1.0 - poisson**2)
+    bending = np.sqrt(plane / (12.0 * work))
+    law = st.LennardJones.from_strength(np.sqrt(plane * work / zone), work)
+    length = 14.4 * bending
+    mesh = st.rectangle(length, 1.0, cells, (0.0, law.gap_eq))
+    end = Nearest(0, (length, law.gap_eq + 0.5))
+    solid = st.Solid(
+        [st.Body(mesh, st.Q2N2(), st.NeoHookean(1.0, poisson))],
+        [Contact(st.Boundary(0, "bottom"), st.RigidPlane(), law)],
+        [Driven(end, 1, Program((0.0, 1.0), (0.0, 9.6 * bending))), Fixed(end, (0,))],
+        readings=Readings(displacement=0, support=True, nominal=True),
+    )
+    run = st.solve(solid, st.Quasistatic(steps=steps), throw=False)
+    kendall = exact.kendall_force(0.5 * np.pi, work, plane)
+    lift = run.data["displacement"].to_numpy() / bending
+    force = run.data["force_y"].to_numpy() / kendall
+    late = force[lift > 5.0]
+    mean = float(late.mean()) if late.size else float("nan")
+    spread = float(np.abs(late - mean).max()) if late.size else float("nan")
+    return Peel(lift, force, mean, spread, kendall / work, run.status.name, run.stats["unknowns"])

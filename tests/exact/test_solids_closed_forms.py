@@ -14,6 +14,8 @@ import pytest
 
 hertz = functools.cache(cases.hertz)
 jkr = functools.cache(cases.jkr)
+mindlin = functools.cache(cases.mindlin)
+peel = functools.cache(cases.peel)
 
 
 def orders(errors, ratio=2.0):
@@ -75,3 +77,43 @@ def test_jkr_contact_without_load():
     assert 0.6 < orders(errors)[0] < 1.4, errors
     # reason: the edge is counted at g_max, inside the zone that JKR shrinks to a point
     assert found[1].zero_load == pytest.approx(1.0, abs=0.05)
+
+
+# ---------------------------------------------------------------- Cattaneo and Mindlin
+
+
+def test_partial_slip_with_a_stiffer_law():
+    # normal and tangential springs together, on a mesh that keeps pace with them: k h = 3.1
+    found = [mindlin(k, cell) for k, cell in ((12.5, 1 / 4), (25.0, 1 / 8), (50.0, 1 / 16))]
+    assert all(case.status == "SOLVED" for case in found)
+    assert all(case.part[0] < 0.12 and case.part[-1] > 0.82 for case in found)
+    # shear traction in the wrong place, of the first order in the springs
+    wrong = [case.misplaced for case in found]
+    assert np.all((orders(wrong) > 0.8) & (orders(wrong) < 1.4)), wrong
+    # c / a against sqrt(1 - Q / (mu P)), from almost all stuck to almost all sliding
+    edge = [np.abs(case.stuck).mean() for case in found]
+    assert np.all((orders(edge) > 0.4) & (orders(edge) < 1.2)), edge
+    assert np.abs(found[-1].stuck).max() < 0.02
+
+
+# ---------------------------------------------------------------- Kendall
+
+
+def test_peeling_at_a_right_angle():
+    coarse, fine = (peel(0.02, (cells, 2)) for cells in (60, 120))
+    assert coarse.status == fine.status == "SOLVED"
+    # the strip stretches: Kendall's force is 0.9 % below W, ten times the error allowed
+    assert 1.0 - fine.kendall > 9e-3
+    assert fine.mean == pytest.approx(1.0, abs=1e-3)
+    assert coarse.mean == pytest.approx(1.0, abs=1e-3)
+    # elements let go one by one; what the force wavers by falls fast once they resolve the zone
+    assert fine.spread < 1e-3
+    assert coarse.spread > 8.0 * fine.spread
+
+
+def test_peeling_becomes_steady():
+    # a free length s leaves the angle off by exp(-s / bending length), the force by the square
+    found = peel(0.02, (120, 2))
+    early = (found.lift > 1.5) & (found.lift < 3.0)
+    slope = np.polyfit(found.lift[early], np.log(found.force[early] - found.mean), 1)[0]
+    assert -2.5 < slope < -1.7, slope
