@@ -181,6 +181,10 @@ class LennardJones(Adhesion):
             why=why,
             try_=try_,
         )
+        if not 1e-60 < work < 1e60 or not 1e-60 < strength < 1e60:
+            needs = "numbers between 1e-60 and 1e60"
+            got = f"{work:.3g} J/m^2 and {strength:.3g} Pa"
+            raise ModelError(explain("LennardJones.from_strength", got, needs, why, try_))
         r0 = _STRENGTH / _WORK * work / strength
         return cls(2.0 * math.pi * r0**3 * strength / _STRENGTH, r0, gap_reg, adhesive)
 

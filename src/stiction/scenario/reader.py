@@ -162,9 +162,9 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owne
                 explain(
                     where,
                     f"the unknown key {key!r}",
-                    f"keys of {owner}: {', '.join(known)}",
+                    f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
                     "a key that nobody reads would change nothing, silently.",
-                    nearest(key, known),
+                    nearest(key, known) if known else "leave the key out.",
                 )
             )
 

@@ -38,6 +38,8 @@ _SHORT, _FAR = 0.01, 2.5
 # steps of program time that an arc may take, and the part of the energy turned over that may be
 # missing
 _LEAP, _MISSING = 2.0, 0.02
+# energy of adhesion over that of two elements that counts as given or taken back
+_BACK = 1e-4
 _GROWTH = 1.4
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
@@ -403,10 +405,10 @@ class Path:
         now = step_energies(self.problem, self.trial, arc.trial, times, last)
         if abs(times[1] - times[0]) > _LEAP * self.method.longest * self.span:
             return False
-        # at a limit point the load turns and adhesion goes on giving; if both turn, the step
-        # leads back along the path it came
-        turns = (arc.t >= times[0]) != self.rising
-        if turns and (now.adhesive - last.adhesive) * self.gave < 0.0:
+        # adhesion that gave energy and now takes it back: the step leads back the way it came
+        gives = now.adhesive - last.adhesive
+        least = _BACK * self._most_peeled()
+        if self.gave > least and gives < -least:
             return False
         missing, turned = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
@@ -483,8 +485,11 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
 
     problem = Problem(system.assembled())
     start = max(problem.assembled.readings.start, request.t_start)
+    whole = request.t_end - request.t_start
+    part = min(max(start - request.t_start, 0.0) / whole, 1.0)
+    start = request.t_start + part * whole
     steps = Quasistatic(
-        steps=max(1, round(method.steps * max(start - request.t_start, 0.0) / request.t_end) or 1),
+        steps=max(1, round(method.steps * part)),
         max_cuts=method.max_cuts,
         newton_tolerance=method.newton_tolerance,
         max_iterations=method.max_iterations,

@@ -135,10 +135,18 @@ class Problem:
         self.fixed = np.zeros((self.size, 2), dtype=bool)
         for node in self.rigid_node.values():
             self.fixed[node] = True
+        # which condition has each unknown: none, or its number
+        owner = np.full((self.size, 2), -1)
         self._driven: list[tuple[Ints, int, Driven]] = []
         self._loaded: list[tuple[Ints, int, Loaded]] = []
         for condition in self.assembled.conditions:
             nodes = self.nodes_of(condition.where)
+            components = [getattr(condition, "component", 0)]
+            if isinstance(condition, Fixed):
+                components = list(condition.components)
+            number = self.assembled.conditions.index(condition)
+            for component in components:
+                self._claim(owner, nodes, component, number)
             if isinstance(condition, Fixed):
                 for component in condition.components:
                     self.fixed[nodes, component] = True
@@ -149,6 +157,47 @@ class Problem:
                 self.fixed[nodes, condition.component] = False
                 self._loaded.append((nodes, condition.component, condition))
         self.free = np.flatnonzero(~self.fixed.ravel())
+
+    def _claim(self, owner: Ints, nodes: Ints, component: int, number: int) -> None:
+        """Note that a condition has these unknowns; refuse what another one has already."""
+        conditions = self.assembled.conditions
+        for other in np.unique(owner[nodes, component]):
+            if other < 0 or (
+                isinstance(conditions[other], Fixed) and isinstance(conditions[number], Fixed)
+            ):
+                continue
+            name = "xy"[component]
+            kinds = [type(conditions[i]).__name__ for i in (other, number)]
+            raise ModelError(
+                explain(
+                    "Solid.boundary_conditions",
+                    f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
+                    f"{name} displacement of a node",
+                    "one condition for each component of a node",
+                    "two conditions ask for different things there, or for one thing twice; "
+                    "boundaries share the node at their corner.",
+                    "leave one out, or keep it from the other's boundary.",
+                )
+            )
+        owner[nodes, component] = number
+
+    def _check_start(self, x: Floats, founds: tuple[Found, ...]) -> None:
+        """Refuse surfaces that lie inside each other at the start."""
+        for p, found in zip(self.passes, founds, strict=True):
+            gap = p.gaps(x, found)
+            q = int(np.argmin(gap))
+            if gap[q] < 0.0:
+                at = p.places(x)[q]
+                raise ModelError(
+                    explain(
+                        "Solid.contacts",
+                        f"boundary {p.contact.boundary.name!r} {-gap[q]:.3g} deep inside its "
+                        f"partner near ({at[0]:.6g}, {at[1]:.6g}) at the start",
+                        "gaps >= 0",
+                        "surfaces that lie inside each other have no contact traction.",
+                        "move the bodies apart, or turn the normal of the rigid plane.",
+                    )
+                )
 
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, 2) [m], zero where nothing is prescribed."""
@@ -179,6 +228,7 @@ class Problem:
         u = self.prescribed(t)
         x = self.points + u
         founds = tuple(p.project(x, None) for p in self.passes)
+        self._check_start(x, founds)
         return State(t, u, tuple(p.fresh() for p in self.passes), founds)
 
     def rubs(self, t: float) -> bool:

@@ -235,10 +235,17 @@ class March:
     def give_up(self, outcome: Outcome, target: float) -> None:
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
+        advice = (
+            "A limit point may be near: Continuation() follows the path around it; a smaller "
+            "penalty helps where stick and slip cycle"
+        )
+        if self.steps == 0 and "singular" in outcome.reason:
+            advice = "Nothing may hold a body against rigid motion: look at its conditions"
+        elif not self.problem.passes:
+            advice = "The load may be more than the body can carry: look at its conditions"
         self.record.reason = (
             f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
-            f"last residuals {last}. A limit point may be near: Continuation() follows the path "
-            "around it; a smaller penalty or viscosity helps where stick and slip cycle"
+            f"last residuals {last}. {advice}"
         )
 
 

@@ -97,6 +97,10 @@ class Contact(Record):
             raise ModelError(
                 explain("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
             )
+        stretch: object = self.stretch
+        if not isinstance(stretch, bool):
+            why, try_ = "tractions thin with the partner or they do not.", "give True."
+            raise ModelError(explain("Contact.stretch", repr(stretch), "True or False", why, try_))
         number(
             "Contact.friction_from",
             self.friction_from,
@@ -262,6 +266,17 @@ class ContactPass:
                 kept[lost] = better
         return found
 
+    def gaps(self, x: Floats, found: Found) -> Floats:
+        """Return the normal gap of every point (p,), infinite where there is no nearest one."""
+        residual = np.zeros_like(x)
+        free = np.full(self.count, -1)
+        out = self.evaluate(
+            x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
+        )
+        from stiction.solids._contact_kernels import GAP
+
+        return np.asarray(out[:, GAP])
+
     def _search(self, place: Floats, x: Floats) -> Found:
         """Return the nearest of three places per element of the partner."""
         from scipy.spatial import cKDTree
@@ -377,23 +392,31 @@ class ContactPass:
 
 
 def check_partners(contacts: Sequence[Contact]) -> None:
-    """Refuse two contacts that share a boundary on the integrating side."""
-    seen: set[tuple[int, str]] = set()
+    """Refuse a boundary that is in two contacts with bodies, or twice with one rigid shape."""
+    with_bodies: dict[tuple[int, str], int] = {}
+    seen: list[Contact] = []
     for contact in contacts:
-        sides = [contact.boundary]
-        if isinstance(contact.partner, Boundary):
-            sides.append(contact.partner)
-        for side in sides:
-            key = (side.body, side.name)
-            if key in seen and isinstance(contact.partner, Boundary):
-                why = "each pass would load the boundary again."
-                raise ModelError(
-                    explain(
-                        "Solid.contacts",
-                        f"boundary {side.name!r} of body {side.body} twice",
-                        "each boundary in one contact with a body",
-                        why,
-                        "split the boundary, or leave one contact out.",
-                    )
-                )
-            seen.add(key)
+        own = (contact.boundary.body, contact.boundary.name)
+        partner = contact.partner
+        if isinstance(partner, Boundary):
+            for key in (own, (partner.body, partner.name)):
+                with_bodies[key] = with_bodies.get(key, 0) + 1
+        for other in seen:
+            if other.boundary == contact.boundary and other.partner == partner:
+                _refuse_twice(own, "with one and the same partner")
+        seen.append(contact)
+    for key, count in with_bodies.items():
+        if count > 1:
+            _refuse_twice(key, "in contacts with bodies")
+
+
+def _refuse_twice(key: tuple[int, str], how: str) -> None:
+    raise ModelError(
+        explain(
+            "Solid.contacts",
+            f"boundary {key[1]!r} of body {key[0]} twice {how}",
+            "each pair of surfaces once",
+            "each pass would load the boundary again, with twice the adhesion.",
+            "split the boundary, or leave one contact out.",
+        )
+    )

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record
+from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
-from stiction.solids.conditions import Condition, Program
+from stiction.solids.conditions import Condition, Driven, Program
 from stiction.solids.contact import Contact, check_partners
 from stiction.solids.elements import Q1, Element, discretise
 from stiction.solids.materials import Material, NeoHookean
@@ -63,6 +63,12 @@ class Body(Record):
         return discretise(self.mesh, self.element, contact=boundaries)
 
 
+def yes_or_no(where: str, value: object, why: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise ModelError(explain(where, repr(value), "True or False", why, "give True."))
+
+
 @dataclass(frozen=True, eq=False)
 class Readings(Record):
     """Which curves a run reports.
@@ -84,6 +90,17 @@ class Readings(Record):
     body: int = 0
     nominal: bool = False
     start: float = 0.0
+
+    def __post_init__(self) -> None:
+        why, try_ = "it says which curves are reported.", "leave it out for the default."
+        if self.displacement is not None:
+            whole("Readings.displacement", self.displacement, least=0, why=why, try_=try_)
+        whole("Readings.contact", self.contact, least=0, why=why, try_=try_)
+        whole("Readings.body", self.body, least=0, why=why, try_=try_)
+        for name in ("support", "nominal"):
+            yes_or_no(f"Readings.{name}", getattr(self, name), why)
+        start = number("Readings.start", self.start, why=why, try_=try_)
+        object.__setattr__(self, "start", start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +145,33 @@ class Assembled(Record):
                 if isinstance(side, Boundary):
                     self._check_side(side)
         check_partners(self.contacts)
+        for name, part in (("attraction", Program), ("readings", Readings)):
+            value: object = getattr(self, name)
+            if not isinstance(value, part):
+                why, try_ = "a solid is made of these.", "leave it out for the default."
+                needs = f"a {part.__name__}"
+                raise ModelError(explain(f"Solid.{name}", repr(value), needs, why, try_))
+        yes_or_no("Solid.dimensionless", self.dimensionless, "units are ratios or they are not.")
+        self._check_readings()
+
+    def _check_readings(self) -> None:
+        """Refuse readings of what is not there."""
+        r = self.readings
+        why = "curves are read from the conditions, contacts and bodies of the solid."
+        try_ = "count from 0 in the order given."
+        if r.displacement is not None:
+            driven = [i for i, c in enumerate(self.conditions) if isinstance(c, Driven)]
+            if r.displacement not in driven:
+                needs = f"the number of a Driven condition: one of {driven or 'none'}"
+                where = "Readings.displacement"
+                raise ModelError(explain(where, r.displacement, needs, why, try_))
+        if r.support and r.displacement is None:
+            needs = "the number of a Driven condition in Readings.displacement"
+            raise ModelError(explain("Readings.support", True, needs, why, try_))
+        for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
+            if getattr(r, name) >= max(count, 1):
+                where, got = f"Readings.{name}", getattr(r, name)
+                raise ModelError(explain(where, got, f"a number below {count}", why, try_))
 
     def _check_side(self, side: Boundary) -> None:
         if side.body >= len(self.bodies):

@@ -16,6 +16,7 @@ from stiction.results.run import Quantity, Run, Variable
 from stiction.solids._history import Recorder
 from stiction.solids._pictures import pictures
 from stiction.solids._problem import Problem
+from stiction.solids.conditions import Loaded
 from stiction.solids.partners import RigidShape
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["build_run"]
 Floats = npt.NDArray[np.float64]
 
 _CURVES = {
-    "displacement": ("length", "what drives the body"),
+    "displacement": ("drive", "what drives the body"),
     "force_x": ("force", "horizontal force on the body, per out-of-plane width"),
     "force_y": ("force", "vertical force on the body, per out-of-plane width"),
     "contact_length": ("length", "length on which the gap is below gap_max"),
@@ -61,6 +62,7 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         "force": "1" if plain else "N/m",
         "stress": "1" if plain else "Pa",
         "energy": "1" if plain else "J/m^2",
+        "drive": "1" if plain else "m",
     }
     time = np.array([row.time for row in record.rows])
     if not record.rows:
@@ -152,6 +154,8 @@ def _variables(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Variable]:
     found = {}
+    if problem.assembled.readings.displacement is None:
+        units = {**units, "drive": "1"}
     for name, values in curves.items():
         kind, meaning = _CURVES.get(name, ("energy", "work of contact that no energy accounts for"))
         found[name] = Variable(values, ("time",), units[kind], meaning)
@@ -208,8 +212,13 @@ def _quantities(
     force, u = curves["force_y"], curves["displacement"]
     top = begin + int(np.argmax(np.abs(force[begin:])))
     length, made = units["length"], {}
-    made["peak_force_y"] = Quantity(float(force[top]), units["force"], "largest vertical force")
-    made["peak_force_y_at"] = Quantity(float(u[top]), length, "where it was met")
+    if problem.assembled.readings.displacement is None:
+        length = "1"  # what drives the body is the program itself
+    # a force that is given has no peak worth telling
+    given = any(c.component == 1 for c in problem.assembled.conditions if isinstance(c, Loaded))
+    if not given or problem.assembled.readings.support:
+        made["peak_force_y"] = Quantity(float(force[top]), units["force"], "largest vertical force")
+        made["peak_force_y_at"] = Quantity(float(u[top]), length, "where it was met")
     if "nominal_contact" in curves:
         contact, stuck = curves["nominal_contact"], curves["sticking_length"]
         slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
@@ -288,11 +297,37 @@ def _checks(
     small = 1e-12 * max(ledger.scale, 1e-300)
     note = "largest heat that friction gave back between states"
     found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
+    found.extend(_within_law(problem, record))
     for i, contact in enumerate(problem.assembled.contacts):
         found.extend(_resolution(problem, i))
         if not isinstance(contact.partner, RigidShape):
             found.append(_balance(problem, record, i))
     return found
+
+
+def _within_law(problem: Problem, record: Recorder) -> list[Check]:
+    """Compare pressures and gaps with what the straight part of the normal law stands for."""
+    rows = [row for row in record.rows if row.points]
+    if not rows or not problem.passes:
+        return []
+    strongest = np.concatenate(
+        [np.full(p.count, p.contact.adhesion.max_tension) for p in problem.passes]
+    )
+    over = np.array([float(np.max(row.points["normal_traction"] / strongest)) for row in rows])
+    gaps = np.array([float(np.min(row.points["gap"])) for row in rows])
+    i, j = int(np.argmax(over)), int(np.argmin(gaps))
+    note = (
+        "largest pressure over T_max; beyond, the straight wall of the law stores much more "
+        "than the true one, and gaps are too small"
+    )
+    limit = 5.0
+    found = [
+        Check("pressure_within_law", over[i] <= limit, float(over[i]), limit, rows[i].time, note)
+    ]
+    note = "smallest gap; below zero the surfaces lie inside each other"
+    deep = min(0.0, float(gaps[j]))
+    found.append(Check("no_interpenetration", gaps[j] >= 0.0, deep, 0.0, rows[j].time, note))
+    return [Check(c.check, bool(c.ok), c.value, c.limit, c.time, c.note) for c in found]
 
 
 def _resolution(problem: Problem, i: int) -> list[Check]:

@@ -23,7 +23,7 @@ from stiction.solids.mesh import (
     rotated,
     uniform,
 )
-from stiction.solids.model import Assembled, Body, Readings, SolidSystem
+from stiction.solids.model import Assembled, Body, Readings, SolidSystem, yes_or_no
 from stiction.solids.partners import Boundary, RigidPlane
 
 __all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
@@ -105,6 +105,7 @@ class StripPeeling(SolidSystem):
             why = "the strip adheres with a part of its lower side."
             needs = f"at most the length {self.length}"
             raise ModelError(explain("StripPeeling.adhering", self.adhering, needs, why, TRY))
+        yes_or_no("StripPeeling.horizontal", self.horizontal, "it is pulled along or away.")
         _check_cells("StripPeeling", self.cells)
         NeoHookean(1.0, self.poisson)
         _check_penalty(self)
@@ -184,6 +185,7 @@ class TwoCylinders(SolidSystem):
         check_size("TwoCylinders", self.size)
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         _check_positive(self, ("u_end", "overlap", "max_tension", "work"))
+        yes_or_no("TwoCylinders.stretch", self.stretch, "tractions thin or they do not.")
         if self.overlap >= 1.0:
             why = "the cylinders would be pressed flat."
             needs = "less than 1 [R]"
