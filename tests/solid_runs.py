@@ -62,7 +62,7 @@ def grid_of(nx, ny):
     return np.stack([x.ravel(), y.ravel()], axis=1), cells
 
 
-def strip(mu=0.01, *, unit="1", rows=121, nx=160, ny=6, snapshots=5, losses=()):
+def strip(mu=0.01, *, unit="1", rows=121, nx=48, ny=4, snapshots=5, losses=()):
     """A strip of 200 x 10 whose peeling front runs from 150 to 30 while u goes to 100."""
     t = np.linspace(0.0, 1.0, rows)
     u = 100.0 * t

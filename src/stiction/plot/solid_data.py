@@ -308,15 +308,15 @@ class SolidData:
         return np.asarray(self.run.variables["drawn_cell"].values, dtype=np.int64)
 
     @functools.cached_property
-    def edges(self) -> Ints:
-        """(e, 2) points that the outlines of the bodies join."""
-        from stiction.plot.solid_outline import outline
+    def outlines(self) -> list[Ints]:
+        """Points along each line around a body."""
+        from stiction.plot.solid_outline import loops, outline
 
         places = self.values("drawn_position")[0]
         body = np.zeros(places.shape[0], dtype=np.int64)
         if self.has("body_of_drawn"):
             body = self.values("body_of_drawn").astype(np.int64)
-        return outline(places, self.cells, body)
+        return loops(outline(places, self.cells, body))
 
     def displacement_at(self, time: float) -> float:
         """Return the displacement at a `time`."""

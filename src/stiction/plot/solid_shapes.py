@@ -90,7 +90,7 @@ def _panel(
     left: bool,
 ) -> None:
     start = data.values("drawn_position")[0]
-    ax.add_collection(_lines(start[data.edges], "#8a8a8a", 0.5, (0, (3, 2))))
+    ax.add_collection(_lines([start[line] for line in data.outlines], "#8a8a8a", 0.5, (0, (3, 2))))
     draw(ax, data, k, limit)
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
@@ -119,7 +119,7 @@ def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:
         vmax=limit,
         rasterized=True,
     )
-    edge = ax.add_collection(_lines(places[data.edges], style.INK, 0.5))
+    edge = ax.add_collection(_lines([places[line] for line in data.outlines], style.INK, 0.5))
     added: list[Any] = [shading, edge]
     if data.has("rigid_x", "rigid_y"):
         x, y = data.values("rigid_x")[k], data.values("rigid_y")[k]
@@ -137,10 +137,12 @@ def _triangles(places: Floats, cells: Ints) -> Triangulation:
     return Triangulation(places[:, 0], places[:, 1], cut[proper])
 
 
-def _lines(pieces: Floats, colour: str, width: float, dashes: Any = "-") -> LineCollection:
+def _lines(
+    pieces: Sequence[Floats], colour: str, width: float, dashes: Any = "-"
+) -> LineCollection:
     from matplotlib.collections import LineCollection
 
-    return LineCollection(list(pieces), colors=colour, linewidths=width, linestyles=[dashes])
+    return LineCollection(pieces, colors=colour, linewidths=width, linestyles=[dashes])
 
 
 def bounds(data: SolidData, picks: Sequence[int]) -> tuple[float, float, float, float]:

@@ -2,7 +2,8 @@
 
 `summary.json` holds status, final state, energies, determinism, audit, quantities and cost;
 `events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` what was run
-(running it again gives the same numbers); `figures/` what was drawn.
+(running it again gives the same numbers); `figures/` what was drawn. Deformed bodies are also in
+`snapshots.vtkhdf`, for ParaView; nothing here reads it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from stiction.results.events import EventLog
 from stiction.results.netcdf import read_netcdf, write_netcdf
 from stiction.results.run import Quantity, Run
 from stiction.results.staging import MARK, staged
+from stiction.results.vtkhdf import has_snapshots, write_vtkhdf
 
 __all__ = ["load", "save"]
 
 _EVENTS, _ARRAYS, _SCENARIO, FIGURES = "events.csv", "run.nc", "scenario.toml", "figures"
+_SNAPSHOTS = "snapshots.vtkhdf"
 _HEAD = ("time", "contact", "from", "to", "kind")
 
 
@@ -65,6 +68,8 @@ def save(
         (stage.folder / MARK).write_text(_json(_summary(run)) + "\n", encoding="utf-8")
         _write_events(run.event_log, stage.folder / _EVENTS)
         write_netcdf(run, stage.folder / _ARRAYS, _details(run))
+        if has_snapshots(run):
+            write_vtkhdf(run, stage.folder / _SNAPSHOTS)
         (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
         try:
             if draw is not None:

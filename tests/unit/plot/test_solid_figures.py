@@ -11,7 +11,7 @@ from solid_runs import WORK, cap, grid_of, strip
 from stiction.errors import ModelError
 from stiction.plot import figures_of, write_figures
 from stiction.plot.solid_data import SolidData
-from stiction.plot.solid_outline import borders, outline
+from stiction.plot.solid_outline import borders, loops, outline
 from stiction.results.determinism import Loss
 from stiction.results.run import Variable
 from stiction.results.store import load, save
@@ -186,6 +186,14 @@ def test_outline_is_the_border():
     # another body that touches keeps its own outline
     other = np.concatenate([body, np.full(len(fine), 2)])
     assert len(outline(layered, both, other)) == 14 + 18
+
+
+def test_outlines_are_closed_lines():
+    places, cells = grid_of(4, 3)
+    two = np.concatenate([cells, cells + len(places)])
+    found = loops(borders(two))
+    assert sorted(len(line) for line in found) == [15, 15]
+    assert all(line[0] == line[-1] for line in found)
 
 
 def test_ledger_is_drawn_over_displacement(run):
