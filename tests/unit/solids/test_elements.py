@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BSpline
 from scipy.spatial import Delaunay
+from solid_cases import MATERIALS, bound, forces, tangent
 
 from stiction.errors import ModelError
 from stiction.numerics.bsplines import open_knots
@@ -393,6 +394,30 @@ def test_partition_of_unity_everywhere(seed, kind):
         f, df = ef.functions(group, xi, eta)
         assert np.abs(f.sum(axis=2) - 1.0).max() < 1e-14
         assert np.abs(df.sum(axis=2)).max() < 1e-14
+
+
+@pytest.mark.parametrize("kind", [Q1, Q2N2, Q1N2])
+def test_patches_of_mixed_cells_carry_homogeneous_states(kind):
+    """Forces on the inner unknowns vanish where the deformation is linear; the tangent is right."""
+    mesh = MESHES["mixed"][0]
+    d = discretise(mesh, kind(), contact=("top", "bottom"))
+    bulk, pattern = bound(d, MATERIALS["NeoHookean"].table(False))
+    u = d.points @ G.T
+    force = forces(bulk, u)
+    outer = np.unique(np.concatenate(list(d.node_sets.values())))
+    ends = np.unique(mesh.edges.ends[mesh.edges.uses[mesh.edges.number] == 1])
+    away = np.abs(d.points[:, None] - mesh.points[ends][None]).max(axis=2).min(axis=1)
+    sides = (d.points[:, 0] < 1e-12) | (d.points[:, 0] > 3.0 - 1e-12)
+    inner = np.setdiff1d(np.flatnonzero((away > 1e-12) & ~sides), outer)
+    assert inner.size > 5
+    assert np.abs(force[inner]).max() < 1e-13
+    assert np.abs(force).max() > 0.1
+    v = np.random.default_rng(1).standard_normal(u.shape)
+    h = 1e-4
+    near = [forces(bulk, u + k * h * v) for k in (-2, -1, 1, 2)]
+    difference = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * h)
+    found = (tangent(bulk, pattern, u) @ v.ravel()).reshape(-1, 2)
+    assert np.abs(found - difference).max() < 1e-8 * np.abs(found).max()
 
 
 # ---------------------------------------------------------------- what is refused
