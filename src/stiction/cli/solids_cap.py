@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.cli.reproduce import Row
 from stiction.cli.solids_cases import Curves, Study
-from stiction.cli.solids_strip import stretch_of, verdict
+from stiction.cli.solids_strip import verdict
 
 __all__ = ["Fit", "cap_rows", "figure_12", "figure_13", "figure_14", "figure_s1", "fit", "loads"]
 
@@ -111,7 +111,7 @@ def figure_12(study: Study) -> list[Row]:
     middle, half = 0.5 * (x.max() + x.min()), 0.5 * (x.max() - x.min())
     left = float(normal[x < middle - 0.7 * half].min())
     right = float(normal[x > middle + 0.7 * half].min())
-    shear = (p["tangential_traction"] / stretch_of(p))[touching] / T_MAX
+    shear = (p["tangential_traction"] / p["stretch"])[touching] / T_MAX
     edges = f"{left:.3f} T_max and {right:.3f} T_max"
     return [
         Row(

@@ -37,6 +37,8 @@ _CURVES = (
 )
 _PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
 _ENDS = ("-profile", "-stress", "-base")
+# tractions are kept where the gap is below this many times the least
+_FAR = 20.0
 # digits kept in files: more than any verdict needs
 _FORMAT = "{:.7g}"
 
@@ -124,8 +126,7 @@ def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, 
 
 
 def _strips(full: bool) -> dict[str, Case]:
-    size, steps, end = ("paper", 280, 140.0) if full else ("quick", 80, 80.0)
-    at = (5.0, 10.0, 30.0, 60.0)
+    size, steps, end = ("paper", 140, 140.0) if full else ("quick", 80, 80.0)
     mus = STRIP_MU if full else tuple(mu for mu in STRIP_MU if mu != 0.002)
     found = {}
     for mu in mus:
@@ -136,8 +137,9 @@ def _strips(full: bool) -> dict[str, Case]:
         found = {k: v for k, v in found.items() if k not in ("strip-di-0.05", "strip-di-0.1")}
     for cut in STRIP_CUTS if full else STRIP_CUTS[:2]:
         found[f"strip-ea-0.01-cut-{cut:g}"] = _law("ea", 0.01, cut)
+    at = dict.fromkeys(("strip-ea-0.01", "strip-di-0.01"), (5.0, 10.0, 30.0, 60.0))
     return {
-        name: Case(StripPeeling(model=law, size=size, u_end=end), steps, at)
+        name: Case(StripPeeling(model=law, size=size, u_end=end), steps, at.get(name, ()))
         for name, law in found.items()
     }
 
@@ -149,7 +151,7 @@ def _cylinders(full: bool) -> dict[str, Case]:
     for word, mu in (*_CYLINDERS, ("di", 3.0)):
         found[f"cylinders-{word}-{mu:g}"] = TwoCylinders(model=_law(word, mu), size=size)
     found["cylinders-ea-0.5-stretch"] = TwoCylinders(model=EA(0.5), size=size, stretch=True)
-    made = {name: Case(system, steps, (0.5, 1.0), corner) for name, system in found.items()}
+    made = {name: Case(system, steps, (), corner) for name, system in found.items()}
     # at the end of the paper's range they still touch
     for word, mu in (("ea", 0.5), ("di", 3.0)):
         far = TwoCylinders(model=_law(word, mu), size=size, u_end=2.6)
@@ -179,7 +181,8 @@ def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
     )
     if cells is not None:
         found = {name: replace(system, cells=cells) for name, system in found.items()}
-    return {name: Case(system, steps, (0.0, system.u_end)) for name, system in found.items()}
+    at = {"cap-0": (0.0, found["cap-0"].u_end)}
+    return {name: Case(system, steps, at.get(name, ())) for name, system in found.items()}
 
 
 def _reach(force: float) -> float:
@@ -234,7 +237,16 @@ def _profiles(
     }
     for name in _PROFILE:
         columns[name] = np.concatenate([values[name][begin + row] for row in rows]).astype(float)
-    return columns
+    columns["stretch"] = np.concatenate([_stretch(values, begin + row) for row in rows])
+    shown = columns["gap"] < _FAR * float(np.min(columns["gap"]))
+    return {name: column[shown] for name, column in columns.items()}
+
+
+def _stretch(values: Mapping[str, npt.NDArray[np.float64]], row: int) -> Floats:
+    """Return the surface stretch at the points of a row, by differences."""
+    along = values["surface_coordinate"]
+    x, y = (np.gradient(values[name][row], along) for name in ("surface_x", "surface_y"))
+    return np.asarray(np.hypot(x, y))
 
 
 def _stresses(
@@ -259,10 +271,9 @@ def _stresses(
 # ---- files
 
 
-def write_curves(curves: Curves, folder: Path, name: str, most: int = 400) -> None:
-    """Write curves, decimated to about `most` rows, and what else is kept, as text."""
-    rows = curves["displacement"].size
-    every = np.unique(np.round(np.linspace(0, rows - 1, min(rows, most))).astype(int))
+def write_curves(curves: Curves, folder: Path, name: str, most: int = 150) -> None:
+    """Write curves, decimated to `most` rows or a few more, and what else is kept, as text."""
+    every = _few(curves, most)
     head = [f"# {k} = {v:.9g}" for k, v in curves.numbers.items()]
     if curves.note:
         head.append(f"# note = {curves.note}")
@@ -270,11 +281,29 @@ def write_curves(curves: Curves, folder: Path, name: str, most: int = 400) -> No
     _write(folder / f"{name}.csv", columns, head)
     for word, table in _tables(curves):
         if table:
-            _write(folder / f"{name}-{word}.csv", table, [])
+            _write(folder / f"{name}-{word}.csv", _thinned(table), [])
+
+
+def _few(curves: Curves, most: int) -> npt.NDArray[np.int64]:
+    """Return even rows, and those beside the beginning of full sliding."""
+    rows = curves["displacement"].size
+    even = np.round(np.linspace(0, rows - 1, min(rows, most))).astype(np.int64)
+    stick = curves.columns.get("sticking_length", np.zeros(rows))
+    slid = np.flatnonzero((stick[:-1] > 0.0) & (stick[1:] <= 0.0))
+    return np.unique(np.concatenate([even, slid, slid + 1]))
 
 
 def _tables(curves: Curves) -> list[tuple[str, dict[str, Floats]]]:
     return [("profile", curves.profiles), ("stress", curves.stresses), ("base", curves.base)]
+
+
+def _thinned(table: dict[str, Floats]) -> dict[str, Floats]:
+    """Return a table of tractions with every third point where they are small."""
+    if "normal_traction" not in table:
+        return table
+    size = np.abs(table["normal_traction"])
+    keep = (size > 0.2 * size.max()) | (np.arange(size.size) % 3 == 0)
+    return {name: column[keep] for name, column in table.items()}
 
 
 def _write(path: Path, columns: Mapping[str, Floats], head: Sequence[str]) -> None:
@@ -341,6 +370,10 @@ class Study:
         if name not in self._kept:
             self._kept[name] = self._find(name)
         return self._kept[name]
+
+    def pair(self, one: str, other: str) -> tuple[Curves, Curves]:
+        """Return two cases to be compared, on equal meshes."""
+        return self[one], self[other]
 
     def has(self, name: str) -> bool:
         """Return whether a case belongs to this study; with a folder, whether it lies there."""

@@ -57,6 +57,8 @@ def _sizes(run: Run) -> str:
     for dim in ("mass", "node"):
         if dim in sizes:
             return f"{_count(sizes[dim], dim)}, "
+    if "unknowns" in run.stats:
+        return f"{_count(int(run.stats['unknowns']), 'unknown')}, "
     contacts = f"{_count(sizes['contact'], 'contact')}, " if "contact" in sizes else ""
     return f"{_count(len(run.final), 'state')}, {contacts}"
 

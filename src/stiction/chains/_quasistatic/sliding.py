@@ -30,7 +30,7 @@ from stiction.results.determinism import Loss
 from stiction.results.run import Request
 
 if TYPE_CHECKING:
-    from stiction.chains.quasistatic import Quasistatic
+    from stiction.methods import Quasistatic
 
 __all__ = ["Slide"]
 
