@@ -112,8 +112,8 @@ def test_unknown_figures_are_named(baseline, tmp_path):
 
 
 def test_another_system_has_no_figures(baseline):
-    with pytest.raises(ModelError, match="from 'solids'; needs a run of a system from chains"):
-        figures_of(dataclasses.replace(baseline, family="solids"))
+    with pytest.raises(ModelError, match="from 'gears'; needs a run of a system from chains"):
+        figures_of(dataclasses.replace(baseline, family="gears"))
 
 
 def test_figures_are_chosen_by_the_family(baseline, monkeypatch, tmp_path):
