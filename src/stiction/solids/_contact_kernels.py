@@ -104,6 +104,245 @@ def _partner_at(
 
 
 @kernel
+def _own_at(
+    s: int, i: int, own: Any, x: Floats, reference: Floats, point: Floats, tangent: Floats
+) -> tuple[float, float]:
+    """Fill in place and unit tangent of an own point; return its stretch and |dX/dxi|."""
+    nodes, functions, derivatives, _ = own
+    point[:] = 0.0
+    tangent[:] = 0.0
+    base0 = base1 = 0.0
+    for k in range(nodes.shape[1]):
+        node = nodes[s, k]
+        point[0] += functions[s, i, k] * x[node, 0]
+        point[1] += functions[s, i, k] * x[node, 1]
+        tangent[0] += derivatives[s, i, k, 0] * x[node, 0]
+        tangent[1] += derivatives[s, i, k, 0] * x[node, 1]
+        base0 += derivatives[s, i, k, 0] * reference[node, 0]
+        base1 += derivatives[s, i, k, 0] * reference[node, 1]
+    length = math.sqrt(base0 * base0 + base1 * base1)
+    size = math.sqrt(tangent[0] * tangent[0] + tangent[1] * tangent[1])
+    tangent /= size
+    return size / length, length
+
+
+@kernel
+def _rub(
+    q: int,
+    partner: Any,
+    history: Any,
+    settings: Floats,
+    threshold: float,
+    x: Floats,
+    place: Floats,
+    origin_at: Any,
+    slide: Any,
+) -> int:
+    """Fill in the tangential traction of a point with a history; return stick or slip.
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32).
+    """
+    rigid, shape, node, pnodes, extraction, weights, knots = partner
+    origin, _, stuck, held = history
+    g, b, root = origin_at
+    trial, t, slip, turn, direction = slide
+    if rigid:
+        rigid_place(origin[q], shape, root[0])
+        root[0, 0] += x[node, 0]
+        root[0, 1] += x[node, 1]
+        g[:] = 0.0
+        g[0, 0] = 1.0
+    else:
+        e_s, xi_s = locate(origin[q], knots)
+        basis_at(xi_s, extraction[e_s], weights[e_s], b, g)
+        curve_at(pnodes[e_s], g, x, root)
+    trial[0] = settings[PENALTY] * (place[0, 0] - root[0, 0])
+    trial[1] = settings[PENALTY] * (place[0, 1] - root[0, 1])
+    wanted = held[q]
+    if wanted == DECIDE and stuck[q] and settings[STICK_RATIO] > 1.0:
+        # a point that stuck lets go at a higher traction
+        most = settings[STICK_RATIO] * threshold
+        if trial[0] * trial[0] + trial[1] * trial[1] < most * most:
+            wanted = STICK
+    state = return_map_point(trial, threshold, settings[PENALTY], wanted, t, slip, turn, direction)
+    if threshold <= 0.0 and state == SLIP:
+        t[:] = 0.0
+    return state
+
+
+@kernel
+def _tell_friction(
+    row: Floats,
+    state: int,
+    origin: float,
+    scale: float,
+    j: float,
+    penalty: float,
+    place: Floats,
+    slide: Any,
+) -> None:
+    """Fill in what friction did at a point; `scale` is d zeta / d xi of the partner there."""
+    _, t, slip, _, _ = slide
+    w = row[WEIGHT]
+    row[STATE] = STICKS if state == STICK else SLIDES
+    metric = place[1, 0] * place[1, 0] + place[1, 1] * place[1, 1]
+    moved = (slip[0] * place[1, 0] + slip[1] * place[1, 1]) / metric * scale
+    row[ORIGIN] = origin + moved
+    row[HEAT] = w * j * (t[0] * slip[0] + t[1] * slip[1])
+    row[SPRING] = w * j * (t[0] * t[0] + t[1] * t[1]) / (2.0 * penalty)
+    row[SLIP_X], row[SLIP_Y] = slip[0], slip[1]
+
+
+@kernel
+def _tell(
+    row: Floats,
+    gap: float,
+    traction: float,
+    threshold: float,
+    stretch: float,
+    j: float,
+    pulls: bool,
+    settings: Floats,
+    c_n: Floats,
+    normal: Floats,
+    tangent: Floats,
+    slide: Any,
+) -> tuple[float, float]:
+    """Fill in what is told about a point; return the traction on its body."""
+    trial, t, _, _, _ = slide
+    w = row[WEIGHT]
+    row[GAP] = gap
+    row[NORMAL_X], row[NORMAL_Y] = normal[0], normal[1]
+    row[PRESSURE] = traction / stretch
+    row[SHEAR] = -j * (t[0] * tangent[0] + t[1] * tangent[1])
+    row[STRETCH] = stretch
+    row[THRESHOLD] = threshold
+    row[EXCESS] = math.sqrt(trial[0] * trial[0] + trial[1] * trial[1]) - threshold
+    # the well of the potential scales with the attraction, the wall does not
+    psi = adhesion_potential(gap, c_n)
+    well = psi if pulls else -settings[DEPTH]
+    row[POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
+    row[BY_ATTRACTION] = w * well
+    p0 = row[PRESSURE] * normal[0] - j * t[0]
+    p1 = row[PRESSURE] * normal[1] - j * t[1]
+    row[FORCE_X], row[FORCE_Y] = w * p0, w * p1
+    return p0, p1
+
+
+@kernel
+def _fill_blocks(
+    s: int,
+    i: int,
+    own: Any,
+    rigid: bool,
+    m: int,
+    w: float,
+    j: float,
+    grows: float,
+    tangent: Floats,
+    t: Floats,
+    f: Floats,
+    g: Floats,
+    derivatives: Any,
+    block: Floats,
+    values: Floats,
+) -> None:
+    """Fill in the tangent blocks of one point, (rows 2, columns 2).
+
+    Parameters
+    ----------
+    w, j : reference area of the point, and what its shear counts per
+    grows : 1 / |dX/dxi| where shear counts per current area, which grows with the boundary;
+        else 0
+    f, g : functions of the partner at the nearest point and at the origin of slip, (3, m)
+    derivatives : of normal and tangential traction, as in `_interface_kernels`
+    """
+    nodes, functions, slopes, _ = own
+    kn, qn, kt, pt, st, qt = derivatives
+    n = nodes.shape[1]
+    for col in range(n + 1 if rigid else n + 2 * m):
+        for k in range(2):
+            for p in range(2):
+                if col < n:
+                    block[k, p] = (kn[k, p] - j * kt[k, p]) * functions[s, i, col]
+                    block[k, p] -= t[k] * tangent[p] * slopes[s, i, col, 0] * grows
+                elif rigid:
+                    block[k, p] = -kn[k, p] - j * (pt[k, p] + st[k, p])
+                elif col < n + m:
+                    block[k, p] = (-kn[k, p] - j * pt[k, p]) * f[0, col - n]
+                    block[k, p] += (qn[0, k, p] - j * qt[0, k, p]) * f[1, col - n]
+                else:
+                    block[k, p] = -j * st[k, p] * g[0, col - n - m]
+        for r in range(n):
+            for k in range(2):
+                for p in range(2):
+                    values[2 * r + k, 2 * col + p] = -w * functions[s, i, r] * block[k, p]
+        if rigid:
+            for k in range(2):
+                for p in range(2):
+                    values[2 * n + k, 2 * col + p] = w * block[k, p]
+
+
+@kernel
+def _traction_derivatives(
+    gap: float,
+    traction: Any,
+    threshold: Any,
+    stretch: float,
+    penalty: float,
+    thins: bool,
+    rubs: bool,
+    surface: Any,
+    slide: Any,
+    derivatives: Any,
+) -> None:
+    """Fill in the derivatives of both tractions at one point.
+
+    Parameters
+    ----------
+    traction : normal traction and its slope
+    threshold : its derivatives by gap and by stretch
+    thins : whether the partner's stretch counts
+    surface : change of the stretch, normal, tangents, and what `projected_surface` filled in
+    """
+    change, normal, a, c, dual, bend = surface
+    _, _, _, turn, direction = slide
+    kn, qn, kt, pt, st, qt = derivatives
+    normal_derivatives(
+        gap, traction[0], traction[1], stretch, change, normal, a, c, dual, bend, kn, qn
+    )
+    if not thins:
+        # no stretch of the partner, and none of its derivatives
+        for k in range(2):
+            for p in range(2):
+                qn[0, k, p] += traction[0] / stretch * normal[k] * dual[0, p]
+    if rubs:
+        tangential_derivatives(
+            gap,
+            penalty,
+            threshold[0],
+            threshold[1] if thins else 0.0,
+            stretch,
+            change,
+            normal,
+            a,
+            c,
+            dual,
+            turn,
+            direction,
+            kt,
+            pt,
+            st,
+            qt,
+        )
+    else:
+        kt[:] = 0.0
+        pt[:] = 0.0
+        st[:] = 0.0
+        qt[:] = 0.0
+
+
+@kernel
 def contact_pass(
     own: Any,
     partner: Any,
@@ -144,195 +383,110 @@ def contact_pass(
     Source: Mergel, Scheibert, Sauer 2021, eqs (33)-(35), (38)-(62).
     Verified by: tests/unit/solids/test_contact.py::test_tangents_against_differences
     """
-    nodes, functions, derivatives, areas = own
-    rigid, shape, node, pnodes, extraction, weights, knots = partner
+    nodes, functions, _, areas = own
+    rigid, node, pnodes, knots = partner[0], partner[2], partner[3], partner[6]
     c_n, c_t, settings = laws
-    origin, has_origin, stuck, held = history
+    origin, has_origin = history[0], history[1]
     n, m = nodes.shape[1], pnodes.shape[1]
-    points = areas.shape[1]
     f, g, b = np.empty((3, m)), np.empty((3, m)), np.empty((3, 4))
     place, before, root = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2))
-    a, da = np.empty((1, 2)), np.empty((1, 1, 2))
-    ra, rda = np.empty((1, 2)), np.empty((1, 1, 2))
-    normal, point, tangent = np.empty(2), np.empty(2), np.empty(2)
+    a, da, ra, rda = np.empty((1, 2)), np.empty((1, 1, 2)), np.empty((1, 2)), np.empty((1, 1, 2))
+    normal, point, tangent, block = np.empty(2), np.empty(2), np.empty(2), np.empty((2, 2))
     c, dual, bend, change = np.empty((1, 1)), np.empty((1, 2)), np.empty((2, 2)), np.zeros(1)
-    kn, qn = np.empty((2, 2)), np.empty((1, 2, 2))
-    kt, pt, st, qt = np.empty((2, 2)), np.empty((2, 2)), np.empty((2, 2)), np.empty((1, 2, 2))
-    trial, t, slip, turn = np.empty(2), np.empty(2), np.empty(2), np.empty((2, 2))
-    direction, block = np.empty(2), np.empty((2, 2))
+    derivatives = (
+        np.empty((2, 2)),
+        np.empty((1, 2, 2)),
+        np.empty((2, 2)),
+        np.empty((2, 2)),
+        np.empty((2, 2)),
+        np.empty((1, 2, 2)),
+    )
+    trial, t, slip = np.empty(2), np.empty(2), np.empty(2)
+    slide = (trial, t, slip, np.empty((2, 2)), np.empty(2))
+    thins = settings[USE_STRETCH] > 0.0 and not rigid
     left = 0
-    for s in range(nodes.shape[0]):
-        for i in range(points):
-            q = s * points + i
-            out[q] = 0.0
-            if wants:
-                values[q] = 0.0
-            w = areas[s, i]
-            point[:] = 0.0
-            tangent[:] = 0.0
-            base0 = base1 = 0.0
-            for k in range(n):
-                own_node = nodes[s, k]
-                point[0] += functions[s, i, k] * x[own_node, 0]
-                point[1] += functions[s, i, k] * x[own_node, 1]
-                tangent[0] += derivatives[s, i, k, 0] * x[own_node, 0]
-                tangent[1] += derivatives[s, i, k, 0] * x[own_node, 1]
-                base0 += derivatives[s, i, k, 0] * reference[own_node, 0]
-                base1 += derivatives[s, i, k, 0] * reference[own_node, 1]
-            length = math.sqrt(base0 * base0 + base1 * base1)
-            size = math.sqrt(tangent[0] * tangent[0] + tangent[1] * tangent[1])
-            stretch_k = size / length
-            tangent /= size
-            out[q, X], out[q, Y], out[q, WEIGHT] = point[0], point[1], w
-            out[q, OWN_STRETCH] = stretch_k
-            out[q, GAP] = np.inf
-            out[q, ORIGIN] = np.nan
-            if not rigid and not found[2][q]:
-                left += 1
-                continue
-            coordinate = _partner_at(q, point, partner, found, x, reference, f, b, place, before)
-            area = math.sqrt(place[1, 0] ** 2 + place[1, 1] ** 2)
-            normal[0], normal[1] = place[1, 1] / area, -place[1, 0] / area
-            gap = (point[0] - place[0, 0]) * normal[0] + (point[1] - place[0, 1]) * normal[1]
-            a[0], da[0, 0] = place[1], place[2]
-            projected_surface(gap, normal, a, da, c, dual, bend)
-            if not c[0, 0] > 0.0:
-                left += 1
-                continue
-            stretch, change[0] = 1.0, 0.0
-            if not rigid and settings[USE_STRETCH] > 0.0:
-                ra[0], rda[0, 0] = before[1], before[2]
-                stretch = surface_stretch(a, da, ra, rda, change)
-            traction, slope = adhesion(gap, c_n)
-            threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
-            pulls = traction < 0.0
-            weight = settings[ATTRACTION] if pulls else 1.0
-            traction, slope = weight * traction, weight * slope
-            # stick or slide
-            e_s, xi_s = 0, 0.0
-            t[:] = 0.0
-            slip[:] = 0.0
-            trial[:] = 0.0
-            rubs = settings[RUBS] > 0.0 and has_origin[q]
-            state = SLIP
-            j = stretch_k if settings[PER_CURRENT] > 0.0 else 1.0
-            if rubs:
-                if rigid:
-                    rigid_place(origin[q], shape, root[0])
-                    root[0, 0] += x[node, 0]
-                    root[0, 1] += x[node, 1]
-                    g[:] = 0.0
-                    g[0, 0] = 1.0
-                else:
-                    e_s, xi_s = locate(origin[q], knots)
-                    basis_at(xi_s, extraction[e_s], weights[e_s], b, g)
-                    curve_at(pnodes[e_s], g, x, root)
-                trial[0] = settings[PENALTY] * (place[0, 0] - root[0, 0])
-                trial[1] = settings[PENALTY] * (place[0, 1] - root[0, 1])
-                wanted = held[q]
-                if wanted == DECIDE and stuck[q] and settings[STICK_RATIO] > 1.0:
-                    # a point that stuck lets go at a higher traction
-                    most = settings[STICK_RATIO] * threshold
-                    if trial[0] * trial[0] + trial[1] * trial[1] < most * most:
-                        wanted = STICK
-                state = return_map_point(
-                    trial, threshold, settings[PENALTY], wanted, t, slip, turn, direction
-                )
-                if threshold <= 0.0 and state == SLIP:
-                    t[:] = 0.0
-            pull = math.sqrt(trial[0] * trial[0] + trial[1] * trial[1])
-            # what is told
-            out[q, GAP] = gap
-            out[q, NORMAL_X], out[q, NORMAL_Y] = normal[0], normal[1]
-            out[q, PRESSURE] = traction / stretch
-            out[q, SHEAR] = -j * (t[0] * tangent[0] + t[1] * tangent[1])
-            out[q, STRETCH] = stretch
-            out[q, THRESHOLD] = threshold
-            out[q, EXCESS] = pull - threshold
-            # the well of the potential scales with the attraction, the wall does not
-            psi = adhesion_potential(gap, c_n)
-            well = psi if pulls else -settings[DEPTH]
-            out[q, POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
-            out[q, BY_ATTRACTION] = w * well
-            out[q, ORIGIN] = coordinate
-            if (rubs and threshold > 0.0) or (rubs and state == STICK):
-                out[q, STATE] = STICKS if state == STICK else SLIDES
-                scale = 2.0 / (knots[found[0][q] + 1] - knots[found[0][q]]) if not rigid else 1.0
-                moved = (slip[0] * a[0, 0] + slip[1] * a[0, 1]) / (area * area) / scale
-                out[q, ORIGIN] = origin[q] + moved
-                out[q, HEAT] = w * j * (t[0] * slip[0] + t[1] * slip[1])
-                out[q, SPRING] = w * j * (t[0] * t[0] + t[1] * t[1]) / (2.0 * settings[PENALTY])
-                out[q, SLIP_X], out[q, SLIP_Y] = slip[0], slip[1]
-            p0 = out[q, PRESSURE] * normal[0] - j * t[0]
-            p1 = out[q, PRESSURE] * normal[1] - j * t[1]
-            out[q, FORCE_X], out[q, FORCE_Y] = w * p0, w * p1
-            for k in range(n):
-                residual[nodes[s, k], 0] -= functions[s, i, k] * w * p0
-                residual[nodes[s, k], 1] -= functions[s, i, k] * w * p1
-            if rigid:
-                residual[node, 0] += w * p0
-                residual[node, 1] += w * p1
-            if not wants:
-                continue
-            normal_derivatives(
-                gap, traction, slope, stretch, change, normal, a, c, dual, bend, kn, qn
+    for q in range(areas.size):
+        s, i = q // areas.shape[1], q % areas.shape[1]
+        out[q] = 0.0
+        if wants:
+            values[q] = 0.0
+        w = areas[s, i]
+        stretch_k, length = _own_at(s, i, own, x, reference, point, tangent)
+        out[q, X], out[q, Y], out[q, WEIGHT] = point[0], point[1], w
+        out[q, OWN_STRETCH], out[q, GAP], out[q, ORIGIN] = stretch_k, np.inf, np.nan
+        if not rigid and not found[2][q]:
+            left += 1
+            continue
+        coordinate = _partner_at(q, point, partner, found, x, reference, f, b, place, before)
+        area = math.sqrt(place[1, 0] ** 2 + place[1, 1] ** 2)
+        normal[0], normal[1] = place[1, 1] / area, -place[1, 0] / area
+        gap = (point[0] - place[0, 0]) * normal[0] + (point[1] - place[0, 1]) * normal[1]
+        a[0], da[0, 0] = place[1], place[2]
+        projected_surface(gap, normal, a, da, c, dual, bend)
+        if not c[0, 0] > 0.0:
+            left += 1
+            continue
+        stretch, change[0] = 1.0, 0.0
+        if thins:
+            ra[0], rda[0, 0] = before[1], before[2]
+            stretch = surface_stretch(a, da, ra, rda, change)
+        traction, slope = adhesion(gap, c_n)
+        threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
+        pulls = traction < 0.0
+        if pulls:
+            traction, slope = settings[ATTRACTION] * traction, settings[ATTRACTION] * slope
+        trial[:] = 0.0
+        t[:] = 0.0
+        slip[:] = 0.0
+        state = SLIP
+        rubs = settings[RUBS] > 0.0 and has_origin[q]
+        if rubs:
+            state = _rub(q, partner, history, settings, threshold, x, place, (g, b, root), slide)
+        j = stretch_k if settings[PER_CURRENT] > 0.0 else 1.0
+        p0, p1 = _tell(
+            out[q],
+            gap,
+            traction,
+            threshold,
+            stretch,
+            j,
+            pulls,
+            settings,
+            c_n,
+            normal,
+            tangent,
+            slide,
+        )
+        out[q, ORIGIN] = coordinate
+        if rubs and (threshold > 0.0 or state == STICK):
+            scale = 1.0
+            if not rigid:
+                scale = 0.5 * (knots[found[0][q] + 1] - knots[found[0][q]])
+            _tell_friction(out[q], state, origin[q], scale, j, settings[PENALTY], place, slide)
+        for k in range(n):
+            residual[nodes[s, k], 0] -= functions[s, i, k] * w * p0
+            residual[nodes[s, k], 1] -= functions[s, i, k] * w * p1
+        if rigid:
+            residual[node, 0] += w * p0
+            residual[node, 1] += w * p1
+        if wants:
+            surface = (change, normal, a, c, dual, bend)
+            _traction_derivatives(
+                gap,
+                (traction, slope),
+                (by_gap, by_stretch),
+                stretch,
+                settings[PENALTY],
+                thins,
+                rubs,
+                surface,
+                slide,
+                derivatives,
             )
-            if settings[USE_STRETCH] == 0.0 or rigid:
-                # no stretch of the partner, and none of its derivatives
-                for k in range(2):
-                    for p in range(2):
-                        qn[0, k, p] += traction / stretch * normal[k] * dual[0, p]
-            if rubs:
-                tangential_derivatives(
-                    gap,
-                    settings[PENALTY],
-                    by_gap,
-                    by_stretch if settings[USE_STRETCH] > 0.0 and not rigid else 0.0,
-                    stretch,
-                    change,
-                    normal,
-                    a,
-                    c,
-                    dual,
-                    turn,
-                    direction,
-                    kt,
-                    pt,
-                    st,
-                    qt,
-                )
-            else:
-                kt[:] = 0.0
-                pt[:] = 0.0
-                st[:] = 0.0
-                qt[:] = 0.0
-            columns = n + 1 if rigid else n + 2 * m
-            for col in range(columns):
-                for k in range(2):
-                    for p in range(2):
-                        if col < n:
-                            block[k, p] = (kn[k, p] - j * kt[k, p]) * functions[s, i, col]
-                            if settings[PER_CURRENT] > 0.0:
-                                grown = tangent[p] * derivatives[s, i, col, 0] / length
-                                block[k, p] -= t[k] * grown
-                        elif rigid:
-                            block[k, p] = -kn[k, p] - j * (pt[k, p] + st[k, p])
-                        elif col < n + m:
-                            fc, dfc = f[0, col - n], f[1, col - n]
-                            block[k, p] = (-kn[k, p] - j * pt[k, p]) * fc
-                            block[k, p] += (qn[0, k, p] - j * qt[0, k, p]) * dfc
-                        else:
-                            block[k, p] = -j * st[k, p] * g[0, col - n - m]
-                for r in range(n):
-                    for k in range(2):
-                        for p in range(2):
-                            values[q, 2 * r + k, 2 * col + p] = (
-                                -w * functions[s, i, r] * block[k, p]
-                            )
-                if rigid:
-                    for k in range(2):
-                        for p in range(2):
-                            values[q, 2 * n + k, 2 * col + p] = w * block[k, p]
+            grows = 1.0 / length if settings[PER_CURRENT] > 0.0 else 0.0
+            _fill_blocks(
+                s, i, own, rigid, m, w, j, grows, tangent, t, f, g, derivatives, block, values[q]
+            )
     return left
 
 
