@@ -5,8 +5,8 @@ Two soft cylinders: friction breaks a symmetry
 **Physics.** Two half cylinders with overlap slide across each other at a fixed distance of their
 bases. Without friction the way out is the way in, backwards: after the point of symmetry, u = R,
 the horizontal force changes its sign and the vertical one repeats itself. No net work is done.
-Friction makes the first positive almost everywhere, and the work done is heat. (The audit says
-what this coarse mesh does not resolve.)
+Friction drags the lower cylinder along with the upper one, and the work done is heat. (The audit
+says what this coarse mesh does not resolve.)
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.2.
 """
@@ -50,7 +50,7 @@ for colour, (name, run) in zip(("tab:blue", "tab:red"), runs.items(), strict=Tru
     axes[0].plot(u, run.data["force_y"], color=colour, ls="--", label="vertical")
 axes[0].axhline(0.0, color="k", lw=0.5)
 axes[0].set(xlabel="displacement [R]", ylabel="force [E R]")
-axes[0].legend(fontsize="small")
+axes[0].legend(fontsize="x-small", loc="center left")
 data = runs["EA, mu = 0.2"].data
 middle = int(np.argmin(np.abs(data["snapshot_time"].values - 0.5)))
 x, y = data["drawn_position"][middle].values.T
