@@ -68,6 +68,8 @@ def _strip_variants() -> dict[str, StripPeeling]:
     }
     for factor in (0.1, 10.0):
         given[f"penalty-x{factor:g}"] = replace(base, penalty=factor * _penalty(base))
+    # section 6 names it: pulled along the plane instead of away from it
+    given["horizontal"] = replace(base, horizontal=True, model=EA(0.05), u_end=8.0)
     return {f"strip-{word}": system for word, system in given.items()}
 
 
@@ -95,13 +97,13 @@ def _cap_variants() -> dict[str, CapSliding]:
         "radius-36": replace(base, radius=36.0),
         "radius-45": replace(base, radius=45.0),
         "half-width-16": replace(base, half_width=16.0),
-        "half-width-27": replace(base, half_width=27.0),
+        "half-width-26": replace(base, half_width=26.0),
         "friction-in-preload": replace(base, friction_in_preload=True),
         "sharpness-20": replace(base, model=DI(1.0, sharpness=20.0)),
         "sharpness-320": replace(base, model=DI(1.0, sharpness=320.0)),
         "low": low,
         "low-radius-36": replace(low, radius=36.0),
-        "low-half-width-27": replace(low, half_width=27.0),
+        "low-half-width-26": replace(low, half_width=26.0),
         "low-friction-in-preload": replace(low, friction_in_preload=True),
     }
     for factor in (0.1, 10.0):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stiction.cli.progress import Bar
 from stiction.cli.reproduce import Item, Row, Runs
 from stiction.cli.solids_cap import Fit, figure_12, figure_13, figure_14, figure_s1, loads
-from stiction.cli.solids_cases import Case, Study
+from stiction.cli.solids_cases import DRAWN, Case, Study
 from stiction.cli.solids_cylinders import figure_9, figure_10
 from stiction.cli.solids_laws import LAW_FIGURES, draw_law, law_columns, law_rows
 from stiction.cli.solids_strip import figure_7, figure_8
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FULL_ITEMS", "ITEMS"]
 
 Floats = npt.NDArray[np.float64]
+_Rows = Callable[[Study], list[Row]]
 
 
 @cache
@@ -240,7 +241,7 @@ def _law_item(key: str, title: str) -> Item:
 def _item(
     title: str,
     full: bool,
-    rows_of: Callable[[Study], list[Row]],
+    rows_of: _Rows,
     shown: Callable[[Study], list[Panel]],
 ) -> Item:
     def rows(runs: Runs) -> list[Row]:
@@ -255,6 +256,59 @@ def _item(
         _write_panels(shown(study(full=full)), path)
 
     return Item(title, (), rows, draw, curves)
+
+
+def _shapes_item(title: str, full: bool, names: tuple[str, ...], rows_of: _Rows) -> Item:
+    """Return a figure of deformed bodies, one picture for each of these runs."""
+
+    def rows(runs: Runs) -> list[Row]:
+        return rows_of(study(full=full))
+
+    def draw(runs: Runs, path: Path) -> None:
+        for i, name in enumerate(names):
+            there = path if i == 0 else path.with_name(f"{path.stem}-{name}{path.suffix}")
+            study(full=full).run(name).plot.shapes().savefig(there, dpi=200)
+
+    def curves(runs: Runs, path: Path) -> None:
+        for i, name in enumerate(names):
+            there = path if i == 0 else path.with_name(f"{path.stem}-{name}{path.suffix}")
+            _write(_outlines(study(full=full).run(name)), there)
+
+    return Item(title, (), rows, draw, curves)
+
+
+def _outlines(run: Run) -> dict[str, Floats]:
+    """Return the outlines of the bodies at the snapshots, with the trace of the stress there."""
+    values = {name: np.asarray(v.values) for name, v in run.variables.items()}
+    edge = values["drawn_outline"][:, 0]
+    u = np.interp(values["snapshot_time"], run.time, values["displacement"])
+    place = values["drawn_position"][:, edge]
+    bodies = np.tile(values["body_of_drawn"][edge], u.size).astype(np.float64)
+    return {
+        "displacement": np.repeat(u, edge.size),
+        "body": bodies,
+        "x": place[..., 0].ravel(),
+        "y": place[..., 1].ravel(),
+        "stress_trace": values["stress_trace"][:, edge].ravel(),
+    }
+
+
+def _states(runs: Study) -> list[Row]:
+    run = runs.run("strip-ea-0.01")
+    u = np.interp(run.variables["snapshot_time"].values, run.time, _values(run, "displacement"))
+    trace = _values(run, "stress_trace")
+    return [
+        Row(
+            f"u = {at:.1f} L0: trace of the stress / E",
+            "figure",
+            f"{a.min():+.4f} .. {a.max():+.4f}",
+        )
+        for at, a in zip(u[1::3], trace[1::3], strict=True)
+    ]
+
+
+def _values(run: Run, name: str) -> Floats:
+    return np.asarray(run.variables[name].values, dtype=np.float64)
 
 
 def _write(columns: dict[str, Floats], path: Path) -> None:
@@ -284,9 +338,10 @@ def _items(*, full: bool) -> dict[str, Item]:
     laws = {key: _law_item(key, title) for key, title in LAW_FIGURES.items()}
     return {
         **laws,
+        "figure-6": _shapes_item("strip: deformed states", full, DRAWN[:1], _states),
         "figure-7": _item("strip: tractions", full, figure_7, _traction_panels),
         "figure-8": _item("strip: forces, fronts, fracture energy", full, figure_8, _strip_panels),
-        "figure-9": _item("cylinders without friction", full, figure_9, _cylinder_panels),
+        "figure-9": _shapes_item("cylinders: deformed states", full, DRAWN[1:], figure_9),
         "figure-10": _item("cylinders: forces and stresses", full, figure_10, _cylinder_panels),
         "figure-12": _item("cap: tractions at full sliding", full, figure_12, _cap_tractions),
         "figure-13": _item(

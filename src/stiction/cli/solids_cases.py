@@ -19,7 +19,17 @@ from stiction.solids.model import SolidSystem
 from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
 
-__all__ = ["Case", "Curves", "Study", "cases", "extract", "read_curves", "write_curves"]
+__all__ = [
+    "DRAWN",
+    "Case",
+    "Curves",
+    "Study",
+    "cases",
+    "extract",
+    "read_curves",
+    "run_case",
+    "write_curves",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,6 +47,8 @@ _CURVES = (
 )
 _PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
 _ENDS = ("-profile", "-stress", "-base")
+# whose deformed bodies are drawn: runs that are kept whole
+DRAWN = ("strip-ea-0.01", "cylinders-ea-0", "cylinders-ea-0.9", "cylinders-di-0.9")
 # tractions are kept where the gap is below this many times the least
 _FAR = 20.0
 # digits kept in files: more than any verdict needs
@@ -111,7 +123,7 @@ _CYLINDERS = (("ea", 0.1), ("ea", 0.3), ("ea", 0.5), ("ea", 0.9), ("di", 0.5), (
 NORMAL = (-0.32, -0.28, -0.2, -0.1, 0.0, 0.2, 0.5, 1.0, 1.5, 2.0)
 NORMAL_QUICK = (-0.28, -0.2, 0.0, 0.5, 1.0, 2.0)
 # chosen so that contact is as long at the start as in the adhesive cases -0.2, 0, 0.5, 1 and 2
-NON_ADHESIVE = (0.5, 0.75, 1.3, 1.9, 3.0)
+NON_ADHESIVE = (0.4, 0.75, 1.3, 1.9, 3.0)
 
 
 def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, Case]:
@@ -365,6 +377,7 @@ class Study:
         self.cases = cases(full=full)
         self._solved = solved if solved is not None else run_case
         self._kept: dict[str, Curves] = {}
+        self._runs: dict[str, Run] = {}
 
     def __getitem__(self, name: str) -> Curves:
         if name not in self._kept:
@@ -374,6 +387,12 @@ class Study:
     def pair(self, one: str, other: str) -> tuple[Curves, Curves]:
         """Return two cases to be compared, on equal meshes."""
         return self[one], self[other]
+
+    def run(self, name: str) -> Run:
+        """Return the run of a case whose deformed bodies are drawn."""
+        if name not in self._runs:
+            self._runs[name] = self._solved(name, self.cases[name])
+        return self._runs[name]
 
     def has(self, name: str) -> bool:
         """Return whether a case belongs to this study; with a folder, whether it lies there."""
@@ -389,6 +408,8 @@ class Study:
         if self.folder is not None:
             return read_curves(self.folder, name)
         case = self.cases[name]
+        if name in DRAWN:
+            return extract(self.run(name), case)
         return extract(self._solved(name, case), case)
 
 
