@@ -8,7 +8,7 @@ from solid_case import Solver, serve
 
 
 class Plane:
-    """The law for plane deformation gradients: a user's own material, a third of the numbers."""
+    """The law for plane deformation gradients: a user's own material, 16 moduli instead of 81."""
 
     def __init__(self, mu, lam):
         self.mu, self.lam = mu, lam
