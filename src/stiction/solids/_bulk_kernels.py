@@ -66,6 +66,36 @@ def _response(f00: float, f01: float, f10: float, f11: float, c: Floats, part: i
     return psi, 2.0 * pa, pj, 4.0 * paa, 2.0 * paj, pjj, j
 
 
+@kernel
+def _hooke(
+    f00: float, f01: float, f10: float, f11: float, lam: float, mu: float
+) -> tuple[float, float, float, float]:
+    """Return the stress of linear elasticity, 00, 01, 10, 11."""
+    trace, shear = lam * (f00 + f11 - 2.0), mu * (f01 + f10)
+    return trace + 2.0 * mu * (f00 - 1.0), shear, shear, trace + 2.0 * mu * (f11 - 1.0)
+
+
+@kernel
+def _spread(nodes: Ints, places: Places, row: Places, k: Floats, data: Floats) -> None:
+    """Add the blocks (n, n, 4) of one element, of which the upper half is given."""
+    n = nodes.size
+    for i in range(n):
+        down = row[nodes[i]]
+        for m in range(i, n):
+            at = places[i, m]
+            data[at] += k[i, m, 0]
+            data[at + 1] += k[i, m, 1]
+            data[at + down] += k[i, m, 2]
+            data[at + down + 1] += k[i, m, 3]
+            if m > i:
+                at = places[m, i]
+                below = row[nodes[m]]
+                data[at] += k[i, m, 0]
+                data[at + 1] += k[i, m, 2]
+                data[at + below] += k[i, m, 1]
+                data[at + below + 1] += k[i, m, 3]
+
+
 @functools.cache
 def bulk_kernel(n: int) -> Any:
     """Return the kernel for elements of `n` functions, compiled when it is first called.
@@ -93,11 +123,8 @@ def bulk_kernel(n: int) -> Any:
         wants = places.shape[0] > 0
         linear = c[KIND] == LINEAR
         lam, mu = linear_moduli(c, part)
-        k = np.empty((n, n, 4))
-        r = np.empty((n, 2))
-        v = np.empty((n, 2))
-        fa = np.empty((n, 2))
-        ga = np.empty((n, 2))
+        k, r, v = np.empty((n, n, 4)), np.empty((n, 2)), np.empty((n, 2))
+        fa, ga = np.empty((n, 2)), np.empty((n, 2))
         bad = 0
         for e in range(nodes.shape[0]):
             for i in range(n):
@@ -105,13 +132,7 @@ def bulk_kernel(n: int) -> Any:
                 v[i, 1] = u[nodes[e, i], 1]
                 r[i, 0] = 0.0
                 r[i, 1] = 0.0
-            if wants:
-                for i in range(n):
-                    for m in range(n):
-                        k[i, m, 0] = 0.0
-                        k[i, m, 1] = 0.0
-                        k[i, m, 2] = 0.0
-                        k[i, m, 3] = 0.0
+            k[:] = 0.0
             for q in range(points):
                 w = weights[e, q]
                 g = gradients[e, q]
@@ -122,22 +143,15 @@ def bulk_kernel(n: int) -> Any:
                     f10 += v[i, 1] * g[i, 0]
                     f11 += v[i, 1] * g[i, 1]
                 if linear:
-                    trace = lam * (f00 + f11 - 2.0)
-                    shear = mu * (f01 + f10)
-                    p00 = trace + 2.0 * mu * (f00 - 1.0)
-                    p11 = trace + 2.0 * mu * (f11 - 1.0)
-                    p01 = shear
-                    p10 = shear
+                    p00, p01, p10, p11 = _hooke(f00, f01, f10, f11, lam, mu)
                     s1, s2, s3, s4, s5 = mu, -mu, 0.0, 0.0, lam + mu
                     f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
                 else:
                     _, s1, s2, s3, s4, s5, _ = _response(f00, f01, f10, f11, c, part)
                     if math.isnan(s1):
                         bad += 1
-                    p00 = s1 * f00 + s2 * f11
-                    p01 = s1 * f01 - s2 * f10
-                    p10 = s1 * f10 - s2 * f01
-                    p11 = s1 * f11 + s2 * f00
+                    p00, p01 = s1 * f00 + s2 * f11, s1 * f01 - s2 * f10
+                    p10, p11 = s1 * f10 - s2 * f01, s1 * f11 + s2 * f00
                 for i in range(n):
                     r[i, 0] += w * (p00 * g[i, 0] + p01 * g[i, 1])
                     r[i, 1] += w * (p10 * g[i, 0] + p11 * g[i, 1])
@@ -178,21 +192,7 @@ def bulk_kernel(n: int) -> Any:
                 residual[nodes[e, i], 1] += r[i, 1]
             if not wants:
                 continue
-            for i in range(n):
-                down = row[nodes[e, i]]
-                for m in range(i, n):
-                    at = places[e, i, m]
-                    data[at] += k[i, m, 0]
-                    data[at + 1] += k[i, m, 1]
-                    data[at + down] += k[i, m, 2]
-                    data[at + down + 1] += k[i, m, 3]
-                    if m > i:
-                        at = places[e, m, i]
-                        below = row[nodes[e, m]]
-                        data[at] += k[i, m, 0]
-                        data[at + 1] += k[i, m, 2]
-                        data[at + below] += k[i, m, 1]
-                        data[at + below + 1] += k[i, m, 3]
+            _spread(nodes[e], places[e], row, k, data)
         return bad
 
     return add

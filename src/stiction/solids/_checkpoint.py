@@ -31,6 +31,7 @@ def pack(march: March) -> Arrays:
         "residual": trial.residual,
         "internal": trial.internal,
         "counts": np.array([march.iterations, march.cuts, march.steps, march.factorised]),
+        "analysed": march.space.analysed,
         "step": np.array([march.dt, float(march.smooth)]),
         **_energies("energy", [march.energy]),
         **pack_record(march.record),

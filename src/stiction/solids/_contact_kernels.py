@@ -196,12 +196,7 @@ def _tell_friction(
 @kernel
 def _tell(
     row: Floats,
-    gap: float,
-    traction: float,
-    threshold: float,
-    stretch: float,
-    j: float,
-    pulls: bool,
+    told: tuple[float, float, float, float, float, bool],
     settings: Floats,
     c_n: Floats,
     normal: Floats,
@@ -209,6 +204,7 @@ def _tell(
     slide: Any,
 ) -> tuple[float, float]:
     """Fill in what is told about a point; return the traction on its body."""
+    gap, traction, threshold, stretch, j, pulls = told
     trial, t, _, _, _ = slide
     w = row[WEIGHT]
     row[GAP] = gap
@@ -236,9 +232,7 @@ def _fill_blocks(
     own: Any,
     rigid: bool,
     m: int,
-    w: float,
-    j: float,
-    grows: float,
+    size: tuple[float, float, float],
     tangent: Floats,
     t: Floats,
     f: Floats,
@@ -251,13 +245,13 @@ def _fill_blocks(
 
     Parameters
     ----------
-    w, j : reference area of the point, and what its shear counts per
-    grows : 1 / |dX/dxi| where shear counts per current area, which grows with the boundary;
-        else 0
+    size : reference area of the point, what its shear counts per, and 1 / |dX/dxi| where that
+        is the current area, which grows with the boundary, else 0
     f, g : functions of the partner at the nearest point and at the origin of slip, (3, m)
     derivatives : of normal and tangential traction, as in `_interface_kernels`
     """
     nodes, functions, slopes, _ = own
+    w, j, grows = size
     kn, qn, kt, pt, st, qt = derivatives
     n = nodes.shape[1]
     for col in range(n + 1 if rigid else n + 2 * m):
@@ -286,8 +280,7 @@ def _fill_blocks(
 @kernel
 def _traction_derivatives(
     gap: float,
-    traction: Any,
-    threshold: Any,
+    slopes: tuple[float, float, float, float],
     stretch: float,
     penalty: float,
     thins: bool,
@@ -300,28 +293,26 @@ def _traction_derivatives(
 
     Parameters
     ----------
-    traction : normal traction and its slope
-    threshold : its derivatives by gap and by stretch
+    slopes : normal traction, its slope, and those of the threshold by gap and by stretch
     thins : whether the partner's stretch counts
     surface : change of the stretch, normal, tangents, and what `projected_surface` filled in
     """
-    change, normal, a, c, dual, bend = surface
+    traction, slope, by_gap, by_stretch = slopes
+    change, normal, a, _, c, dual, bend = surface
     _, _, _, turn, direction = slide
     kn, qn, kt, pt, st, qt = derivatives
-    normal_derivatives(
-        gap, traction[0], traction[1], stretch, change, normal, a, c, dual, bend, kn, qn
-    )
+    normal_derivatives(gap, traction, slope, stretch, change, normal, a, c, dual, bend, kn, qn)
     if not thins:
         # no stretch of the partner, and none of its derivatives
         for k in range(2):
             for p in range(2):
-                qn[0, k, p] += traction[0] / stretch * normal[k] * dual[0, p]
+                qn[0, k, p] += traction / stretch * normal[k] * dual[0, p]
     if rubs:
         tangential_derivatives(
             gap,
             penalty,
-            threshold[0],
-            threshold[1] if thins else 0.0,
+            by_gap,
+            by_stretch if thins else 0.0,
             stretch,
             change,
             normal,
@@ -340,6 +331,84 @@ def _traction_derivatives(
         pt[:] = 0.0
         st[:] = 0.0
         qt[:] = 0.0
+
+
+@kernel
+def _scratch(m: int) -> Any:
+    """Return arrays that serve all points in turn, for a partner of m functions."""
+    places = (
+        np.empty((3, m)),
+        np.empty((3, m)),
+        np.empty((3, 4)),
+        np.empty((3, 2)),
+        np.empty((3, 2)),
+        np.empty((3, 2)),
+        np.empty(2),
+        np.empty(2),
+    )
+    # change of the stretch, normal, tangents and their change, c, dual vectors, bend
+    surface = (
+        np.zeros(1),
+        np.empty(2),
+        np.empty((1, 2)),
+        np.empty((1, 1, 2)),
+        np.empty((1, 1)),
+        np.empty((1, 2)),
+        np.empty((2, 2)),
+    )
+    # trial, traction, slip, tangent and direction of the return map
+    slide = (np.empty(2), np.empty(2), np.empty(2), np.empty((2, 2)), np.empty(2))
+    derivatives = (
+        np.empty((2, 2)),
+        np.empty((1, 2, 2)),
+        np.empty((2, 2)),
+        np.empty((2, 2)),
+        np.empty((2, 2)),
+        np.empty((1, 2, 2)),
+    )
+    return places, surface, slide, derivatives, np.empty((2, 2))
+
+
+@kernel
+def _surface_there(
+    thins: bool, point: Floats, place: Floats, before: Floats, surface: Any
+) -> tuple[float, float, bool]:
+    """Fill in the partner's surface at the nearest point; return gap, stretch, whether it is one.
+
+    Beyond the centre of curvature of a hollow partner the point is the farthest, not the nearest.
+    """
+    change, normal, a, da, c, dual, bend = surface
+    area = math.sqrt(place[1, 0] ** 2 + place[1, 1] ** 2)
+    normal[0], normal[1] = place[1, 1] / area, -place[1, 0] / area
+    gap = (point[0] - place[0, 0]) * normal[0] + (point[1] - place[0, 1]) * normal[1]
+    a[0], da[0, 0] = place[1], place[2]
+    projected_surface(gap, normal, a, da, c, dual, bend)
+    stretch, change[0] = 1.0, 0.0
+    if thins:
+        ra, rda = np.empty((1, 2)), np.empty((1, 1, 2))
+        ra[0], rda[0, 0] = before[1], before[2]
+        stretch = surface_stretch(a, da, ra, rda, change)
+    return gap, stretch, c[0, 0] > 0.0
+
+
+@kernel
+def _span(knots: Floats, element: int) -> float:
+    """Return d zeta / d xi of an element of the partner."""
+    return 0.5 * (knots[element + 1] - knots[element])
+
+
+@kernel
+def _load(
+    s: int, i: int, own: Any, rigid: bool, node: int, f0: float, f1: float, residual: Floats
+) -> None:
+    """Subtract the force on the own body from its residual; a rigid partner takes the opposite."""
+    nodes, functions, _, _ = own
+    for k in range(nodes.shape[1]):
+        residual[nodes[s, k], 0] -= functions[s, i, k] * f0
+        residual[nodes[s, k], 1] -= functions[s, i, k] * f1
+    if rigid:
+        residual[node, 0] += f0
+        residual[node, 1] += f1
 
 
 @kernel
@@ -383,26 +452,14 @@ def contact_pass(
     Source: Mergel, Scheibert, Sauer 2021, eqs (33)-(35), (38)-(62).
     Verified by: tests/unit/solids/test_contact.py::test_tangents_against_differences
     """
-    nodes, functions, _, areas = own
-    rigid, node, pnodes, knots = partner[0], partner[2], partner[3], partner[6]
+    areas = own[3]
+    rigid = partner[0]
     c_n, c_t, settings = laws
     origin, has_origin = history[0], history[1]
-    n, m = nodes.shape[1], pnodes.shape[1]
-    f, g, b = np.empty((3, m)), np.empty((3, m)), np.empty((3, 4))
-    place, before, root = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2))
-    a, da, ra, rda = np.empty((1, 2)), np.empty((1, 1, 2)), np.empty((1, 2)), np.empty((1, 1, 2))
-    normal, point, tangent, block = np.empty(2), np.empty(2), np.empty(2), np.empty((2, 2))
-    c, dual, bend, change = np.empty((1, 1)), np.empty((1, 2)), np.empty((2, 2)), np.zeros(1)
-    derivatives = (
-        np.empty((2, 2)),
-        np.empty((1, 2, 2)),
-        np.empty((2, 2)),
-        np.empty((2, 2)),
-        np.empty((2, 2)),
-        np.empty((1, 2, 2)),
-    )
-    trial, t, slip = np.empty(2), np.empty(2), np.empty(2)
-    slide = (trial, t, slip, np.empty((2, 2)), np.empty(2))
+    m = partner[3].shape[1]
+    places, surface, slide, derivatives, block = _scratch(m)
+    f, g, b, place, before, root, point, tangent = places
+    normal, trial, t, slip = surface[1], slide[0], slide[1], slide[2]
     thins = settings[USE_STRETCH] > 0.0 and not rigid
     left = 0
     for q in range(areas.size):
@@ -418,18 +475,10 @@ def contact_pass(
             left += 1
             continue
         coordinate = _partner_at(q, point, partner, found, x, reference, f, b, place, before)
-        area = math.sqrt(place[1, 0] ** 2 + place[1, 1] ** 2)
-        normal[0], normal[1] = place[1, 1] / area, -place[1, 0] / area
-        gap = (point[0] - place[0, 0]) * normal[0] + (point[1] - place[0, 1]) * normal[1]
-        a[0], da[0, 0] = place[1], place[2]
-        projected_surface(gap, normal, a, da, c, dual, bend)
-        if not c[0, 0] > 0.0:
+        gap, stretch, near = _surface_there(thins, point, place, before, surface)
+        if not near:
             left += 1
             continue
-        stretch, change[0] = 1.0, 0.0
-        if thins:
-            ra[0], rda[0, 0] = before[1], before[2]
-            stretch = surface_stretch(a, da, ra, rda, change)
         traction, slope = adhesion(gap, c_n)
         threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
         pulls = traction < 0.0
@@ -443,50 +492,21 @@ def contact_pass(
         if rubs:
             state = _rub(q, partner, history, settings, threshold, x, place, (g, b, root), slide)
         j = stretch_k if settings[PER_CURRENT] > 0.0 else 1.0
-        p0, p1 = _tell(
-            out[q],
-            gap,
-            traction,
-            threshold,
-            stretch,
-            j,
-            pulls,
-            settings,
-            c_n,
-            normal,
-            tangent,
-            slide,
-        )
+        told = (gap, traction, threshold, stretch, j, pulls)
+        p0, p1 = _tell(out[q], told, settings, c_n, normal, tangent, slide)
         out[q, ORIGIN] = coordinate
         if rubs and (threshold > 0.0 or state == STICK):
-            scale = 1.0
-            if not rigid:
-                scale = 0.5 * (knots[found[0][q] + 1] - knots[found[0][q]])
+            scale = 1.0 if rigid else _span(partner[6], found[0][q])
             _tell_friction(out[q], state, origin[q], scale, j, settings[PENALTY], place, slide)
-        for k in range(n):
-            residual[nodes[s, k], 0] -= functions[s, i, k] * w * p0
-            residual[nodes[s, k], 1] -= functions[s, i, k] * w * p1
-        if rigid:
-            residual[node, 0] += w * p0
-            residual[node, 1] += w * p1
+        _load(s, i, own, rigid, partner[2], w * p0, w * p1, residual)
         if wants:
-            surface = (change, normal, a, c, dual, bend)
+            slopes = (traction, slope, by_gap, by_stretch)
             _traction_derivatives(
-                gap,
-                (traction, slope),
-                (by_gap, by_stretch),
-                stretch,
-                settings[PENALTY],
-                thins,
-                rubs,
-                surface,
-                slide,
-                derivatives,
+                gap, slopes, stretch, settings[PENALTY], thins, rubs, surface, slide, derivatives
             )
             grows = 1.0 / length if settings[PER_CURRENT] > 0.0 else 0.0
-            _fill_blocks(
-                s, i, own, rigid, m, w, j, grows, tangent, t, f, g, derivatives, block, values[q]
-            )
+            size = (w, j, grows)
+            _fill_blocks(s, i, own, rigid, m, size, tangent, t, f, g, derivatives, block, values[q])
     return left
 
 

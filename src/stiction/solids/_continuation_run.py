@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import LinearSolveError
+from stiction.numerics.vectors import inner, size_of
 from stiction.results.determinism import Loss
 from stiction.solids import _contact_kernels as k
 from stiction.solids._checkpoint import pack
@@ -76,7 +77,7 @@ class ByLength(NamedTuple):
     def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
         """Return how far off a trial is, and its derivatives by free unknowns and by time."""
         moved = (trial.u - self.first.u).ravel()[self.problem.free]
-        off = float(self.along_u @ moved) + self.along_t * (t - self.first.t) - self.size
+        off = inner(self.along_u, moved) + self.along_t * (t - self.first.t) - self.size
         return off, self.along_u, self.along_t
 
 
@@ -138,8 +139,8 @@ class Path:
         self.reached = march.state.time
         self.span = (end - march.state.time) / method.steps
         # without friction and against rigid partners the tangent is that of a potential
-        rigid = all(p.partner.rigid for p in self.problem.passes)
-        self.symmetric = rigid and not self.problem.rubs(np.inf)
+        self.rigid = all(p.partner.rigid for p in self.problem.passes)
+        self.symmetric = self.rigid and not self.problem.rubs(np.inf)
         self.unstable = -1
 
     # ------------------------------------------------------------ one arc
@@ -169,7 +170,7 @@ class Path:
             return Arc(None, t, 0, (), None, None, "an element is inside out at the first guess")
         factors: Factors | None = None
         for iteration in range(self.limits.iterations):
-            size = float(np.linalg.norm(trial.residual.ravel()[free])) / force_scale(problem, trial)
+            size = size_of(trial.residual.ravel()[free]) / force_scale(problem, trial)
             residuals.append(size)
             off, along_u, along_t = control.at(trial, t)
             if size <= self.limits.tolerance and iteration > 0 and abs(off) <= 1e-6 * control.size:
@@ -182,15 +183,15 @@ class Path:
                 both = factors.solve(np.stack([-rest, -by_time], axis=1))
             except LinearSolveError:
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            across = along_t + float(along_u @ both[:, 1])
+            across = along_t + inner(along_u, both[:, 1])
             if across == 0.0:
                 reason = "the control does not feel the load"
                 return Arc(None, t, iteration, tuple(residuals), None, None, reason)
-            dt = (-off - float(along_u @ both[:, 0])) / across
+            dt = (-off - inner(along_u, both[:, 0])) / across
             step = both[:, 0] + dt * both[:, 1]
             if not np.isfinite(dt) or not np.isfinite(step).all():
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            moved = self._advance(state, u, t, step, dt, float(rest @ step))
+            moved = self._advance(state, u, t, step, dt, inner(rest, step))
             if moved is None:
                 reason = "no part of Newton's step keeps the elements from turning inside out"
                 return Arc(None, t, iteration, tuple(residuals), None, None, reason)
@@ -366,7 +367,7 @@ class Path:
         second = self._first_step(self.state, self.trial)
         if second is None:
             return False
-        scale = float(np.linalg.norm((second.u - first.u).ravel()[self.problem.free]))
+        scale = size_of((second.u - first.u).ravel()[self.problem.free])
         # the first step has length one, half of its square each from places and time
         self.weight = 0.5 / max(scale, 1e-300) ** 2
         self.time_weight = 0.5 / (second.t - first.t) ** 2
@@ -412,7 +413,8 @@ class Path:
             return False
         missing, turned = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
-        return missing <= max(_MISSING * turned, 1e-4 * scale)
+        part = _MISSING if self.rigid else 5.0 * _MISSING
+        return missing <= max(part * turned, 1e-4 * scale)
 
     def _accept(self, arc: Arc) -> None:
         trial = arc.trial

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.linear_solvers import LinearSolveError, Workspace
+from stiction.numerics.linear_solvers import LinearSolveError
+from stiction.numerics.vectors import inner, size_of
 from stiction.solids._problem import Problem, State, Trial
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ _ROUNDS = 5
 _HALVINGS = 6
 # part of the slope at its start that a step may end with, turned round
 _TURNED = 0.2
+
+
+class Solving(Protocol):
+    """What Newton's method asks of a linear solver."""
+
+    def factorise(self, matrix: csr_matrix) -> Factors:
+        """Return the factors of a matrix."""
 
 
 class Limits(NamedTuple):
@@ -48,14 +56,14 @@ class Outcome(NamedTuple):
 
 def force_scale(problem: Problem, trial: Trial) -> float:
     """Return the size of the forces that balance, the measure of the residual [N/m]."""
-    reactions = float(np.linalg.norm(trial.residual[problem.fixed]))
-    inside = float(np.linalg.norm(trial.internal))
-    loads = float(np.linalg.norm(trial.internal - trial.residual))
+    reactions = size_of(trial.residual[problem.fixed])
+    inside = size_of(trial.internal)
+    loads = size_of(trial.internal - trial.residual)
     return max(reactions, inside, loads, problem.smallest_force)
 
 
 def solve_step(
-    problem: Problem, state: State, t: float, guess: Floats | None, limits: Limits, space: Workspace
+    problem: Problem, state: State, t: float, guess: Floats | None, limits: Limits, space: Solving
 ) -> Outcome:
     """Solve for the displacements at time t.
 
@@ -80,7 +88,7 @@ def solve_step(
     if trial.bad or not np.isfinite(trial.residual).all():
         return Outcome(None, 0, (), "an element is inside out at the first guess")
     for iteration in range(limits.iterations):
-        norm = float(np.linalg.norm(trial.residual.ravel()[problem.free]))
+        norm = size_of(trial.residual.ravel()[problem.free])
         size = norm / force_scale(problem, trial)
         residuals.append(size)
         if not jump and size <= limits.tolerance:
@@ -144,7 +152,7 @@ def _moved(
         trial, matrix = problem.evaluate(state, tried, t, helds, data=True)
         return Probe(tried, t, trial, matrix, part)
 
-    start = float(residual @ step)
+    start = inner(residual, step)
     # while supports move, the residual at the start says nothing of the step
     return search(probe, problem.free, step, 0.0 if jump else start)
 
@@ -189,7 +197,7 @@ def search(
             high, slope_high, part = part, np.nan, 0.5 * part
             continue
         best = tried
-        slope = float(rest @ along)
+        slope = inner(rest, along)
         turned = slope * start < 0.0
         if start == 0.0 or abs(slope) <= _TURNED * abs(start) or (part == 1.0 and not turned):
             return best

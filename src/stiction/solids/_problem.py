@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from stiction.solids.model import Assembled
 
 __all__ = ["Problem", "State", "Trial"]
+
+# nodes that two boundaries may share at a corner
+_CORNER = 2
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -135,51 +139,60 @@ class Problem:
         self.fixed = np.zeros((self.size, 2), dtype=bool)
         for node in self.rigid_node.values():
             self.fixed[node] = True
-        # which condition has each unknown: none, or its number
+        # which condition has each unknown: none, or its number; what is held comes first
         owner = np.full((self.size, 2), -1)
         self._driven: list[tuple[Ints, int, Driven]] = []
         self._loaded: list[tuple[Ints, int, Loaded]] = []
-        for condition in self.assembled.conditions:
+        conditions = list(enumerate(self.assembled.conditions))
+        for number, condition in sorted(conditions, key=lambda c: not isinstance(c[1], Fixed)):
             nodes = self.nodes_of(condition.where)
-            components = [getattr(condition, "component", 0)]
-            if isinstance(condition, Fixed):
-                components = list(condition.components)
-            number = self.assembled.conditions.index(condition)
-            for component in components:
-                self._claim(owner, nodes, component, number)
             if isinstance(condition, Fixed):
                 for component in condition.components:
+                    self._claim(owner, nodes, component, number)
                     self.fixed[nodes, component] = True
             elif isinstance(condition, Driven):
+                nodes = self._claim(owner, nodes, condition.component, number)
                 self.fixed[nodes, condition.component] = True
                 self._driven.append((nodes, condition.component, condition))
             elif isinstance(condition, Loaded):
+                nodes = self._claim(owner, nodes, condition.component, number)
                 self.fixed[nodes, condition.component] = False
                 self._loaded.append((nodes, condition.component, condition))
         self.free = np.flatnonzero(~self.fixed.ravel())
 
-    def _claim(self, owner: Ints, nodes: Ints, component: int, number: int) -> None:
-        """Note that a condition has these unknowns; refuse what another one has already."""
+    def _claim(self, owner: Ints, nodes: Ints, component: int, number: int) -> Ints:
+        """Note that a condition has these unknowns, and return those that are left to it.
+
+        Where boundaries share a node at their corner, what is held stays held. What two
+        conditions ask for beyond that is refused, unless both ask for the same.
+        """
         conditions = self.assembled.conditions
-        for other in np.unique(owner[nodes, component]):
-            if other < 0 or (
-                isinstance(conditions[other], Fixed) and isinstance(conditions[number], Fixed)
-            ):
+        mine = conditions[number]
+        taken = owner[nodes, component] >= 0
+        for other in np.unique(owner[nodes[taken], component]):
+            theirs = conditions[other]
+            shared = int(np.sum(owner[nodes, component] == other))
+            corner = isinstance(mine, Driven) and shared <= _CORNER and nodes.size > 2 * shared
+            if isinstance(theirs, Fixed) and (isinstance(mine, Fixed) or corner):
+                continue
+            both = isinstance(mine, Driven) and isinstance(theirs, Driven)
+            if both and vars(mine)["program"] == vars(theirs)["program"]:
                 continue
             name = "xy"[component]
-            kinds = [type(conditions[i]).__name__ for i in (other, number)]
+            kinds = [type(condition).__name__ for condition in (theirs, mine)]
             raise ModelError(
                 explain(
                     "Solid.boundary_conditions",
                     f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
-                    f"{name} displacement of a node",
+                    f"{name} displacement of {shared} nodes",
                     "one condition for each component of a node",
-                    "two conditions ask for different things there, or for one thing twice; "
-                    "boundaries share the node at their corner.",
-                    "leave one out, or keep it from the other's boundary.",
+                    "two conditions ask for different things there.",
+                    "leave one out, or name smaller boundaries: Mesh.split.",
                 )
             )
-        owner[nodes, component] = number
+        left = nodes if isinstance(mine, Fixed) else nodes[~taken]
+        owner[left, component] = number
+        return left
 
     def _check_start(self, x: Floats, founds: tuple[Found, ...]) -> None:
         """Refuse surfaces that lie inside each other at the start."""
@@ -249,13 +262,28 @@ class Problem:
             found.append(held.astype(np.int64))
         return found
 
-    @property
+    @functools.cached_property
+    def rounding(self) -> float:
+        """What rounding of places leaves of the residual under the stiffest law [N/m]."""
+        eps = np.finfo(np.float64).eps
+        far = float(np.abs(self.points).max())
+        total = 0.0
+        for p in self.passes:
+            law = p.contact.adhesion
+            stiff = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
+            stiff = max(stiff, p.contact.tangential_stiffness)
+            reach = max(far, float(np.abs(p.partner.shape[1:]).max()))
+            total += eps * reach * stiff * float(np.linalg.norm(p.own.areas))
+        return total
+
+    @functools.cached_property
     def smallest_force(self) -> float:
         """A force [N/m] below which balance is not measured: rounding of places times stiffness."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
         length = float(np.ptp(self.points, axis=0).max())
         stiff = max(b.material.elastic_constants()[0] for b in self.assembled.bodies)
-        return max(1e-4 * tension * length, 5e-5 * stiff * length)
+        # a tolerance of 1e-9 lies a little above rounding then
+        return max(1e-4 * tension * length, 5e-5 * stiff * length, 2e9 * self.rounding)
 
     # ------------------------------------------------------------ residual and tangent
 

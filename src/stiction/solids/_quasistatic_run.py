@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.numerics.linear_solvers import LinearSolveError, fastest
+from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
 from stiction.results.determinism import Loss
 from stiction.solids._checkpoint import pack, unpack
 from stiction.solids._history import (
@@ -24,6 +24,8 @@ from stiction.solids._problem import Problem, Trial
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from stiction.methods import Quasistatic
     from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
@@ -37,6 +39,40 @@ _GROWTH = 1.5
 _SNAPSHOTS = 13
 # part of the energy turned over in a step that may be missing before it counts as a jump
 _JUMP = 0.25
+
+
+class Remembering:
+    """A workspace that remembers which matrix its solver analysed.
+
+    Parameters
+    ----------
+    space : of the solver
+    """
+
+    def __init__(self, space: Workspace) -> None:
+        self.space = space
+        self.analysed = np.zeros(0)
+
+    @property
+    def factorisations(self) -> int:
+        """How many factorisations were done."""
+        return self.space.factorisations
+
+    def factorise(self, matrix: csr_matrix) -> Factors:
+        """Return the factors of a matrix; see `Workspace.factorise`."""
+        before = self.space.analyses
+        made = self.space.factorise(matrix)
+        if self.space.analyses != before:
+            self.analysed = np.array(matrix.data)
+        return made
+
+    def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
+        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
+        return self.space.inertia(matrix)
+
+    def close(self) -> None:
+        """Free what is kept."""
+        self.space.close()
 
 
 class March:
@@ -63,7 +99,7 @@ class March:
         self.least = self.most * 0.5**method.max_cuts
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         solver = method.solver if method.solver is not None else fastest()
-        self.space = solver.start()
+        self.space = Remembering(solver.start())
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
@@ -127,18 +163,21 @@ class March:
         return True
 
     def _warm(self) -> None:
-        """Let the solver order the unknowns, as it had when the checkpoint was made.
+        """Let the solver analyse the matrix that it had analysed when the checkpoint was made.
 
-        It keeps its order from the second matrix on, and rounds differently before.
+        Orders and scalings come from that matrix, and SuperLU keeps its order from the second
+        matrix on: both decide how the rest is rounded.
         """
-        matrix = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)[
-            1
-        ]
+        trial = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)
+        matrix = trial[1]
         assert matrix is not None
+        assert self.kept is not None
         before = self.space.factorisations
+        reduced = self.problem.reduced(matrix)
+        reduced.data = self.kept["analysed"]
         for _ in range(2):
             with contextlib.suppress(LinearSolveError):
-                self.space.factorise(self.problem.reduced(matrix))
+                self.space.factorise(reduced)
         self.factorised -= self.space.factorisations - before
 
     def _begin(self) -> bool:

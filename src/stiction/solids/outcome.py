@@ -26,6 +26,9 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
+# part of T_max from which a point counts as pulled
+_PULLS = 0.2
+
 _CURVES = {
     "displacement": ("drive", "what drives the body"),
     "force_x": ("force", "horizontal force on the body, per out-of-plane width"),
@@ -128,7 +131,7 @@ def _fracture_energy(record: Recorder, peeled: Floats) -> Floats:
     for i in range(peeled.size):
         low, high = max(i - 2, 0), min(i + 2, peeled.size - 1)
         length = peeled[high] - peeled[low]
-        if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 0.0:
+        if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 1e-4 * peeled.max():
             out[i] = (spent[high] - spent[low]) / length
     return out
 
@@ -240,7 +243,8 @@ def _quantities(
         made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
-        made.update(_shrinkage(curves, begin, units))
+        if given and not problem.assembled.readings.support:
+            made.update(_shrinkage(curves, begin, units))
         made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
     return made
 
@@ -292,6 +296,11 @@ def _checks(
     ok = record.status in (Status.SOLVED, Status.INTERRUPTED, Status.WORK_LIMIT)
     note = "largest residual of an accepted load step over the forces in balance"
     found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
+    if record.rows and any(not p.partner.rigid for p in problem.passes):
+        shared = max(abs(row.energy.reciprocity) for row in record.rows)
+        ratio = shared / max(ledger.scale, 1e-300)
+        note = "work that the two half passes do not share, over the largest energy"
+        found.append(Check("passes_reciprocal", ratio <= 0.05, ratio, 0.05, None, note))
     heat = ledger.total_friction_heat
     gained = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
@@ -299,7 +308,7 @@ def _checks(
     found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
     found.extend(_within_law(problem, record))
     for i, contact in enumerate(problem.assembled.contacts):
-        found.extend(_resolution(problem, i))
+        found.extend(_resolution(problem, record, i))
         if not isinstance(contact.partner, RigidShape):
             found.append(_balance(problem, record, i))
     return found
@@ -330,31 +339,40 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     return [Check(c.check, bool(c.ok), c.value, c.limit, c.time, c.note) for c in found]
 
 
-def _resolution(problem: Problem, i: int) -> list[Check]:
+def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare the mesh with the lengths of the law, and the penalty with the bulk."""
     contact = problem.assembled.contacts[i]
     law = contact.adhesion
-    found = []
-    soft = np.inf
-    size = 0.0
+    soft, finest = np.inf, np.inf
+    sizes = []
     for p, number, b in zip(
         problem.passes, problem.contact_of_pass, problem.body_of_pass, strict=True
     ):
+        of_points = np.repeat(p.own.areas.sum(axis=1), p.own.areas.shape[1])
+        sizes.append(of_points if number == i else np.zeros(p.count))
         if number == i:
             body = problem.assembled.bodies[b]
             soft = min(soft, body.material.contact_modulus(body.plane_stress))
-            size = max(size, float(p.own.areas.sum(axis=1).min()))
-    work = float(-np.asarray(law.potential(law.gap_eq)))
-    zone = soft * work / law.max_tension**2
-    if getattr(law, "adhesive", True):
-        note = "finest surface element over a quarter of the cohesive zone E* W / T_max^2"
-        ratio = 4.0 * size / zone
+            finest = min(finest, float(of_points.min()))
+    size = np.concatenate(sizes)
+    # where surfaces pulled on each other at any time: there the law has to be resolved
+    pulled = np.zeros(size.size, dtype=bool)
+    for row in record.rows:
+        if row.points:
+            pulled |= row.points["normal_traction"] < -_PULLS * law.max_tension
+    found = []
+    coarsest = float(np.max(size[pulled], initial=0.0))
+    if getattr(law, "adhesive", True) and coarsest > 0.0:
+        work = float(-np.asarray(law.potential(law.gap_eq)))
+        zone = soft * work / law.max_tension**2
+        note = "coarsest surface element under tension over a quarter of E* W / T_max^2"
+        ratio = 4.0 * coarsest / zone
         found.append(Check("process_zone_resolved", ratio <= 1.0, ratio, 1.0, None, note))
-        note = "finest surface element over r0; the law changes over this length"
-        ratio = size / law.length
+        note = "coarsest surface element under tension over r0; the law changes over this length"
+        ratio = coarsest / law.length
         found.append(Check("law_length_resolved", ratio <= 10.0, ratio, 10.0, None, note))
     note = "tangential stiffness in stick over that of one surface element, E*/h"
-    stiff = contact.tangential_stiffness * size / soft
+    stiff = contact.tangential_stiffness * finest / soft
     found.append(Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note))
     return found
 

@@ -186,9 +186,10 @@ class TwoCylinders(SolidSystem):
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         _check_positive(self, ("u_end", "overlap", "max_tension", "work"))
         yes_or_no("TwoCylinders.stretch", self.stretch, "tractions thin or they do not.")
-        if self.overlap >= 1.0:
-            why = "the cylinders would be pressed flat."
-            needs = "less than 1 [R]"
+        most = 2.0 - np.sqrt(3.0)
+        if self.overlap >= most:
+            why = "the cylinders, R beside each other, must not touch at the start."
+            needs = f"less than 2 - sqrt(3) = {most:.6g} [R]"
             raise ModelError(explain("TwoCylinders.overlap", self.overlap, needs, why, TRY))
         NeoHookean(1.0, self.poisson)
         _check_penalty(self)
@@ -317,7 +318,9 @@ class CapSliding(SolidSystem):
         mesh = cap(self.radius, self.height, self.half_width, (nx, ny), x, y)
         adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
         first = max(self.normal_force, 0.2)
+        # a little into the wall of the law, never through it
         depth = 0.5 * first * (1.0 - self.nu**2) / self.half_width
+        depth = min(depth, 0.9 * adhesion.gap_eq)
         contact = Contact(
             Boundary(0, "top"),
             RigidPlane((0.0, self.height + adhesion.gap_eq - depth), (0.0, -1.0)),

@@ -1,0 +1,28 @@
+"""Products of long vectors on one thread.
+
+BLAS takes several threads for more than about ten thousand numbers. On cores that others use,
+too, those threads wait for each other a thousand times longer than they count, and the last
+digits of a sum hang on how many there are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["inner", "size_of"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def inner(a: Floats, b: Floats) -> float:
+    """Return the sum of the products of two vectors."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def size_of(a: Floats) -> float:
+    """Return the Euclidean norm of all entries."""
+    flat = a.ravel()
+    return math.sqrt(inner(flat, flat))
