@@ -1,0 +1,148 @@
+"""Arc length around limit points: against a path in closed form, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import stiction as st
+from stiction.results.checkpoint import FileCheckpoint
+from stiction.solids.conditions import Program
+from stiction.solids.model import Readings
+
+LAW = st.LennardJones.from_strength(0.06, 0.015)
+HEIGHT = 10.0
+MATERIAL = st.LinearElastic(1.0, 0.3)
+
+
+def bar(end: float = 1.2) -> st.Solid:
+    """A bar that cannot move sideways, glued to a plane by its lower end, pulled at its upper."""
+    mesh = st.rectangle(1.0, HEIGHT, (1, 4), (0.0, LAW.gap_eq))
+    sides = [st.Fixed(st.Boundary(0, name), (0,)) for name in ("left", "right")]
+    pull = st.Driven(st.Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, end)))
+    return st.Solid(
+        [st.Body(mesh, st.Q1(), MATERIAL)],
+        [st.Contact(st.Boundary(0, "bottom"), st.RigidPlane(), LAW)],
+        [pull, *sides],
+        readings=Readings(displacement=0, support=True),
+        dimensionless=True,
+    )
+
+
+def modulus() -> float:
+    """Return the stiffness of the bar, stress over strain without sideways strain."""
+    g, k = MATERIAL.moduli()
+    return k + 4.0 * g / 3.0
+
+
+def pulled(gap: np.ndarray) -> np.ndarray:
+    """Return the displacement of the upper end at which the lower one stands at this gap."""
+    return gap - LAW.gap_eq - HEIGHT * LAW.traction(gap) / modulus()
+
+
+@pytest.fixture(scope="module")
+def path() -> st.Run:
+    return st.solve(bar(), st.Continuation(steps=60, longest=1.0), throw=False)
+
+
+def test_a_snapping_spring(path: st.Run) -> None:
+    assert path.status is st.Status.SOLVED, path.reason
+    gap = path.variables["gap"].values[:, 0]
+    u, force = (path.variables[name].values for name in ("displacement", "force_y"))
+    assert np.abs(u - pulled(gap)).max() < 1e-7
+    assert np.abs(force + LAW.traction(gap)).max() < 1e-8
+    # the path turns twice: where the bar snaps off, and where it would snap back
+    losses = path.determinism.losses
+    assert [loss.kind for loss in losses] == ["limit_point", "limit_point"]
+
+
+def test_limit_points_are_where_the_slope_vanishes(path: st.Run) -> None:
+    def slope(gap: float) -> float:
+        return float(1.0 - HEIGHT * np.asarray(LAW.stiffness(gap)) / modulus())
+
+    first = brentq(slope, LAW.gap_max, 1.3 * LAW.gap_max)
+    second = brentq(slope, 1.5 * LAW.gap_max, 20.0 * LAW.gap_max)
+    found = [float(str(loss.where["displacement"])) for loss in path.determinism.losses]
+    known = [float(pulled(np.asarray(g))) for g in (first, second)]
+    assert np.abs(np.array(found) - known).max() < 2e-3
+    assert path.quantities["limit_point_at"].value == found[0]
+
+
+def test_the_way_between_is_unstable(path: st.Run) -> None:
+    sign = path.variables["sign_of_determinant"].values
+    ways = path.variables["unstable_ways"].values
+    rising = np.diff(path.variables["program_time"].values) > 0.0
+    # a step may straddle a limit point
+    inner = np.flatnonzero(np.isfinite(sign[1:]) & (np.roll(rising, 1) == rising))[1:-1]
+    between = ~rising[inner]
+    assert between.any()
+    assert (sign[1:][inner][between] < 0.0).mean() > 0.8
+    assert set(ways[1:][inner][between]) <= {0.0, 1.0}
+    assert (sign[1:][inner][~between] > 0.0).mean() > 0.8
+
+
+def test_the_ledger_closes_along_the_path(path: st.Run) -> None:
+    assert path.energy.imbalance_rel < 5e-3
+    assert path.audit.ok or {c.check for c in path.audit if not c.ok} <= {"penalty_stiff_enough"}
+
+
+def test_load_steps_jump_and_say_so() -> None:
+    run = st.solve(bar(), st.Quasistatic(steps=30), throw=False)
+    told = [loss.kind for loss in run.determinism.losses]
+    assert not run.status.ok or "quasistatic_jump" in told
+
+
+def test_a_killed_path_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    method = st.Continuation(steps=40, longest=1.0)
+    whole = st.solve(bar(), method, throw=False)
+
+    class Killed(Exception):  # noqa: N818
+        pass
+
+    count = 0
+
+    def stop(_: float, __: str) -> None:
+        nonlocal count
+        count += 1
+        if count == 30:
+            raise Killed
+
+    place = tmp_path / "checkpoint.npz"
+    with pytest.raises(Killed):
+        st.solve(
+            bar(), method, progress=stop, checkpoint=FileCheckpoint(place, "bar", every=0.0)
+        )
+    again = st.solve(
+        bar(), method, throw=False, checkpoint=FileCheckpoint(place, "bar", resume=True)
+    )
+    for name, variable in whole.variables.items():
+        same = np.array_equal(variable.values, again.variables[name].values, equal_nan=True)
+        assert same, name
+    for name, column in whole.energy.columns().items():
+        assert np.array_equal(column, again.energy.columns()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("steps", 0),
+        ("longest", -1.0),
+        ("max_steps", 0),
+        ("newton_tolerance", 1.0),
+        ("max_iterations", 1),
+        ("stability", "yes"),
+        ("solver", "SuperLU"),
+    ],
+)
+def test_wrong_numbers_are_refused(field: str, value: object) -> None:
+    with pytest.raises(st.ModelError, match=f"Continuation.{field}"):
+        st.Continuation(**{field: value})
+
+
+def test_only_solids_are_followed() -> None:
+    chain = st.Chain(mass=[1.0], stiffness=1.0)
+    with pytest.raises(st.ModelError, match="Continuation"):
+        st.solve(chain, st.Continuation())  # type: ignore[arg-type]
