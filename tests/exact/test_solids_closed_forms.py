@@ -29,11 +29,11 @@ def orders(errors, ratio=2.0):
 
 def test_hertz_with_a_stiffer_law():
     # unilateral springs of stiffness k instead of a wall: first order in E* / (k a)
-    found = [hertz(k, 1 / 8, 80) for k in (25, 100, 400)]
+    found = [hertz(k, 1 / 8, 40) for k in (12.5, 50, 200)]
     assert all(case.status == "SOLVED" for case in found)
     for errors in ([case.width for case in found], [case.peak for case in found]):
         assert np.all((orders(errors, 4.0) > 0.8) & (orders(errors, 4.0) < 1.3)), errors
-        assert abs(errors[-1]) < 1.5e-3
+        assert abs(errors[-1]) < 2.5e-3
 
 
 def test_hertz_in_a_deeper_block():
