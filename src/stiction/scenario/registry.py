@@ -162,12 +162,13 @@ ARTICLES = {
     "BranchChoice": "a choice of branch",
 }
 
-# what holds a Python function, and what a file can hold in its place
+# what holds a Python function or a mesh, and what a file can hold in its place
 _PYTHON_ONLY = {
     "UserLoad": "approximate it, for example by PiecewiseLinear",
     "UserFriction": "approximate it, for example by ExponentialWeakening",
     "UserThreshold": "take DI or EA",
     "UserShape": "sample it, and take Samples",
+    "Solid": "take StripPeeling, TwoCylinders or CapSliding",
     "PiecewiseSmooth": "take one of the known flows, such as BeltOscillator or NormalForm",
 }
 
@@ -188,7 +189,7 @@ def find(kind: str, name: object, where: str) -> type:
                 f"{where}.type",
                 repr(name),
                 f"{ARTICLES[kind]} that a file can describe",
-                f"{name} holds a Python function, and a function cannot be written to a file.",
+                f"{name} holds what a file cannot: a Python function or a mesh.",
                 f"solve it from Python, or {_PYTHON_ONLY[name]}.",
             )
         )
