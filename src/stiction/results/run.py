@@ -148,9 +148,11 @@ class Run:
 
     @property
     def energy_unit(self) -> str:
-        """Unit of the energies: "1" for a dimensionless system, else "J"."""
+        """Unit of the energies: "1" for a dimensionless system, else "J"; in a plane "J/m"."""
         units = {self.variables[name].unit for name in self.final if name in self.variables}
-        return "1" if self.time_unit == "1" and units <= {"1"} else "J"
+        if self.time_unit == "1" and units <= {"1"}:
+            return "1"
+        return "J/m" if self.family == "solids" else "J"
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:

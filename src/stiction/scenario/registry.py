@@ -189,7 +189,7 @@ def find(kind: str, name: object, where: str) -> type:
                 f"{where}.type",
                 repr(name),
                 f"{ARTICLES[kind]} that a file can describe",
-                f"{name} holds what a file cannot: a Python function or a mesh.",
+                f"{name} holds a Python function or a mesh, which cannot be written to a file.",
                 f"solve it from Python, or {_PYTHON_ONLY[name]}.",
             )
         )

@@ -83,6 +83,7 @@ def pack_record(record: Recorder) -> Arrays:
         "row_curves": np.array([[row.curves.get(n, np.nan) for n in names] for row in rows]),
         "row_names": np.array(json.dumps([names, points])),
         "worst_residual": np.array(record.worst_residual),
+        "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
         "losses": np.array(
             json.dumps([(v.time, v.kind, dict(v.where), v.choice) for v in record.losses])
         ),
@@ -132,6 +133,7 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
     record.worst_residual = float(kept["worst_residual"])
+    record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.losses = [Loss(*loss) for loss in json.loads(str(kept["losses"]))]
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)
     record.pictures = [(float(t), u) for t, u in pictures]

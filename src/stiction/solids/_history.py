@@ -171,6 +171,7 @@ class Recorder:
     stats: dict[str, int | float] = field(default_factory=dict)
     worst_residual: float = 0.0
     last: Row | None = None
+    missed: list[tuple[int, float]] = field(default_factory=list)
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -198,6 +199,9 @@ class Recorder:
         self.worst_residual = max(self.worst_residual, residual)
         curves = {**self._curves(trial, state.time), **(extra or {})}
         self.last = Row(t, curves, self._points(trial), energy, iterations)
+        x = self.problem.points + trial.u
+        lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
+        self.missed.append((lost, t))
         for i, contact in enumerate(self.problem.assembled.contacts):
             if isinstance(contact.partner, Boundary):
                 sides = (contact.boundary.body, contact.partner.body)

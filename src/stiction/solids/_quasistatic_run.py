@@ -20,7 +20,7 @@ from stiction.solids._history import (
     step_energies,
 )
 from stiction.solids._newton import Limits, Outcome, solve_step
-from stiction.solids._problem import Problem, Trial
+from stiction.solids._problem import Problem, State, Trial
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -182,10 +182,12 @@ class March:
 
     def _begin(self) -> bool:
         """Find balance at the start, and keep it as the first row."""
+        start = self.state
         first = self._settle()
         if first is None:
             return False
         self.energy = energies_at(self.problem, first)
+        self._look_for_jump_in(start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
         return True
@@ -260,6 +262,20 @@ class March:
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
+
+    def _look_for_jump_in(self, start: State) -> None:
+        """Tell bodies that snap together at the start: energy falls before anything is done."""
+        t = start.time
+        if self.problem.loads(t).any() or not self.problem.passes:
+            return
+        before, _ = self.problem.evaluate(start, start.u, t, None, data=False)
+        stored, adhesive = self.problem.stored(before)
+        released = stored + adhesive - self.energy.stored - self.energy.adhesive
+        turned = abs(self.energy.adhesive - adhesive)
+        if released > _JUMP * turned and released > 1e-3 * abs(self.energy.adhesive):
+            where = {"energy_missing": released}
+            choice = "the state of rest that Newton's method found from the given places"
+            self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
 
     def _look_for_jump(self, last: Energies, times: tuple[float, float]) -> None:
         """Tell a step whose energies do not close: Newton's method left the branch it followed."""

@@ -277,6 +277,23 @@ class ContactPass:
 
         return np.asarray(out[:, GAP])
 
+    def missed(self, x: Floats, found: Found) -> int:
+        """Return how many points are near the end of their partner, and without a normal to it."""
+        lost = np.flatnonzero(~found.normal)
+        if self.partner.rigid or not lost.size:
+            return 0
+        from stiction.solids._curve_kernels import basis_at
+
+        part, place = self.partner, self.places(x)
+        f, b = np.empty((3, part.nodes.shape[1])), np.empty((3, 4))
+        near = 0
+        for q in lost:
+            e = found.element[q]
+            basis_at(float(found.xi[q]), part.extraction[e], part.weights[e], b, f)
+            away = f[0] @ x[part.nodes[e]] - place[q]
+            near += bool(np.hypot(*away) < self.contact.adhesion.gap_max)
+        return near
+
     def _search(self, place: Floats, x: Floats) -> Found:
         """Return the nearest of three places per element of the partner."""
         from scipy.spatial import cKDTree

@@ -164,6 +164,15 @@ class Mesh(Record):
         why = "the first part has this many edges."
         whole("Mesh.split.count", count, least=1, why=why, try_="give 1.")
         rest = {key: value for key, value in self.boundaries.items() if key != name}
+        if first == second or first in rest or second in rest:
+            got = f"{first!r} and {second!r}"
+            why = "every boundary has a name of its own."
+            needs = "two names that no other boundary has"
+            raise ModelError(explain("Mesh.split", got, needs, why, "choose other names."))
+        if count > pieces.shape[0]:
+            why = "the first part is made of edges of the boundary."
+            needs = f"at most {pieces.shape[0]}, its number of edges"
+            raise ModelError(explain("Mesh.split.count", count, needs, why, "give fewer."))
         rest[first] = pieces[:count]
         if count < pieces.shape[0]:
             rest[second] = pieces[count:]

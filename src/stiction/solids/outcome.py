@@ -239,7 +239,8 @@ def _quantities(
         energy = curves["fracture_energy"]
         peeled = curves["peeling_length"] / max(contact[0], 1e-300)
         plateau = np.isfinite(energy) & (peeled > 0.3) & (peeled < 0.7)
-        value = float(np.median(energy[plateau])) if plateau.sum() > 2 else None
+        told = plateau.sum() > 2 and not given
+        value = float(np.median(energy[plateau])) if told else None
         made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
@@ -296,6 +297,7 @@ def _checks(
     ok = record.status in (Status.SOLVED, Status.INTERRUPTED, Status.WORK_LIMIT)
     note = "largest residual of an accepted load step over the forces in balance"
     found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
+    found.append(_partners(record))
     if record.rows and any(not p.partner.rigid for p in problem.passes):
         shared = max(abs(row.energy.reciprocity) for row in record.rows)
         ratio = shared / max(ledger.scale, 1e-300)
@@ -312,6 +314,17 @@ def _checks(
         if not isinstance(contact.partner, RigidShape):
             found.append(_balance(problem, record, i))
     return found
+
+
+def _partners(record: Recorder) -> Check:
+    """Tell whether points within reach of a partner's end had no nearest point on it."""
+    worst = max(record.missed, default=(0, 0.0))
+    note = (
+        "points near the end of a partner's boundary, beyond which nothing acts on them; let the "
+        "boundary reach farther than the contact"
+    )
+    when = worst[1] if worst[0] else None
+    return Check("every_point_has_partner", worst[0] == 0, float(worst[0]), 0.0, when, note)
 
 
 def _within_law(problem: Problem, record: Recorder) -> list[Check]:
