@@ -139,7 +139,10 @@ def forces(data: SolidData) -> PaperFigure:
     """
     data.require("forces", "force_x", "force_y")
     parts = {"force_x": ("horizontal force", _BLUE), "force_y": ("vertical force", _RED)}
-    drawn = [name for name in parts if data.changes(name)] or ["force_y"]
+    # a force that is given differs from a constant by the tolerance of the solver alone
+    swing = {name: float(np.ptp(data.curve(name))) for name in parts}
+    least = 1e-6 * max(swing.values())
+    drawn = [n for n in parts if data.changes(n) and swing[n] > least] or ["force_y"]
     marks, peak = _marks(data), {}
     if "force_y" in drawn:
         peak = {"peak": [int(np.nanargmax(np.abs(data.curve("force_y"))))]}

@@ -99,7 +99,7 @@ def test_a_killed_path_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     method = st.Continuation(steps=40, longest=1.0)
     whole = st.solve(bar(), method, throw=False)
 
-    class Killed(Exception):  # noqa: N818
+    class Killed(Exception):
         pass
 
     count = 0
@@ -112,9 +112,7 @@ def test_a_killed_path_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
     place = tmp_path / "checkpoint.npz"
     with pytest.raises(Killed):
-        st.solve(
-            bar(), method, progress=stop, checkpoint=FileCheckpoint(place, "bar", every=0.0)
-        )
+        st.solve(bar(), method, progress=stop, checkpoint=FileCheckpoint(place, "bar", every=0.0))
     again = st.solve(
         bar(), method, throw=False, checkpoint=FileCheckpoint(place, "bar", resume=True)
     )
