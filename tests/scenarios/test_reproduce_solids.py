@@ -65,8 +65,13 @@ def test_curves_survive_files(tmp_path):
     for name, column in kept.columns.items():
         np.testing.assert_allclose(found[name], column, rtol=1e-6, atol=1e-12)
     assert found.numbers["steps"] == run.stats["steps"]
-    assert found.profile(4.0)["gap"].size == run.variables["gap"].values.shape[1]
+    every = run.variables["normal_traction"].values[-1]
+    shown = found.profile(4.0)["normal_traction"]
+    assert every.size // 3 <= shown.size < every.size
+    assert np.abs(shown).max() == pytest.approx(np.abs(every).max(), rel=1e-6)
+    assert kept.profile(4.0)["stretch"] == pytest.approx(1.0, abs=0.05)
     study = Study(full=False, folder=tmp_path)
+    assert study.pair("strip", "strip")[0].numbers["steps"] == run.stats["steps"]
     assert study.has("strip")
     assert not study.has("cap-0")
 
