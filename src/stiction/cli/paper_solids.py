@@ -81,6 +81,8 @@ def _strip_panels(runs: Study) -> list[Panel]:
     for i, (name, word) in enumerate(words):
         x = "peeling_length" if name == "fracture_energy" else "displacement"
         lines = _family(runs, names, x, name, "strip-")
+        if x != "displacement":
+            lines = [_while_peeling(line) for line in lines]
         if i:
             lines = [_bare(line) for line in lines]
         shown.append(Panel("peeling length / L0" if x != "displacement" else u, word, lines))
@@ -91,6 +93,14 @@ def _bare(line: Line) -> Line:
     from stiction.plot.curve_panels import Line
 
     return Line(line.x, line.y, "", line.dash, line.shade)
+
+
+def _while_peeling(line: Line) -> Line:
+    """Return the part of a curve of fracture energy between nucleation and the last jump."""
+    from stiction.plot.curve_panels import Line
+
+    part = (line.x > 1.0) & (line.x < 130.0)
+    return Line(line.x[part], line.y[part], line.label, line.dash, line.shade)
 
 
 def _traction_panels(runs: Study) -> list[Panel]:
