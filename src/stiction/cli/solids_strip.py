@@ -248,10 +248,12 @@ def _earlier(ea: dict[float, Curves]) -> list[Row]:
     level = min(0.98 * reach, 0.95 * LENGTH)
     at = {mu: nucleation(c, level) for mu, c in ea.items()}
     values = list(at.values())
-    gone = {mu: nucleation(c, LENGTH - 0.1) for mu, c in ea.items()}
+    gone = {mu: nucleation(c, LENGTH - 1.0) for mu, c in ea.items()}
     gone = {mu: u for mu, u in gone.items() if np.isfinite(u)}
     last = (
-        [Row("last contact at u [L0], by a jump", "figure", _text(gone, "{:.1f}"))] if gone else []
+        [Row("u at which all but 1 L0 is lost, in a jump [L0]", "figure", _text(gone, "{:.1f}"))]
+        if gone
+        else []
     )
     return [
         *last,
