@@ -69,6 +69,7 @@ def test_curves_survive_files(tmp_path):
     shown = found.profile(4.0)["normal_traction"]
     assert every.size // 3 <= shown.size < every.size
     assert np.abs(shown).max() == pytest.approx(np.abs(every).max(), rel=1e-6)
+    # reason: surface stretches of a stiff strip are near one, and only their presence is asked
     assert kept.profile(4.0)["stretch"] == pytest.approx(1.0, abs=0.05)
     study = Study(full=False, folder=tmp_path)
     assert study.pair("strip", "strip")[0].numbers["steps"] == run.stats["steps"]

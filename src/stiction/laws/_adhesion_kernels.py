@@ -35,7 +35,9 @@ T0, R0, GAP_REG, T_REG, K_REG, GAP_FAR, PSI_REG, PSI_FAR = range(8)
 # entries of the friction table
 KIND, STRENGTH, GAP_CUT, SHARPNESS, T_CUT = range(5)
 # values of KIND
-FRICTIONLESS, DISTANCE_INDEPENDENT, EXTENDED_AMONTONS = range(3)
+FRICTIONLESS, DISTANCE_INDEPENDENT, EXTENDED_AMONTONS, SAMPLED = range(4)
+# entries of the table of a sampled threshold: kind, lowest gap, spacing, then values and slopes
+_LOW, _SPACING, _VALUES = 1, 2, 3
 # what decides between stick and slip in the return map: the criterion, or a frozen state
 DECIDE, STICK, SLIP = -1, 0, 1
 # exp(-40) is below rounding beside 1: the tail of model DI ends there
@@ -117,7 +119,30 @@ def slide_threshold(
         factor = c[STRENGTH] / stretch
         s = factor * max(traction - c[T_CUT], 0.0)  # below zero only by rounding
         return s, factor * slope, -s / stretch
+    if c[KIND] == SAMPLED:
+        s, ds = _sampled(gap, c)
+        return s, ds, 0.0
     return 0.0, 0.0, 0.0
+
+
+@kernel
+def _sampled(gap: float, c: Floats) -> tuple[float, float]:
+    """Return a cubic through samples and slopes, and its slope; constant beyond the samples."""
+    count = (c.size - _VALUES) // 2
+    x = (gap - c[_LOW]) / c[_SPACING]
+    if not x > 0.0:
+        return c[_VALUES], 0.0
+    if x >= count - 1:
+        return c[_VALUES + count - 1], 0.0
+    i = int(x)
+    x -= i
+    a, b = c[_VALUES + i], c[_VALUES + i + 1]
+    da, db = c[_SPACING] * c[_VALUES + count + i], c[_SPACING] * c[_VALUES + count + i + 1]
+    p, q = 3.0 * (b - a) - 2.0 * da - db, 2.0 * (a - b) + da + db
+    s = a + x * (da + x * (p + x * q))
+    ds = (da + x * (2.0 * p + 3.0 * x * q)) / c[_SPACING]
+    # a cubic may dip below zero beside a kink
+    return (s, ds) if s > 0.0 else (0.0, 0.0)
 
 
 @kernel

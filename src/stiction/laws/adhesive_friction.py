@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import Adhesion
-from stiction.numerics.checks import Record, number, shape_of
+from stiction.numerics.checks import Record, number, shape_of, whole
 
 __all__ = ["DI", "EA", "AdhesiveFriction", "Frictionless", "UserThreshold", "amontons"]
 
@@ -395,6 +395,28 @@ class UserThreshold(AdhesiveFriction):
     def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
         """Return d threshold / d gap [Pa/m]."""
         return _mapped(self.slope_function, gap, adhesion, stretch)
+
+    def sampled(self, count: int = 4001) -> Floats:
+        """Return samples between the gaps of `probe` as kernels read them, in a fresh array.
+
+        Between the samples a cubic takes values and slopes from both sides, with an error of the
+        fourth order in their distance for smooth functions; beyond them s stays as it is.
+
+        Verified by: tests/unit/laws/test_adhesive_friction.py::test_sampled_threshold
+        """
+        whole("UserThreshold.sampled", count, least=2, why="a cubic has two ends.", try_="4001.")
+        low, high = self.probe
+        gaps = np.linspace(low, high, count)
+        values = np.array([_probe(self.function, g) for g in gaps])
+        slopes = np.array([_probe(self.slope_function, g) for g in gaps])
+        good = np.isfinite(values) & (values >= 0.0) & np.isfinite(slopes)
+        if not good.all():
+            bad = gaps[int(np.argmin(good))]
+            got = f"no finite s >= 0 with a finite slope at the gap {bad:.6g} m"
+            needs = "one at every gap between those of `probe`"
+            try_ = "bound the function from below, or narrow `probe`."
+            raise ModelError(explain("UserThreshold.function", got, needs, _WHY_MU, try_))
+        return np.concatenate([[3.0, low, (high - low) / (count - 1)], values, slopes])
 
 
 def _cut(s_cut: float, adhesion: Adhesion) -> float:

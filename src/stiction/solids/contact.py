@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import Adhesion, LennardJones
-from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless
+from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
 from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
 from stiction.solids.partners import Boundary, Partner, RigidShape
@@ -173,7 +173,9 @@ class ContactPass:
         self.count = own.areas.size
         self.coordinate = self._own_coordinate()
         c = contact
-        self._tables = (c.adhesion.table(), c.friction.table(c.adhesion))
+        law = c.friction
+        rub = law.sampled() if isinstance(law, UserThreshold) else law.table(c.adhesion)
+        self._tables = (c.adhesion.table(), rub)
         if isinstance(partner, Surface):
             self.neighbours = partner.neighbours
             self.partner = Part(

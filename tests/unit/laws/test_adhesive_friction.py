@@ -198,3 +198,26 @@ def test_refuses_nan_gaps(law):
             curve([1.0, np.nan], LJ)
         with pytest.raises(ModelError, match="stretch"):
             curve([1.0], LJ, 0.0)
+
+
+def test_sampled_threshold():
+    from stiction.laws._adhesion_kernels import slide_threshold
+
+    law = UserThreshold(
+        lambda g: 0.1 / (1.0 + g * g), lambda g: -0.2 * g / (1.0 + g * g) ** 2, (-2.0, 2.0)
+    )
+    errors = []
+    for count in (41, 81):
+        table = law.sampled(count)
+        found = np.array(
+            [slide_threshold(g, 0.0, 0.0, 1.0, table)[:2] for g in np.linspace(-1.9, 1.9, 301)]
+        )
+        gaps = np.linspace(-1.9, 1.9, 301)
+        known = 0.1 / (1.0 + gaps**2)
+        errors.append(np.abs(found[:, 0] - known).max())
+    assert 3.6 < np.log2(errors[0] / errors[1]) < 4.4
+    table = law.sampled(5)
+    assert slide_threshold(-5.0, 0.0, 0.0, 1.0, table)[:2] == (0.1 / 5.0, 0.0)
+    assert slide_threshold(9.0, 0.0, 0.0, 1.0, table)[:2] == (0.1 / 5.0, 0.0)
+    with pytest.raises(ModelError, match="sampled"):
+        law.sampled(1)
