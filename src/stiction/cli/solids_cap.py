@@ -47,7 +47,8 @@ class Fit:
         begin = 1 if stuck[0] <= 0.0 else 0
         ends = np.flatnonzero((stuck[begin + 1 :] <= 0.0) & (stuck[begin:-1] > 0.0))
         self.slid = bool(ends.size)
-        last = begin + int(ends[0]) + 2 if ends.size else long.size
+        # a run that never slides as a whole leaves its branch where contact is least
+        last = begin + int(ends[0]) + 2 if ends.size else int(np.argmin(long)) + 1
         long, force = long[:last], force[:last]
         self.length, self.forces = long, force
         self.start, self.end, self.force = float(long[0]), float(long[-1]), float(force[-1])
