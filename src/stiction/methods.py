@@ -370,12 +370,7 @@ class Quasistatic(Record):
             ("max_iterations", 2),
         ):
             whole(f"Quasistatic.{name}", getattr(self, name), least=least, why=why, try_=try_)
-        why, try_ = "forces balance to this part of their size.", "use 1e-9."
-        tolerance = self.newton_tolerance
-        number("Quasistatic.newton_tolerance", tolerance, rule="positive", why=why, try_=try_)
-        if not 1e-13 <= tolerance <= 1e-3:
-            where, needs = "Quasistatic.newton_tolerance", "a number between 1e-13 and 1e-3"
-            raise ModelError(explain(where, tolerance, needs, why, try_))
+        check_newton("Quasistatic", self.newton_tolerance, self.solver)
         if not isinstance(self.choice, BranchChoice):
             raise ModelError(
                 explain(
@@ -386,11 +381,6 @@ class Quasistatic(Record):
                     "StayStuck() or SlideFrom(time=0.0).",
                 )
             )
-        solver: object = self.solver
-        if solver is not None and not isinstance(solver, LinearSolver):
-            why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
-            where = "Quasistatic.solver"
-            raise ModelError(explain(where, repr(solver), "a LinearSolver", why, try_))
 
     def solve(self, system: object, request: Request) -> Run:
         """Return the run of `system`; the method of `stiction.solve`.
@@ -400,6 +390,25 @@ class Quasistatic(Record):
         ModelError : if the system has no quasistatic problem.
         """
         return _dispatched("Quasistatic", "solve_quasistatic", self, system, request)
+
+
+def check_newton(name: str, tolerance: object, solver: object) -> None:
+    """Refuse a tolerance of Newton's method or a solver that make no sense.
+
+    Parameters
+    ----------
+    name : of the method, for messages
+    tolerance : residual over the forces in balance [1], between 1e-13 and 1e-3
+    solver : a LinearSolver, or None
+    """
+    why, try_ = "forces balance to this part of their size.", "use 1e-9."
+    where = f"{name}.newton_tolerance"
+    value = number(where, tolerance, rule="positive", why=why, try_=try_)
+    if not 1e-13 <= value <= 1e-3:
+        raise ModelError(explain(where, value, "a number between 1e-13 and 1e-3", why, try_))
+    if solver is not None and not isinstance(solver, LinearSolver):
+        why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
+        raise ModelError(explain(f"{name}.solver", repr(solver), "a LinearSolver", why, try_))
 
 
 def _dispatched(name: str, verb: str, method: object, system: object, request: Request) -> Run:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import whole
-from stiction.results.run import Run
+from stiction.plot.run_data import RunData
 
 __all__ = ["ChainData"]
 
@@ -25,7 +25,7 @@ _EQUAL = 1e-12  # relative spread below which masses or springs count as equal
 
 
 @dataclass(frozen=True, eq=False)
-class ChainData:
+class ChainData(RunData):
     """The saved history of a chain and quantities derived from it.
 
     Parameters
@@ -37,27 +37,10 @@ class ChainData:
     ModelError : if the run holds no history of a chain.
     """
 
-    run: Run
-
-    def __post_init__(self) -> None:
-        missing = [name for name in _NEEDED if name not in self.run.variables]
-        if missing:
-            raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without {', '.join(missing)}",
-                    "the saved variables " + ", ".join(_NEEDED),
-                    "the figures of a chain are drawn from these.",
-                    "solve the chain again and save the run as it is.",
-                )
-            )
+    NEEDED = _NEEDED
+    FAMILY = "a chain"
 
     # ---- what was saved
-
-    @property
-    def time(self) -> Floats:
-        """(t,) saved times [s]."""
-        return self.run.time
 
     @property
     def x(self) -> Floats:
@@ -93,12 +76,6 @@ class ChainData:
         """Return a saved constant by name, or None when the run holds none."""
         variable = self.run.variables.get(name)
         return None if variable is None else variable.values
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Begin and end of the times to draw [s]; a run that ended at once gets a second."""
-        begin, end = float(self.time[0]), float(self.time[-1])
-        return begin, end if end > begin else begin + 1.0
 
     @property
     def belt_speed(self) -> float:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
 from stiction.plot import style
-from stiction.results.run import Run
+from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ _GREEK = {"omega": "ω", "theta": "θ", "phi": "φ", "psi": "ψ"}
 
 
 @dataclass(frozen=True, eq=False)
-class FlowData:
+class FlowData(RunData):
     """The saved history of a flow and quantities derived from it.
 
     Parameters
@@ -43,31 +43,8 @@ class FlowData:
     ModelError : if the run holds no history of a flow.
     """
 
-    run: Run
-
-    def __post_init__(self) -> None:
-        missing = [name for name in _NEEDED if name not in self.run.variables]
-        if missing:
-            raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without {', '.join(missing)}",
-                    "the saved variables " + ", ".join(_NEEDED),
-                    "the figures of a flow are drawn from these.",
-                    "solve the system again and save the run as it is.",
-                )
-            )
-
-    @property
-    def time(self) -> Floats:
-        """(t,) saved times."""
-        return self.run.time
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Begin and end of the times to draw; a run that ended at once gets a unit of time."""
-        begin, end = float(self.time[0]), float(self.time[-1])
-        return begin, end if end > begin else begin + 1.0
+    NEEDED = _NEEDED
+    FAMILY = "a flow"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number
 from stiction.plot import style
-from stiction.results.run import Run
+from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class Scene:
 
 
 @dataclass(frozen=True, eq=False)
-class RodData:
+class RodData(RunData):
     """The saved history of rods and quantities derived from it.
 
     Parameters
@@ -64,31 +64,8 @@ class RodData:
     ModelError : if the run holds no history of rods.
     """
 
-    run: Run
-
-    def __post_init__(self) -> None:
-        missing = [name for name in _NEEDED if name not in self.run.variables]
-        if missing:
-            raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without {', '.join(missing)}",
-                    "the saved variables " + ", ".join(_NEEDED),
-                    "the figures of rods are drawn from these.",
-                    "solve the system again and save the run as it is.",
-                )
-            )
-
-    @property
-    def time(self) -> Floats:
-        """(t,) saved times [s]."""
-        return self.run.time
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Begin and end of the times to draw [s]; a run that ended at once gets 1 s."""
-        begin, end = float(self.time[0]), float(self.time[-1])
-        return begin, end if end > begin else begin + 1.0
+    NEEDED = _NEEDED
+    FAMILY = "rods"
 
     def has(self, name: str) -> bool:
         """Return whether the run holds a variable that is finite somewhere."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.plot import style
-from stiction.results.run import Run
+from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ _UNITS = {"length": "m", "force": "N/m", "stress": "Pa", "xi": "m$^3$/N$^2$", "n
 
 
 @dataclass(frozen=True, eq=False)
-class SolidData:
+class SolidData(RunData):
     """The saved history of solids and quantities derived from it.
 
     Parameters
@@ -100,24 +100,8 @@ class SolidData:
     ModelError : if the run holds no displacement.
     """
 
-    run: Run
-
-    def __post_init__(self) -> None:
-        if "displacement" not in self.run.variables:
-            raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without displacement",
-                    "the saved variable displacement",
-                    "the figures of solids are drawn over it.",
-                    "solve the system again and save the run as it is.",
-                )
-            )
-
-    @property
-    def time(self) -> Floats:
-        """(t,) saved places in the program."""
-        return self.run.time
+    NEEDED = ("displacement",)
+    FAMILY = "solids"
 
     @property
     def span(self) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
 from stiction.plot import style
-from stiction.results.run import Run
+from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class StringData:
+class StringData(RunData):
     """The saved history of two strings in contact and quantities derived from it.
 
     Parameters
@@ -60,31 +60,8 @@ class StringData:
     ModelError : if the run holds no history of strings.
     """
 
-    run: Run
-
-    def __post_init__(self) -> None:
-        missing = [name for name in _NEEDED if name not in self.run.variables]
-        if missing:
-            raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without {', '.join(missing)}",
-                    "the saved variables " + ", ".join(_NEEDED),
-                    "the figures of strings are drawn from these.",
-                    "solve the system again and save the run as it is.",
-                )
-            )
-
-    @property
-    def time(self) -> Floats:
-        """(t,) saved times."""
-        return self.run.time
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Begin and end of the times to draw; a run that ended at once gets a unit of time."""
-        begin, end = float(self.time[0]), float(self.time[-1])
-        return begin, end if end > begin else begin + 1.0
+    NEEDED = _NEEDED
+    FAMILY = "strings"
 
     def has(self, name: str) -> bool:
         """Return whether the run holds a variable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,12 +28,12 @@ Floats = npt.NDArray[np.float64]
 LEAST_MARGIN = 8
 
 
-class RodSystem(Record):
+class RodSystem(Record, abc.ABC):
     """Base of systems of rods; presets describe themselves as `Rods`."""
 
+    @abc.abstractmethod
     def assembled(self) -> Rods:
         """Return the rods and contacts this system stands for."""
-        raise NotImplementedError
 
     def default_method(self) -> Method[object]:
         """Return the leapfrog with a step chosen from its stability limit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from stiction.numerics.checks import Record, number
 __all__ = ["CircularSection", "GivenSection", "Section"]
 
 
-class Section(Record):
+class Section(Record, abc.ABC):
     """Base of cross-sections: stiffness and inertia, equal in both directions of bending.
 
     The moment of inertia about the axis counts as twice that about a diameter.
@@ -21,34 +22,34 @@ class Section(Record):
     radius: float
 
     @property
+    @abc.abstractmethod
     def shear_stiffness(self) -> float:
         """Transverse force per shear strain [N]."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def axial_stiffness(self) -> float:
         """Axial force per strain [N]."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def bending_stiffness(self) -> float:
         """Moment per curvature [N m^2]."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def twist_stiffness(self) -> float:
         """Moment per twist [N m^2]."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def line_density(self) -> float:
         """Mass per length [kg/m]."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def line_inertia(self) -> float:
         """Inertia about a diameter per length [kg m]."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

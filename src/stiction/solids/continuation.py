@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, explain
+from stiction.methods import check_newton
 from stiction.numerics.checks import Record, number, whole
 from stiction.numerics.linear_solvers import LinearSolver
 
@@ -62,26 +63,11 @@ class Continuation(Record):
             "Continuation.longest", self.longest, rule="positive", why=why, try_="give 2."
         )
         object.__setattr__(self, "longest", longest)
-        why, try_ = "forces balance to this part of their size.", "use 1e-9."
-        value = number(
-            "Continuation.newton_tolerance",
-            self.newton_tolerance,
-            rule="positive",
-            why=why,
-            try_=try_,
-        )
-        if not 1e-13 <= value <= 1e-3:
-            where, needs = "Continuation.newton_tolerance", "a number between 1e-13 and 1e-3"
-            raise ModelError(explain(where, value, needs, why, try_))
+        check_newton("Continuation", self.newton_tolerance, self.solver)
         stability: object = self.stability
         if not isinstance(stability, bool):
             where, why = "Continuation.stability", "signs are told or not."
             raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
-        solver: object = self.solver
-        if solver is not None and not isinstance(solver, LinearSolver):
-            why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
-            where = "Continuation.solver"
-            raise ModelError(explain(where, repr(solver), "a LinearSolver", why, try_))
 
     def solve(self, system: object, request: Request) -> Run:
         """Return the run of a solid; the method of `stiction.solve`.

@@ -217,11 +217,15 @@ def _quantities(
     length, made = units["length"], {}
     if problem.assembled.readings.displacement is None:
         length = "1"  # what drives the body is the program itself
-    # a force that is given has no peak worth telling
+    # a force that is given has no peak: where rounding puts it says nothing
     given = any(c.component == 1 for c in problem.assembled.conditions if isinstance(c, Loaded))
-    if not given or problem.assembled.readings.support:
-        made["peak_force_y"] = Quantity(float(force[top]), units["force"], "largest vertical force")
-        made["peak_force_y_at"] = Quantity(float(u[top]), length, "where it was met")
+    free = not given or problem.assembled.readings.support
+    peak, at = (float(force[top]), float(u[top])) if free else (None, None)
+    made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
+    made["peak_force_y_at"] = Quantity(at, length, "where it was met")
+    unit = "1" if units["length"] == "1" else "m^3/N^2"
+    made["xi"] = Quantity(None, unit, "contact length lost per force squared")
+    made["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
     if "nominal_contact" in curves:
         contact, stuck = curves["nominal_contact"], curves["sticking_length"]
         slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
@@ -244,7 +248,7 @@ def _quantities(
         made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
-        if given and not problem.assembled.readings.support:
+        if not free:
             made.update(_shrinkage(curves, begin, units))
         made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
     return made
@@ -264,12 +268,8 @@ def _shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> 
     length, force = length[:last], force[:last]
     lost = length[0] - length
     fits = (force > 0.05 * np.max(force, initial=0.0)) & (lost > 1e-6 * max(length[0], 1e-300))
-    none = {
-        "xi": Quantity(None, "1", "no loss of contact under shear"),
-        "eta": Quantity(None, "1", "no loss of contact under shear"),
-    }
     if fits.sum() < 4 or not length[0] > 0.0:
-        return none
+        return {}
     square = force**2
     xi = float((lost @ square) / (square @ square))
     spread = float(np.sqrt(np.mean((lost - xi * square) ** 2)) / max(lost.max(), 1e-300))

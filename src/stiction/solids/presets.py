@@ -60,9 +60,9 @@ class StripPeeling(SolidSystem):
     Parameters
     ----------
     model : law of friction; EA, DI or Frictionless
+    mu, s_cut : replace those of the model when given [1]
     size : "quick" in seconds, "paper" with 320 x 8 biquadratic elements
     u_end : displacement at the end of the program, at time 1 [L0]
-    mu, s_cut : replace those of the model when given [1]
     poisson : Poisson's ratio of the strip [1]
     max_tension : T_max / E [1]
     work : W_adh / (E L0) [1]
@@ -81,10 +81,10 @@ class StripPeeling(SolidSystem):
     """
 
     model: AdhesiveFriction = field(default_factory=lambda: EA(mu=0.01))
-    size: str = "quick"
-    u_end: float = 100.0
     mu: float | None = None
     s_cut: float | None = None
+    size: str = "quick"
+    u_end: float = 100.0
     poisson: float = 0.2
     max_tension: float = 0.0617849
     work: float = 0.0153324
@@ -151,10 +151,10 @@ class TwoCylinders(SolidSystem):
     Parameters
     ----------
     model : law of friction; DI, EA or Frictionless
+    mu, s_cut : replace those of the model when given [1]
+    overlap : nominal overlap [R], below 2 - sqrt(3)
     size : "quick" in seconds, "paper" with about 1500 elements per cylinder
     u_end : displacement of the upper base at the end of the program, at time 1 [R]
-    mu, s_cut : replace those of the model when given [1]
-    overlap : nominal overlap [R]
     stretch : whether tractions thin with the partner's surface; the paper takes J = 1
     poisson : Poisson's ratio [1]
     max_tension, work : T_max / E and W_adh / (E R) [1]
@@ -169,11 +169,11 @@ class TwoCylinders(SolidSystem):
     """
 
     model: AdhesiveFriction = field(default_factory=Frictionless)
+    mu: float | None = None
+    overlap: float = 0.25
     size: str = "quick"
     u_end: float = 2.0
-    mu: float | None = None
     s_cut: float | None = None
-    overlap: float = 0.25
     stretch: bool = False
     poisson: float = 0.3
     max_tension: float = 0.0313868
@@ -385,7 +385,7 @@ def with_numbers(
     import dataclasses
 
     given = {name: v for name, v in (("mu", mu), ("s_cut", s_cut)) if v is not None}
-    if not given:
+    if not given or (isinstance(model, Frictionless) and given == {"mu": 0.0}):
         return model
     if isinstance(model, Frictionless) or not isinstance(model, (DI, EA)):
         why = "the law has no such numbers."

@@ -1,0 +1,60 @@
+"""What figures of every family read of a run: its times, and the check that it holds enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.results.run import Run
+
+__all__ = ["RunData"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """The saved history of a run; base of the classes of each family.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+
+    Raises
+    ------
+    ModelError : if the run holds no history of the family.
+    """
+
+    run: Run
+
+    # variables that a run of the family holds, and what its figures are of
+    NEEDED: ClassVar[tuple[str, ...]] = ()
+    FAMILY: ClassVar[str] = "a run"
+
+    def __post_init__(self) -> None:
+        missing = [name for name in self.NEEDED if name not in self.run.variables]
+        if missing:
+            raise ModelError(
+                explain(
+                    "plot",
+                    f"a run of {self.run.system_name} without {', '.join(missing)}",
+                    "the saved variables " + ", ".join(self.NEEDED),
+                    f"the figures of {self.FAMILY} are drawn from these.",
+                    "solve the system again and save the run as it is.",
+                )
+            )
+
+    @property
+    def time(self) -> Floats:
+        """(t,) saved times, in the time unit of the run."""
+        return self.run.time
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Begin and end of the times to draw; a run that ended at once gets a unit of time."""
+        begin, end = float(self.time[0]), float(self.time[-1])
+        return begin, end if end > begin else begin + 1.0
