@@ -175,6 +175,28 @@ def _fixed() -> list[tuple[str, DI | EA, float]]:
     ]
 
 
+# how the columns are called in a picture
+_WORDS = {
+    "traction": "$T_n$",
+    "traction_regularised": "$T_n$, regularised",
+    "threshold_di": "DI",
+    "threshold_di_without_regularisation": "DI, unregularised",
+    "threshold_ea_cut_0": "$s_{cut}$ = 0",
+    "threshold_ea_cut_0.5": "0.5",
+    "threshold_ea_cut_1": "1",
+    "di_g_max": "DI, $g_{max}$",
+    "di_g_cut": "DI, $g_{cut}$",
+    "di_1.5_g_cut": "DI, 1.5 $g_{cut}$",
+    "ea_0.5_r0": "EA, 0.5 $r_0$",
+    "ea_g_eq": "EA, $g_{eq}$",
+    "ea_g_max": "EA, $g_{max}$",
+}
+
+
+def _word(name: str) -> str:
+    return _WORDS.get(name, name.replace("_", " "))
+
+
 def law_panels(key: str) -> list[Panel]:
     """Return what is drawn of a figure."""
     from stiction.plot.curve_panels import Line, Panel
@@ -183,22 +205,23 @@ def law_panels(key: str) -> list[Panel]:
     names = list(columns)
     x = columns[names[0]]
     across = "gap / r0" if names[0] == "gap" else "tangential displacement / r0"
+    most = max(1, len(names) - 2)
     lines = [
-        Line(x, np.clip(columns[name], -1.0, 2.0), name.replace("_", " "), "-", i / len(names))
+        # the wall of the law rises out of the picture
+        Line(x, np.where(columns[name] > 2.0, np.nan, columns[name]), _word(name), "-", i / most)
         for i, name in enumerate(names[1:])
     ]
     shown = [Panel(across, "traction / T0", lines)]
     if key in ("figure-3", "figure-4"):
         laws = law_columns("figure-5")
-        word = "di" if key == "figure-3" else "ea"
+        word = "di_" if key == "figure-3" else "ea_"
         shown.append(
             Panel(
                 "tangential displacement / r0",
                 "tangential traction / T0",
                 [
-                    Line(laws["displacement"], laws[name], name[3:].replace("_", " "), "-", i / 8.0)
-                    for i, name in enumerate(laws)
-                    if name.startswith(word)
+                    Line(laws["displacement"], laws[name], _word(name), "-", i / 2.0)
+                    for i, name in enumerate(n for n in laws if n.startswith(word))
                 ],
             )
         )

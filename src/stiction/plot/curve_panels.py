@@ -81,6 +81,13 @@ def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
     return figure
 
 
+def _columns(panel: Panel, beside: int) -> int:
+    """Return how many words of a key stand in a row as wide as the panel."""
+    longest = max(len(line.label.replace("$", "")) for line in panel.lines)
+    room = 44 if beside > 1 else 92
+    return max(1, min(4, room // (longest + 6)))
+
+
 def _draw(ax: Axes, panel: Panel) -> None:
     colours = style.many_colours()
     for line in panel.lines:
@@ -103,4 +110,4 @@ def _draw(ax: Axes, panel: Panel) -> None:
         style.scale_axis(ax.xaxis, panel.across)
         style.scale_axis(ax.yaxis, panel.up)
     if any(line.label for line in panel.lines):
-        style.key(ax, columns=4)
+        style.key(ax, columns=_columns(panel, len(ax.figure.axes)))
