@@ -69,7 +69,7 @@ def ours(problem: Problem) -> list[tuple[str, str, object]]:
             methods.append(("ThetaStepper", name, st.ThetaStepper(step=h, theta=theta)))
     for width, step in ((1e-3, 1e-3), (1e-5, 1e-4)):
         h = step * scale
-        method = st.RegularizedTheta(step=h, theta=0.5, smoothing=width)
+        method = st.chains.RegularizedTheta(step=h, theta=0.5, smoothing=width)
         name = f"theta 0.5, width {width:.0e}, h = {h:.0e}"
         methods.append(("RegularizedTheta", name, method))
     return methods
@@ -79,7 +79,7 @@ def measure_ours(problem: Problem, method: object, budget: float, save: object) 
     """Return what one of our methods took and found."""
     chain, span = chain_of(problem), (0.0, problem.t_end)
     seconds, runs, run = timed(lambda: st.solve(chain, method, span, save=save), budget)
-    smooth = isinstance(method, st.RegularizedTheta)
+    smooth = isinstance(method, st.chains.RegularizedTheta)
     answer = None if save is None else answer_of(problem, run, with_events=not smooth)
     return Reply(seconds, runs, answer, dict(run.stats), {})
 

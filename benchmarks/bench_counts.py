@@ -27,7 +27,7 @@ def counts(problem: Problem) -> list[dict]:
         ("ThetaStepper, theta 1, 10^4 steps asked", st.ThetaStepper(step=step, theta=1.0)),
         (
             "RegularizedTheta, theta 0.5, width 1e-4, 10^4 steps",
-            st.RegularizedTheta(step=step, theta=0.5, smoothing=1e-4),
+            st.chains.RegularizedTheta(step=step, theta=0.5, smoothing=1e-4),
         ),
     ]
     rows = []
@@ -46,7 +46,7 @@ def newton_counts(record: Record, quick: bool) -> None:
             for exponent in range(1, 5 if quick else 9):
                 width = 10.0**-exponent
                 for line_search in (False, True):
-                    method = st.RegularizedTheta(
+                    method = st.chains.RegularizedTheta(
                         step=step, theta=theta, smoothing=width, line_search=line_search
                     )
                     run = solved(BASELINE, method)
@@ -77,13 +77,13 @@ def energy(record: Record) -> None:
                 # an explicit step must resolve the smoothing
                 width = 1e-2 if theta < 0.5 else 1e-4
                 methods.append(
-                    st.RegularizedTheta(step=step, theta=theta, smoothing=width, shape=shape)
+                    st.chains.RegularizedTheta(step=step, theta=theta, smoothing=width, shape=shape)
                 )
         for method in methods:
             run = solved(problem, method)
             ledger = run.energy
             name = type(method).__name__
-            if isinstance(method, st.RegularizedTheta):
+            if isinstance(method, st.chains.RegularizedTheta):
                 name += f", {type(method.shape).__name__}"
             record.add(
                 "energy",
@@ -129,7 +129,10 @@ WHEELS = {
 
 def flow_counts() -> list[dict]:
     """Return the counts for flows that switch; a test asks for the same."""
-    systems: dict[str, object] = {"belt": st.BeltOscillator(), "relay": st.RelayFeedback()}
+    systems: dict[str, object] = {
+        "belt": st.BeltOscillator(),
+        "relay": st.switching.RelayFeedback(),
+    }
     systems |= {name: st.WheelOnTurntable(x0=x0, mode=mode) for name, (x0, mode) in WHEELS.items()}
     rows = []
     for name, system in systems.items():

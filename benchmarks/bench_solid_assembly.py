@@ -17,9 +17,9 @@ from record import Record, arguments
 from solid_case import LAM, MU, Case, Solver, block, measure, reference, save
 
 from stiction.solids.assembly import Bulk, Pattern
-from stiction.solids.elements import Q1, discretise
+from stiction.solids.elements.kinds import Q1, discretise
 from stiction.solids.materials import NeoHookean
-from stiction.solids.mesh import Mesh
+from stiction.solids.mesh.model import Mesh
 
 HERE = Path(__file__).resolve().parent
 WANTED = 20e-3

@@ -16,7 +16,7 @@ from scenarios import FOLDER, Answer
 
 import stiction as st
 from stiction.exact.switching import Turntable, belt_cycle, relay_half_period, wheel_two_fold
-from stiction.switching.ensemble import ensemble
+from stiction.switching.ensembles.study import ensemble
 
 WITHOUT = "no reference numbers beside the checkout"
 # what the reference calls its last events, in the words of the event list
@@ -138,10 +138,10 @@ def compare_closed_forms(record: Record, known: dict | None) -> None:
             record.add("closed_form", what=what, error=abs(ours - number))
     run = st.solve(st.BeltOscillator(), fine, (0.0, 20.0), save=2)
     found = [("belt, period", run.quantities["period"].value, period, 1e-12)]
-    run = st.solve(st.RelayFeedback(), fine, (0.0, 60.0), save=2)
+    run = st.solve(st.switching.RelayFeedback(), fine, (0.0, 60.0), save=2)
     times = run.event_log.time[[kind == "cross" for kind in run.event_log.kind]]
     found.append(("relay 1/(s + 1)^3, half a period", float(np.diff(times)[-1]), half, 1e-11))
-    run = st.solve(st.NormalForm(-1.2, -1.5), fine, (0.0, 20.0), save=2)
+    run = st.solve(st.switching.NormalForm(-1.2, -1.5), fine, (0.0, 20.0), save=2)
     found.append(("normal form, arrival at the two-fold", run.t_end, 1.1375, 1e-13))
     for what, value, want, limit in found:
         error = float(abs(value - want))

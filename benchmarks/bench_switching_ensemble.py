@@ -11,8 +11,8 @@ from protocol import timed
 from record import Record, arguments, load
 
 import stiction as st
-from stiction.switching.ensemble import EnsembleResult, ensemble
-from stiction.switching.escapes import escaping_points
+from stiction.switching.ensembles.study import EnsembleResult, ensemble
+from stiction.switching.wheel.escapes import escaping_points
 
 LOOSE, STRICT = st.EventDriven(rtol=1e-8), st.EventDriven(rtol=1e-12)
 # the part of the escaping region from which every exit meets the line, soon

@@ -22,8 +22,8 @@ CALLS = {
 NEEDS = {
     "wheel, ensemble of 1000 to the line": (
         "import numpy as np\n"
-        "from stiction.switching.ensemble import ensemble\n"
-        "from stiction.switching.escapes import escaping_points\n"
+        "from stiction.switching.ensembles.study import ensemble\n"
+        "from stiction.switching.wheel.escapes import escaping_points\n"
     )
 }
 CHILD = """

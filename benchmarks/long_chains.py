@@ -12,7 +12,9 @@ _STEP = 0.05
 
 def pulled(n: int) -> tuple[st.Chain, float]:
     """Return a chain pulled to and fro at its end: far from there every mass is at rest."""
-    chain = st.Chain(mass=1.0, n=n, stiffness=20.0, load=st.Sine(30.0, 0.5), law=st.Coulomb(0.05))
+    chain = st.Chain(
+        mass=1.0, n=n, stiffness=20.0, load=st.chains.Sine(30.0, 0.5), law=st.Coulomb(0.05)
+    )
     return chain, _STEP
 
 
@@ -26,7 +28,7 @@ def shaken(n: int) -> tuple[st.Chain, float]:
         mass=1.0,
         n=n,
         stiffness=20.0,
-        load=st.Sine(2.0, 1.0),
+        load=st.chains.Sine(2.0, 1.0),
         load_vector=shares,
         law=st.Coulomb(0.05),
     )

@@ -25,14 +25,28 @@ from pathlib import Path
 
 import numpy as np
 
-from stiction.cli.reproduce import Row
-from stiction.cli.solids_cap import Fit, cap_rows, figure_13, figure_14, figure_s1
-from stiction.cli.solids_cases import Case, Curves, Study, cases, extract, read_curves, write_curves
-from stiction.cli.solids_cylinders import cylinder_rows
-from stiction.cli.solids_strip import T_MAX, first_above, gamma_at, nucleation, strip_rows
+from stiction.papers.items import Row
 from stiction.laws import DI, EA
 from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import Pardiso, fastest
+from stiction.papers.adhesive_friction.cap import Fit, cap_rows, figure_13, figure_14, figure_s1
+from stiction.papers.adhesive_friction.cases import (
+    Case,
+    Curves,
+    Study,
+    cases,
+    extract,
+    read_curves,
+    write_curves,
+)
+from stiction.papers.adhesive_friction.cylinders import cylinder_rows
+from stiction.papers.adhesive_friction.strip import (
+    T_MAX,
+    first_above,
+    gamma_at,
+    nucleation,
+    strip_rows,
+)
 from stiction.solids.materials import LinearElastic
 from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve

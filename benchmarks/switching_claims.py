@@ -27,10 +27,10 @@ import argparse
 import numpy as np
 
 from stiction.methods import EventDriven
-from stiction.switching.ensemble import ensemble
-from stiction.switching.escapes import Escapes, escaping_points, funnel_exits
-from stiction.switching.return_map import AlwaysSlip, RandomWay, SlideIfPossible, line_orbits
-from stiction.switching.wheel import WheelOnTurntable
+from stiction.switching.ensembles.study import ensemble
+from stiction.switching.wheel.escapes import Escapes, escaping_points, funnel_exits
+from stiction.switching.wheel.model import WheelOnTurntable
+from stiction.switching.wheel.return_map import AlwaysSlip, RandomWay, SlideIfPossible, line_orbits
 
 METHOD = EventDriven(rtol=1e-8)
 RULES = {

@@ -20,15 +20,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stiction as st
-from stiction.chains import presets
 
 # %%
 # The law
 # -------
 # Exponential weakening from 0.1 to 0.05 over 0.1 m/s. The plate is slower than in the built-in
 # scenario, so that the events do not run into each other.
-train, method, _ = presets.burridge_knopoff()
-train = replace(train, plate_speed=0.005)
+scenario = st.read_scenario("burridge-knopoff", plate_speed=0.005)
+train, method = scenario.system, scenario.method
 
 # %%
 # Method and solve

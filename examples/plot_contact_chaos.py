@@ -27,7 +27,7 @@ import numpy as np
 import stiction as st
 from stiction.exact.strings import symmetric_contact
 from stiction.rods import Sine
-from stiction.rods.growth import growth, spectrum
+from stiction.rods.strings.growth import growth, spectrum
 
 same = st.RollingStrings(G1=1.0, G2=1.0, s1=2.0, s2=2.0, u0=Sine(2, 1.0), nodes=41)
 weak = dataclasses.replace(same, G1=0.5, G2=0.5, s2=2.5)

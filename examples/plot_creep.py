@@ -38,7 +38,7 @@ block = st.Chain(mass=[1.0], stiffness=0.05, load=st.Constant(PULL), law=st.Coul
 widths = (1e-2, 1e-3, 1e-4)
 smooth = {
     width: st.solve(
-        block, st.RegularizedTheta(step=1e-3, theta=1.0, smoothing=width), t_span=(0.0, 20.0)
+        block, st.chains.RegularizedTheta(step=1e-3, theta=1.0, smoothing=width), t_span=(0.0, 20.0)
     )
     for width in widths
 }

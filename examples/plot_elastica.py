@@ -22,15 +22,15 @@ import numpy as np
 import stiction as st
 from stiction.exact.rods import elastica_tip, euler_load
 from stiction.rods import Arc, Clamped, Free, Pinned, PointForce, Straight
-from stiction.rods.equilibrium import equilibrium, follow_path
+from stiction.rods.statics import equilibrium, follow_path
 
 RADIUS = 0.003
-thin = st.CircularSection(RADIUS, young=4.0 / (np.pi * RADIUS**4), poisson=0.3)
+thin = st.rods.CircularSection(RADIUS, young=4.0 / (np.pi * RADIUS**4), poisson=0.3)
 
 
 def column(load, sideways=0.0):
     """Return a column along x, pressed at its tip, and pushed a little to one side."""
-    return st.CosseratRod(
+    return st.rods.CosseratRod(
         thin,
         Straight([0, 0, 0], [1, 0, 0]),
         elements=40,
@@ -40,7 +40,7 @@ def column(load, sideways=0.0):
 
 
 HALF = np.deg2rad(215) / 2
-arch = st.CosseratRod(
+arch = st.rods.CosseratRod(
     thin,
     Arc(
         [0, 0, 0], [np.cos(HALF), np.sin(HALF), 0], [np.sin(HALF), -np.cos(HALF), 0], 1.0, 2 * HALF

@@ -45,7 +45,7 @@ exact = st.Characteristics(step=1e-3, check=False)
 TIMES = np.linspace(0.0, 20.0, 401)
 run = st.solve(same, exact, (0.0, 20.0), save=TIMES)
 other = st.solve(apart, exact, (0.0, 20.0), save=TIMES)
-bump = st.solve(apart, st.BumpStrands(bump_width=0.03), (0.0, 20.0), save=TIMES)
+bump = st.solve(apart, st.rods.BumpStrands(bump_width=0.03), (0.0, 20.0), save=TIMES)
 print(run)
 
 # %%

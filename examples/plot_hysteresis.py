@@ -32,13 +32,13 @@ FORCE = np.array([0.0, 10.0, -10.0, 10.0, -10.0, 10.0])
 # The law
 # -------
 law = st.Coulomb(mu=0.25)
-load = st.PiecewiseLinear(TIME, FORCE)
+load = st.chains.PiecewiseLinear(TIME, FORCE)
 chain = st.Chain(mass=np.ones(3), stiffness=20.0, load=load, law=law)
 
 # %%
 # Method and solve
 # ----------------
-# :class:`~stiction.chains.quasistatic.Quasistatic` needs no time step: between two turning points
+# :class:`~stiction.chains.quasistatic.run.Quasistatic` needs no time step: between two turning points
 # of the load every spring force is known in closed form.
 run = st.solve(chain, st.Quasistatic(), t_span=(0.0, 1800.0), save=1801)
 print(run)

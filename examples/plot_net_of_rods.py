@@ -24,7 +24,7 @@ NUMBER = 4
 def net(mu, found=False):
     """Return a woven net, 10 % stretched, whose middle starts at 1 m/s."""
     law = None if mu is None else st.Coulomb(mu)
-    return st.RodNet(NUMBER, NUMBER, throw=1.0, friction=law, found=found)
+    return st.rods.RodNet(NUMBER, NUMBER, throw=1.0, friction=law, found=found)
 
 
 # %%

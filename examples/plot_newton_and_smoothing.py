@@ -34,7 +34,9 @@ widths = np.array([1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
 
 def effort(step, width, line_search):
     """Return Newton iterations per step and the share of steps that did not converge."""
-    method = st.RegularizedTheta(step=step, theta=1.0, smoothing=width, line_search=line_search)
+    method = st.chains.RegularizedTheta(
+        step=step, theta=1.0, smoothing=width, line_search=line_search
+    )
     run = st.solve(chain, method, t_span=(0.0, 10.0), save=2)
     return run.stats["mean_iterations"], run.stats["unconverged_steps"] / run.stats["steps"]
 
@@ -68,7 +70,7 @@ for (step, search), values in table.items():
 # Plain Newton fails in a large share of the steps once the smoothing is narrow against the change
 # of speed in one step, and its audit says so; a line search mends all of them. An average of six
 # iterations goes with seven per cent of failed steps here; healthy runs need about two.
-narrow = st.RegularizedTheta(step=1e-2, theta=1.0, smoothing=1e-5, line_search=False)
+narrow = st.chains.RegularizedTheta(step=1e-2, theta=1.0, smoothing=1e-5, line_search=False)
 run = st.solve(chain, narrow, t_span=(0.0, 10.0))
 print(*(check for check in run.audit if not check.ok), sep="\n")
 assert not run.audit.ok

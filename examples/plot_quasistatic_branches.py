@@ -25,11 +25,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stiction as st
-from stiction.chains import presets
-from stiction.chains.branches import branches
+from stiction.chains.branching import branches
 from stiction.exact import chains as exact
 
-chain, _, _ = presets.quasistatic_branches()
+chain = st.read_scenario("quasistatic-branches").system
 
 # %%
 # The law
@@ -46,7 +45,7 @@ ax.legend()
 # %%
 # Method and solve
 # ----------------
-# :func:`~stiction.chains.branches.branches` lists every admissible velocity in a state. Following
+# :func:`~stiction.chains.branching.branches` lists every admissible velocity in a state. Following
 # the fastest stable one gives the slipping motion, with time as the integral of 1 / v over the
 # path.
 found = branches(chain, 0.25, [0.0])

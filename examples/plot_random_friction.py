@@ -27,7 +27,7 @@ N, MEAN, SPREAD, G = 10, 0.25, 0.1, 9.81
 
 def chain(seed):
     """Return ten masses with coefficients drawn from `seed`."""
-    law = st.RandomCoulomb(mu_mean=MEAN, mu_spread=SPREAD, seed=seed)
+    law = st.laws.RandomCoulomb(mu_mean=MEAN, mu_spread=SPREAD, seed=seed)
     return st.Chain(mass=1.0, n=N, stiffness=20.0, damping=2.0, load=st.Ramp(0.5), law=law)
 
 

@@ -23,7 +23,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stiction as st
-from stiction.chains import presets
 from stiction.exact import chains as exact
 
 TIME, SPEED = 0.08, 10.0
@@ -47,7 +46,9 @@ def rod(s):
 counts = (62, 250, 1000, 4000)
 runs = {
     n: st.solve(
-        presets.detachment_wave(n).system,
+        st.read_scenario(
+            "detachment-wave", n=n, mass=1.0 / n, stiffness=100.0 * n, spacing=1.0 / n
+        ).system,
         st.ThetaStepper(step=0.5 / (n * SPEED), theta=0.6),
         t_span=(0.0, TIME),
         save=2,

@@ -27,7 +27,7 @@ SLOPE, G = 0.6, 9.81
 def on_slope(mu):
     """Return a stiff free rod across a clamped one."""
     law = st.Coulomb(mu)
-    return st.RodOnFixedRod(slope=SLOPE, friction=law, young=1e8, fixed_length=0.4)
+    return st.rods.RodOnFixedRod(slope=SLOPE, friction=law, young=1e8, fixed_length=0.4)
 
 
 # %%

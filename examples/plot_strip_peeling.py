@@ -38,7 +38,7 @@ def strip(model):
 # that matches EA gives the same threshold at the gap of equilibrium.
 adhesion = st.LennardJones.from_strength(max_tension=0.0617849, work_of_adhesion=0.0153324)
 extended = st.EA(mu=0.02)
-models = {"none": st.Frictionless(), "EA": extended, "DI": extended.matching_di(adhesion)}
+models = {"none": st.laws.Frictionless(), "EA": extended, "DI": extended.matching_di(adhesion)}
 for name, model in models.items():
     print(f"{name}: threshold at g_eq {model.threshold(adhesion.gap_eq, adhesion):.5f} E")
 

@@ -23,10 +23,10 @@ import numpy as np
 
 import stiction as st
 from stiction.exact.switching import sliding_arrival
-from stiction.switching.futures import futures
+from stiction.switching.funnel import futures
 
 wheel = st.WheelOnTurntable()
-local = st.NormalForm(J1=-1.2, J2=-1.5)
+local = st.switching.NormalForm(J1=-1.2, J2=-1.5)
 
 # %%
 # The law

@@ -24,10 +24,10 @@ from scipy.integrate import solve_ivp
 
 import stiction as st
 from stiction.exact.switching import sliding_arrival, sliding_orbit
-from stiction.switching.futures import futures
+from stiction.switching.funnel import futures
 
 J1, J2, END = -1.2, -1.5, 2.5
-system = st.NormalForm(J1=J1, J2=J2, x0=[0.0, 0.3, 0.1], mode="slide")
+system = st.switching.NormalForm(J1=J1, J2=J2, x0=[0.0, 0.3, 0.1], mode="slide")
 
 # %%
 # The law

@@ -64,7 +64,7 @@ blocks = st.PiecewiseSmooth(
 # two walls, whose method sums Taylor series and shares no code with that of flows.
 span = (0.0, 40.0)
 run = st.solve(blocks, st.EventDriven(rtol=1e-12), t_span=span, save=4001)
-built_in = st.solve(st.TwoBlockStickSlip(x0=[0.3, -0.2, BELT, BELT]), t_span=span)
+built_in = st.solve(st.switching.TwoBlockStickSlip(x0=[0.3, -0.2, BELT, BELT]), t_span=span)
 law = st.ExponentialWeakening(mu_static=STATIC, mu_kinetic=KINETIC, v_scale=V_SCALE)
 chain = st.Chain(
     mass=[1.0, 1.0],

@@ -29,7 +29,7 @@ import stiction as st
 from stiction.exact import switching as exact
 
 wheel = st.WheelOnTurntable()
-local = st.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
+local = st.switching.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
 
 # %%
 # The law

@@ -34,7 +34,7 @@ print("two-folds at r =", wheel.two_fold_state().r, "of case", wheel.two_fold_st
 # -------
 # The force grows with the slip angle from mu to 4 mu / 3 and the moment falls to zero, so the force
 # has a kink where the wheel stops rolling, and no limit where it stops rolling and slipping.
-law = st.SimplifiedTyre(kappa=wheel.kappa)
+law = st.laws.SimplifiedTyre(kappa=wheel.kappa)
 angle = np.array([1e-9, np.pi / 4, np.pi / 2])
 print("force at slip angles 0, 45, 90 degrees:", law.force(np.sin(angle), np.cos(angle)))
 
@@ -49,16 +49,18 @@ print(stopped)
 # Then with choices at the two-fold, to either side after the same dwelling, and stop at the line.
 paths = {}
 for side in ("+", "-"):
-    policy = st.ByKind(two_fold=st.Leave(side, after=2.0), codim2_line=st.Stop())
+    policy = st.switching.ByKind(
+        two_fold=st.switching.Leave(side, after=2.0), codim2_line=st.switching.Stop()
+    )
     paths[side] = st.solve(wheel, st.EventDriven(rtol=1e-10, policy=policy), t_span=(0.0, 60.0))
     print(f"to {side}: {paths[side].reason}")
 
 # %%
 # Last with two rules at the line: always slip to h < 0, and any way out, drawn at random.
-rules = {"always -": st.Leave("-"), "drawn": st.Sample(hazard=1.0, seed=2)}
+rules = {"always -": st.switching.Leave("-"), "drawn": st.switching.Sample(hazard=1.0, seed=2)}
 runs = {}
 for name, rule in rules.items():
-    policy = st.ByKind(two_fold=st.Sample(hazard=1.0, seed=1), codim2_line=rule)
+    policy = st.switching.ByKind(two_fold=st.switching.Sample(hazard=1.0, seed=1), codim2_line=rule)
     method = st.EventDriven(rtol=1e-10, policy=policy)
     runs[name] = st.solve(wheel, method, t_span=(0.0, 80.0), save=8001)
 

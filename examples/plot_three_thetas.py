@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stiction as st
-from stiction.plot import compare
+from stiction.chains import compare
 
 # %%
 # The law
@@ -41,7 +41,7 @@ steps = (4e-3, 2e-3, 1e-3)
 runs = {
     (theta, step): st.solve(
         chain,
-        st.RegularizedTheta(step=step, theta=theta, smoothing=1e-3),
+        st.chains.RegularizedTheta(step=step, theta=theta, smoothing=1e-3),
         t_span=(0.0, 10.0),
         save=501,
     )
@@ -96,7 +96,7 @@ assert float(runs[0.0, 1e-3].ledger["algorithmic"][-1]) < 0.0
 assert float(runs[1.0, 1e-3].ledger["algorithmic"][-1]) > 0.0
 
 # %%
-# With friction taken exactly (:class:`~stiction.chains.time_stepping.ThetaStepper`) the same
+# With friction taken exactly (:class:`~stiction.chains.theta.methods.ThetaStepper`) the same
 # identity holds, and the masses stop as they should.
 for theta in (0.5, 0.6, 1.0):
     run = st.solve(chain, st.ThetaStepper(step=1e-3, theta=theta), t_span=(0.0, 10.0), save=501)

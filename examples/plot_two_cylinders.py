@@ -26,7 +26,7 @@ import stiction as st
 # The law
 # -------
 # Weak adhesion; without friction, and with extended Amontons friction.
-models = {"no friction": st.Frictionless(), "EA, mu = 0.2": st.EA(mu=0.2)}
+models = {"no friction": st.laws.Frictionless(), "EA, mu = 0.2": st.EA(mu=0.2)}
 
 # %%
 # Method and solve
@@ -35,7 +35,9 @@ models = {"no friction": st.Frictionless(), "EA, mu = 0.2": st.EA(mu=0.2)}
 # middle.
 save = np.linspace(0.0, 1.0, 17)
 method = st.Quasistatic(steps=16)
-runs = {name: st.solve(st.TwoCylinders(model=m), method, save=save) for name, m in models.items()}
+runs = {
+    name: st.solve(st.solids.TwoCylinders(model=m), method, save=save) for name, m in models.items()
+}
 print(runs["EA, mu = 0.2"])
 
 # %%

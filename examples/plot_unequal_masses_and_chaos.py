@@ -42,7 +42,7 @@ weak = replace(
     belt_speed=0.1,
     v0=0.1,
 )
-shaken = replace(chain, load=st.SumOf([st.Constant(10.0), st.Sine(10.0, 3.0)]))
+shaken = replace(chain, load=st.chains.SumOf([st.Constant(10.0), st.chains.Sine(10.0, 3.0)]))
 
 # %%
 # Method and solve

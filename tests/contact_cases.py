@@ -13,10 +13,10 @@ import numpy as np
 import stiction as st
 from stiction.exact import adhesion as exact
 from stiction.solids.conditions import Driven, Fixed, Nearest, Program, Rigid
-from stiction.solids.contact import Contact
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import RigidCircle
 from stiction.solids.materials import LinearElastic
 from stiction.solids.model import Readings
-from stiction.solids.partners import RigidCircle
 
 RADIUS = 200.0
 # places of size 1000 are known to 1e-13, and the law makes forces of them
@@ -48,7 +48,9 @@ def half_block(low, high, cell, deep, depth):
     x = spaced(low, high, cell, depth)
     y = 1.0 - spaced(0.0, deep, cell, depth)[::-1]
     y[0], y[-1] = 0.0, 1.0
-    return st.rectangle(depth, depth, (x.size - 1, y.size - 1), (0.0, -depth), x, y), x * depth
+    return st.solids.rectangle(
+        depth, depth, (x.size - 1, y.size - 1), (0.0, -depth), x, y
+    ), x * depth
 
 
 def approach(press, pull, half_width, depth):
@@ -59,7 +61,7 @@ def approach(press, pull, half_width, depth):
 
 def held_half():
     """Return the conditions of a half block: mirror on the left, bottom held."""
-    return [Fixed(st.Boundary(0, "left"), (0,)), Fixed(st.Boundary(0, "bottom"))]
+    return [Fixed(st.solids.Boundary(0, "left"), (0,)), Fixed(st.solids.Boundary(0, "bottom"))]
 
 
 def unilateral(stiffness):
@@ -102,8 +104,12 @@ def hertz(stiffness, cell, depth, element=None, radius=1000.0):
     sinks = approach(load, 0.0, 1.0, depth)
     body = LinearElastic(1.0 - POISSON**2, POISSON)
     solid = st.Solid(
-        [st.Body(mesh, st.Q2N2() if element is None else element, body)],
-        [Contact(st.Boundary(0, "top"), RigidCircle((0.0, radius + law.gap_eq), radius), law)],
+        [st.solids.Body(mesh, st.solids.Q2N2() if element is None else element, body)],
+        [
+            Contact(
+                st.solids.Boundary(0, "top"), RigidCircle((0.0, radius + law.gap_eq), radius), law
+            )
+        ],
         [Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, -sinks))), *held_half()],
         readings=Readings(displacement=0),
     )
@@ -163,8 +169,12 @@ def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
     times = np.array([0.0, 0.25, 0.5, 1.0, 1.0 + steps / 12.0])
     path = -np.array([0.0, sunk(begin), sunk(begin), sunk(slow), sunk(end)])
     solid = st.Solid(
-        [st.Body(mesh, st.Q2N2(), LinearElastic(1.0 - POISSON**2, POISSON))],
-        [Contact(st.Boundary(0, "top"), RigidCircle((0.0, RADIUS + law.gap_eq), RADIUS), law)],
+        [st.solids.Body(mesh, st.solids.Q2N2(), LinearElastic(1.0 - POISSON**2, POISSON))],
+        [
+            Contact(
+                st.solids.Boundary(0, "top"), RigidCircle((0.0, RADIUS + law.gap_eq), RADIUS), law
+            )
+        ],
         [Driven(Rigid(0), 1, Program(times, path)), *held_half()],
         attraction=Program((0.25, 0.5), (0.0, 1.0)),
         readings=Readings(displacement=0, start=1.0),
@@ -234,13 +244,17 @@ def mindlin(stiffness, cell, depth=20.0, poisson=0.499, friction=0.3, steps=8, r
     y = 1.0 - spaced(0.0, 0.75, cell, depth)[::-1]
     y[0], y[-1] = 0.0, 1.0
     cells, corner = (x.size - 1, y.size - 1), (-depth, -depth)
-    mesh = st.rectangle(2.0 * depth, depth, cells, corner, 0.5 * (1.0 + x), y)
+    mesh = st.solids.rectangle(2.0 * depth, depth, cells, corner, 0.5 * (1.0 + x), y)
     sinks = approach(np.pi / (4.0 * radius), 0.0, 1.0, depth)
     solid = st.Solid(
-        [st.Body(mesh, st.Q2N2(reduced=True), LinearElastic(1.0 - poisson**2, poisson))],
+        [
+            st.solids.Body(
+                mesh, st.solids.Q2N2(reduced=True), LinearElastic(1.0 - poisson**2, poisson)
+            )
+        ],
         [
             Contact(
-                st.Boundary(0, "top"),
+                st.solids.Boundary(0, "top"),
                 RigidCircle((0.0, radius + law.gap_eq), radius),
                 law,
                 st.EA(friction, 0.0),
@@ -251,7 +265,7 @@ def mindlin(stiffness, cell, depth=20.0, poisson=0.499, friction=0.3, steps=8, r
         [
             Driven(Rigid(0), 1, Program((0.0, 0.25), (0.0, -sinks))),
             Driven(Rigid(0), 0, Program((0.25, 1.25), (0.0, 1.6 * friction * sinks))),
-            Fixed(st.Boundary(0, "bottom")),
+            Fixed(st.solids.Boundary(0, "bottom")),
         ],
         readings=Readings(displacement=1, start=0.25),
     )
@@ -307,11 +321,11 @@ def peel(work, cells, zone=4.0, poisson=0.2, steps=100):
     bending = np.sqrt(plane / (12.0 * work))
     law = st.LennardJones.from_strength(np.sqrt(plane * work / zone), work)
     length = 14.4 * bending
-    mesh = st.rectangle(length, 1.0, cells, (0.0, law.gap_eq))
+    mesh = st.solids.rectangle(length, 1.0, cells, (0.0, law.gap_eq))
     end = Nearest(0, (length, law.gap_eq + 0.5))
     solid = st.Solid(
-        [st.Body(mesh, st.Q2N2(), st.NeoHookean(1.0, poisson))],
-        [Contact(st.Boundary(0, "bottom"), st.RigidPlane(), law)],
+        [st.solids.Body(mesh, st.solids.Q2N2(), st.solids.NeoHookean(1.0, poisson))],
+        [Contact(st.solids.Boundary(0, "bottom"), st.solids.RigidPlane(), law)],
         [Driven(end, 1, Program((0.0, 1.0), (0.0, 9.6 * bending))), Fixed(end, (0,))],
         readings=Readings(displacement=0, support=True, nominal=True),
     )

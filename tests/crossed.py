@@ -3,7 +3,7 @@
 import numpy as np
 
 from stiction.rods.centreline import Straight
-from stiction.rods.contact import RollingContact
+from stiction.rods.contact.model import RollingContact
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, CosseratRod, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection

@@ -13,9 +13,9 @@ def between(low, high):
 LOADS = st.one_of(
     st.builds(stiction.Constant, between(-20.0, 20.0)),
     st.builds(stiction.Ramp, between(-5.0, 5.0), between(-5.0, 5.0)),
-    st.builds(stiction.Sine, between(-20.0, 20.0), between(0.1, 9.0), between(-3.0, 3.0)),
+    st.builds(stiction.chains.Sine, between(-20.0, 20.0), between(0.1, 9.0), between(-3.0, 3.0)),
     st.builds(
-        lambda a, b: stiction.PiecewiseLinear([0.3, 0.9, 2.0], [a, b, 0.5 * a]),
+        lambda a, b: stiction.chains.PiecewiseLinear([0.3, 0.9, 2.0], [a, b, 0.5 * a]),
         between(-15.0, 15.0),
         between(-15.0, 15.0),
     ),
@@ -29,7 +29,7 @@ LAWS = st.one_of(
         between(0.0, 0.3),
         between(0.02, 2.0),
     ),
-    st.builds(lambda s: stiction.RandomCoulomb(0.3, 0.2, s), st.integers(0, 99)),
+    st.builds(lambda s: stiction.laws.RandomCoulomb(0.3, 0.2, s), st.integers(0, 99)),
 )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from stiction.solids.arrays import Surface
 from stiction.solids.assembly import Bulk, Pattern
-from stiction.solids.elements import Q1, Q1H, Q1N2, Q2, Q2N2
+from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2
 from stiction.solids.materials import (
     LinearElastic,
     MooneyRivlin,
@@ -12,7 +12,7 @@ from stiction.solids.materials import (
     NeoHookean,
     Yeoh,
 )
-from stiction.solids.mesh import Mesh, rectangle
+from stiction.solids.mesh.model import Mesh, rectangle
 
 ELEMENTS = {"Q1": Q1, "Q2": Q2, "Q1N2": Q1N2, "Q2N2": Q2N2, "Q1H": Q1H}
 MATERIALS = {
@@ -92,7 +92,7 @@ def curve(control, degree, first=0, weights=None, points=3):
     first : number of the first control point
     weights : (n,) rational weights of a quadratic spline
     """
-    from stiction.solids._curve_kernels import basis_at
+    from stiction.solids.contact.curve_kernels import basis_at
 
     count = control.shape[0]
     pieces = {1: count - 1, 2: count - 2, 3: count // 2 - 1}[degree]

@@ -1,166 +1,43 @@
-"""Descriptions of methods that several systems share, and of what to choose where they must.
+"""Descriptions of methods that several systems share, and how a method finds its system.
 
-A description holds numbers and checks them. The work is done by the system, which knows
-its own structure: `EventDriven` asks it to solve itself event by event.
+A description holds numbers and checks them. The work is done by the system, which knows its own
+structure: it names, in `solved_by`, the function that runs each method on it.
 """
 
 from __future__ import annotations
 
 import abc
+import functools
+import importlib
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from stiction._lazy import former_names
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.numerics.linear_solvers import LinearSolver
-
-if TYPE_CHECKING:
-    from stiction.results.run import Request, Run
+from stiction.results.run import Request, Run
 
 __all__ = [
     "BranchChoice",
-    "ByKind",
-    "Enumerate",
     "EventDriven",
-    "Leave",
     "Policy",
     "Quasistatic",
-    "Sample",
     "SlideFrom",
+    "Solvable",
     "StayStuck",
-    "Stop",
+    "check_newton",
+    "runner",
 ]
+
+# the policies moved to the system that has them
+__getattr__ = former_names(__name__)
 
 
 class Policy(Record):
     """Base of what a run does where the model allows more than one future."""
-
-
-@dataclass(frozen=True, eq=False)
-class Stop(Policy):
-    """End the run where the future stops being unique; the default."""
-
-
-@dataclass(frozen=True, eq=False)
-class Leave(Policy):
-    """Leave to one side, after a given time.
-
-    At a two-fold a whole family of exits has the same time: the one halfway between the two
-    folds is taken. On a codimension-2 line the first way out to that side is.
-
-    Parameters
-    ----------
-    side : "+" or "-", the side of the surface it leaves to
-    after : time spent in the escaping region first [time unit of the system]; at a
-        two-fold it must be positive, because nothing can leave it at once
-
-    Verified by: tests/unit/switching/test_policies.py::test_leave_a_two_fold
-    """
-
-    side: str = "+"
-    after: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.side not in ("+", "-"):
-            raise ModelError(
-                explain(
-                    "Leave.side",
-                    repr(self.side),
-                    "'+' or '-'",
-                    "a surface has two sides, h > 0 and h < 0.",
-                    "for example side = '+'.",
-                )
-            )
-        number(
-            "Leave.after",
-            self.after,
-            rule="nonnegative",
-            why="it leaves now or later.",
-            try_="give a time such as 0.5.",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Sample(Policy):
-    """Draw exits at random; the run follows the first, the others are reported.
-
-    Parameters
-    ----------
-    n : how many exits are drawn each time
-    hazard : rate of leaving [1 / time unit]: dwell times are exponential with this rate,
-        sides and directions are equally likely. Behind a two-fold a draw beyond the last
-        exit of its direction is drawn again, so that times are cut off there
-    seed : of the random numbers
-
-    Verified by: tests/unit/switching/test_policies.py::test_sampled_dwell_times
-    """
-
-    n: int = 1
-    hazard: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        whole(
-            "Sample.n", self.n, least=1, why="at least one future is followed.", try_="give n = 1."
-        )
-        number(
-            "Sample.hazard",
-            self.hazard,
-            rule="positive",
-            why="it is the rate at which the state leaves; at rate zero it never would.",
-            try_="give 1 over the mean time you expect.",
-        )
-        why = "it makes the draws repeatable."
-        whole("Sample.seed", self.seed, least=0, why=why, try_="give seed = 0.")
-
-
-@dataclass(frozen=True, eq=False)
-class Enumerate(Policy):
-    """Try exits on a grid and both sides; the run follows the first, the others are reported.
-
-    Parameters
-    ----------
-    grid : exits per direction
-    """
-
-    grid: int = 8
-
-    def __post_init__(self) -> None:
-        why = "a grid needs two points per direction."
-        whole("Enumerate.grid", self.grid, least=2, why=why, try_="give grid = 8.")
-
-
-@dataclass(frozen=True, eq=False)
-class ByKind(Policy):
-    """One policy for each kind of loss.
-
-    Parameters
-    ----------
-    two_fold, codim2_line, escaping_start, fold : what to do at each; `Stop` when left out.
-        A `fold` is met from outside, where the other side is open too
-
-    Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
-    """
-
-    two_fold: Policy = field(default_factory=Stop)
-    codim2_line: Policy = field(default_factory=Stop)
-    escaping_start: Policy = field(default_factory=Stop)
-    fold: Policy = field(default_factory=Stop)
-
-    def __post_init__(self) -> None:
-        for name in ("two_fold", "codim2_line", "escaping_start", "fold"):
-            policy = getattr(self, name)
-            if not isinstance(policy, Policy) or isinstance(policy, ByKind):
-                raise ModelError(
-                    explain(
-                        f"ByKind.{name}",
-                        repr(policy),
-                        "one of Stop, Leave, Sample, Enumerate",
-                        "it says what to do at one kind of place.",
-                        "for example Leave(side='-').",
-                    )
-                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,27 +121,6 @@ class EventDriven(Record):
                 )
             )
 
-    def solve(self, system: object, request: Request) -> Run:
-        """Return the run of `system`; the method of `stiction.solve`.
-
-        Raises
-        ------
-        ModelError : if the system has no event-driven method.
-        """
-        solver = getattr(system, "solve_event_driven", None)
-        if solver is None:
-            raise ModelError(
-                explain(
-                    "EventDriven",
-                    type(system).__name__,
-                    "a system with events, such as Chain or WheelOnTurntable",
-                    "the method uses the structure of the system.",
-                    "give the system's own method.",
-                )
-            )
-        run: Run = solver(self, request)
-        return run
-
 
 class BranchChoice(Record, abc.ABC):
     """Which motion to follow where the quasistatic problem admits several."""
@@ -339,7 +195,7 @@ class Quasistatic(Record):
 
     Source: Axioms 14(4) 299, Problem 2, for chains; Mergel, Scheibert, Sauer 2021, section 3,
     for solids.
-    Verified by: tests/unit/chains/test_quasistatic.py::test_sweeping_equals_play
+    Verified by: tests/unit/chains/quasistatic/test_run.py::test_sweeping_equals_play
     """
 
     rtol: float = 1e-12
@@ -382,15 +238,6 @@ class Quasistatic(Record):
                 )
             )
 
-    def solve(self, system: object, request: Request) -> Run:
-        """Return the run of `system`; the method of `stiction.solve`.
-
-        Raises
-        ------
-        ModelError : if the system has no quasistatic problem.
-        """
-        return _dispatched("Quasistatic", "solve_quasistatic", self, system, request)
-
 
 def check_newton(name: str, tolerance: object, solver: object) -> None:
     """Refuse a tolerance of Newton's method or a solver that make no sense.
@@ -411,18 +258,42 @@ def check_newton(name: str, tolerance: object, solver: object) -> None:
         raise ModelError(explain(f"{name}.solver", repr(solver), "a LinearSolver", why, try_))
 
 
-def _dispatched(name: str, verb: str, method: object, system: object, request: Request) -> Run:
-    """Return the run that the system makes of this method."""
-    solver = getattr(system, verb, None)
-    if solver is None:
+class Solvable(Protocol):
+    """What names the methods it is solved by."""
+
+    @property
+    def solved_by(self) -> Mapping[str, str]:
+        """Names of methods and, for each, "module:function" that returns the run."""
+
+
+def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
+    """Return the function that solves `system` by `method`, imported by its name.
+
+    Parameters
+    ----------
+    system : names in `solved_by` the methods it can be solved by
+    method : one of these, of a class that inherits one, or anything with
+        ``solve(system, request)``, a user's own method
+
+    Raises
+    ------
+    ModelError : if the system cannot be solved by this method.
+
+    Verified by: tests/unit/test_solve.py::test_a_method_for_another_system_is_refused
+    """
+    bases = [base.__name__ for base in type(method).__mro__]
+    place = next((system.solved_by[name] for name in bases if name in system.solved_by), None)
+    if place is None and hasattr(method, "solve"):
+        return functools.partial(method.solve, system)
+    if place is None:
         raise ModelError(
             explain(
-                name,
-                type(system).__name__,
-                "a Chain or a Solid" if name == "Quasistatic" else "a Solid",
-                "the method uses the structure of the system.",
-                "give the system's own method.",
+                bases[0],
+                f"a {type(system).__name__}",
+                f"a system that {bases[0]} can solve",
+                "a method uses the structure of its systems.",
+                f"{type(system).__name__} is solved by {', '.join(system.solved_by)}.",
             )
         )
-    run: Run = solver(method, request)
-    return run
+    module, _, name = place.partition(":")
+    return functools.partial(getattr(importlib.import_module(module), name), system, method)

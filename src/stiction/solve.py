@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from stiction.catalogue import CATALOGUE, attribute
 from stiction.errors import ModelError, SolveError, explain
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from stiction.results.run import Checkpoint, Request, Run
+    from stiction.results.run import Checkpoint, Run
 
-__all__ = ["Method", "System", "solve", "started"]
+__all__ = ["System", "default_method", "solve", "started"]
 
-S_contra = TypeVar("S_contra", contravariant=True)
 AnySystem = TypeVar("AnySystem")
 
 DEFAULT_SAVES = 1001
@@ -29,18 +29,20 @@ MOST_BYTES = 4 << 30
 _DEFAULT_BYTES = 256 << 20
 
 
-class Method(Protocol[S_contra]):
-    """A way to solve one kind of system."""
-
-    def solve(self, system: S_contra, request: Request) -> Run:
-        """Return the run; a run that ended early carries its status."""
-
-
 class System(Protocol):
     """Anything that can be solved."""
 
-    def default_method(self) -> Method[object]:
-        """Return the method used when none is given."""
+    @property
+    def default_method(self) -> str:
+        """Name of the method used when none is given, a class of the catalogue."""
+
+    @property
+    def solved_by(self) -> Mapping[str, str]:
+        """Names of methods and, for each, "module:function" that returns the run.
+
+        The function takes the system, the method and the request; a run that ended early
+        carries its status.
+        """
 
     @property
     def state_size(self) -> int:
@@ -49,7 +51,7 @@ class System(Protocol):
 
 def solve(
     system: System,
-    method: Method[System] | None = None,
+    method: object | None = None,
     t_span: tuple[float, float] = (0.0, 1.0),
     *,
     save: int | Sequence[float] | npt.NDArray[np.float64] | None = None,
@@ -84,13 +86,15 @@ def solve(
 
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
+    from stiction.methods import runner
     from stiction.results.provenance import provenance
     from stiction.results.run import Request
 
     _check_kinds(system, method)
     system = started(system, x0=x0, mode=mode)
     if method is None:
-        method = system.default_method()
+        method = default_method(system)
+    march = runner(system, method)
     t_start, t_end = _span(t_span)
     # some systems take steps that are worth keeping, rather than land on given times
     steps = save is None and getattr(system, "keeps_steps", False)
@@ -101,7 +105,7 @@ def solve(
     if checkpoint is not None:
         request = dataclasses.replace(request, checkpoint=checkpoint)
     begin = clock.perf_counter()
-    run = method.solve(system, request)
+    run = march(request)
     spent = provenance(clock.perf_counter() - begin)
     run = dataclasses.replace(run, provenance=spent, asked=request.save)
     if throw and not run.status.ok:
@@ -113,6 +117,11 @@ def solve(
             run,
         )
     return run
+
+
+def default_method(system: System) -> object:
+    """Return the method that a system names as its own, with its defaults."""
+    return attribute(CATALOGUE["Method"].names[system.default_method], system.default_method)()
 
 
 def started(
@@ -164,7 +173,9 @@ def _check_kinds(system: object, method: object) -> None:
                 "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
             )
         )
-    if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
+    named = {*CATALOGUE["Method"].names, *system.solved_by}  # type: ignore[attr-defined]
+    known = hasattr(method, "solve") or type(method).__name__ in named
+    if method is not None and (isinstance(method, type) or not known):
         span = isinstance(method, (tuple, list)) and len(method) == 2
         raise ModelError(
             explain(

@@ -9,7 +9,7 @@ CHAIN = st.Chain(
     mass=[1.0, 2.0, 0.5],
     stiffness=[20.0, 30.0, 10.0],
     damping=0.2,
-    load=st.Sine(12.0, 3.0),
+    load=st.chains.Sine(12.0, 3.0),
     law=st.ExponentialWeakening(0.25, 0.2, 0.5),
 )
 

@@ -8,12 +8,12 @@ from solid_cases import ELEMENTS, bound, forces, outline, tangent
 import stiction as st
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids.conditions import Driven, Fixed, Program
-from stiction.solids.contact import Contact
-from stiction.solids.elements import Q1N2, discretise
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
+from stiction.solids.elements.kinds import Q1N2, discretise
 from stiction.solids.materials import LinearElastic, NeoHookean
-from stiction.solids.mesh import block, rectangle
+from stiction.solids.mesh.model import block, rectangle
 from stiction.solids.model import Body, Readings, Solid
-from stiction.solids.partners import Boundary, RigidCircle, RigidPlane
 
 LAW = LennardJones.from_strength(0.06, 0.01)
 FRICTION = {

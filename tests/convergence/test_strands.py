@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from reference import reference
 
-from stiction.rods.strand_motion import StrandPair, strand_motion, to_zero_width
+from stiction.rods.strings.strand_motion import StrandPair, strand_motion, to_zero_width
 
 TWO_PI = 2.0 * np.pi
 

@@ -5,7 +5,7 @@ import numpy as np
 import stiction as st
 from stiction.exact.strings import symmetric_contact
 from stiction.rods import RollingStrings, Sine
-from stiction.rods.characteristics import Characteristics
+from stiction.rods.strings.characteristics import Characteristics
 
 # a tolerance that never cuts a step: the order belongs to equal steps
 LOOSE = 1e9

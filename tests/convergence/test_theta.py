@@ -73,11 +73,13 @@ def test_weakening_friction_has_the_same_order(theta):
 @pytest.mark.parametrize(
     ("theta", "expected"), [(0.0, 1.0), (0.25, 1.0), (0.5, 2.0), (0.75, 1.0), (1.0, 1.0)]
 )
-@pytest.mark.parametrize("shape", [st.SquareRootSign(), st.TanhSign()])
+@pytest.mark.parametrize("shape", [st.laws.SquareRootSign(), st.laws.TanhSign()])
 def test_order_with_smoothed_friction(theta, expected, shape):
     """A smoothed law wide enough to be resolved leaves a smooth problem: full order."""
     mass, k, c, mu, width = np.array([1.0, 2.0]), np.array([20.0, 30.0]), 0.4, 0.3, 0.5
-    chain = st.Chain(mass=mass, stiffness=k, damping=c, law=st.Coulomb(mu), load=st.Sine(15.0, 3.0))
+    chain = st.Chain(
+        mass=mass, stiffness=k, damping=c, law=st.Coulomb(mu), load=st.chains.Sine(15.0, 3.0)
+    )
     normal = mass * 9.81
 
     def right_side(t, y):
@@ -90,7 +92,7 @@ def test_order_with_smoothed_friction(theta, expected, shape):
     steps = 4e-3 / 2.0 ** np.arange(4)
     errors = []
     for step in steps:
-        method = st.RegularizedTheta(float(step), theta, width, shape=shape)
+        method = st.chains.RegularizedTheta(float(step), theta, width, shape=shape)
         run = st.solve(chain, method, (0.0, 2.0), save=2)
         assert run.stats["unconverged_steps"] == 0
         errors.append(np.max(np.abs(run.final["x"] - out.y[:2, -1])))

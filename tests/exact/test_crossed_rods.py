@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from reference import reference
 
 import stiction as st
-from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.rod import Free, RigidMotion, SineVelocity
 
 

@@ -6,9 +6,9 @@ import pytest
 import stiction as st
 from stiction.exact import rods as exact
 from stiction.rods.centreline import Arc, Straight
-from stiction.rods.equilibrium import equilibrium, follow_path
 from stiction.rods.rod import Clamped, CosseratRod, Free, LineForce, PointForce, PointMoment
 from stiction.rods.section import GivenSection
+from stiction.rods.statics import equilibrium, follow_path
 
 STIFF = GivenSection(shear=1e4, axial=1e4, bending=1.0, twist=1.0)
 

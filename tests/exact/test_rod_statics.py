@@ -17,9 +17,9 @@ from scipy.special import ellipe, ellipk
 
 from stiction.exact import rods as exact
 from stiction.rods.centreline import Arc, Straight
-from stiction.rods.equilibrium import equilibrium, follow_path
 from stiction.rods.rod import Clamped, CosseratRod, Free, Pinned, PointForce
 from stiction.rods.section import CircularSection, GivenSection
+from stiction.rods.statics import equilibrium, follow_path
 
 LOADS = (300.0, 450.0, 600.0)
 

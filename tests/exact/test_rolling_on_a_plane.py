@@ -12,7 +12,7 @@ from stiction.exact.rolling_cylinder import (
     slip_heat,
 )
 from stiction.rods.centreline import Arc, Straight
-from stiction.rods.plane import PlaneLeapfrog, RodOnPlane
+from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
 from stiction.rods.rod import CosseratRod, Free, RigidMotion, SineVelocity
 from stiction.rods.section import CircularSection
 

@@ -12,7 +12,7 @@ import pytest
 import stiction as st
 from stiction.exact import adhesion as exact
 from stiction.solids.conditions import Driven, Fixed, Program
-from stiction.solids.contact import Contact
+from stiction.solids.contact.model import Contact
 from stiction.solids.model import Readings
 
 LENGTH = 3.0
@@ -22,17 +22,17 @@ HAMAKER, R0 = LAW.hamaker, LAW.r0
 
 def block(lift, shift=None, friction=None):
     """Return a block on a plane whose nodes follow two programs."""
-    sides = [st.Boundary(0, "top"), st.Boundary(0, "bottom")]
+    sides = [st.solids.Boundary(0, "top"), st.solids.Boundary(0, "bottom")]
     conditions = [Driven(side, 1, lift) for side in sides]
     if shift is None:
         conditions += [Fixed(side, (0,)) for side in sides]
     else:
         conditions += [Driven(side, 0, shift) for side in sides]
-    mesh = st.rectangle(LENGTH, 1.0, (1, 1), (0.0, LAW.gap_eq))
-    friction = st.Frictionless() if friction is None else friction
+    mesh = st.solids.rectangle(LENGTH, 1.0, (1, 1), (0.0, LAW.gap_eq))
+    friction = st.laws.Frictionless() if friction is None else friction
     return st.Solid(
-        [st.Body(mesh, st.Q1N2(), st.NeoHookean(1.0, 0.2))],
-        [Contact(st.Boundary(0, "bottom"), st.RigidPlane(), LAW, friction)],
+        [st.solids.Body(mesh, st.solids.Q1N2(), st.solids.NeoHookean(1.0, 0.2))],
+        [Contact(st.solids.Boundary(0, "bottom"), st.solids.RigidPlane(), LAW, friction)],
         conditions,
         readings=Readings(displacement=0),
     )

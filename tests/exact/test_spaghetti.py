@@ -13,8 +13,8 @@ import pytest
 
 import stiction as st
 from stiction.rods.centreline import Straight
-from stiction.rods.leapfrog import RollingLeapfrog
-from stiction.rods.midpoint import RollingMidpoint
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.midpoint.method import RollingMidpoint
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free, PointForce, PointMoment
 from stiction.rods.section import GivenSection

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from stiction.rods.strand_motion import StrandPair, strand_motion
+from stiction.rods.strings.strand_motion import StrandPair, strand_motion
 
 TWO_PI = 2.0 * np.pi
 WIDTH = 0.1

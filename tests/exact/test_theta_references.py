@@ -73,7 +73,7 @@ def test_smoothed_friction_nears_the_exact_one():
     chain, exact = chain_of(case), np.array(case["samples_xv"]["4.0"][0])
     errors = []
     for width in (1e-1, 1e-2, 1e-3):
-        run = st.solve(chain, st.RegularizedTheta(1e-4, 0.5, width), (0.0, 4.0), save=2)
+        run = st.solve(chain, st.chains.RegularizedTheta(1e-4, 0.5, width), (0.0, 4.0), save=2)
         errors.append(np.max(np.abs(run.final["x"] - exact)))
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 2e-3
@@ -177,7 +177,7 @@ def test_like_brute_force(kind, theta):
     }[kind]
     chain = st.Chain(
         mass=[1.0, 2.0, 0.5],
-        load=st.Sine(6.0, 2.0),
+        load=st.chains.Sine(6.0, 2.0),
         load_vector=[0.5, 0.0, 1.0],
         law=st.Coulomb([0.3, 0.2, 0.4]),
         x0=[0.1, 0.0, -0.2],

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import reference
 
 from stiction.exact import switching as exact
-from stiction.switching.wheel import WheelOnTurntable
+from stiction.switching.wheel.model import WheelOnTurntable
 
 NUMBERS = {
     "v": "v_star",

@@ -6,7 +6,7 @@ from reference import reference
 
 import stiction as st
 from stiction.methods import EventDriven
-from stiction.switching.wheel import WheelOnTurntable
+from stiction.switching.wheel.model import WheelOnTurntable
 
 CASES = ("leaves_escaping_region_minus", "slides_into_two_fold", "slips_then_slides_into_two_fold")
 # how the reference names what the event log writes as kind and modes

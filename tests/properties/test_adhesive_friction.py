@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stiction.laws import DI, EA, LennardJones
-from stiction.laws.return_map import return_map
+from stiction.laws.return_mapping import return_map
 
 NUMBERS = st.floats(-1.0, 1.0)
 LAWS = st.one_of(

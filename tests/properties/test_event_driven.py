@@ -37,7 +37,7 @@ def test_energy_closes_and_friction_dissipates(chain):
 @given(chain=chains())
 def test_mirror_image(chain):
     """Turning every sign around turns the motion around."""
-    load = stiction.SumOf([chain.load])
+    load = stiction.chains.SumOf([chain.load])
     mirrored = dataclasses.replace(
         chain,
         load_vector=-chain.load_shares,
@@ -78,7 +78,7 @@ def test_other_units(chain, force, speed):
     a, s = 10.0**force, 10.0**speed
     pieces = chain.load.pieces()
     parts = [
-        stiction.Sine(a * s * s * amplitude, s * w, phase)
+        stiction.chains.Sine(a * s * s * amplitude, s * w, phase)
         for amplitude, w, phase in zip(
             pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True
         )
@@ -87,7 +87,7 @@ def test_other_units(chain, force, speed):
     straight = dataclasses.replace(
         pieces, amplitude=np.empty(0), angular_frequency=np.empty(0), phase=np.empty(0)
     )
-    parts.append(stiction.PiecewiseLinear(nodes / s, a * s * s * straight.at(nodes)))
+    parts.append(stiction.chains.PiecewiseLinear(nodes / s, a * s * s * straight.at(nodes)))
     law = chain.law
     if isinstance(law, stiction.ExponentialWeakening):
         law = dataclasses.replace(law, v_scale=law.v_scale * s)
@@ -98,7 +98,7 @@ def test_other_units(chain, force, speed):
         damping=a * s * np.broadcast_to(chain.damping, chain.n_spring),
         gravity=s * s * chain.gravity,
         v0=s * chain.v_start,
-        load=stiction.SumOf(parts),
+        load=stiction.chains.SumOf(parts),
         law=law,
     )
     one = run_of(chain)

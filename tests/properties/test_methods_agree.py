@@ -63,7 +63,7 @@ def test_theta_keeps_its_ledger_at_any_step(chain, theta, step):
 @given(chain=chains(laws=SMOOTH), theta=st.sampled_from([0.0, 0.5, 1.0]))
 def test_smoothed_scheme_keeps_its_ledger(chain, theta):
     chain = soft(chain)
-    method = stiction.RegularizedTheta(1e-3, theta, smoothing=1e-2)
+    method = stiction.chains.RegularizedTheta(1e-3, theta, smoothing=1e-2)
     run = stiction.solve(chain, method, (0.0, 0.5), save=11, throw=False)
     assume(run.status.ok)
     assert run.energy.step_imbalance_rel <= 1e-12

@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 
 import stiction as st
 from stiction.rods.centreline import Straight
-from stiction.rods.contact import RollingContact
-from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.contact.model import RollingContact
+from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import GivenMotion
 

@@ -8,15 +8,15 @@ from solid_cases import ELEMENTS, MATERIALS, bound, distorted, forces
 
 import stiction as st
 from stiction.laws import DI, EA, Frictionless, LennardJones
-from stiction.solids import _contact_kernels as k
-from stiction.solids._problem import Problem
 from stiction.solids.conditions import Driven, Fixed, Program
-from stiction.solids.contact import Contact
-from stiction.solids.elements import discretise
+from stiction.solids.contact import kernels as k
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
+from stiction.solids.elements.kinds import discretise
+from stiction.solids.equilibria.problem import Problem
 from stiction.solids.materials import NeoHookean
-from stiction.solids.mesh import Mesh, rectangle
+from stiction.solids.mesh.model import Mesh, rectangle
 from stiction.solids.model import Assembled, Body, Readings, Solid
-from stiction.solids.partners import Boundary, RigidCircle, RigidPlane
 
 elements = some.sampled_from(sorted(ELEMENTS))
 seeds = some.integers(0, 999)

@@ -33,8 +33,8 @@ def laws(draw, n):
 LOADS = some.one_of(
     decades(-1, 2).map(st.Constant),
     decades(-1, 2).map(st.Ramp),
-    some.builds(st.Sine, decades(-1, 2), decades(-1, 1)),
-    some.floats(-9.0, 9.0).map(lambda f: st.PiecewiseLinear([0.0, 0.1, 0.4], [0.0, f, -f])),
+    some.builds(st.chains.Sine, decades(-1, 2), decades(-1, 1)),
+    some.floats(-9.0, 9.0).map(lambda f: st.chains.PiecewiseLinear([0.0, 0.1, 0.4], [0.0, f, -f])),
 )
 
 
@@ -62,11 +62,11 @@ def chains(draw):
 
 EXACT = some.builds(st.ThetaStepper, decades(-3, 0), some.sampled_from([0.5, 0.51, 0.75, 1.0]))
 SMOOTH = some.builds(
-    st.RegularizedTheta,
+    st.chains.RegularizedTheta,
     decades(-3, -2),
     some.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]),
     decades(-3, 0),
-    some.sampled_from([st.SquareRootSign(), st.TanhSign()]),
+    some.sampled_from([st.laws.SquareRootSign(), st.laws.TanhSign()]),
 )
 
 
@@ -107,7 +107,7 @@ def test_the_algorithmic_column_is_that_of_the_sheet(chain, method):
     expected *= method.theta - 0.5
     # in a step in which a mass is stopped, more is taken out: see ThetaStepper
     rows = np.all(mode[1:] != 0, axis=1)
-    if isinstance(method, st.RegularizedTheta):
+    if isinstance(method, st.chains.RegularizedTheta):
         rows[:] = True
     scale = run.energy.scale + np.max(np.abs(expected), initial=0.0)
     np.testing.assert_allclose(change[rows], expected[rows], rtol=1e-6, atol=1e-10 * scale)
@@ -199,7 +199,7 @@ def test_nears_the_event_driven_solution(n, mu, stiffness, belt):
         stiffness=stiffness,
         damping=0.5,
         law=st.Coulomb(mu),
-        load=st.Sine(12.0, 2.0),
+        load=st.chains.Sine(12.0, 2.0),
         belt_speed=0.2 if belt else 0.0,
     )
     exact = st.solve(chain, st.EventDriven(), (0.0, 2.0), save=21).variables["x"].values

@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from stiction.cli.reproduce import PAPERS, Row
+from stiction.papers.items import Row
+from stiction.papers.making import PAPERS
 from stiction.results.store import load
 
 

@@ -5,12 +5,20 @@ import csv
 import numpy as np
 import pytest
 
-from stiction.cli import paper_solids
-from stiction.cli.solids_cap import Fit, fit
-from stiction.cli.solids_cases import Case, Curves, Study, cases, extract, read_curves, write_curves
-from stiction.cli.solids_strip import first_above, nucleation, verdict
 from stiction.laws import EA
 from stiction.methods import Quasistatic
+from stiction.papers.adhesive_friction import figures as paper_solids
+from stiction.papers.adhesive_friction.cap import Fit, fit
+from stiction.papers.adhesive_friction.cases import (
+    Case,
+    Curves,
+    Study,
+    cases,
+    extract,
+    read_curves,
+    write_curves,
+)
+from stiction.papers.adhesive_friction.strip import first_above, nucleation, verdict
 from stiction.solids.presets import StripPeeling, TwoCylinders
 from stiction.solve import solve
 

@@ -24,7 +24,7 @@ BAD = {
     "huge_mass": lambda: st.Chain(mass=1e308, stiffness=1.0),
     "huge_speed": lambda: st.Chain(mass=1.0, stiffness=1.0, v0=1e200),
     "huge_friction": lambda: st.Chain(mass=1.0, stiffness=1.0, law=st.Coulomb(1e308)),
-    "steep_load": lambda: st.PiecewiseLinear([0.0, 1e-320], [0.0, 1.0]),
+    "steep_load": lambda: st.chains.PiecewiseLinear([0.0, 1e-320], [0.0, 1.0]),
     "load_that_fails": lambda: st.UserLoad(lambda t: 1.0 / t),
     "load_no_function": lambda: st.UserLoad(3.0),
     "breakpoint_word": lambda: st.UserLoad(identity, ["a"]),

@@ -10,11 +10,11 @@ import pytest
 import tomli_w
 from hypothesis import assume, given, settings
 from hypothesis import strategies as some
+from stiction.scenario.classes import KINDS, find
 
 import stiction as st
 from stiction.errors import ModelError
 from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
-from stiction.scenario.registry import KINDS, find
 
 DESIGN = """
 [system]
@@ -55,7 +55,9 @@ def test_round_trip():
         mass=np.array([1.0, 2.0]) / 3.0,
         stiffness=np.array([1e-300, 0.1, 1e300]),
         supports="both",
-        load=st.SumOf([st.Constant(0.1), st.SumOf([st.Sine(1.0, 2.0, 3.0), st.Ramp(1 / 3)])]),
+        load=st.chains.SumOf(
+            [st.Constant(0.1), st.chains.SumOf([st.chains.Sine(1.0, 2.0, 3.0), st.Ramp(1 / 3)])]
+        ),
         law=st.ExponentialWeakening([0.3, 0.4], 0.1, 0.7),
         x0=[np.pi, -0.0],
         load_vector=[0.5, 0.5],
@@ -169,7 +171,9 @@ t_end = 8.0
 
 def test_flows_and_policies_are_built():
     scenario = read_scenario(FLOW)
-    policy = st.ByKind(two_fold=st.Leave("-", 0.5), escaping_start=st.Sample(3))
+    policy = st.switching.ByKind(
+        two_fold=st.switching.Leave("-", 0.5), escaping_start=st.switching.Sample(3)
+    )
     wheel = st.WheelOnTurntable(x0=(0.2, 0.1, -0.95), physical_time=True)
     assert scenario == Scenario(wheel, st.EventDriven(atol=1e-10, policy=policy), 8.0)
     assert read_scenario(write_scenario(scenario)) == scenario
@@ -179,15 +183,23 @@ def test_flows_and_policies_are_built():
     "system",
     [
         st.BeltOscillator(alpha=0.2, mode="slide"),
-        st.NormalForm(-1.5, -2.0, x0=(0.1, 0.2, 0.3)),
-        st.RelayFeedback(matrix=(0.0, 1.0, -2.0, -3.0), input=(0.0, 1.0), output=(1.0, 0.5)),
-        st.StaticJumpOscillator(),
-        st.TwoBlockStickSlip(kinetic=None),
+        st.switching.NormalForm(-1.5, -2.0, x0=(0.1, 0.2, 0.3)),
+        st.switching.RelayFeedback(
+            matrix=(0.0, 1.0, -2.0, -3.0), input=(0.0, 1.0), output=(1.0, 0.5)
+        ),
+        st.switching.StaticJumpOscillator(),
+        st.switching.TwoBlockStickSlip(kinetic=None),
     ],
     ids=lambda system: type(system).__name__,
 )
 def test_presets_survive(system):
-    for policy in (None, st.Stop(), st.Leave("+"), st.Sample(2, 0.5, 3), st.Enumerate(4)):
+    for policy in (
+        None,
+        st.switching.Stop(),
+        st.switching.Leave("+"),
+        st.switching.Sample(2, 0.5, 3),
+        st.switching.Enumerate(4),
+    ):
         scenario = Scenario(system, st.EventDriven(policy=policy), 1.0)
         assert read_scenario(write_scenario(scenario)) == scenario
 
@@ -403,7 +415,7 @@ def test_settings():
     )
     assert scenario.system.law == st.Coulomb(0.3)
     assert scenario.system.mass.tolist() == [1.0, 2.0, 4.0]
-    assert scenario.system.load == st.Sine(2.0, 0.5)
+    assert scenario.system.load == st.chains.Sine(2.0, 0.5)
     assert scenario.system.supports == "both"
     assert scenario.system.damping == 0.5
     assert scenario.method.rtol == 1e-9

@@ -179,7 +179,7 @@ def test_only_two_statuses_are_no_failure():
 
 
 def test_a_policy_that_stops_raises_nothing():
-    run = st.solve(st.NormalForm(-1.5, -2.0), t_span=(0.0, 10.0))
+    run = st.solve(st.switching.NormalForm(-1.5, -2.0), t_span=(0.0, 10.0))
     assert run.status is Status.STOPPED
     assert run.t_end < 10.0
     assert run.asked[-1] == 10.0

@@ -1,23 +1,7 @@
 """n masses on a rail: dynamic, quasistatic and static friction problems."""
 
-from stiction.chains.loads import (
-    Constant,
-    Load,
-    PiecewiseLinear,
-    Ramp,
-    Sine,
-    SumOf,
-    UserLoad,
-)
-from stiction.chains.model import Chain
+from __future__ import annotations
 
-__all__ = [
-    "Chain",
-    "Constant",
-    "Load",
-    "PiecewiseLinear",
-    "Ramp",
-    "Sine",
-    "SumOf",
-    "UserLoad",
-]
+from stiction._lazy import room_names
+
+__getattr__, __dir__ = room_names(__name__)

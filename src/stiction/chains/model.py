@@ -11,9 +11,9 @@ links, never the matrix K, so that a stiff chain loses no digits to cancellation
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,7 @@ from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
 from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
 
 if TYPE_CHECKING:
-    from stiction.methods import EventDriven, Quasistatic
-    from stiction.results.run import Request, Run
+    pass
 
 __all__ = ["Chain"]
 
@@ -75,6 +74,15 @@ class Chain(Record):
     Source: Axioms 14(4) 299, Problem 1; numbering of the formulas sheet, section 0.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
     """
+
+    default_method: ClassVar[str] = "EventDriven"
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, str]] = {
+        "EventDriven": "stiction.chains.event_driven.run:solve_event_driven",
+        "ThetaStepper": "stiction.chains.theta.run:solve_exactly",
+        "RegularizedTheta": "stiction.chains.theta.run:solve_smoothed",
+        "Quasistatic": "stiction.chains.quasistatic.run:solve_chain",
+    }
 
     mass: Numbers
     stiffness: Numbers
@@ -285,24 +293,6 @@ class Chain(Record):
         carried = np.cumsum(self.stick_bound[::-1])[::-1]
         stored = self.link_stiffness[:-1] * np.diff(self.x_start, prepend=0.0)
         return np.asarray(np.maximum.accumulate((carried + stored)[::-1])[::-1])
-
-    def default_method(self) -> EventDriven:
-        """Return the method `solve` uses when none is given."""
-        from stiction.methods import EventDriven
-
-        return EventDriven()
-
-    def solve_event_driven(self, method: EventDriven, request: Request) -> Run:
-        """Return the run by the event-driven method."""
-        from stiction.chains.event_driven import solve_event_driven
-
-        return solve_event_driven(method, self, request)
-
-    def solve_quasistatic(self, method: Quasistatic, request: Request) -> Run:
-        """Return the run without inertia."""
-        from stiction.chains.quasistatic import solve_chain
-
-        return solve_chain(method, self, request)
 
     # ---- checks
 

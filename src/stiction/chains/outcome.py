@@ -11,11 +11,11 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.errors import Status
 from stiction.laws.coulomb import LawKind
-from stiction.results.audit import Audit, Check
-from stiction.results.determinism import Determinism, Loss
+from stiction.results.audit import Check
+from stiction.results.determinism import Loss
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Request, Run, Variable
+from stiction.results.run import Quantity, Request, Run, Variable, counted
 
 __all__ = ["ChainHistory", "RawEvents", "build_run"]
 
@@ -90,34 +90,40 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
     force = [None if t is None else next(loads) for t in onset]
     critical = chain.critical_force()
     quantities = {
-        "onset_time": Quantity(onset, "s", "first slip of each mass, mass 1 first"),
+        "onset_time": Quantity(
+            onset, "s", "first slip of each mass, mass 1 first", absent="never slipped"
+        ),
         "onset_force": Quantity(force, "N", "load at the first slip of each mass"),
         "critical_force": Quantity(
             None if critical is None else critical.tolist(),
             "N",
             "load at which each mass would slip if it rose slowly and friction stayed static",
         ),
-        "stop_time": Quantity(history.stop_time, "s", "all masses stick for good from here"),
+        "stop_time": Quantity(
+            history.stop_time,
+            "s",
+            "all masses stick for good from here",
+            absent="not reached, or not provable",
+            label="stop",
+        ),
         **history.quantities,
     }
-    return Run(
-        system=chain,
-        method=method,
-        system_name=type(chain).__name__,
-        method_name=type(method).__name__,
+    return Run.of(
+        chain,
+        method,
         status=history.status,
         reason=history.reason,
-        t_end=float(history.time[-1]),
         time=history.time,
         variables=_variables(chain, history),
         final={"x": history.x[-1].copy(), "v": history.v[-1].copy()},
         event_log=_event_log(history),
         energy=history.energy,
-        determinism=Determinism(tuple(history.losses)),
-        audit=Audit((*_common_checks(chain, history), *history.checks)),
+        losses=history.losses,
+        checks=(*_common_checks(chain, history), *history.checks),
         quantities=quantities,
         stats={"events": len(history.events.time), **history.stats},
         citations=("chains",),
+        size=counted(chain.n_mass, "mass"),
     )
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._elastic import links_pull
-from stiction.chains._polynomials import FIT, FIT_NODES, first_fall, fitted, powers, value
+from stiction.chains.elastic import links_pull
 from stiction.chains.loads import Constant
 from stiction.chains.model import Chain
+from stiction.chains.polynomials import FIT, FIT_NODES, first_fall, fitted, powers, value
 from stiction.chains.rest import Margins
 from stiction.chains.stick_set import StickSet, outside
 from stiction.errors import ModelError, explain
@@ -294,7 +294,7 @@ class _Backwards:
 
     def _half_period(self) -> float:
         """Return half the slowest period [s], estimated by inverse iteration."""
-        from stiction.chains._elastic import Elastic
+        from stiction.chains.elastic import Elastic
 
         elastic, m = Elastic(self.chain, "reach.chain"), self.chain.masses
         shape = np.ones(m.size)
@@ -327,6 +327,6 @@ def _why(chain: Chain, margins: Margins, interior: bool) -> str:
     if chain.friction.kind in (LawKind.EXPONENTIAL, LawKind.USER, LawKind.STATIC_KINETIC):
         text += (
             " This chain's friction may weaken with slip; then a sliding branch can end at a "
-            "state inside the set, see stiction.chains.branches."
+            "state inside the set, see stiction.chains.branching."
         )
     return text

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains._elastic import Elastic
-from stiction.chains._signed_qp import signed_minimum
+from stiction.chains.elastic import Elastic
 from stiction.chains.model import Chain
 from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability, perturbed
+from stiction.chains.signed_qp import signed_minimum
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
 

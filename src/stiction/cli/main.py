@@ -104,7 +104,7 @@ def _top(
 @guarded
 def list_() -> None:
     """The built-in scenarios, one line each, with the paper and figure they belong to."""
-    from stiction.scenario.catalogue import entries
+    from stiction.scenario.built_in import entries
 
     rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in entries()]
     widths = [max(len(row[i]) for row in rows) + 2 for i in (0, 1)]

@@ -38,9 +38,9 @@ def draw(folder: str, what: Sequence[str], format: str, films: Sequence[str]) ->
                 )
             )
     # after the checks: drawing takes a second to import
-    from stiction.plot import animate, write_figures
+    from stiction.plot import figures_of, write_figures
 
     target = Path(folder, FIGURES)
     paths = [] if films and not what else write_figures(run, target, list(what) or None, format)
     target.mkdir(exist_ok=True)
-    return paths + [animate(run, target / f"animation.{film}") for film in films]
+    return paths + [figures_of(run).animate(target / f"animation.{film}") for film in films]

@@ -2,7 +2,7 @@
 
 A law gives a threshold for sliding, s(g) >= 0; below it the interface sticks. The threshold
 need not vanish under tension, so that friction acts where surfaces pull on each other. What
-happens at the threshold is in `stiction.laws.return_map`.
+happens at the threshold is in `stiction.laws.return_mapping`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tyre laws: lateral force and aligning moment of a rolling wheel against its slip.
 
 Angles are slip angles: tan(phi) is lateral over rolling velocity. Laws are odd in the angle
-and know no history; `stiction.switching.dynamic_tyre` has the tyre that remembers.
+and know no history; `stiction.switching.wheel.dynamic_tyre` has the tyre that remembers.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from stiction.results.run import Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from stiction.plot._figure import PaperFigure
+    from stiction.plot.figure import PaperFigure
 
 __all__ = ["Drawn", "energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
 

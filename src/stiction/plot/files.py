@@ -16,7 +16,7 @@ def written(path: Path) -> Iterator[Path]:
 
     Folders above `path` are made. Whatever goes wrong, no broken file is left.
 
-    Verified by: tests/unit/plot/test_animation.py::test_video_frames_go_to_ffmpeg
+    Verified by: tests/unit/chains/figures/test_animation.py::test_video_frames_go_to_ffmpeg
     """
     partial = path.with_name(f".{path.name}.part")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -18,9 +19,20 @@ from stiction.plot.files import written
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["check_path", "find_ffmpeg", "frame_times", "write_film", "write_gif", "write_mp4"]
+    from stiction.plot.figure import PaperFigure
+
+__all__ = [
+    "check_path",
+    "find_ffmpeg",
+    "frame_times",
+    "picture_of",
+    "write_film",
+    "write_gif",
+    "write_mp4",
+]
 
 MOST_FRAMES = 900
+_DPI = 120  # of a figure that becomes a frame
 _LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
 
 
@@ -77,7 +89,7 @@ def write_film(
     ------
     StoreError : if the file cannot be written.
 
-    Verified by: tests/unit/plot/test_string_figures.py::test_animation_has_every_frame
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_animation_has_every_frame
     """
     try:
         with written(path) as partial:
@@ -160,3 +172,15 @@ def find_ffmpeg(others: str = ".gif") -> str:
             )
         )
     return program
+
+
+def picture_of(figure: PaperFigure, dpi: int = _DPI) -> Image:
+    """Return a figure as a picture of even width and height, as video needs."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="raw", dpi=dpi)
+    width = int(figure.get_figwidth() * dpi)
+    pixels = np.frombuffer(buffer.getvalue(), dtype=np.uint8).reshape(-1, width, 4)[..., :3]
+    height, width = (size - size % 2 for size in pixels.shape[:2])
+    return Image.fromarray(np.ascontiguousarray(pixels[:height, :width]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-    from stiction.plot._figure import PaperFigure
+    from stiction.plot.figure import PaperFigure
 
 __all__ = [
     "COLUMN",
@@ -70,7 +70,7 @@ _PLAIN = (0.1, 1e4)  # largest values between these are written without a prefix
 
 def new_figure(width: float, height: float) -> PaperFigure:
     """Return an empty figure of a size in inches, outside pyplot's list of open figures."""
-    from stiction.plot._figure import PaperFigure
+    from stiction.plot.figure import PaperFigure
 
     return PaperFigure(figsize=(width, height), dpi=150, facecolor="white")
 
@@ -147,7 +147,7 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """
     from matplotlib.ticker import MaxNLocator
 
-    from stiction.plot._figure import ScaledTicks
+    from stiction.plot.figure import ScaledTicks
 
     largest = float(np.abs(axis.get_view_interval()).max())
     factor, prefix = 1.0, ""
@@ -337,3 +337,20 @@ def room(set_limits: Callable[[float, float], object], values: Floats) -> None:
 def subscript(number: int) -> str:
     """Return a number in subscript digits, as in x₁₂."""
     return "".join(chr(0x2080 + int(digit)) for digit in str(number))
+
+
+def dress_3d(ax: Any, labels: Sequence[str], *, ticks: int = 4, size: float = 8.0) -> None:
+    """Give three-dimensional axes white walls, thin lines, few ticks and labels."""
+    from matplotlib.ticker import MaxNLocator
+
+    for axis, label in zip((ax.xaxis, ax.yaxis, ax.zaxis), labels, strict=True):
+        axis.set_pane_color((1.0, 1.0, 1.0, 1.0))
+        axis.line.set_color(INK)
+        axis.line.set_linewidth(0.6)
+        axis._axinfo["grid"].update(color="#e2e2e2", linewidth=0.4)
+        axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_label_text(label)
+        axis.label.set_size(size)
+        axis.labelpad = -2.0
+        axis.set_tick_params(labelsize=size - 1.0, pad=1.0 if axis is ax.zaxis else -2.0)
+    ax.set_proj_type("ortho")

@@ -51,7 +51,7 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
         file.attrs["status"] = run.status.value
         file.attrs["t_end"] = float(run.t_end)
         file.attrs["time_unit"] = run.time_unit
-        file.attrs["family"] = run.family
+        file.attrs["energy_unit"] = run.energy_unit
         file.attrs["energy_defined"] = int(run.energy.defined)
         file.attrs["details"] = json.dumps(details)
 
@@ -77,7 +77,8 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
         details = json.loads(file.attrs["details"])
         # runs saved before there were other systems than chains do not name these
         details["time_unit"] = str(file.attrs.get("time_unit", "s"))
-        details["family"] = str(file.attrs.get("family", "chains"))
+        stored = file.variables["kinetic"].attrs["units"]
+        details["energy_unit"] = str(file.attrs.get("energy_unit", stored))
         defined = bool(file.attrs.get("energy_defined", 1))
     each = ledger.pop("friction_heat_each")
     ledger.pop("friction_heat")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.results.audit import Audit
-from stiction.results.determinism import Determinism
+from stiction.results.audit import Audit, Check
+from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
 from stiction.results.ledger import COLUMNS, Ledger
 
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["NUMBERED", "RESERVED", "Checkpoint", "Quantity", "Request", "Run", "Variable"]
+__all__ = [
+    "NUMBERED",
+    "RESERVED",
+    "Checkpoint",
+    "Quantity",
+    "Request",
+    "Run",
+    "Variable",
+    "counted",
+    "plural",
+]
 
 
 # axes whose members are numbered from 1
@@ -37,6 +47,16 @@ _COLUMNS_OF_EVENTS = ("from", "to", "kind")
 RESERVED = frozenset(
     ("time", "asked", "ledger_time", "friction_heat_each", *_COLUMNS_OF_EVENTS, *NUMBERED, *COLUMNS)
 )
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun: masses, nodes."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def counted(size: int, noun: str) -> str:
+    """Return a number of things in words: "1 mass", "3 masses"."""
+    return f"{size} {noun if size == 1 else plural(noun)}"
 
 
 class Checkpoint(Protocol):
@@ -93,11 +113,20 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A named result: a number, a list (None where there is none), or a word."""
+    """A named result: a number, a list (None where there is none), or a word.
+
+    Parameters
+    ----------
+    value, unit, meaning : what it is
+    absent : what to say where there is none; "" says nothing
+    label : how the summary calls it; "" takes the name
+    """
 
     value: object
     unit: str
     meaning: str = ""
+    absent: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +150,8 @@ class Run:
     asked : (s,) times [s] at which the state was asked for, first the start, last the end
         that was wanted; None when it is not known
     time_unit : unit of every time above, "1" for a dimensionless system
-    family : the package the system belongs to; figures are chosen by it
+    energy_unit : unit of every energy: "J", "J/m" in a plane, "1" for a dimensionless system
+    size : how large the system is, in words: "3 masses"
     """
 
     system: object | None
@@ -144,15 +174,43 @@ class Run:
     citations: Sequence[str] = ()
     asked: npt.NDArray[np.float64] | None = None
     time_unit: str = "s"
-    family: str = "chains"
+    energy_unit: str = "J"
+    size: str = ""
 
-    @property
-    def energy_unit(self) -> str:
-        """Unit of the energies: "1" for a dimensionless system, else "J"; in a plane "J/m"."""
-        units = {self.variables[name].unit for name in self.final if name in self.variables}
-        if self.time_unit == "1" and units <= {"1"}:
-            return "1"
-        return "J/m" if self.family == "solids" else "J"
+    @classmethod
+    def of(
+        cls,
+        system: object,
+        method: object,
+        *,
+        time: npt.NDArray[np.float64],
+        event_log: EventLog,
+        checks: Iterable[Check],
+        losses: Iterable[Loss] = (),
+        stats: Mapping[str, int | float],
+        **rest: Any,
+    ) -> Run:
+        """Return the run of what a method computed: the head that all systems share.
+
+        Parameters
+        ----------
+        time : (t,) saved times; the last one is the time reached
+        checks, losses : lines of the audit and of determinism
+        rest : the other fields of `Run`
+        """
+        return cls(
+            system=system,
+            method=method,
+            system_name=type(system).__name__,
+            method_name=type(method).__name__,
+            t_end=float(time[-1]),
+            time=time,
+            event_log=event_log,
+            determinism=Determinism(tuple(losses)),
+            audit=Audit(tuple(checks)),
+            stats=stats,
+            **rest,
+        )
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:
@@ -184,9 +242,9 @@ class Run:
 
     @property
     def plot(self) -> Any:
-        """Figures of this run: `run.plot.overview()` and the other names of `stiction.plot`."""
+        """Figures of this run: `run.plot.energy()` and others; its `NAMES` lists them."""
         # looked up by name: results lie below plots, which read them
-        return importlib.import_module("stiction.plot").figures_of(self)
+        return importlib.import_module("stiction.plot.figures").figures_of(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run to a new folder `path` and return it.

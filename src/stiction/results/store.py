@@ -133,7 +133,12 @@ def load(path: str | Path) -> Run:
                 )
             ),
             quantities={
-                name: Quantity(q["value"], q["unit"], details["meanings"].get(name, ""))
+                name: Quantity(
+                    q["value"],
+                    q["unit"],
+                    details["meanings"].get(name, ""),
+                    **details.get("words", {}).get(name, {}),
+                )
                 for name, q in summary["quantities"].items()
             },
             stats=summary["stats"],
@@ -141,7 +146,8 @@ def load(path: str | Path) -> Run:
             citations=tuple(details["citations"]),
             asked=asked,
             time_unit=details["time_unit"],
-            family=details["family"],
+            energy_unit=details["energy_unit"],
+            size=details.get("size", ""),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         name = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -212,6 +218,12 @@ def _details(run: Run) -> dict[str, object]:
         "citations": list(run.citations),
         "notes": [check.note for check in run.audit],
         "meanings": {name: q.meaning for name, q in run.quantities.items()},
+        "words": {
+            name: {"absent": q.absent, "label": q.label}
+            for name, q in run.quantities.items()
+            if q.absent or q.label
+        },
+        "size": run.size,
         "event_units": dict(run.event_log.units),
         "step_imbalance_rel": run.energy.step_imbalance_rel,
     }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from stiction.errors import Status
 from stiction.results.audit import Check
-from stiction.results.run import NUMBERED, Quantity, Run
+from stiction.results.run import NUMBERED, Quantity, Run, plural
 
 __all__ = ["screen"]
 
@@ -42,7 +42,8 @@ def screen(run: Run) -> str:
 
 def _head(run: Run) -> list[str]:
     span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
-    what = f"{run.system_name} by {run.method_name}, {_sizes(run)}{span}"
+    size = f"{run.size}, " if run.size else ""
+    what = f"{run.system_name} by {run.method_name}, {size}{span}"
     head = _row(run.status.value.upper().replace("_", " "), what)
     if run.status is Status.SOLVED:
         return [head]
@@ -52,31 +53,12 @@ def _head(run: Run) -> list[str]:
     return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.status.advice)]
 
 
-def _sizes(run: Run) -> str:
-    sizes = _dims(run)
-    for dim in ("mass", "node"):
-        if dim in sizes:
-            return f"{_count(sizes[dim], dim)}, "
-    if "unknowns" in run.stats:
-        return f"{_count(int(run.stats['unknowns']), 'unknown')}, "
-    contacts = f"{_count(sizes['contact'], 'contact')}, " if "contact" in sizes else ""
-    return f"{_count(len(run.final), 'state')}, {contacts}"
-
-
 def _dims(run: Run) -> dict[str, int]:
     """Return the length of every axis of the data."""
     sizes: dict[str, int] = {}
     for variable in run.variables.values():
         sizes.update(zip(variable.dims, variable.values.shape, strict=True))
     return sizes
-
-
-def _count(size: int, noun: str) -> str:
-    return f"{size} {noun if size == 1 else _plural(noun)}"
-
-
-def _plural(noun: str) -> str:
-    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
 def _unit(unit: str) -> str:
@@ -122,12 +104,12 @@ def _table(run: Run) -> list[str]:
         lines.append(_aligned(cells, widths))
     if skipped:
         at = _MOST_ROWS // 2 + 1
-        more = f"{skipped} more {_plural(noun)}: events.csv, summary.json"
+        more = f"{skipped} more {plural(noun)}: events.csv, summary.json"
         lines.insert(at, f"{_INDENT}{'...':>{widths[0]}}  {more}")
     missed = sum(1 for value in shown[0] if value is None)
     if missed and skipped:
-        what = "never slipped" if "onset_time" in columns else "without a value"
-        lines.append(f"{_INDENT}{missed} of {count} {_plural(noun)} {what}")
+        what = next(iter(columns.values())).absent or "without a value"
+        lines.append(f"{_INDENT}{missed} of {count} {plural(noun)} {what}")
     return lines
 
 
@@ -167,17 +149,16 @@ def _cell(value: object) -> str:
 def _words(run: Run) -> list[str]:
     lines = []
     for name, q in run.quantities.items():
-        if isinstance(q.value, (list, tuple)) or (q.value is None and name != "stop_time"):
+        if isinstance(q.value, (list, tuple)) or (q.value is None and not q.absent):
             continue
         if q.value is None:
-            lines.append(_row("stop", "not reached, or not provable"))
+            lines.append(_row(q.label or name, q.absent))
             continue
         shown = _short(q.value, 9) if isinstance(q.value, int | float) else str(q.value)
         unit = _unit(q.unit)
         meaning = f": {q.meaning}" if q.meaning else ""
-        label = "stop" if name == "stop_time" else ""
-        text = f"{shown}{unit}{meaning}" if label else f"{name} = {shown}{unit}{meaning}"
-        lines.append(_cut(_row(label or "result", text)))
+        text = f"{shown}{unit}{meaning}" if q.label else f"{name} = {shown}{unit}{meaning}"
+        lines.append(_cut(_row(q.label or "result", text)))
     return lines[:_MOST_RESULTS]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,12 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record
 from stiction.rods.centreline import vector
-from stiction.rods.contact import ContactSearch, RollingContact
+from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.rod import CosseratRod
 from stiction.rods.section import CircularSection
 
 if TYPE_CHECKING:
-    from stiction.solve import Method
+    pass
 
 __all__ = ["RodSystem", "Rods"]
 
@@ -31,15 +31,16 @@ LEAST_MARGIN = 8
 class RodSystem(Record, abc.ABC):
     """Base of systems of rods; presets describe themselves as `Rods`."""
 
+    default_method: ClassVar[str] = "RollingLeapfrog"
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, str]] = {
+        "RollingLeapfrog": "stiction.rods.leapfrog.run:run_leapfrog",
+        "RollingMidpoint": "stiction.rods.midpoint.run:run_midpoint",
+    }
+
     @abc.abstractmethod
     def assembled(self) -> Rods:
         """Return the rods and contacts this system stands for."""
-
-    def default_method(self) -> Method[object]:
-        """Return the leapfrog with a step chosen from its stability limit."""
-        from stiction.rods.leapfrog import RollingLeapfrog
-
-        return RollingLeapfrog()
 
     @property
     def state_size(self) -> int:

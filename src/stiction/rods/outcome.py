@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.audit import Audit, Check
-from stiction.results.determinism import Determinism
+from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable
-from stiction.rods._march_kernels import EVENT_COLUMNS
+from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.rods.leapfrog.march_kernels import EVENT_COLUMNS
 
 if TYPE_CHECKING:
-    from stiction.rods._leapfrog_run import RodHistory
+    from stiction.rods.leapfrog.run import RodHistory
     from stiction.rods.model import Rods, RodSystem
 
 __all__ = ["build_run"]
@@ -60,25 +59,21 @@ def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory
     final = {"x": history.position[-1].ravel()}
     if single:
         final = {name: history.contact[name][-1].copy() for name in ("s1", "s2", "lambda_n")}
-    return Run(
-        system=system,
-        method=method,
-        system_name=type(system).__name__,
-        method_name=type(method).__name__,
+    return Run.of(
+        system,
+        method,
         status=history.status,
         reason=history.reason,
-        t_end=float(history.time[-1]),
         time=history.time,
         variables=variables,
         final=final,
         event_log=_event_log(history, rods),
         energy=energy,
-        determinism=Determinism(),
-        audit=Audit((*_checks(rods, history, energy), *history.checks)),
+        checks=(*_checks(rods, history, energy), *history.checks),
         quantities=_quantities(history),
         stats={"events": len(history.events), **history.stats},
         citations=("strings",),
-        family="rods",
+        size=counted(sum(rod.elements + 1 for rod in rods.rods), "node"),
     )
 
 

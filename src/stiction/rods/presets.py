@@ -13,7 +13,7 @@ from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.numerics.checks import number, whole
 from stiction.rods.centreline import Curve, Straight, vector
-from stiction.rods.contact import ContactSearch, RollingContact
+from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
 from stiction.rods.rod import CosseratRod, Free, RigidMotion, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection

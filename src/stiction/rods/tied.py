@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.rods.centreline import Curve
-from stiction.rods.contact import ContactSearch
+from stiction.rods.contact.model import ContactSearch
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
 from stiction.rods.presets import MATERIAL, ROOM, TRY, check_numbers, check_whole, spline_nodes
 from stiction.rods.rod import CosseratRod, Driven

@@ -4,7 +4,7 @@
 when a file asks for it, so that listing scenarios costs nothing.
 """
 
-from stiction.scenario.catalogue import Entry, built_in, entries
+from stiction.scenario.built_in import Entry, built_in, entries
 from stiction.scenario.reader import read_scenario
 from stiction.scenario.scenario import Scenario
 from stiction.scenario.writer import scenario_text, write_scenario

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, StictionError, explain, nearest
-from stiction.scenario.registry import ARTICLES, KINDS, find
+from stiction.scenario.classes import ARTICLES, KINDS, find
 from stiction.scenario.scenario import Scenario
 from stiction.scenario.settings import change
-from stiction.scenario.source import read_table
-from stiction.solve import started
+from stiction.scenario.source import Table, read_table
+from stiction.solve import default_method, started
 
 __all__ = ["build", "read_scenario"]
 
@@ -25,13 +25,16 @@ _SOLVE = ("t_end", "t_start", "save", "x0", "mode")
 _LARGEST_INT = 2**63 - 1
 
 
-def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
+def read_scenario(source: str | Path, changes: Iterable[str] = (), /, **fields: object) -> Scenario:
     """Return the scenario behind a built-in name, a TOML file, or a TOML text.
 
     Parameters
     ----------
     source : name, path, or text (recognised by its line breaks)
     changes : settings made before it is built, such as "system.law.mu=0.3"
+    fields : other values for fields of the system or keys of [solve], by their names:
+        ``read_scenario("slip-wave", mass=[1, 2, 4], t_end=20.0)``. A part such as `load` or
+        `law` may be an object, or a dictionary of its fields
 
     Raises
     ------
@@ -43,6 +46,7 @@ def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
     table = read_table(source)
     for setting in changes:
         change(table, setting)
+    objects = _replaced(table, fields)
     _refuse_unknown(table, _TOP, "scenario", "scenario")
     for key in ("system", "solve"):
         if key not in table:
@@ -58,12 +62,42 @@ def read_scenario(source: str | Path, changes: Iterable[str] = ()) -> Scenario:
     span = _solve(table["solve"])
     words = {key: _convert(table[key], str, key).strip() for key in _WORDS if key in table}
     start = _start(table["solve"])
-    system = started(build("System", table["system"], "system"), **start)
+    system = build("System", table["system"], "system")
+    if objects:
+        system = dataclasses.replace(system, **objects)
+    system = started(system, **start)
     if "method" in table:
         method = build("Method", table["method"], "method")
     else:
-        method = system.default_method()
+        method = default_method(system)
     return Scenario(system, method, **span, **words)
+
+
+def _replaced(table: Table, fields: Mapping[str, object]) -> dict[str, object]:
+    """Put plain values of `fields` into the table; return those that are objects.
+
+    Raises
+    ------
+    ScenarioError : if a name is neither a field of the system nor a key of [solve].
+    """
+    system = table.get("system")
+    if not fields or not isinstance(system, dict):
+        return {}
+    cls = find("System", system.get("type"), "system")
+    names = [f.name for f in dataclasses.fields(cls) if f.init]
+    _refuse_unknown(fields, [*names, *_SOLVE, "method"], "read_scenario", cls.__name__)
+    objects: dict[str, object] = {}
+    for name, value in fields.items():
+        if name == "method" or (name not in names and name in _SOLVE):
+            owner = table if name == "method" else table.setdefault("solve", {})
+            owner[name] = value
+        elif dataclasses.is_dataclass(value):
+            objects[name] = value
+        elif isinstance(value, Mapping) and isinstance(system.get(name), dict):
+            system[name] = {**system[name], **value}
+        else:
+            system[name] = value.tolist() if hasattr(value, "tolist") else value
+    return objects
 
 
 def build(kind: str, table: object, where: str) -> Any:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stiction.errors import ScenarioError, explain
+from stiction.solve import solve
+
+if TYPE_CHECKING:
+    from stiction.results.run import Run
 
 __all__ = ["Scenario"]
 
@@ -14,7 +18,7 @@ __all__ = ["Scenario"]
 class Scenario:
     """Everything a run needs, and the words that say what it is.
 
-    `stiction.solve(s.system, s.method, s.t_span, save=s.save)` solves scenario `s`.
+    `s.solve()` is `stiction.solve(s.system, s.method, s.t_span, save=s.save)`.
 
     Parameters
     ----------
@@ -53,3 +57,15 @@ class Scenario:
     def t_span(self) -> tuple[float, float]:
         """Start and end [s]."""
         return self.t_start, self.t_end
+
+    def solve(self, **options: Any) -> Run:
+        """Return the run of this scenario.
+
+        Parameters
+        ----------
+        options : of `stiction.solve`, such as `throw` or `progress`
+
+        Verified by: tests/unit/test_scenario.py::test_a_scenario_of_other_masses_is_solved
+        """
+        options.setdefault("save", self.save)
+        return solve(self.system, self.method, self.t_span, **options)

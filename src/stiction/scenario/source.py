@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.scenario.catalogue import built_in
+from stiction.scenario.built_in import built_in
 
 __all__ = ["Table", "parse", "read_table"]
 

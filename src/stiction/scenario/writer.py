@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stiction.scenario.registry import KINDS
+from stiction.scenario.classes import is_writable
 from stiction.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _plain(value: object, where: str, unwritable: list[str]) -> Any:
     """Return `value` as TOML can hold it; note in `unwritable` what it cannot."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
-        if not any(name in names for names in KINDS.values()):
+        if not is_writable(name):
             unwritable.append(f"{where}: {name}")
         fields = ((f.name, _given(value, f)) for f in dataclasses.fields(value) if f.init)
         return {"type": name, **_entries(fields, where, unwritable)}

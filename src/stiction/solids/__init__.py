@@ -20,3 +20,9 @@ Private modules hold the compiled kernels (``*_kernels``), the equations (``_pro
 method (``_newton``), the two marches (``*_run``) and what they keep (``_history``,
 ``_readings``, ``_pictures``, ``_checkpoint``). May import laws, methods, results and numerics.
 """
+
+from __future__ import annotations
+
+from stiction._lazy import room_names
+
+__getattr__, __dir__ = room_names(__name__)

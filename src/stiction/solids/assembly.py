@@ -143,8 +143,8 @@ class Bulk:
         residual : (nodes, d), added to [N/m]
         data : (entries,) of the matrix, added to
         """
-        from stiction.solids._bulk_kernels import bulk_kernel
-        from stiction.solids._material_kernels import ALL, SHAPE, VOLUME
+        from stiction.solids.bulk_kernels import bulk_kernel
+        from stiction.solids.material_kernels import ALL, SHAPE, VOLUME
 
         bad = 0
         none = np.zeros((0, 0, 0), dtype=np.int32)
@@ -165,8 +165,8 @@ class Bulk:
 
     def energy(self, u: Floats) -> float:
         """Return the strain energy [J/m]; NaN where an element is inside out."""
-        from stiction.solids._bulk_kernels import energy_kernel
-        from stiction.solids._material_kernels import ALL, SHAPE, VOLUME
+        from stiction.solids.bulk_kernels import energy_kernel
+        from stiction.solids.material_kernels import ALL, SHAPE, VOLUME
 
         total = 0.0
         for elements, table, _ in self._blocks:

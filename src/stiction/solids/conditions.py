@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
-from stiction.solids.partners import Boundary, point_of
+from stiction.solids.contact.partners import Boundary, point_of
 
 __all__ = ["Condition", "Driven", "Fixed", "Loaded", "Nearest", "Program", "Rigid"]
 

@@ -11,7 +11,7 @@ from stiction.numerics.checks import Record, number, whole
 from stiction.numerics.linear_solvers import LinearSolver
 
 if TYPE_CHECKING:
-    from stiction.results.run import Request, Run
+    pass
 
 __all__ = ["Continuation"]
 
@@ -68,26 +68,3 @@ class Continuation(Record):
         if not isinstance(stability, bool):
             where, why = "Continuation.stability", "signs are told or not."
             raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
-
-    def solve(self, system: object, request: Request) -> Run:
-        """Return the run of a solid; the method of `stiction.solve`.
-
-        Raises
-        ------
-        ModelError : if the system is no solid.
-        """
-        from stiction.solids.model import SolidSystem
-
-        if not isinstance(system, SolidSystem):
-            raise ModelError(
-                explain(
-                    "Continuation",
-                    type(system).__name__,
-                    "a solid, such as Solid or StripPeeling",
-                    "the method follows equilibria of deformable bodies.",
-                    "give the system's own method.",
-                )
-            )
-        from stiction.solids._continuation_run import run_continuation
-
-        return run_continuation(system, self, request)

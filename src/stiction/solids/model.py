@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Driven, Program
-from stiction.solids.contact import Contact, check_partners
-from stiction.solids.elements import Q1, Element, discretise
+from stiction.solids.contact.model import Contact, check_partners
+from stiction.solids.contact.partners import Boundary
+from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.materials import Material, NeoHookean
-from stiction.solids.mesh import Mesh, rectangle
-from stiction.solids.partners import Boundary
+from stiction.solids.mesh.model import Mesh, rectangle
 
 if TYPE_CHECKING:
-    from stiction.methods import Quasistatic
-    from stiction.results.run import Request, Run
+    pass
 
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 
@@ -193,18 +192,19 @@ class Assembled(Record):
 class SolidSystem(Record, abc.ABC):
     """Base of every system of deformable bodies; presets make themselves a plain one."""
 
+    default_method: ClassVar[str] = "Quasistatic"
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, str]] = {
+        "Quasistatic": "stiction.solids.equilibria.load_steps:run_quasistatic",
+        "Continuation": "stiction.solids.equilibria.arcs:run_continuation",
+    }
+
     # rows of a run are its load steps unless times are asked for
     keeps_steps = True
 
     @abc.abstractmethod
     def assembled(self) -> Assembled:
         """Return the parts of the system."""
-
-    def default_method(self) -> Quasistatic:
-        """Return the method used when none is given."""
-        from stiction.methods import Quasistatic
-
-        return Quasistatic()
 
     @property
     def state_size(self) -> int:
@@ -217,12 +217,6 @@ class SolidSystem(Record, abc.ABC):
                     body = parts.bodies[side.body]
                     total += 8 * body.element.contact_points * len(body.mesh.boundary(side.name))
         return total
-
-    def solve_quasistatic(self, method: Quasistatic, request: Request) -> Run:
-        """Return the run of this system, load step by load step."""
-        from stiction.solids._quasistatic_run import run_quasistatic
-
-        return run_quasistatic(self, method, request)
 
 
 @dataclass(frozen=True, eq=False)

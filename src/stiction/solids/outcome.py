@@ -8,16 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.results.audit import Audit, Check
-from stiction.results.determinism import Determinism
+from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable
-from stiction.solids._history import Recorder
-from stiction.solids._pictures import pictures
-from stiction.solids._problem import Problem
+from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
-from stiction.solids.partners import RigidShape
+from stiction.solids.contact.partners import RigidShape
+from stiction.solids.equilibria.history import Recorder
+from stiction.solids.equilibria.problem import Problem
+from stiction.solids.pictures import pictures
 
 if TYPE_CHECKING:
     from stiction.solids.model import SolidSystem
@@ -74,26 +73,24 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     ledger = _ledger(time, record)
     variables = _variables(problem, record, curves, units)
     final = {name: values[-1:].copy() for name, values in curves.items()}
-    return Run(
-        system=system,
-        method=method,
-        system_name=type(system).__name__,
-        method_name=type(method).__name__,
+    return Run.of(
+        system,
+        method,
         status=record.status,
         reason=record.reason,
-        t_end=float(time[-1]),
         time=time,
         variables=variables,
         final=final,
         event_log=_events(time, curves),
         energy=ledger,
-        determinism=Determinism(tuple(record.losses)),
-        audit=Audit(tuple(_checks(problem, method, record, ledger, curves))),
+        losses=record.losses,
+        checks=_checks(problem, method, record, ledger, curves),
         quantities=_quantities(problem, record, curves, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
         time_unit="1",
-        family="solids",
+        energy_unit="1" if plain else "J/m",
+        size=counted(int(record.stats["unknowns"]), "unknown"),
     )
 
 

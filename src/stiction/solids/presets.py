@@ -11,10 +11,11 @@ from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, EA, AdhesiveFriction, Frictionless
 from stiction.numerics.checks import number, whole
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Program, Rigid
-from stiction.solids.contact import Contact
-from stiction.solids.elements import Q1H, Q1N2, Q2N2
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary, RigidPlane
+from stiction.solids.elements.kinds import Q1H, Q1N2, Q2N2
 from stiction.solids.materials import Material, NearlyIncompressible, NeoHookean
-from stiction.solids.mesh import (
+from stiction.solids.mesh.model import (
     cap,
     dense_between,
     graded,
@@ -24,7 +25,6 @@ from stiction.solids.mesh import (
     uniform,
 )
 from stiction.solids.model import Assembled, Body, Readings, SolidSystem, yes_or_no
-from stiction.solids.partners import Boundary, RigidPlane
 
 __all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
 

@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from stiction._lazy import room_names
+
+__getattr__, __dir__ = room_names(__name__)

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.methods import ByKind, Enumerate, Leave, Policy, Sample
-from stiction.switching._flow.trajectory import Tolerance
+from stiction.methods import Policy
 from stiction.switching.exits import EscapingWedge, Exit
+from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import LineExit, SwitchingSystem
+from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 __all__ = ["Place", "Start", "starts"]
 

@@ -13,16 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
-from stiction.methods import ByKind, EventDriven, Leave, Policy, Sample, Stop
+from stiction.methods import EventDriven, Policy
 from stiction.numerics.array_callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
-from stiction.switching._flow import records as r
-from stiction.switching._flow.trajectory import Tolerance, Trajectory
 from stiction.switching.choices import Place, Start, starts
 from stiction.switching.exits import dwell_time
+from stiction.switching.flow import records as r
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
+from stiction.switching.policies import ByKind, Leave, Sample, Stop
 
 __all__ = ["solve_event_driven"]
 
@@ -35,7 +36,7 @@ _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.E
 _STOP = Stop()
 
 
-def solve_event_driven(method: EventDriven, system: SwitchingSystem, request: Request) -> Run:
+def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Request) -> Run:
     """Return the run of a piecewise-smooth system.
 
     Raises
@@ -185,7 +186,7 @@ class _Solver:
         A point where the crossings pile up and nothing slides, such as rest after Fuller's
         switching, is no two-fold.
         """
-        from stiction.switching.two_fold import two_fold
+        from stiction.switching.two_folds.finding import two_fold
 
         path, x = self.path, self.path.x
         try:

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.switching._flow import records as r
-from stiction.switching._flow.trajectory import Tolerance, Trajectory
+from stiction.switching.flow import records as r
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["EscapingWedge", "Exit", "dwell_time"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,7 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, numbers, shape_of
 
 if TYPE_CHECKING:
-    from stiction.methods import EventDriven
-    from stiction.results.run import Request, Run
+    pass
 
 __all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"]
 
@@ -97,6 +96,12 @@ class SwitchingSystem(Record, abc.ABC):
     A subclass is a frozen dataclass with the fields `x0` and `mode` (start) besides its
     parameters, and gives `state_names` and `compiled`.
     """
+
+    default_method: ClassVar[str] = "EventDriven"
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, str]] = {
+        "EventDriven": "stiction.switching.event_driven:solve_event_driven",
+    }
 
     x0: Sequence[float] | None
     mode: str | None
@@ -195,7 +200,7 @@ class SwitchingSystem(Record, abc.ABC):
 
     def gradient(self, x: Floats) -> Floats:
         """Return (m, n) the gradients of the switching functions at `x`."""
-        from stiction.switching._flow.geometry import gradients
+        from stiction.switching.flow.geometry import gradients
 
         c = self.compiled
         out, work = np.empty((c.m, c.n)), np.empty((2, c.m + c.k + c.n))
@@ -203,18 +208,6 @@ class SwitchingSystem(Record, abc.ABC):
         return out
 
     # ---- solving
-
-    def default_method(self) -> EventDriven:
-        """Return the method `solve` uses when none is given."""
-        from stiction.methods import EventDriven
-
-        return EventDriven()
-
-    def solve_event_driven(self, method: EventDriven, request: Request) -> Run:
-        """Return the run by the event-driven method."""
-        from stiction.switching.event_driven import solve_event_driven
-
-        return solve_event_driven(method, self, request)
 
     # ---- checks shared by all systems
 
@@ -522,7 +515,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
 def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: int) -> Floats | None:
     """Return (m, n) the gradients if they are the same at scattered points, else None."""
-    from stiction.switching._flow.geometry import gradients
+    from stiction.switching.flow.geometry import gradients
 
     rng, n = np.random.default_rng(0), start.size
     work, found = np.empty((2, m + k + n)), []

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.methods import EventDriven
+from stiction.methods import EventDriven, runner
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
@@ -105,7 +105,7 @@ def noise_study(
 
     Verified by: tests/unit/switching/test_noise.py::test_stronger_noise_leaves_sooner
     """
-    from stiction.switching._smooth_kernels import noisy_paths
+    from stiction.switching.smooth_kernels import noisy_paths
 
     level = numbers(
         "noise_study.levels",
@@ -132,7 +132,7 @@ def noise_study(
         )
     c = system.compiled
     ends = np.array([0.0, float(t_end)])
-    run = EventDriven(rtol=1e-10).solve(system, Request(0.0, float(t_end), ends))
+    run = runner(system, EventDriven(rtol=1e-10))(Request(0.0, float(t_end), ends))
     if c.m != 1 or not run.determinism.losses:
         raise ModelError(
             explain(

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.results.audit import Audit, Check
-from stiction.results.determinism import Determinism, Loss
+from stiction.results.audit import Check
+from stiction.results.determinism import Loss
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable
-from stiction.switching._flow.records import KINDS
+from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.switching.flow.records import KINDS
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["FlowHistory", "build_run"]
@@ -60,26 +60,25 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
     names, energy = system.state_names, _ledger(system, history)
     rtol = float(getattr(method, "rtol", 1e-12))
     checks = (*_energy_checks(energy, rtol), *_checks(system, history, rtol), *history.checks)
-    return Run(
-        system=system,
-        method=method,
-        system_name=type(system).__name__,
-        method_name=type(method).__name__,
+    plain = system.time_unit == "1" and set(system.state_units) <= {"1"}
+    return Run.of(
+        system,
+        method,
         status=history.status,
         reason=history.reason,
-        t_end=float(history.time[-1]),
         time=history.time,
         variables=_variables(system, history),
         final={name: history.x[-1:, j].copy() for j, name in enumerate(names)},
         event_log=_event_log(system, history),
         energy=energy,
-        determinism=Determinism(tuple(history.losses)),
-        audit=Audit(checks),
+        losses=history.losses,
+        checks=checks,
         quantities=_quantities(system, history),
         stats={"events": len(history.events), **history.stats},
         citations=system.citation_keys,
         time_unit=system.time_unit,
-        family="switching",
+        energy_unit="1" if plain else "J",
+        size=f"{counted(len(names), 'state')}, {counted(history.signs.shape[1], 'contact')}",
     )
 
 
@@ -150,7 +149,7 @@ def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
 
 def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
-    from stiction.switching._flow.inspection import inspect_states
+    from stiction.switching.flow.inspection import inspect_states
 
     c = system.compiled
     sure = c.plane is not None and c.plane_is_sure

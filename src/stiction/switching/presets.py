@@ -36,10 +36,10 @@ _TRY = "leave it out for the default."
 def _functions(family: str, power: bool) -> tuple[Any, ...]:
     """Return the compiled field, surface and power of one family, made once per process."""
     from stiction.numerics.array_callback import address_of
-    from stiction.switching import _preset_kernels
+    from stiction.switching import preset_kernels
 
     names = ["field", "surface"] + (["power"] if power else [])
-    return tuple(address_of(getattr(_preset_kernels, f"{family}_{name}")) for name in names)
+    return tuple(address_of(getattr(preset_kernels, f"{family}_{name}")) for name in names)
 
 
 def _compiled(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
-from stiction.methods import EventDriven
+from stiction.methods import EventDriven, runner
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
@@ -89,7 +89,9 @@ class SmoothingStudy(Record):
     def plot(self) -> Any:
         """Return a figure: the smooth answers over the set-valued one."""
         # looked up by name: systems lie below plots
-        return importlib.import_module("stiction.plot.smoothing").smoothing_figure(self)
+        return importlib.import_module("stiction.switching.figures.smoothing").smoothing_figure(
+            self
+        )
 
 
 def smoothed_run(
@@ -118,7 +120,7 @@ def smoothed_run(
     """
     from scipy.integrate import solve_ivp
 
-    from stiction.switching._smooth_kernels import smooth_rates
+    from stiction.switching.smooth_kernels import smooth_rates
 
     c = system.compiled
     if c.m != 1 or not isinstance(sign, (TanhSign, SquareRootSign)):
@@ -198,7 +200,7 @@ def smoothing_study(
     )
     whole("smoothing_study.saves", saves, least=2, why="runs are compared there.", try_="401.")
     time = np.linspace(0.0, float(t_end), saves)
-    run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(t_end), time))
+    run = runner(system, EventDriven(rtol=1e-11))(Request(0.0, float(t_end), time))
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
     exact = np.full((time.size, system.compiled.n), np.nan)
     rows = int(np.searchsorted(time, min(lost, t_end), side="right"))

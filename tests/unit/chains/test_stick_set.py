@@ -19,8 +19,8 @@ from stiction import (
     StickSet,
     solve,
 )
-from stiction.chains._elastic import Elastic
-from stiction.chains._signed_qp import signed_minimum
+from stiction.chains.elastic import Elastic
+from stiction.chains.signed_qp import signed_minimum
 
 UNEQUAL = Chain(mass=[1.0, 2.0, 4.0], stiffness=[20.0, 35.0, 15.0], law=Coulomb([0.05, 0.1, 0.02]))
 TOPOLOGIES = [

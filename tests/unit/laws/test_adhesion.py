@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from stiction.errors import ModelError
 from stiction.exact.adhesion import lennard_jones_potential, lennard_jones_traction
 from stiction.laws import Adhesion, LennardJones
-from stiction.laws._adhesion_kernels import adhesion, adhesion_potential, stretched_adhesion
+from stiction.laws.adhesion_kernels import adhesion, adhesion_potential, stretched_adhesion
 from stiction.numerics.jit import py_function
 
 LAW = LennardJones(2.0, 3.0)

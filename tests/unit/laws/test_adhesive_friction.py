@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones, UserThreshold, amontons
-from stiction.laws._adhesion_kernels import adhesion, slide_threshold
+from stiction.laws.adhesion_kernels import adhesion, slide_threshold
 from stiction.numerics.jit import py_function
 
 LJ = LennardJones(2.0, 3.0)
@@ -201,7 +201,7 @@ def test_refuses_nan_gaps(law):
 
 
 def test_sampled_threshold():
-    from stiction.laws._adhesion_kernels import slide_threshold
+    from stiction.laws.adhesion_kernels import slide_threshold
 
     law = UserThreshold(
         lambda g: 0.1 / (1.0 + g * g), lambda g: -0.2 * g / (1.0 + g * g) ** 2, (-2.0, 2.0)

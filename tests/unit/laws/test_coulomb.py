@@ -8,10 +8,10 @@ from stiction.laws.coulomb import LawKind
 
 
 def test_random_is_seeded():
-    law = st.RandomCoulomb(0.3, 0.1, seed=3)
+    law = st.laws.RandomCoulomb(0.3, 0.1, seed=3)
     one, two = law.table(50).mu_static, law.table(50).mu_static
     assert np.array_equal(one, two)
-    assert not np.array_equal(one, st.RandomCoulomb(0.3, 0.1, seed=4).table(50).mu_static)
+    assert not np.array_equal(one, st.laws.RandomCoulomb(0.3, 0.1, seed=4).table(50).mu_static)
     assert one.min() >= 0.2
     assert one.max() <= 0.4
     # a longer chain keeps the coefficients of its first masses
@@ -20,7 +20,7 @@ def test_random_is_seeded():
 
 def test_random_spread_stays_positive():
     with pytest.raises(st.ModelError, match="mu_spread"):
-        st.RandomCoulomb(0.1, 0.2, seed=1)
+        st.laws.RandomCoulomb(0.1, 0.2, seed=1)
 
 
 def test_static_kinetic_jump():

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stiction.laws import DI, EA, Frictionless, LennardJones, amontons
-from stiction.laws._adhesion_kernels import (
+from stiction.laws.adhesion_kernels import (
     DECIDE,
     SLIP,
     STICK,
@@ -13,7 +13,7 @@ from stiction.laws._adhesion_kernels import (
     return_map_point,
     slide_threshold,
 )
-from stiction.laws._interface_kernels import (
+from stiction.laws.interface_kernels import (
     normal_derivatives,
     projected_surface,
     surface_stretch,

@@ -154,7 +154,7 @@ def test_simplified_is_the_squeezed_string():
     mu=some.floats(0.1, 10.0),
 )
 def test_kernel_is_the_law(h, g, side, kappa, mu):
-    from stiction.laws._tyre_kernels import simplified
+    from stiction.laws.tyre_kernels import simplified
     from stiction.numerics.jit import py_function
 
     law = SimplifiedTyre(kappa, mu)
@@ -164,7 +164,7 @@ def test_kernel_is_the_law(h, g, side, kappa, mu):
 
 
 def test_kernel_goes_on_smoothly_past_the_surface():
-    from stiction.laws._tyre_kernels import simplified
+    from stiction.laws.tyre_kernels import simplified
 
     for side in (1.0, -1.0):
         for g in (0.3, -0.3):
@@ -209,7 +209,7 @@ def test_bad_input():
 @pytest.mark.parametrize("relaxation", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("ratio", [1.0, 0.6])
 def test_string_kernel_is_the_law(relaxation, ratio):
-    from stiction.laws._tyre_kernels import stretched
+    from stiction.laws.tyre_kernels import stretched
 
     law = StretchedString(1.3, 0.7, ratio, relaxation, 0.9)
     rng = np.random.default_rng(3)

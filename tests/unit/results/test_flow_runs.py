@@ -23,7 +23,7 @@ def flow(make_run):
     each = ("time", "contact")
     where = {"contact": 1, "state": [0.18590000000000056, -0.0301216999989, -1.03699999999867]}
     return make_run(
-        system=st.NormalForm(-1.5, -2.0),
+        system=st.switching.NormalForm(-1.5, -2.0),
         system_name="NormalForm",
         status=Status.STOPPED,
         reason="two_fold at t = 7.5: it stops where the future is not unique",
@@ -161,7 +161,7 @@ def test_a_stop_that_cannot_be_proved(run):
 
 
 def test_two_blocks_by_the_solver(tmp_path):
-    run = st.solve(st.TwoBlockStickSlip(), t_span=(0.0, 2.0), save=5)
+    run = st.solve(st.switching.TwoBlockStickSlip(), t_span=(0.0, 2.0), save=5)
     assert "4 states, 2 contacts, t = 0 ... 2 s" in str(run)
     loaded = st.load(run.save(tmp_path / "run"))
     assert loaded.family == "switching"

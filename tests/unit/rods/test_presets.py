@@ -25,7 +25,7 @@ from stiction.rods import (
     SineVelocity,
     Straight,
 )
-from stiction.rods._assembly import assemble
+from stiction.rods.assembly import assemble
 from stiction.rods.presets import spline_nodes
 from stiction.scenario import read_scenario
 from stiction.scenario.scenario import Scenario
@@ -82,7 +82,7 @@ def test_a_pluck_moves_the_contact_along_both_rods():
 
 
 def fall(**given):
-    system = st.RodOnFixedRod(young=1e8, fixed_length=0.4, fixed_radius=0.02, **given)
+    system = st.rods.RodOnFixedRod(young=1e8, fixed_length=0.4, fixed_radius=0.02, **given)
     run = st.solve(system, t_span=(0.0, 0.2), save=101)
     assert run.audit.ok or given["friction"] is None
     x = run.data.position.values[:, 41:, 0].mean(axis=1)
@@ -103,7 +103,7 @@ def test_a_stiff_rod_rolls_and_slips_down_a_slope():
 @pytest.mark.parametrize("woven", [True, False])
 def test_a_net_touches_at_every_crossing(woven):
     law = st.Coulomb(0.3)
-    nets = [st.RodNet(2, 3, woven=woven, friction=law, found=found) for found in (False, True)]
+    nets = [st.rods.RodNet(2, 3, woven=woven, friction=law, found=found) for found in (False, True)]
     declared, found = (st.solve(net, t_span=(0.0, 0.02), save=3) for net in nets)
     gap = declared.data.gap.values[0]
     assert gap.shape == (6,)
@@ -118,7 +118,7 @@ def test_a_net_touches_at_every_crossing(woven):
 
 def test_woven_rods_press_and_laid_rods_need_not():
     woven, laid = (
-        st.solve(st.RodNet(2, 2, woven=woven, throw=0.0), t_span=(0.0, 0.01), save=3)
+        st.solve(st.rods.RodNet(2, 2, woven=woven, throw=0.0), t_span=(0.0, 0.01), save=3)
         for woven in (True, False)
     )
     assert woven.data.lambda_n.values.max() < -0.1
@@ -127,7 +127,7 @@ def test_woven_rods_press_and_laid_rods_need_not():
 
 @pytest.mark.parametrize("strands", [2, 3])
 def test_strands_of_a_braid_start_just_apart(strands):
-    rods = st.Braid(strands=strands).assembled().rods
+    rods = st.rods.Braid(strands=strands).assembled().rods
     curves = [curve(rod.nodes()) for rod in rods]
     for i in range(strands):
         distance = nearest(curves[i], curves[(i + 1) % strands])
@@ -136,7 +136,7 @@ def test_strands_of_a_braid_start_just_apart(strands):
 
 
 def test_a_knot_tightens_against_friction():
-    system = st.TighteningKnot(friction=st.Coulomb(0.2))
+    system = st.rods.TighteningKnot(friction=st.Coulomb(0.2))
     run = st.solve(system, t_span=(0.0, 0.25), save=26)
     assert run.audit.ok, run
     ends = run.data.position.values[:, [0, -1]]
@@ -164,18 +164,18 @@ def test_a_knot_tightens_against_friction():
         (lambda: st.CrossedRods(pluck_at=1.0), "CrossedRods.pluck_at"),
         (lambda: st.CrossedRods(friction=0.3), "RollingContact.friction"),
         (lambda: st.CrossedRods(pluck=1.0), "Rods.contacts"),
-        (lambda: st.RodOnFixedRod(slope=2.0), "RodOnFixedRod.slope"),
-        (lambda: st.RodOnFixedRod(at=0.01), "Rods.contacts"),
-        (lambda: st.RodOnFixedRod(restitution=2.0), "RollingContact.restitution"),
-        (lambda: st.RodNet(rows=0), "RodNet.rows"),
-        (lambda: st.RodNet(woven=1), "RodNet.woven"),
-        (lambda: st.RodNet(radius=0.05), "RodNet.radius"),
-        (lambda: st.RodNet(cell_elements=4), "RodNet.cell_elements"),
-        (lambda: st.Braid(strands=4), "Braid.strands"),
-        (lambda: st.Braid(clearance=0.0), "Braid.clearance"),
-        (lambda: st.Braid(pull=math.nan), "Braid.pull"),
-        (lambda: st.TighteningKnot(size=-1.0), "TighteningKnot.size"),
-        (lambda: st.TighteningKnot(elements=20), "TighteningKnot.elements"),
+        (lambda: st.rods.RodOnFixedRod(slope=2.0), "RodOnFixedRod.slope"),
+        (lambda: st.rods.RodOnFixedRod(at=0.01), "Rods.contacts"),
+        (lambda: st.rods.RodOnFixedRod(restitution=2.0), "RollingContact.restitution"),
+        (lambda: st.rods.RodNet(rows=0), "RodNet.rows"),
+        (lambda: st.rods.RodNet(woven=1), "RodNet.woven"),
+        (lambda: st.rods.RodNet(radius=0.05), "RodNet.radius"),
+        (lambda: st.rods.RodNet(cell_elements=4), "RodNet.cell_elements"),
+        (lambda: st.rods.Braid(strands=4), "Braid.strands"),
+        (lambda: st.rods.Braid(clearance=0.0), "Braid.clearance"),
+        (lambda: st.rods.Braid(pull=math.nan), "Braid.pull"),
+        (lambda: st.rods.TighteningKnot(size=-1.0), "TighteningKnot.size"),
+        (lambda: st.rods.TighteningKnot(elements=20), "TighteningKnot.elements"),
     ],
 )
 def test_bad_values_are_refused(make, what):
@@ -197,45 +197,51 @@ def same(first, second):
 
 
 def everything():
-    rubber = st.CircularSection(0.01, 1e6, 0.45, 1100.0, 0.9)
+    rubber = st.rods.CircularSection(0.01, 1e6, 0.45, 1100.0, 0.9)
     spread = np.linspace(0.0, 0.5, 21)[:, None]
     wavy = np.hstack([spread, 0.01 * np.sin(20.0 * spread), 0.3 + 0.0 * spread])
     rods = [
-        st.CosseratRod(
+        st.rods.CosseratRod(
             rubber, Straight((0, 0, 0), (1, 0, 0)), 0.98, motion=[SineVelocity(1, (0, 0, 1.0)),
                                                                  SineSpin(2, 3.0)],
             left=Pinned(), right=Driven((0.1, 0, 0), (0, 0, 2.0), 0.1), drag=0.1,
         ),
-        st.CosseratRod(
+        st.rods.CosseratRod(
             rubber, Arc((0, 1, 0), (1, 0, 0), (0, 1, 0), 0.4, 1.5), elements=30,
             natural_curvature=None, left=Free(), right=Free(),
             motion=[RigidMotion((0, 0, 1.0), (1.0, 0, 0))], rotational_drag=1e-4,
             loads=[LineForce((0, 0, -1.0)), PointForce((1.0, 0, 0), 0.5, (0.0, 1.0), (0.0, 2.0)),
                    PointMoment((0, 0, 0.1))],
         ),
-        st.CosseratRod(
+        st.rods.CosseratRod(
             rubber, Helix((0, -1, 0), (1, 0, 0), 0.1, 0.2, 2.0), elements=40,
             natural_curvature=(0.1, 0.2, 0.3), first_director=(0, 1, 0), internal_damping=1e-5,
         ),
-        st.CosseratRod(
+        st.rods.CosseratRod(
             rubber, Curve(wavy), elements=20, left=Clamped(),
             motion=[GivenMotion(np.ones((21, 3)), np.full((20, 3), 0.1))],
         ),
     ]  # fmt: skip
-    touch = st.RollingContact(0.25, 0.2, 1, 2, st.Coulomb(0.3), None, 0.5, 0.1, True)
-    return st.Rods(rods, [touch], st.ContactSearch(st.Coulomb(0.4), most=9), (0, 0, -9.81))
+    touch = st.rods.RollingContact(0.25, 0.2, 1, 2, st.Coulomb(0.3), None, 0.5, 0.1, True)
+    return st.Rods(rods, [touch], st.rods.ContactSearch(st.Coulomb(0.4), most=9), (0, 0, -9.81))
 
 
 @pytest.mark.parametrize(
     "system",
     [
         everything(),
-        st.Rods([st.CosseratRod(st.CircularSection(0.01, 1e6), Straight((0, 0, 0), (1, 0, 0)))]),
+        st.Rods(
+            [
+                st.rods.CosseratRod(
+                    st.rods.CircularSection(0.01, 1e6), Straight((0, 0, 0), (1, 0, 0))
+                )
+            ]
+        ),
         st.CrossedRods(pluck=0.1, friction=st.Coulomb(0.2)),
-        st.RodOnFixedRod(velocity=(0.0, 0.1, 1.0)),
-        st.RodNet(2, 3, woven=False, found=True),
-        st.Braid(strands=2, friction=st.Coulomb(0.1)),
-        st.TighteningKnot(elements=90),
+        st.rods.RodOnFixedRod(velocity=(0.0, 0.1, 1.0)),
+        st.rods.RodNet(2, 3, woven=False, found=True),
+        st.rods.Braid(strands=2, friction=st.Coulomb(0.1)),
+        st.rods.TighteningKnot(elements=90),
     ],
     ids=lambda system: type(system).__name__,
 )

@@ -7,10 +7,9 @@ from numpy.testing import assert_allclose
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.rods._assembly import assemble
-from stiction.rods._rod_kernels import elastic, stored_energy
+from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Arc, Helix, Straight
-from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     CosseratRod,
@@ -21,6 +20,7 @@ from stiction.rods.rod import (
     SineSpin,
     SineVelocity,
 )
+from stiction.rods.rod_kernels import elastic, stored_energy
 
 LINE = Straight(-0.5 * ALONG, 0.5 * ALONG)
 

@@ -6,13 +6,13 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.results.run import Request
-from stiction.rods._assembly import assemble
-from stiction.rods._leapfrog_run import Marcher
-from stiction.rods._rod_kernels import elastic
+from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
-from stiction.rods.leapfrog import RollingLeapfrog
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, CosseratRod, Free, GivenMotion
+from stiction.rods.rod_kernels import elastic
 from stiction.rods.section import CircularSection
 from stiction.rods.stability import fastest_frequency, step_limit
 

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
 from solid_cases import ELEMENTS, MATERIALS, bound, distorted, forces, jacobian, outline, tangent
 
-from stiction.solids._bulk_kernels import stress_at_points
 from stiction.solids.assembly import Bulk, Pattern
-from stiction.solids.elements import discretise
+from stiction.solids.bulk_kernels import stress_at_points
+from stiction.solids.elements.kinds import discretise
 
 KINDS = [(name, reduced) for name in ELEMENTS for reduced in (False, True)]
 

@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 from solid_cases import ELEMENTS
 
 from stiction.errors import ModelError
-from stiction.solids._problem import Problem
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Program, Rigid, ramp
-from stiction.solids.contact import Contact
-from stiction.solids.mesh import rectangle
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary, RigidPlane
+from stiction.solids.equilibria.problem import Problem
+from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Assembled, Body
-from stiction.solids.partners import Boundary, RigidPlane
 
 
 def test_program():

@@ -15,17 +15,17 @@ from stiction.solids.model import Readings
 
 LAW = st.LennardJones.from_strength(0.06, 0.015)
 HEIGHT = 10.0
-MATERIAL = st.LinearElastic(1.0, 0.3)
+MATERIAL = st.solids.LinearElastic(1.0, 0.3)
 
 
 def bar(end: float = 1.2) -> st.Solid:
     """A bar that cannot move sideways, glued to a plane by its lower end, pulled at its upper."""
-    mesh = st.rectangle(1.0, HEIGHT, (1, 4), (0.0, LAW.gap_eq))
-    sides = [st.Fixed(st.Boundary(0, name), (0,)) for name in ("left", "right")]
-    pull = st.Driven(st.Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, end)))
+    mesh = st.solids.rectangle(1.0, HEIGHT, (1, 4), (0.0, LAW.gap_eq))
+    sides = [st.solids.Fixed(st.solids.Boundary(0, name), (0,)) for name in ("left", "right")]
+    pull = st.solids.Driven(st.solids.Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, end)))
     return st.Solid(
-        [st.Body(mesh, st.Q1(), MATERIAL)],
-        [st.Contact(st.Boundary(0, "bottom"), st.RigidPlane(), LAW)],
+        [st.solids.Body(mesh, st.solids.Q1(), MATERIAL)],
+        [st.solids.Contact(st.solids.Boundary(0, "bottom"), st.solids.RigidPlane(), LAW)],
         [pull, *sides],
         readings=Readings(displacement=0, support=True),
         dimensionless=True,

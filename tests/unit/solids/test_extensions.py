@@ -27,12 +27,23 @@ def test_a_strip_pulled_along_slides_under_the_whole_threshold() -> None:
 
 def sheared(ratio: float) -> st.Run:
     """Return a stiff block held at its equilibrium gap and driven sideways."""
-    mesh = st.rectangle(1.0, 1.0, (2, 2), (0.0, LAW.gap_eq))
-    top = st.Boundary(0, "top")
+    mesh = st.solids.rectangle(1.0, 1.0, (2, 2), (0.0, LAW.gap_eq))
+    top = st.solids.Boundary(0, "top")
     block = st.Solid(
-        [st.Body(mesh, st.Q1(), st.LinearElastic(1e4, 0.0))],
-        [st.Contact(st.Boundary(0, "bottom"), st.RigidPlane(), LAW, st.EA(0.5), stick_ratio=ratio)],
-        [st.Driven(top, 0, st.Program((0.0, 1.0), (0.0, 0.01))), st.Fixed(top, (1,))],
+        [st.solids.Body(mesh, st.solids.Q1(), st.solids.LinearElastic(1e4, 0.0))],
+        [
+            st.solids.Contact(
+                st.solids.Boundary(0, "bottom"),
+                st.solids.RigidPlane(),
+                LAW,
+                st.EA(0.5),
+                stick_ratio=ratio,
+            )
+        ],
+        [
+            st.solids.Driven(top, 0, st.solids.Program((0.0, 1.0), (0.0, 0.01))),
+            st.solids.Fixed(top, (1,)),
+        ],
         readings=Readings(displacement=0, support=True),
         dimensionless=True,
     )
@@ -52,7 +63,7 @@ def test_stick_may_hold_more_than_sliding() -> None:
 
 
 def test_cylinders_say_that_they_snap_together_at_the_start() -> None:
-    run = st.solve(st.TwoCylinders(u_end=0.01), st.Quasistatic(steps=1), throw=False)
+    run = st.solve(st.solids.TwoCylinders(u_end=0.01), st.Quasistatic(steps=1), throw=False)
     first = run.determinism.losses[0]
     assert (first.kind, first.time) == ("quasistatic_jump", 0.0)
     assert run.determinism.status == "lost"
@@ -60,16 +71,16 @@ def test_cylinders_say_that_they_snap_together_at_the_start() -> None:
 
 def test_points_beyond_a_partner_are_told() -> None:
     """A wide block on a narrow one: its outer points have no partner."""
-    low = st.rectangle(1.0, 1.0, (4, 2), (0.5, -1.0 - LAW.gap_eq))
-    high = st.rectangle(2.0, 1.0, (8, 2), (0.0, 0.0))
-    top, base = st.Boundary(1, "top"), st.Boundary(0, "bottom")
+    low = st.solids.rectangle(1.0, 1.0, (4, 2), (0.5, -1.0 - LAW.gap_eq))
+    high = st.solids.rectangle(2.0, 1.0, (8, 2), (0.0, 0.0))
+    top, base = st.solids.Boundary(1, "top"), st.solids.Boundary(0, "bottom")
     solid = st.Solid(
-        [st.Body(low, st.Q1()), st.Body(high, st.Q1())],
-        [st.Contact(st.Boundary(1, "bottom"), st.Boundary(0, "top"), LAW)],
+        [st.solids.Body(low, st.solids.Q1()), st.solids.Body(high, st.solids.Q1())],
+        [st.solids.Contact(st.solids.Boundary(1, "bottom"), st.solids.Boundary(0, "top"), LAW)],
         [
-            st.Driven(top, 1, st.Program((0.0, 1.0), (0.0, 0.001))),
-            st.Fixed(top, (0,)),
-            st.Fixed(base),
+            st.solids.Driven(top, 1, st.solids.Program((0.0, 1.0), (0.0, 0.001))),
+            st.solids.Fixed(top, (0,)),
+            st.solids.Fixed(base),
         ],
     )
     run = st.solve(solid, st.Quasistatic(steps=1), throw=False)
@@ -92,7 +103,7 @@ def test_a_threshold_of_ones_own_is_the_built_in_one() -> None:
         s = threshold(gap)
         return -k * s * (1.0 - s / tau)
 
-    own = st.UserThreshold(threshold, slope, (0.5 * law.gap_eq, 3.0 * law.gap_max))
+    own = st.laws.UserThreshold(threshold, slope, (0.5 * law.gap_eq, 3.0 * law.gap_max))
     method = st.Quasistatic(steps=8)
     runs = [st.solve(dataclasses.replace(strip, model=m), method) for m in (strip.model, own)]
     for name in ("force_x", "force_y", "sticking_length"):

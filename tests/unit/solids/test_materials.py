@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from solid_cases import MATERIALS, principal_stresses
 
 from stiction.errors import ModelError
-from stiction.solids._material_kernels import (
+from stiction.solids.material_kernels import (
     ALL,
     SHAPE,
     VOLUME,

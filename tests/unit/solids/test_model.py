@@ -9,11 +9,11 @@ from solid_cases import ELEMENTS, MATERIALS, distorted, principal_stresses
 import stiction as st
 from stiction.errors import ModelError
 from stiction.solids.conditions import Driven, Fixed, Nearest, ramp
-from stiction.solids.contact import Contact
-from stiction.solids.elements import Q1, Q2
-from stiction.solids.mesh import rectangle
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary, RigidPlane
+from stiction.solids.elements.kinds import Q1, Q2
+from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Assembled, Body, Readings, Solid
-from stiction.solids.partners import Boundary, RigidPlane
 
 WIDTH, HEIGHT = 1.5, 1.0
 

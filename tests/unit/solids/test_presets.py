@@ -49,7 +49,7 @@ def test_a_strip_pulled_along():
 
 def test_cylinders_are_symmetric():
     """Without friction forces mirror about the middle of the way, where they sit aligned."""
-    run = st.solve(st.TwoCylinders(), st.Quasistatic(steps=4), save=np.linspace(0.0, 1.0, 5))
+    run = st.solve(st.solids.TwoCylinders(), st.Quasistatic(steps=4), save=np.linspace(0.0, 1.0, 5))
     x, y = run.data["force_x"].values, run.data["force_y"].values
     scale = np.abs(y).max()
     assert run.time.size == 5
@@ -91,8 +91,8 @@ def test_numbers_given_beside_the_model():
         (lambda: st.StripPeeling(penalty=-1.0), "penalty"),
         (lambda: st.StripPeeling(poisson=0.5), "poisson"),
         (lambda: st.StripPeeling(model=Frictionless(), mu=0.1), "mu"),
-        (lambda: st.TwoCylinders(overlap=1.0), "overlap"),
-        (lambda: st.TwoCylinders(max_tension=float("nan")), "max_tension"),
+        (lambda: st.solids.TwoCylinders(overlap=1.0), "overlap"),
+        (lambda: st.solids.TwoCylinders(max_tension=float("nan")), "max_tension"),
         (lambda: st.CapSliding(adhesive=False), "normal_force"),
         (lambda: st.CapSliding(adhesive=1), "adhesive"),
         (lambda: st.CapSliding(nu=0.5), "poisson"),

@@ -7,8 +7,9 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError, SolveError, Status
-from stiction.methods import EventDriven, Leave
+from stiction.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
+from stiction.switching.policies import Leave
 from stiction.switching.presets import NormalForm
 
 STIFFNESS = {"k": 1.0}
@@ -256,7 +257,7 @@ def test_loss_at_the_second_surface_is_handled_there():
         f=lambda x, s: (1.0, s[1], 0.3),
         x0=[0.0, 0.0, 0.0],
     )
-    run = st.solve(system, EventDriven(policy=st.Leave("+", 0.5)), t_span=(0.0, 2.0))
+    run = st.solve(system, EventDriven(policy=st.switching.Leave("+", 0.5)), t_span=(0.0, 2.0))
     assert run.final["x2"][0] == pytest.approx(1.5, rel=1e-12)
     assert list(run.events["contact"]) == [2, 2]
 
@@ -268,7 +269,7 @@ def test_every_drawn_future_dwells_as_drawn():
         f_minus=lambda x: (-1.0, 1.0),
         x0=[0.0, 0.0],
     )
-    policy = st.Sample(n=5, hazard=2.0, seed=1)
+    policy = st.switching.Sample(n=5, hazard=2.0, seed=1)
     run = st.solve(system, EventDriven(policy=policy), t_span=(0.0, 2.0))
     ends = run.variables["future_state"].values
     assert ends[0] == pytest.approx([run.final["x1"][0], run.final["x2"][0]], rel=1e-12)
@@ -302,9 +303,9 @@ def test_a_policy_decides_at_a_fold_that_lets_go_to_both_sides():
     stopped = st.solve(away, t_span=(0.0, 4.0))
     assert stopped.status == Status.STOPPED
     assert stopped.t_end == pytest.approx(math.pi / 2, abs=1e-6)
-    left = st.solve(away, EventDriven(policy=st.Leave("-")), t_span=(0.0, 4.0))
+    left = st.solve(away, EventDriven(policy=st.switching.Leave("-")), t_span=(0.0, 4.0))
     assert left.final["x1"][0] == pytest.approx(1.0 + 4.0 - math.pi / 2, abs=1e-5)
-    stayed = st.solve(away, EventDriven(policy=st.Leave("+")), t_span=(0.0, 2.0))
+    stayed = st.solve(away, EventDriven(policy=st.switching.Leave("+")), t_span=(0.0, 2.0))
     assert stayed.final["x1"][0] == pytest.approx(math.sin(2.0), abs=1e-9)
 
 
@@ -328,7 +329,7 @@ def test_a_two_fold_of_a_flow_with_a_clock():
         f_minus=lambda x: (x[2], -1.5, 1.0, 1.0),
         x0=[0.0, 0.3, 0.1, 0.0],
     )
-    run = st.solve(system, EventDriven(policy=st.Leave("-", 0.3)), t_span=(0.0, 3.0))
+    run = st.solve(system, EventDriven(policy=st.switching.Leave("-", 0.3)), t_span=(0.0, 3.0))
     left = run.events[run.events["kind"] == "leave"]
     assert left["time"].iloc[0] == pytest.approx(1.4375, rel=1e-9)
     assert run.final["x4"][0] == pytest.approx(3.0, rel=1e-9)
@@ -336,7 +337,9 @@ def test_a_two_fold_of_a_flow_with_a_clock():
 
 def test_passing_a_line_closely_is_the_same_at_every_tolerance():
     wheel = st.WheelOnTurntable(x0=[0.22, -0.0624, -1.08])
-    policy = st.ByKind(two_fold=st.Leave("-", 0.5), codim2_line=st.Leave("-"))
+    policy = st.switching.ByKind(
+        two_fold=st.switching.Leave("-", 0.5), codim2_line=st.switching.Leave("-")
+    )
     ends = []
     for rtol in (1e-10, 1e-12):
         method = EventDriven(rtol=rtol, policy=policy)

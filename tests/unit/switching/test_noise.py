@@ -7,7 +7,7 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.switching.noise import noise_study
 
-START = st.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
+START = st.switching.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.methods import ByKind, EventDriven, Leave, Sample, Stop
+from stiction.methods import EventDriven
+from stiction.switching.policies import ByKind, Leave, Sample, Stop
 from stiction.switching.presets import NormalForm
 
 # the default start (0, 0.3, 0.1) reaches the two-fold at 1.1375, by t = -(1, 1) A^-1 w

@@ -54,17 +54,24 @@ def test_before_anything_was_lost(monkeypatch, tmp_path):
     assert_same(whole, resumed)
 
 
-@pytest.mark.parametrize("policy", [st.Stop(), st.Leave("-", 0.2), st.Enumerate(2)], ids=repr)
+@pytest.mark.parametrize(
+    "policy",
+    [st.switching.Stop(), st.switching.Leave("-", 0.2), st.switching.Enumerate(2)],
+    ids=repr,
+)
 def test_behind_a_two_fold(monkeypatch, tmp_path, policy):
-    form, method = st.NormalForm(-1.5, -2.0), st.EventDriven(policy=policy)
-    count = 1 if isinstance(policy, st.Stop) else 4
+    form, method = st.switching.NormalForm(-1.5, -2.0), st.EventDriven(policy=policy)
+    count = 1 if isinstance(policy, st.switching.Stop) else 4
     whole, resumed = interrupted(monkeypatch, tmp_path / "form", form, method, 4.0, count)
     assert whole.determinism.status == "lost"
     assert_same(whole, resumed)
 
 
 def test_the_same_futures_are_drawn(monkeypatch, tmp_path):
-    form, method = st.NormalForm(-1.5, -2.0), st.EventDriven(policy=st.Sample(3, 2.0, 7))
+    form, method = (
+        st.switching.NormalForm(-1.5, -2.0),
+        st.EventDriven(policy=st.switching.Sample(3, 2.0, 7)),
+    )
     whole, resumed = interrupted(monkeypatch, tmp_path / "form", form, method, 4.0, 4)
     assert whole.variables["future_time"].values.size >= 3
     assert_same(whole, resumed)

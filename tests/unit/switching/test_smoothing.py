@@ -8,7 +8,7 @@ from stiction.errors import ModelError
 from stiction.laws.smoothed import SquareRootSign, TanhSign
 from stiction.switching.smoothing import smoothed_run, smoothing_study
 
-START = st.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
+START = st.switching.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
 
 
 @pytest.fixture(scope="module")
@@ -63,4 +63,4 @@ def test_bad_widths(widths):
 
 def test_several_surfaces_are_refused():
     with pytest.raises(ModelError, match="one surface"):
-        smoothed_run(st.TwoBlockStickSlip(), TanhSign(), 1e-3, np.array([0.0, 1.0]))
+        smoothed_run(st.switching.TwoBlockStickSlip(), TanhSign(), 1e-3, np.array([0.0, 1.0]))

@@ -1,0 +1,457 @@
+"""Every kind of thing a user can name, and the module it lives in: one table.
+
+The top-level names of `stiction`, the names of its rooms (`stiction.solids.Fixed`), what a
+scenario file may call by `type`, the pages of the API and the stubs for type checkers all come
+from here. A module is imported when one of its names is first asked for, so that knowing all
+names costs nothing. A new system, law, load or method adds one line.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CATALOGUE", "ROOMS", "TOP", "Kind", "attribute", "homes", "names_in", "room_of", "top"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of thing.
+
+    Parameters
+    ----------
+    article : what one of them is called in messages
+    names : class or function name -> module
+    python_only : names that a file cannot hold -> what it can hold in their place
+    room : where users find the names, when it is not the folder of their module
+    written : whether scenario files name them by `type`
+    """
+
+    article: str
+    names: Mapping[str, str]
+    python_only: Mapping[str, str] | None = None
+    room: str = ""
+    written: bool = True
+
+    @property
+    def in_files(self) -> dict[str, str]:
+        """The names that a scenario file may use, with their modules."""
+        if not self.written:
+            return {}
+        held = self.python_only or {}
+        return {name: module for name, module in self.names.items() if name not in held}
+
+
+# The key is the name of the base class as it stands in the annotation of a field.
+CATALOGUE: Mapping[str, Kind] = {
+    "System": Kind(
+        "a system",
+        {
+            "Chain": "stiction.chains.model",
+            "PiecewiseSmooth": "stiction.switching.model",
+            "WheelOnTurntable": "stiction.switching.wheel.model",
+            "BeltOscillator": "stiction.switching.presets",
+            "NormalForm": "stiction.switching.presets",
+            "RelayFeedback": "stiction.switching.presets",
+            "StaticJumpOscillator": "stiction.switching.presets",
+            "TwoBlockStickSlip": "stiction.switching.presets",
+            "RollingStrings": "stiction.rods.strings.model",
+            "Rods": "stiction.rods.model",
+            "CrossedRods": "stiction.rods.presets",
+            "RodOnPlane": "stiction.rods.plane.model",
+            "RodOnFixedRod": "stiction.rods.presets",
+            "RodNet": "stiction.rods.presets",
+            "Braid": "stiction.rods.tied",
+            "TighteningKnot": "stiction.rods.tied",
+            "Solid": "stiction.solids.model",
+            "StripPeeling": "stiction.solids.presets",
+            "TwoCylinders": "stiction.solids.presets",
+            "CapSliding": "stiction.solids.presets",
+        },
+        {
+            "Solid": "take StripPeeling, TwoCylinders or CapSliding",
+            "PiecewiseSmooth": (
+                "take one of the known flows, such as BeltOscillator or NormalForm"
+            ),
+        },
+    ),
+    "Method": Kind(
+        "a method",
+        {
+            "EventDriven": "stiction.methods",
+            "Quasistatic": "stiction.methods",
+            "RegularizedTheta": "stiction.chains.theta.methods",
+            "ThetaStepper": "stiction.chains.theta.methods",
+            "Characteristics": "stiction.rods.strings.characteristics",
+            "BumpStrands": "stiction.rods.strings.strands",
+            "RollingLeapfrog": "stiction.rods.leapfrog.method",
+            "RollingMidpoint": "stiction.rods.midpoint.method",
+            "PlaneLeapfrog": "stiction.rods.plane.model",
+            "Continuation": "stiction.solids.continuation",
+        },
+    ),
+    "Policy": Kind(
+        "a policy",
+        {
+            "Stop": "stiction.switching.policies",
+            "Leave": "stiction.switching.policies",
+            "Sample": "stiction.switching.policies",
+            "Enumerate": "stiction.switching.policies",
+            "ByKind": "stiction.switching.policies",
+        },
+    ),
+    "BranchChoice": Kind(
+        "a choice of branch",
+        {"SlideFrom": "stiction.methods", "StayStuck": "stiction.methods"},
+        room="chains",
+    ),
+    "Load": Kind(
+        "a load",
+        {
+            "Constant": "stiction.chains.loads",
+            "PiecewiseLinear": "stiction.chains.loads",
+            "Ramp": "stiction.chains.loads",
+            "Sine": "stiction.chains.loads",
+            "SumOf": "stiction.chains.loads",
+            "UserLoad": "stiction.chains.loads",
+        },
+        {"UserLoad": "approximate it, for example by PiecewiseLinear"},
+    ),
+    "Friction": Kind(
+        "a friction law",
+        {
+            "Coulomb": "stiction.laws.coulomb",
+            "ExponentialWeakening": "stiction.laws.coulomb",
+            "RandomCoulomb": "stiction.laws.coulomb",
+            "StaticKinetic": "stiction.laws.coulomb",
+            "UserFriction": "stiction.laws.coulomb",
+        },
+        {"UserFriction": "approximate it, for example by ExponentialWeakening"},
+    ),
+    "SmoothSign": Kind(
+        "a smoothed sign",
+        {"SquareRootSign": "stiction.laws.smoothed", "TanhSign": "stiction.laws.smoothed"},
+    ),
+    "TyreLaw": Kind(
+        "a tyre law",
+        {
+            "SimplifiedTyre": "stiction.laws.tyre",
+            "StretchedString": "stiction.laws.tyre",
+        },
+    ),
+    "TyreCurve": Kind("a tyre curve", {"Pacejka": "stiction.laws.tyre"}, written=False),
+    "Adhesion": Kind("an adhesion law", {"LennardJones": "stiction.laws.adhesion"}),
+    "AdhesiveFriction": Kind(
+        "a law of friction under adhesion",
+        {
+            "DI": "stiction.laws.adhesive_friction",
+            "EA": "stiction.laws.adhesive_friction",
+            "Frictionless": "stiction.laws.adhesive_friction",
+            "UserThreshold": "stiction.laws.adhesive_friction",
+        },
+        {"UserThreshold": "take DI or EA"},
+    ),
+    "Shape": Kind(
+        "a shape",
+        {
+            "Sine": "stiction.rods.strings.shapes",
+            "Bump": "stiction.rods.strings.shapes",
+            "Pluck": "stiction.rods.strings.shapes",
+            "Samples": "stiction.rods.strings.shapes",
+            "Sum": "stiction.rods.strings.shapes",
+            "UserShape": "stiction.rods.strings.shapes",
+        },
+        {"UserShape": "sample it, and take Samples"},
+    ),
+    "CosseratRod": Kind("a rod", {"CosseratRod": "stiction.rods.rod"}),
+    "Section": Kind("a cross-section", {"CircularSection": "stiction.rods.section"}),
+    "Centreline": Kind(
+        "a centreline",
+        {
+            "Straight": "stiction.rods.centreline",
+            "Arc": "stiction.rods.centreline",
+            "Helix": "stiction.rods.centreline",
+            "Curve": "stiction.rods.centreline",
+        },
+    ),
+    "RodEnd": Kind(
+        "how an end is held",
+        {
+            "Clamped": "stiction.rods.rod",
+            "Pinned": "stiction.rods.rod",
+            "Free": "stiction.rods.rod",
+            "Driven": "stiction.rods.rod",
+        },
+    ),
+    "RodMotion": Kind(
+        "a motion at the start",
+        {
+            "SineVelocity": "stiction.rods.rod",
+            "SineSpin": "stiction.rods.rod",
+            "RigidMotion": "stiction.rods.rod",
+            "GivenMotion": "stiction.rods.rod",
+        },
+    ),
+    "RodLoad": Kind(
+        "a load of a rod",
+        {
+            "LineForce": "stiction.rods.rod",
+            "PointForce": "stiction.rods.rod",
+            "PointMoment": "stiction.rods.rod",
+        },
+    ),
+    "RodTouch": Kind(
+        "how rods touch",
+        {
+            "RollingContact": "stiction.rods.contact.model",
+            "ContactSearch": "stiction.rods.contact.model",
+        },
+    ),
+    "Material": Kind(
+        "a material",
+        {
+            "NeoHookean": "stiction.solids.materials",
+            "NearlyIncompressible": "stiction.solids.materials",
+            "MooneyRivlin": "stiction.solids.materials",
+            "Yeoh": "stiction.solids.materials",
+            "LinearElastic": "stiction.solids.materials",
+        },
+    ),
+    "Element": Kind(
+        "an element",
+        {
+            "Q1": "stiction.solids.elements.kinds",
+            "Q2": "stiction.solids.elements.kinds",
+            "Q1N2": "stiction.solids.elements.kinds",
+            "Q2N2": "stiction.solids.elements.kinds",
+            "Q1H": "stiction.solids.elements.kinds",
+        },
+        written=False,
+    ),
+    "Mesh": Kind(
+        "a mesh",
+        {
+            "Mesh": "stiction.solids.mesh.model",
+            "block": "stiction.solids.mesh.model",
+            "cap": "stiction.solids.mesh.model",
+            "half_disc": "stiction.solids.mesh.model",
+            "merged": "stiction.solids.mesh.model",
+            "rectangle": "stiction.solids.mesh.model",
+            "rotated": "stiction.solids.mesh.model",
+        },
+        written=False,
+    ),
+    "SolidPart": Kind(
+        "a part of a solid",
+        {
+            "Body": "stiction.solids.model",
+            "Readings": "stiction.solids.model",
+            "Contact": "stiction.solids.contact.model",
+        },
+        written=False,
+    ),
+    "Partner": Kind(
+        "what a boundary may touch",
+        {
+            "Boundary": "stiction.solids.contact.partners",
+            "RigidPlane": "stiction.solids.contact.partners",
+            "RigidCircle": "stiction.solids.contact.partners",
+        },
+        written=False,
+    ),
+    "Condition": Kind(
+        "what is done to a body",
+        {
+            "Fixed": "stiction.solids.conditions",
+            "Driven": "stiction.solids.conditions",
+            "Loaded": "stiction.solids.conditions",
+            "Rigid": "stiction.solids.conditions",
+            "Nearest": "stiction.solids.conditions",
+            "Program": "stiction.solids.conditions",
+        },
+        written=False,
+    ),
+    "LinearSolver": Kind(
+        "a sparse solver",
+        {
+            "SuperLU": "stiction.numerics.linear_solvers",
+            "Pardiso": "stiction.numerics.linear_solvers",
+        },
+        room="solids",
+    ),
+    "Base": Kind(
+        "what a class of your own inherits",
+        {
+            "Load": "stiction.chains.loads",
+            "SwitchingSystem": "stiction.switching.model",
+            "RodSystem": "stiction.rods.model",
+            "Centreline": "stiction.rods.centreline",
+            "Shape": "stiction.rods.strings.shapes",
+            "SolidSystem": "stiction.solids.model",
+            "Friction": "stiction.laws.coulomb",
+            "SmoothSign": "stiction.laws.smoothed",
+            "TyreLaw": "stiction.laws.tyre",
+            "Adhesion": "stiction.laws.adhesion",
+            "AdhesiveFriction": "stiction.laws.adhesive_friction",
+        },
+        written=False,
+    ),
+    # ---- questions, and what answers them
+    "Question": Kind(
+        "a question",
+        {
+            "StickSet": "stiction.chains.stick_set",
+            "reach": "stiction.chains.reachability",
+            "branches": "stiction.chains.branching",
+            "perturbed": "stiction.chains.rest",
+            "compare": "stiction.chains.figures.comparison",
+            "two_fold": "stiction.switching.two_folds.finding",
+            "all_two_folds": "stiction.switching.two_folds.finding",
+            "continue_two_fold": "stiction.switching.two_folds.curves",
+            "continue_boundary": "stiction.switching.two_folds.curves",
+            "spiral": "stiction.switching.two_folds.spiral",
+            "futures": "stiction.switching.funnel",
+            "portrait": "stiction.switching.portraits",
+            "ensemble": "stiction.switching.ensembles.study",
+            "noise_study": "stiction.switching.noise",
+            "smoothing_study": "stiction.switching.smoothing",
+            "smoothed_run": "stiction.switching.smoothing",
+            "line_orbits": "stiction.switching.wheel.return_map",
+            "line_return": "stiction.switching.wheel.return_map",
+            "escaping_points": "stiction.switching.wheel.escapes",
+            "DynamicTyreWheel": "stiction.switching.wheel.dynamic_tyre",
+            "lyapunov_exponent": "stiction.switching.wheel.dynamic_tyre",
+            "sensitivity": "stiction.switching.wheel.dynamic_tyre",
+            "growth": "stiction.rods.strings.growth",
+            "spectrum": "stiction.rods.strings.growth",
+            "vector_motion": "stiction.rods.strings.vector_strings",
+            "VectorStrings": "stiction.rods.strings.vector_strings",
+            "extrapolated": "stiction.rods.strings.strands",
+            "equilibrium": "stiction.rods.statics",
+            "follow_path": "stiction.rods.statics",
+            "fastest_frequency": "stiction.rods.stability",
+            "step_limit": "stiction.rods.stability",
+            "linear_crossed_rods": "stiction.rods.linear_rods",
+            "VerticalDisk": "stiction.rods.principles",
+            "Skate": "stiction.rods.principles",
+            "CrossedCylinders": "stiction.rods.principles",
+            "dalembert": "stiction.rods.principles",
+            "rough": "stiction.rods.principles",
+            "vakonomic": "stiction.rods.principles",
+            "compare_solids": "stiction.solids.figures.comparison",
+            "amontons": "stiction.laws.adhesive_friction",
+            "return_map": "stiction.laws.return_mapping",
+        },
+        written=False,
+    ),
+}
+
+# what every user needs first, found in `stiction` itself as well as in its room
+_FIRST = (
+    "Chain",
+    "PiecewiseSmooth",
+    "WheelOnTurntable",
+    "BeltOscillator",
+    "RollingStrings",
+    "Rods",
+    "CrossedRods",
+    "Solid",
+    "StripPeeling",
+    "CapSliding",
+    "EventDriven",
+    "ThetaStepper",
+    "Quasistatic",
+    "Characteristics",
+    "RollingLeapfrog",
+    "Continuation",
+    "Coulomb",
+    "StaticKinetic",
+    "ExponentialWeakening",
+    "UserFriction",
+    "LennardJones",
+    "DI",
+    "EA",
+    "Constant",
+    "Ramp",
+    "UserLoad",
+    "StickSet",
+    "reach",
+    "two_fold",
+)
+# results and errors, of no kind and in no room
+_CORE = {
+    "Run": "stiction.results.run",
+    "load": "stiction.results.store",
+    "read_scenario": "stiction.scenario",
+    "StictionError": "stiction.errors",
+    "ModelError": "stiction.errors",
+    "ScenarioError": "stiction.errors",
+    "SolveError": "stiction.errors",
+    "StoreError": "stiction.errors",
+    "Status": "stiction.errors",
+}
+
+
+def homes(name: str) -> list[tuple[str, str]]:
+    """Return (kind, module) of everything called `name`; a name may stand under two kinds."""
+    return [(kind, k.names[name]) for kind, k in CATALOGUE.items() if name in k.names]
+
+
+def _room(kind: str, module: str) -> str:
+    """Return the room in which users find a name of this kind from this module."""
+    part = module.split(".")[1]
+    return CATALOGUE[kind].room or ("" if part == "methods" else part)
+
+
+def names_in(room: str) -> dict[str, str]:
+    """Return {name: module} of what users find as `stiction.<room>.<name>`."""
+    return {
+        name: module
+        for kind, k in CATALOGUE.items()
+        for name, module in k.names.items()
+        if _room(kind, module) == room
+    }
+
+
+def _rooms() -> Iterator[str]:
+    for kind, k in CATALOGUE.items():
+        for module in k.names.values():
+            if room := _room(kind, module):
+                yield room
+
+
+ROOMS = tuple(sorted(set(_rooms())))
+
+
+def top() -> dict[str, str]:
+    """Return {name: module} of the names in `stiction` itself, except `solve`."""
+    return {**{name: homes(name)[0][1] for name in _FIRST}, **_CORE}
+
+
+TOP = top()
+
+
+def attribute(module: str, name: str) -> Any:
+    """Return what `module` calls `name`, importing the module."""
+    return getattr(importlib.import_module(module), name)
+
+
+def room_of(system_name: str, system: object | None = None) -> str:
+    """Return the package that knows a system: of the catalogue, else of the object's class.
+
+    Parameters
+    ----------
+    system_name : name of its class, as a saved run holds it
+    system : the object, where there is one
+
+    Returns
+    -------
+    For example "stiction.chains"; "" when nobody knows it.
+    """
+    found = CATALOGUE["System"].names.get(system_name, "")
+    if not found and system is not None:
+        known = (base.__module__ for base in type(system).__mro__)
+        found = next((module for module in known if module.startswith("stiction.")), "")
+    return ".".join(found.split(".")[:2])

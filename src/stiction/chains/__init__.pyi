@@ -1,0 +1,19 @@
+# Written by tools/stubs.py from stiction/catalogue.py.
+
+from stiction.chains.branching import branches as branches
+from stiction.chains.figures.comparison import compare as compare
+from stiction.chains.loads import Constant as Constant
+from stiction.chains.loads import Load as Load
+from stiction.chains.loads import PiecewiseLinear as PiecewiseLinear
+from stiction.chains.loads import Ramp as Ramp
+from stiction.chains.loads import Sine as Sine
+from stiction.chains.loads import SumOf as SumOf
+from stiction.chains.loads import UserLoad as UserLoad
+from stiction.chains.model import Chain as Chain
+from stiction.chains.reachability import reach as reach
+from stiction.chains.rest import perturbed as perturbed
+from stiction.chains.stick_set import StickSet as StickSet
+from stiction.chains.theta.methods import RegularizedTheta as RegularizedTheta
+from stiction.chains.theta.methods import ThetaStepper as ThetaStepper
+from stiction.methods import SlideFrom as SlideFrom
+from stiction.methods import StayStuck as StayStuck

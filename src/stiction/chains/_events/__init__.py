@@ -1,1 +1,0 @@
-"""Inside `EventDriven`: series of the motion, steps from event to event, records."""

@@ -1,1 +1,0 @@
-"""Inside `Quasistatic`: loads cut at their turns, modes, branches, records."""

@@ -1,0 +1,344 @@
+"""All velocities that the quasistatic problem admits in one state, and which to take.
+
+Friction that weakens with slip can be balanced by more than one velocity: rest, a stable
+slip, and an unstable slip between them. This is why Problem 2 can have several solutions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.elastic import Elastic
+from stiction.chains.model import Chain
+from stiction.chains.quasistatic.weakening import Weakening
+from stiction.errors import ModelError, explain
+from stiction.laws.coulomb import LawKind
+from stiction.methods import BranchChoice, SlideFrom, StayStuck
+from stiction.numerics.checks import Record, number, numbers
+
+__all__ = [
+    "Branch",
+    "BranchChoice",
+    "BranchSet",
+    "SlideEnd",
+    "SlideFrom",
+    "StayStuck",
+    "branches",
+    "least_slip_force",
+    "velocities",
+]
+
+Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+
+MOST_MASSES = 3
+_SAMPLES = 1500
+_TIE = 1e-12
+
+
+# ---- all of them
+
+
+@dataclass(frozen=True, eq=False)
+class Branch(Record):
+    """One admissible velocity.
+
+    Parameters
+    ----------
+    velocity : (n,) slip velocities [m/s]
+    mode : (n,) -1, 0, 1
+    stable : whether a little inertia would keep it: C + diag(N mu') is positive definite
+        on the masses that slip
+    """
+
+    velocity: Floats
+    mode: Signs
+    stable: bool
+
+    @property
+    def kind(self) -> str:
+        """Return "stick", "sliding" or "unstable"."""
+        if not self.mode.any():
+            return "stick"
+        return "sliding" if self.stable else "unstable"
+
+
+@dataclass(frozen=True, eq=False)
+class SlideEnd(Record):
+    """Where the stable sliding branch of one mass ends while the load stays as it is.
+
+    Parameters
+    ----------
+    force : smallest |w| = |f - k x| that slip can carry [N]
+    speed : slip velocity there [m/s]
+    x : place at which the mass must stick [m]
+    duration : time until then [s]; inf when slip dies away without an end
+    """
+
+    force: float
+    speed: float
+    x: float
+    duration: float
+
+
+@dataclass(frozen=True, eq=False)
+class BranchSet(Record):
+    """All admissible velocities of a chain in one state.
+
+    Parameters
+    ----------
+    branches : rest first if it is admissible, then by rising speed
+    drive : (n,) R = b f - K x [N]
+    always_unique : C - L diag(N) is positive semidefinite, so that no state has more than
+        one branch
+    certified : no branch can have been missed (one mass, or `always_unique`); for two and
+        three masses a one-dimensional search over a fine grid finds them
+    slide_end : for one mass with a stable sliding branch: where it ends
+    """
+
+    branches: tuple[Branch, ...]
+    drive: Floats
+    always_unique: bool
+    certified: bool
+    slide_end: SlideEnd | None = None
+
+    def of_kind(self, kind: str) -> tuple[Branch, ...]:
+        """Return the branches of a kind: "stick", "sliding" or "unstable"."""
+        return tuple(branch for branch in self.branches if branch.kind == kind)
+
+
+def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
+    """Return every velocity that the quasistatic problem admits at `x` under `force`.
+
+    C v + N mu(|v|) Sgn(v) contains R = b f - K x. Springs to a plate are taken where the
+    plate is at t = 0; velocities are slip velocities, relative to the belt.
+
+    Parameters
+    ----------
+    chain : at most three masses
+    force : load f [N]
+    x : (n,) displacements [m]
+
+    Raises
+    ------
+    ModelError : for more than three masses, or without any damper under friction that
+        does not depend on speed (then the velocity does not follow from the place).
+
+    Source: formulas sheet of the chains paper, section 1e.
+    Verified by: tests/unit/chains/test_branching.py::test_branches_of_the_reference
+    """
+    if chain.n_mass > MOST_MASSES:
+        raise ModelError(
+            explain(
+                "branches",
+                f"{chain.n_mass} masses",
+                f"a chain of at most {MOST_MASSES} masses",
+                "the number of combinations of modes grows as 3^n, and each is searched.",
+                "solve with Quasistatic(), which follows one branch for any n.",
+            )
+        )
+    why, try_ = "branches belong to one state.", "for example branches(chain, 0.25, [0.0])."
+    f = number("branches.force", force, unit="N", why=why, try_=try_)
+    place = numbers("branches.x", x, size=chain.n_mass, per="mass", unit="m", why=why, try_=try_)
+    weak = Weakening.of(chain)
+    if weak.constant and not chain.link_damping.any():
+        raise ModelError(
+            explain(
+                "branches",
+                "a chain without dampers, with friction that does not depend on speed",
+                "dampers, or friction that depends on speed",
+                "the velocity then follows from the rate of the load, not from the state.",
+                "solve with Quasistatic().",
+            )
+        )
+    drive = chain.load_shares * f - Elastic(chain, "branches").force(place)
+    found = velocities(chain, weak, drive)
+    unique = weak.unique(chain.damping_matrix()) >= 0.0
+    end = _slide_end(chain, weak, f, place, found) if chain.n_mass == 1 else None
+    return BranchSet(tuple(found), drive, unique, unique or chain.n_mass == 1, end)
+
+
+def velocities(chain: Chain, weak: Weakening, drive: Floats) -> list[Branch]:
+    """Return the branches for drives R [N], rest first, then by rising speed."""
+    damping, bound = chain.damping_matrix(), np.asarray(chain.stick_bound)
+    size = np.abs(drive) + bound
+    found: list[Branch] = []
+    for pattern in itertools.product((-1, 0, 1), repeat=chain.n_mass):
+        mode = np.array(pattern, dtype=np.int8)
+        for v in _of_mode(damping, weak, drive, mode):
+            rest = np.abs(drive - damping @ v)
+            if (rest > bound + _TIE * size)[mode == 0].any():
+                continue
+            found.append(Branch(v, mode, _is_stable(damping, weak, v, mode)))
+    found.sort(key=lambda branch: float(np.abs(branch.velocity).sum()))
+    return found
+
+
+def _is_stable(damping: Floats, weak: Weakening, v: Floats, mode: Signs) -> bool:
+    a = np.flatnonzero(mode)
+    if a.size == 0:
+        return True
+    h = damping[np.ix_(a, a)] + np.diag(weak.slope(v)[a])
+    return bool(np.linalg.eigvalsh(h)[0] > 0.0)
+
+
+def _of_mode(damping: Floats, weak: Weakening, drive: Floats, mode: Signs) -> list[Floats]:
+    """Return all v with the signs of `mode` and C v + N mu sign = R on the slipping masses."""
+    a = np.flatnonzero(mode)
+    # chains of slipping neighbours do not feel each other: their roots combine freely
+    blocks: list[list[int]] = []
+    for i in a.tolist():
+        if blocks and blocks[-1][-1] == i - 1 and damping[i, i - 1] != 0.0:
+            blocks[-1].append(i)
+        else:
+            blocks.append([i])
+    choices = [_of_block(damping, weak, drive, mode, block) for block in blocks]
+    out = []
+    for combination in itertools.product(*choices):
+        v = np.zeros(mode.size)
+        for block, part in zip(blocks, combination, strict=True):
+            v[block] = part
+        out.append(v)
+    return out
+
+
+def _of_block(
+    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int]
+) -> list[Floats]:
+    """Return the roots of one block, by shooting from its first mass to its last.
+
+    The first equation gives the second velocity from the first one, and so on; the last
+    equation is then one function of one unknown.
+    """
+    speeds = _grid(damping, weak, drive, block)
+    if speeds.size == 0:
+        return []
+    out: list[Floats] = []
+
+    def last(u: Floats) -> Floats:
+        return _shoot(damping, weak, drive, mode, block, u)[1]
+
+    value = last(speeds)
+    for j in np.flatnonzero((value[1:] > 0.0) != (value[:-1] > 0.0)).tolist():
+        u = _root(last, float(speeds[j]), float(speeds[j + 1]))
+        v = _shoot(damping, weak, drive, mode, block, np.array([u]))[0][:, 0]
+        if (v * mode[block] > 0.0).all():
+            out.append(v)
+    return out
+
+
+def _shoot(
+    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int], u: Floats
+) -> tuple[Floats, Floats]:
+    """Return (len(block), m) velocities and the (m,) residual of the last equation."""
+    n = mode.size
+    v = np.zeros((n, u.size))
+    v[block[0]] = mode[block[0]] * u
+    residual = np.zeros(u.size)
+    for i in block:
+        carried = mode[i] * weak.force_on(i, v[i])
+        residual = damping[i] @ v + carried - drive[i]
+        if i != block[-1]:
+            v[i + 1] = -residual / damping[i, i + 1]
+    return v[block], residual
+
+
+def _grid(damping: Floats, weak: Weakening, drive: Floats, block: list[int]) -> Floats:
+    """Return speeds of the first mass of a block between which roots are looked for."""
+    i = block[0]
+    part = damping[np.ix_(block, block)]
+    least = float(np.linalg.eigvalsh(part)[0])
+    scale = float(np.asarray(weak.table.v_scale)[i])
+    size = float(np.linalg.norm(drive[block]))
+    if least > 1e-300:
+        # v'Cv <= v'R bounds every velocity
+        far = 1.01 * size / least
+    elif weak.table.kind is LawKind.EXPONENTIAL:
+        far = 800.0 * scale
+    else:
+        far = 1e6
+    if far == 0.0:
+        return np.empty(0)
+    if len(block) == 1 and weak.table.kind is LawKind.EXPONENTIAL:
+        # c v + N mu(v) is convex: at most one root on either side of its minimum
+        fall, c = float(weak.falls[i]), float(damping[i, i])
+        fold = scale * math.log(fall / c) if fall > c > 0.0 else (far if c == 0.0 else 0.0)
+        return np.unique([0.0, min(fold, far), far])
+    fine = np.geomspace(1e-9 * min(scale, far), far, _SAMPLES)
+    return np.concatenate([[0.0], fine])
+
+
+def _root(function: Callable[[Floats], Floats], low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
+    at = function(np.array([low, high]))
+    if at[0] == 0.0 or at[1] == 0.0:
+        return low if at[0] == 0.0 else high
+    return float(brentq(lambda u: float(function(np.array([u]))[0]), low, high, xtol=1e-300))
+
+
+# ---- one mass: where the slide ends
+
+
+def _slide_end(
+    chain: Chain, weak: Weakening, force: float, x: Floats, found: list[Branch]
+) -> SlideEnd | None:
+    stable = [branch for branch in found if branch.kind == "sliding"]
+    if not stable:
+        return None
+    start = stable[-1]
+    sign, v0 = int(start.mode[0]), float(abs(start.velocity[0]))
+    c, k = float(chain.damping_matrix()[0, 0]), float(chain.stiffness_matrix()[0, 0])
+    fold = _fold(weak, c, v0)
+    least = c * fold + float(weak.force(np.array([fold]))[0])
+    push = float(chain.load_shares[0]) * force
+    duration = math.inf if fold == 0.0 else _fall_time(weak, c, k, fold, v0)
+    return SlideEnd(least, sign * fold, (push - sign * least) / k, duration)
+
+
+def least_slip_force(weak: Weakening, c: float) -> float:
+    """Return the smallest force [N] that slip of one mass with damper c can carry."""
+    if weak.table.kind is LawKind.USER:
+        speeds = np.concatenate([[0.0], np.geomspace(1e-8, 1e4, 4001)])
+        carried = c * speeds + np.array([float(weak.force(np.array([v]))[0]) for v in speeds])
+        top = float(speeds[min(int(np.argmin(carried)) + 1, speeds.size - 1)])
+        fold = _fold(weak, c, top)
+    else:
+        fold = _fold(weak, c, math.inf)
+    return c * fold + float(weak.force(np.array([fold]))[0])
+
+
+def _fold(weak: Weakening, c: float, v0: float) -> float:
+    """Return the speed below v0 at which h(v) = c v + N mu(v) stops falling; 0 if it never."""
+    from scipy.optimize import brentq
+
+    def slope(v: float) -> float:
+        return c + float(weak.slope(np.array([v]))[0])
+
+    if weak.table.kind is LawKind.EXPONENTIAL:
+        fall = float(weak.falls[0])
+        return float(weak.table.v_scale[0]) * math.log(fall / c) if fall > c else 0.0
+    if weak.table.kind is not LawKind.USER:
+        return 0.0
+    speeds = np.concatenate([[0.0], np.geomspace(1e-9 * v0, v0, 2000)])
+    falling = np.flatnonzero([slope(float(v)) < 0.0 for v in speeds])
+    if falling.size == 0:
+        return 0.0
+    j = int(falling[-1])
+    return float(brentq(slope, speeds[j], speeds[j + 1], xtol=1e-300))
+
+
+def _fall_time(weak: Weakening, c: float, k: float, low: float, high: float) -> float:
+    """Return the integral of h'(v) / (k v) from low to high, smooth in ln v."""
+    node, weight = np.polynomial.legendre.leggauss(24)
+    cuts = np.linspace(math.log(low), math.log(high), 13)
+    half, middle = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
+    v = np.exp(middle[:, None] + half[:, None] * node).ravel()
+    slope = c + np.array([float(weak.slope(np.array([s]))[0]) for s in v])
+    return float(np.sum((half[:, None] * weight).ravel() * slope)) / k

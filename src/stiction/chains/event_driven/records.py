@@ -1,0 +1,205 @@
+"""What an event-driven run keeps: its state, its saved rows, its log of mode changes."""
+
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.event_driven.series_kernels import (
+    Problem,
+    Scratch,
+    energies,
+    evaluate,
+    load_at,
+    mu_of,
+)
+from stiction.numerics.jit import kernel
+from stiction.numerics.locate import horner
+
+__all__ = [
+    "Events",
+    "Saved",
+    "State",
+    "column",
+    "drive_at",
+    "drive_of",
+    "friction_of",
+    "record_events",
+    "save_now",
+    "save_rest",
+    "save_until",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# entries of State.clock and State.counter
+TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
+PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+class State(NamedTuple):
+    """All that a run needs to go on: what a checkpoint keeps."""
+
+    clock: Floats
+    counter: Ints
+    x: Floats
+    v: Floats
+    mode: Ints
+    shown: Ints
+    lead: Ints
+    side: Ints
+    heat: Floats
+
+
+class Saved(NamedTuple):
+    """What is kept at the save times."""
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    kinetic: Floats
+    stored: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+
+
+class Events(NamedTuple):
+    """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
+
+    time: Floats
+    mass: Ints
+    before: Ints
+    after: Ints
+    x: Floats
+    v: Floats
+    left: Floats
+    right: Floats
+    touch: Floats
+
+
+@kernel
+def column(table: Floats, i: int, size: int, tau: float) -> float:
+    """Return the value at `tau` of the polynomial in column `i` of a table of coefficients."""
+    value = 0.0
+    for k in range(size - 1, -1, -1):
+        value = value * tau + table[k, i]
+    return value
+
+
+@kernel
+def drive_at(p: Problem, state: State, t: float, i: int) -> float:
+    """Return the force on mass i without friction [N]."""
+    return drive_of(p, state.x, state.v, load_at(p, t, state.counter[PIECE]), t, i)
+
+
+@kernel
+def drive_of(p: Problem, x: Floats, v: Floats, load: float, t: float, i: int) -> float:
+    """Return the force on mass `i` from its links, the plate and the load, without friction [N]."""
+    c = i + 1
+    left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
+    right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
+    plate = p.plate_k[i] * (p.plate_speed * t - x[c])
+    return right - left + p.share[i] * load + plate
+
+
+@kernel
+def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
+    """Return the friction force on mass `i` in its mode [N]."""
+    if mode == 0:
+        return -drive
+    return -mode * p.normal[i] * mu_of(p, i, abs(v - p.belt))
+
+
+@kernel
+def record_events(p: Problem, state: State, events: Events, t: float) -> None:
+    """Write a row for every mass whose mode is not the one last written."""
+    for i in range(p.mass.size):
+        if state.mode[i] == state.shown[i]:
+            continue
+        row = state.counter[N_EVENTS]
+        drive = drive_at(p, state, t, i)
+        events.time[row] = t
+        events.mass[row] = i
+        events.before[row] = state.shown[i]
+        events.after[row] = state.mode[i]
+        events.x[row] = state.x[i + 1]
+        events.v[row] = state.v[i + 1]
+        events.left[row] = friction_of(p, state.shown[i], drive, state.v[i + 1], i)
+        events.right[row] = friction_of(p, state.mode[i], drive, state.v[i + 1], i)
+        state.counter[N_EVENTS] += 1
+        state.counter[REST_SEEN] = 0
+        state.shown[i] = state.mode[i]
+
+
+@kernel
+def save_until(
+    p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
+) -> None:
+    """Write the save times in [t, t_new)."""
+    counter = state.counter
+    size = 2 * p.order + 1
+    while counter[NEXT_SAVE] < saved.time.size and saved.time[counter[NEXT_SAVE]] < t_new:
+        row = counter[NEXT_SAVE]
+        time = saved.time[row]
+        tau = (time - t) * p.rate
+        s.xs[:] = state.x
+        s.vs[:] = state.v
+        evaluate(p, tau, s.active, count, s, s.xs, s.vs)
+        saved.heat[row, :] = state.heat
+        for a in range(count):
+            i = s.active[a]
+            if state.mode[i] != 0:
+                saved.heat[row, i] += column(s.heat, i, size, tau)
+        saved.work[row] = state.clock[WORK] + horner(s.work, size, tau)
+        saved.viscous[row] = state.clock[VISCOUS] + horner(s.viscous, size, tau)
+        _save_row(p, state, saved, row, time, s.xs, s.vs)
+        counter[NEXT_SAVE] += 1
+
+
+@kernel
+def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
+    """Fill the saving times that are left with the state of rest."""
+    counter = state.counter
+    while counter[NEXT_SAVE] < saved.time.size:
+        row = counter[NEXT_SAVE]
+        saved.heat[row, :] = state.heat
+        saved.work[row] = state.clock[WORK]
+        saved.viscous[row] = state.clock[VISCOUS]
+        _save_row(p, state, saved, row, t_end, state.x, state.v)
+        counter[NEXT_SAVE] += 1
+
+
+@kernel
+def _save_row(
+    p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
+) -> None:
+    load = load_at(p, t, state.counter[PIECE])
+    for i in range(p.mass.size):
+        saved.x[row, i] = x[i + 1]
+        saved.v[row, i] = v[i + 1]
+        saved.mode[row, i] = state.mode[i]
+        drive = drive_of(p, x, v, load, t, i)
+        saved.friction[row, i] = friction_of(p, state.mode[i], drive, v[i + 1], i)
+    kinetic, stored = energies(p, t, x, v)
+    saved.kinetic[row] = kinetic
+    saved.stored[row] = stored
+
+
+@kernel
+def save_now(p: Problem, state: State, saved: Saved, t: float) -> None:
+    """Write the present state as the next saved row."""
+    row = state.counter[NEXT_SAVE]
+    saved.heat[row, :] = state.heat
+    saved.work[row] = state.clock[WORK]
+    saved.viscous[row] = state.clock[VISCOUS]
+    _save_row(p, state, saved, row, t, state.x, state.v)
+    state.counter[NEXT_SAVE] += 1

@@ -1,0 +1,434 @@
+"""Dynamic problem, event by event: exact modes, located events, finite-time stops.
+
+Between events the chain is smooth and its Taylor series in time is summed to rounding
+error (see `_events.series_kernels`); events are roots of the same series (`_events.step_kernels`).
+Cost per step is O(order n); no matrix is formed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.errors import ModelError, Status, explain
+from stiction.laws.coulomb import LawKind
+from stiction.methods import EventDriven
+from stiction.results.audit import Check
+from stiction.results.determinism import Loss
+from stiction.results.ledger import Ledger
+from stiction.results.run import Request, Run
+
+if TYPE_CHECKING:
+    from stiction.chains.event_driven.records import Events, Saved, State
+    from stiction.chains.event_driven.series_kernels import Problem, Scratch
+    from stiction.numerics.callback import Callback
+
+__all__ = ["solve_event_driven"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_MASSES = 10_000
+# a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
+_MASS_STEPS_PER_CALL = 300_000
+_TOUCH_ROWS = 64
+# a user's load is looked at in steps of at most this share of the time span
+_LONGEST_FIT = 0.005
+
+
+def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> Run:
+    """Return the run of `chain`; what `EventDriven` asks a chain for.
+
+    With constant friction there is no discretisation error: the series of each mode is
+    summed until its last terms are rounding. Weakening friction is part of the same
+    series. A user's mu(v) or load is fitted on each step to `rtol`.
+
+    Raises
+    ------
+    ModelError : if the chain is too long, or a policy is given.
+
+    Source: formulas sheet of the chains paper, section 6.
+    Verified by: tests/exact/test_chain_references.py::test_events_and_states
+    """
+    if method.policy is not None:
+        raise ModelError(
+            explain(
+                "EventDriven.policy",
+                repr(method.policy),
+                "None for a Chain",
+                "the future of a chain is unique but for touches of the static bound, where it "
+                "sticks on and says so; there is nothing for a policy to choose.",
+                "leave policy out; it is for flows such as WheelOnTurntable.",
+            )
+        )
+    if chain.n_mass > MOST_MASSES:
+        raise ModelError(
+            explain(
+                "EventDriven",
+                f"{chain.n_mass} masses",
+                f"at most {MOST_MASSES}",
+                "the number of events grows with n and each costs O(n), so the work is O(n^2).",
+                "use ThetaStepper(step=...), whose cost per step is O(n).",
+            )
+        )
+    return _Solver(method, chain, request).run()
+
+
+class _Solver:
+    """One solve: buffers, the loop over kernel calls, and the report."""
+
+    def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
+        from stiction.chains.event_driven import records as er
+        from stiction.chains.event_driven import step_kernels as ek
+        from stiction.numerics.callback import Callback
+
+        self.ek, self.er = ek, er
+        self.method, self.chain, self.request = method, chain, request
+        self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
+        self.mu_call = Callback(chain.friction.function, "UserFriction.function")
+        span = request.t_end - request.t_start
+        self.problem = _problem(method, chain, self.load_call, self.mu_call, span)
+        self.state = _start(chain, request)
+        self.saved = _saved(chain, request)
+        self.events = _events(chain.n_mass)
+        self.scratch = _scratch(chain.n_mass, method.order)
+        self.log: list[tuple[npt.NDArray[Any], ...]] = []
+        self.n_logged = 0
+        self.touches: list[tuple[float, int]] = []
+        self.stop_time: float | None = None
+        self.reason = ""
+
+    def run(self) -> Run:
+        if not self._resume():
+            self.ek.first_modes(self.problem, self.state)
+        status = self._loop()
+        return build_run(self.chain, self.method, self.request, self._history(status))
+
+    def _loop(self) -> Status:
+        ek, er, request = self.ek, self.er, self.request
+        counter = self.state.counter
+        span = request.t_end - request.t_start
+        steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
+        while True:
+            code = ek.advance(
+                self.problem,
+                self.state,
+                self.saved,
+                self.events,
+                self.scratch,
+                request.t_end,
+                min(steps, self.method.max_steps - int(counter[er.STEPS])),
+                self.method.max_events - self.n_logged,
+            )
+            self.load_call.check()
+            self.mu_call.check()
+            self._drain()
+            t = float(self.state.clock[er.TIME])
+            if code == ek.DONE:
+                return Status.SOLVED
+            if code == ek.ALL_STUCK:
+                counter[er.REST_SEEN] = 1
+                if self.chain.rests_for_good(t, self.state.x[1:-1]):
+                    self.stop_time = t
+            if code == ek.NOT_FINITE:
+                self.reason = f"the state is not finite after t = {t:.9g} s"
+                return Status.NOT_FINITE
+            if code == ek.STALLED:
+                self.reason = (
+                    f"time does not pass at t = {t:.9g} s: events follow each other, or a user's "
+                    "function jumps there; name its jumps in UserLoad.breakpoints"
+                )
+                return Status.WORK_LIMIT
+            if code == ek.STEP_VANISHED:
+                self.reason = (
+                    f"a user's function is too rough to follow at t = {t:.9g} s; "
+                    "name its jumps in UserLoad.breakpoints"
+                )
+                return Status.WORK_LIMIT
+            if counter[er.STEPS] >= self.method.max_steps:
+                self.reason = f"max_steps = {self.method.max_steps} were used up"
+                return Status.WORK_LIMIT
+            if self.n_logged >= self.method.max_events:
+                self.reason = f"max_events = {self.method.max_events} were used up"
+                return Status.WORK_LIMIT
+            request.progress((t - request.t_start) / span, f"{self.n_logged} events")
+            if request.checkpoint is not None and request.checkpoint.due():
+                request.checkpoint.save(self._pack())
+
+    def _drain(self) -> None:
+        """Move full rows out of the kernel's buffers."""
+        er, counter, e = self.er, self.state.counter, self.events
+        rows = int(counter[er.N_EVENTS])
+        if rows:
+            self.log.append(tuple(column[:rows].copy() for column in e[:8]))
+            self.n_logged += rows
+            # whatever moved now did not rest for good
+            self.stop_time = None
+            counter[er.N_EVENTS] = 0
+        for row in range(int(counter[er.N_TOUCH])):
+            self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
+        counter[er.N_TOUCH] = 0
+
+    # ---- checkpoint
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        arrays = {f"state_{name}": value for name, value in self.state._asdict().items()}
+        rows = int(self.state.counter[self.er.NEXT_SAVE])
+        arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
+        arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
+        arrays["touches"] = np.array(self.touches, dtype=np.float64).reshape(-1, 2)
+        arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
+        return arrays
+
+    def _resume(self) -> bool:
+        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
+        if kept is None:
+            return False
+        for name, value in self.state._asdict().items():
+            value[...] = kept[f"state_{name}"]
+        rows = int(self.state.counter[self.er.NEXT_SAVE])
+        for name, value in self.saved._asdict().items():
+            value[:rows] = kept[f"saved_{name}"]
+        columns = tuple(kept[f"log_{j}"] for j in range(8))
+        self.log, self.n_logged = [columns], int(columns[0].size)
+        self.touches = [(float(t), int(i)) for t, i in kept["touches"]]
+        stop = float(kept["stop_time"][0])
+        self.stop_time = None if np.isnan(stop) else stop
+        return True
+
+    # ---- report
+
+    def _columns(self) -> list[npt.NDArray[Any]]:
+        if not self.log:
+            return [column[:0].copy() for column in self.events[:8]]
+        return [np.concatenate(parts) for parts in zip(*self.log, strict=True)]
+
+    def _history(self, status: Status) -> ChainHistory:
+        er, counter = self.er, self.state.counter
+        if not status.ok:
+            self._keep_last_state()
+        rows = max(int(counter[er.NEXT_SAVE]), 1)
+        kept = {name: value[:rows] for name, value in self.saved._asdict().items()}
+        ledger = Ledger(
+            time=kept["time"],
+            kinetic=kept["kinetic"],
+            stored=kept["stored"],
+            external_work=kept["work"],
+            friction_heat=kept["heat"],
+            viscous_heat=kept["viscous"],
+        )
+        checks = _checks(self.chain, kept)
+        if self.load_call.address:
+            checks.append(self._sampling())
+        return ChainHistory(
+            time=kept["time"],
+            x=kept["x"],
+            v=kept["v"],
+            mode=kept["mode"],
+            friction=kept["friction"],
+            events=RawEvents(*self._columns()),
+            stop_time=self.stop_time,
+            energy=ledger,
+            stats={
+                "steps": int(counter[er.STEPS]),
+                "expansions": int(counter[er.EXPANSIONS]),
+                "order": self.method.order,
+            },
+            status=status,
+            reason=self.reason,
+            checks=checks,
+            losses=[self._touch_loss(t, i) for t, i in self.touches],
+        )
+
+    def _sampling(self) -> Check:
+        longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
+        if self.method.max_step is not None:
+            longest = min(longest, self.method.max_step)
+        return Check(
+            "user_load_sampled",
+            True,
+            longest,
+            None,
+            None,
+            "longest step [s] on which a user's load is looked at, 11 times; what is shorter "
+            "can be missed: name it in UserLoad.breakpoints or set max_step",
+        )
+
+    def _keep_last_state(self) -> None:
+        """Save the state at which a failed run stands, as its last row."""
+        er, state = self.er, self.state
+        t = float(state.clock[er.TIME])
+        row = int(state.counter[er.NEXT_SAVE])
+        if row < self.saved.time.size and np.isfinite(state.x).all():
+            self.saved.time[row] = t
+            self.saved.time[row + 1 :] = np.inf
+            state.counter[er.NEXT_SAVE] = row
+            er.save_now(self.problem, state, self.saved, t)
+
+    def _touch_loss(self, t: float, i: int) -> Loss:
+        return Loss(
+            t,
+            "grazing_onset",
+            {"contact": i + 1},
+            "the mass kept sticking; its drive reached the static bound and turned back",
+        )
+
+
+def _problem(
+    method: EventDriven, chain: Chain, load_call: Callback, mu_call: Callback, span: float
+) -> Problem:
+    from stiction.chains.event_driven.series_kernels import Problem
+
+    table, pieces = chain.friction, chain.load.pieces()
+    k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+    stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
+    damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
+    weak = 0.0
+    if table.kind is LawKind.EXPONENTIAL:
+        drop = (table.mu_static - table.mu_kinetic) * chain.normal_forces
+        weak = float(np.max(drop / (m * table.v_scale)))
+    rate = float(stiff + damp + weak) or 1.0
+    return Problem(
+        mass=_plain(m),
+        link_k=_plain(k),
+        link_c=_plain(c),
+        share=_plain(chain.load_shares),
+        plate_k=_plain(chain.plate_springs),
+        plate_speed=chain.plate_speed,
+        normal=_plain(chain.normal_forces),
+        mu_static=_plain(table.mu_static),
+        mu_kinetic=_plain(table.mu_kinetic),
+        v_scale=_plain(table.v_scale),
+        law=int(table.kind),
+        belt=chain.belt_speed,
+        piece_time=_plain(pieces.time),
+        piece_offset=_plain(pieces.offset),
+        piece_rate=_plain(pieces.rate),
+        sine_amplitude=_plain(pieces.amplitude),
+        sine_frequency=_plain(pieces.angular_frequency),
+        sine_phase=_plain(pieces.phase),
+        load_address=load_call.address,
+        mu_address=mu_call.address,
+        rate=rate,
+        order=method.order,
+        tolerance=min(method.rtol, 1e-2) * 1e-5,
+        fit_tolerance=max(method.rtol, 1e-11),
+        longest_fit=_LONGEST_FIT * span * rate,
+        longest=np.inf if method.max_step is None else float(method.max_step),
+    )
+
+
+def _plain(values: Floats) -> Floats:
+    """Return a fresh contiguous, writable copy: one type of array, so one compilation."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
+def _start(chain: Chain, request: Request) -> State:
+    from stiction.chains.event_driven import records as er
+
+    n = chain.n_mass
+    clock = np.zeros(5)
+    clock[er.TIME], clock[er.TAU], clock[er.GAP] = request.t_start, 0.25, 1.0
+    x, v = np.zeros(n + 2), np.zeros(n + 2)
+    x[1:-1], v[1:-1] = chain.x_start, chain.v_start
+    return er.State(
+        clock=clock,
+        counter=np.zeros(8, np.int64),
+        x=x,
+        v=v,
+        mode=np.zeros(n, np.int64),
+        shown=np.zeros(n, np.int64),
+        lead=np.zeros(n, np.int64),
+        side=np.zeros(n, np.int64),
+        heat=np.zeros(n),
+    )
+
+
+def _saved(chain: Chain, request: Request) -> Saved:
+    from stiction.chains.event_driven import records as er
+
+    rows, n = request.save.size, chain.n_mass
+    return er.Saved(
+        time=request.save.copy(),
+        x=np.empty((rows, n)),
+        v=np.empty((rows, n)),
+        mode=np.empty((rows, n), np.int8),
+        friction=np.empty((rows, n)),
+        kinetic=np.empty(rows),
+        stored=np.empty(rows),
+        work=np.empty(rows),
+        viscous=np.empty(rows),
+        heat=np.empty((rows, n)),
+    )
+
+
+def _events(n: int) -> Events:
+    from stiction.chains.event_driven import records as er
+
+    rows = max(1024, 4 * n)
+    return er.Events(
+        time=np.empty(rows),
+        mass=np.empty(rows, np.int64),
+        before=np.empty(rows, np.int64),
+        after=np.empty(rows, np.int64),
+        x=np.empty(rows),
+        v=np.empty(rows),
+        left=np.empty(rows),
+        right=np.empty(rows),
+        touch=np.empty((_TOUCH_ROWS + 4 * n, 2)),
+    )
+
+
+def _scratch(n: int, order: int) -> Scratch:
+    from stiction.chains.event_driven.series_kernels import Scratch
+
+    return Scratch(
+        x=np.zeros((order + 1, n + 2)),
+        drive=np.zeros((order + 1, n)),
+        mu=np.zeros((order + 1, n)),
+        load=np.zeros(order + 1),
+        work=np.zeros(2 * order + 1),
+        viscous=np.zeros(2 * order + 1),
+        heat=np.zeros((2 * order + 1, n)),
+        fit=np.zeros(order + 1),
+        poly=np.zeros(order + 1),
+        bernstein=np.zeros((52, order + 1)),
+        norm=np.zeros(order + 1),
+        active=np.zeros(n, np.int64),
+        root=np.full(n, np.inf),
+        xs=np.zeros(n + 2),
+        vs=np.zeros(n + 2),
+    )
+
+
+def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
+    """Return what can be verified of the saved states without trusting the solver."""
+    stuck = kept["mode"] == 0
+    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
+    share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
+    worst = np.unravel_index(np.argmax(share), share.shape)
+    limit = 1.0 + 1e-9
+    slip = kept["v"] - chain.belt_speed
+    wrong = np.max(np.where(stuck, np.abs(slip), -slip * kept["mode"]), initial=0.0)
+    speed = float(np.max(np.abs(slip), initial=0.0)) or 1.0
+    return [
+        Check(
+            "stick_within_bound",
+            bool(share[worst] <= limit),
+            float(share[worst]),
+            limit,
+            float(kept["time"][worst[0]]),
+            "friction of stuck masses over the static bound",
+        ),
+        Check(
+            "slip_against_friction",
+            bool(wrong <= 1e-9 * speed),
+            float(wrong),
+            1e-9 * speed,
+            None,
+            "slip rate against the direction of its mode [m/s]",
+        ),
+    ]

@@ -1,0 +1,119 @@
+"""The figures of a chain."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stiction.chains.figures.data import ChainData
+from stiction.plot.figures import Figures
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["ChainFigures"]
+
+
+class ChainFigures(Figures):
+    """The figures of a chain; every method returns a new matplotlib Figure.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+    """
+
+    NAMES = (
+        "motion",
+        "displacements",
+        "velocities",
+        "phase",
+        "energy",
+        "onset",
+        "stick_set",
+        "friction",
+        "overview",
+    )
+
+    @functools.cached_property
+    def _data(self) -> ChainData:
+        return ChainData(self.run)
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The figures written when none are named: those that say something for this run."""
+        from stiction.chains.figures.stick_geometry import has_shadow
+
+        last = ("stick_set",) if has_shadow(self._data) else ()
+        return ("motion", "phase", "energy", "onset", *last)
+
+    def motion(self) -> PaperFigure:
+        """Return displacements and velocities above a strip that shows which masses stick."""
+        from stiction.chains.figures.motion import motion
+
+        return motion(self._data)
+
+    def displacements(self) -> PaperFigure:
+        """Return displacements against time, with the strip of stick."""
+        from stiction.chains.figures.motion import motion
+
+        return motion(self._data, ("x",))
+
+    def velocities(self) -> PaperFigure:
+        """Return velocities against time, with the strip of stick."""
+        from stiction.chains.figures.motion import motion
+
+        return motion(self._data, ("v",))
+
+    def phase(self, mass: int | None = None) -> PaperFigure:
+        """Return the phase plane of one `mass` (numbered from 1), default of all."""
+        from stiction.chains.figures.phase import phase
+
+        return phase(self._data, mass)
+
+    def energy(self) -> PaperFigure:
+        """Return energies, the ledger, and its imbalance."""
+        from stiction.plot.energy import energy
+
+        return energy(self._data)
+
+    def onset(self, window: tuple[float, float] | None = None) -> PaperFigure:
+        """Return slip rate over mass and time [s], with events and closed-form lines."""
+        from stiction.chains.figures.onset import onset
+
+        return onset(self._data, window)
+
+    def stick_set(
+        self, *, time: float | None = None, pairs: Sequence[tuple[int, int]] | None = None
+    ) -> PaperFigure:
+        """Return the projections of the stick set at a `time` [s], default the last."""
+        from stiction.chains.figures.stick_set import stick_set
+
+        return stick_set(self._data, time=time, pairs=pairs)
+
+    def friction(self) -> PaperFigure:
+        """Return friction forces against time, with the bounds of stick."""
+        from stiction.chains.figures.motion import friction
+
+        return friction(self._data)
+
+    def overview(self) -> PaperFigure:
+        """Return displacements, velocities, ledger and onset diagram on one page width."""
+        from stiction.chains.figures.overview import overview
+
+        return overview(self._data)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        seconds: float = 8.0,
+        fps: float = 20.0,
+        scale: float | None = None,
+        window: tuple[float, float] | None = None,
+    ) -> Path:
+        """Write an animation (.gif, .mp4 or .html); see `stiction.chains.figures.animation`."""
+        from stiction.chains.figures.animation import animate
+
+        return animate(self.run, path, seconds=seconds, fps=fps, scale=scale, window=window)

@@ -1,0 +1,276 @@
+"""Series against time: displacements, velocities, friction forces, and when masses stick."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.figures.data import ChainData
+from stiction.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["friction", "friction_panel", "motion", "series_panel", "stick_strip"]
+
+Floats = npt.NDArray[np.float64]
+
+_WORDS = {"x": ("displacement", "m"), "v": ("velocity", "m/s")}
+_SINGLE = len(style.MASS_COLOURS)  # up to here every mass has its own colour and label
+_MOST_LINES = 50
+_MOST_ROWS = 400
+_SLIP_PLUS, _SLIP_MINUS = "#0072B2", "#D55E00"
+
+
+def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
+    """Return a figure of displacements and/or velocities above a strip that shows stick.
+
+    Parameters
+    ----------
+    names : "x", "v" or both, from top to bottom
+
+    Source: Axioms 14(4) 299, Fig. 3 (a), (b).
+    Verified by: tests/unit/chains/figures/test_motion.py::test_lines_are_the_saved_data
+    """
+    few = data.n_mass <= _SINGLE
+    strip = 0.11 * data.n_mass + 0.06 if few else 0.55
+    heights = [1.55] * len(names) + [strip]
+    spare = style.digit_room(data.n_mass)
+    margins = (0.56 + spare, 0.52 if few else 0.62 + spare, 0.38, 0.08)
+    gap = 0.1
+    total = sum(heights) + gap * len(names) + margins[2] + margins[3]
+    figure = style.new_figure(style.COLUMN, total)
+    rows = style.grid(
+        figure,
+        len(heights),
+        margins=margins,
+        gaps=(0.0, gap),
+        heights=heights,
+        share_time=True,
+    )
+    axes = [row[0] for row in rows]
+    for ax, name in zip(axes, names, strict=False):
+        series_panel(ax, data, name)
+    stick_strip(axes[-1], data)
+    style.time_axis(axes[-1], data.span)
+    figure.align_ylabels(axes[:-1])
+    return figure
+
+
+def series_panel(ax: Axes, data: ChainData, name: str) -> None:
+    """Draw displacements ("x") or velocities ("v") of the masses on `ax`."""
+    values = data.run.variables[name].values
+    word, unit = _WORDS[name]
+    _shade_rest(ax, data)
+    if data.n_mass <= _SINGLE:
+        colours = style.mass_colours(np.arange(1, data.n_mass + 1), data.n_mass)
+        for i, colour in enumerate(colours):
+            keep = style.thin(values[:, i])
+            ax.plot(data.time[keep], values[keep, i], color=colour, lw=1.0, label=f"mass {i + 1}")
+        style.room(ax.set_ylim, values)
+        names = [f"mass {i + 1}" for i in range(data.n_mass)]
+        style.end_labels(ax, values[-1], names, colours)
+    else:
+        shown = _many_lines(ax, data, values)
+        word_bar = "mass" if shown == data.n_mass else f"mass ({shown} shown)"
+        style.colour_bar(ax, style.many_colours(), (1.0, float(data.n_mass)), word_bar, "")
+    style.scale_axis(ax.yaxis, word, unit)
+
+
+def _many_lines(ax: Axes, data: ChainData, values: Floats) -> int:
+    """Draw at most `_MOST_LINES` masses as one collection; return how many."""
+    from matplotlib.collections import LineCollection
+
+    chosen = style.few(data.n_mass, _MOST_LINES)
+    lines = []
+    for i in chosen:
+        keep = style.thin(values[:, i], most=800)
+        lines.append(np.column_stack([data.time[keep], values[keep, i]]))
+    style.room(ax.set_ylim, np.concatenate([line[:, 1] for line in lines]))
+    colours = style.mass_colours(chosen + 1, data.n_mass)
+    ax.add_collection(LineCollection(lines, colors=colours, linewidths=0.6))
+    return int(chosen.size)
+
+
+def _shade_rest(ax: Axes, data: ChainData) -> None:
+    """Shade the times at which all masses stick."""
+    rest = _merged(data.rest_intervals, data.span)
+    if len(rest):
+        bars = [(begin, end - begin) for begin, end in rest]
+        ax.broken_barh(
+            bars,
+            (0.0, 1.0),
+            transform=ax.get_xaxis_transform(),
+            facecolor=style.REST,
+            edgecolor="none",
+            zorder=0.0,
+            label="_rest",
+        )
+
+
+def stick_strip(ax: Axes, data: ChainData) -> None:
+    """Draw one row per mass: grey where it sticks, coloured where it slips.
+
+    Verified by: tests/unit/chains/figures/test_motion.py::test_grey_bars_agree_with_the_saved_modes
+    """
+    few = data.n_mass <= _SINGLE
+    if few:
+        _bars(ax, data)
+    else:
+        _mode_image(ax, data)
+    ax.set_ylim(0.5, data.n_mass + 0.5)
+    ax.set_yticks(np.arange(1, data.n_mass + 1) if few else [1, data.n_mass])
+    ax.tick_params(axis="y", length=0.0)
+    ax.spines["left"].set_visible(False)
+    if data.n_mass < 3:  # too low for an upright word
+        ax.set_yticks(ax.get_yticks(), [f"mass {i + 1}" for i in range(data.n_mass)])
+    else:
+        ax.set_ylabel("mass")
+    words = (
+        [("stuck", "#8a8a8a")]
+        if few
+        else [
+            ("slip +", _SLIP_PLUS),
+            ("stuck", "#8a8a8a"),
+            ("slip −", _SLIP_MINUS),
+        ]
+    )
+    middle = 0.5 * (data.n_mass + 1.0)
+    low_high = ax.get_ylim()
+    places = [middle] if few else np.linspace(low_high[1], low_high[0], 5)[1:-1]
+    style.end_labels(ax, places, [w for w, _ in words], [c for _, c in words])
+
+
+def _bars(ax: Axes, data: ChainData) -> None:
+    colours = style.mass_colours(np.arange(1, data.n_mass + 1), data.n_mass)
+    begin, end = data.span
+    for i, colour in enumerate(colours):
+        row = (i + 0.6, 0.8)
+        ax.broken_barh([(begin, end - begin)], row, facecolor=colour, edgecolor="none")
+        stuck = _merged(data.stick_intervals(i), data.span)
+        bars = [(a, b - a) for a, b in stuck]
+        ax.broken_barh(bars, row, facecolor=style.STUCK, edgecolor="none", label=f"_stuck {i + 1}")
+
+
+def _mode_image(ax: Axes, data: ChainData) -> None:
+    from matplotlib.colors import ListedColormap
+
+    rows = style.few(data.n_mass, _MOST_ROWS)
+    at = _columns(data.time)
+    image = data.mode[np.ix_(at, rows)].T
+    extent = (*data.span, 0.5, data.n_mass + 0.5)
+    ax.imshow(
+        image,
+        cmap=ListedColormap([_SLIP_MINUS, style.STUCK, _SLIP_PLUS]),
+        vmin=-1,
+        vmax=1,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        extent=extent,
+    )
+
+
+def _columns(time: Floats) -> npt.NDArray[np.int64]:
+    """Return for evenly spaced instants the index of the last saved time before each."""
+    count = min(time.size, style.MOST_PIXELS)
+    middles = time[0] + (np.arange(count) + 0.5) / count * (time[-1] - time[0])
+    return np.asarray(np.maximum(np.searchsorted(time, middles, side="right") - 1, 0))
+
+
+def _merged(intervals: Floats, span: tuple[float, float]) -> Floats:
+    """Join intervals whose gap is too narrow to be seen, when there are very many."""
+    if len(intervals) <= style.MOST_POINTS // 4:
+        return intervals
+    gap = (span[1] - span[0]) / style.MOST_POINTS
+    apart = np.flatnonzero(intervals[1:, 0] - intervals[:-1, 1] > gap)
+    begin = intervals[np.concatenate([[0], apart + 1]), 0]
+    end = intervals[np.concatenate([apart, [len(intervals) - 1]]), 1]
+    return np.column_stack([begin, end])
+
+
+def friction(data: ChainData) -> PaperFigure:
+    """Return the friction forces against time with the bounds of stick.
+
+    Few masses get a panel each, many an image of force over bound.
+
+    Verified by: tests/unit/chains/figures/test_motion.py::test_friction_panels_show_the_bound
+    """
+    if data.n_mass > _SINGLE:
+        figure = style.new_figure(style.COLUMN, 2.3)
+        spare = style.digit_room(data.n_mass)
+        ax = style.grid(figure, margins=(0.5 + spare, 0.72, 0.4, 0.1))[0][0]
+        _friction_image(ax, data)
+        style.time_axis(ax, data.span)
+        return figure
+    count = data.n_mass
+    height = 0.95 * count + 0.1 * (count - 1) + 0.46
+    figure = style.new_figure(style.COLUMN, height)
+    rows = style.grid(
+        figure, count, margins=(0.56, 0.52, 0.38, 0.08), gaps=(0.0, 0.1), share_time=True
+    )
+    # the mass next to the wall stands at the bottom, as in the strips and onset diagrams
+    axes = [row[0] for row in rows][::-1]
+    for i, ax in enumerate(axes):
+        friction_panel(ax, data, i)
+    style.time_axis(axes[0], data.span)
+    axes[count // 2].set_ylabel(axes[count // 2].get_ylabel())
+    for i, ax in enumerate(axes):
+        if i != count // 2:
+            ax.set_ylabel("")
+    return figure
+
+
+def friction_panel(ax: Axes, data: ChainData, i: int) -> None:
+    """Draw the friction force of mass `i` (from 0), its bound, and shading where it sticks."""
+    values = data.friction[:, i]
+    colour = style.mass_colours(np.array([i + 1]), data.n_mass)[0]
+    stuck = _merged(data.stick_intervals(i), data.span)
+    ax.broken_barh(
+        [(a, b - a) for a, b in stuck],
+        (0.0, 1.0),
+        transform=ax.get_xaxis_transform(),
+        facecolor=style.REST,
+        edgecolor="none",
+        zorder=0.0,
+        label="_stuck",
+    )
+    keep = style.thin(values)
+    ax.plot(data.time[keep], values[keep], color=colour, lw=0.9)
+    limit = style.largest(values)
+    if data.stick_bound is not None:
+        bound = float(data.stick_bound[i])
+        limit = max(limit, bound)
+        for level in (-bound, bound):
+            ax.axhline(level, color=style.INK, lw=0.6, ls=(0, (4, 3)))
+    style.room(ax.set_ylim, np.array([-limit, limit]))
+    style.scale_axis(ax.yaxis, "friction force", "N")
+    style.end_labels(ax, [0.0], [f"mass {i + 1}"], [colour])
+
+
+def _friction_image(ax: Axes, data: ChainData) -> None:
+    rows = style.few(data.n_mass, _MOST_ROWS)
+    image = data.friction[np.ix_(_columns(data.time), rows)].T
+    word, unit, limit = "friction force", "N", style.largest(image) or 1.0
+    if data.stick_bound is not None and np.all(data.stick_bound > 0.0):
+        image = image / data.stick_bound[rows][:, None]
+        word, unit, limit = "friction force / stick bound", "", 1.0
+    from matplotlib import colormaps
+
+    colours = colormaps["RdBu_r"]
+    ax.imshow(
+        image,
+        cmap=colours,
+        vmin=-limit,
+        vmax=limit,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        extent=(*data.span, 0.5, data.n_mass + 0.5),
+    )
+    style.scale_axis(ax.yaxis, "mass")
+    style.colour_bar(ax, colours, (-limit, limit), word, unit)

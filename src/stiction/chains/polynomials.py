@@ -1,0 +1,168 @@
+"""Power series of several masses on one step, and the first of them that falls to zero.
+
+A polynomial lies in the hull of its Bernstein coefficients, so most rows are excluded by
+one matrix product; the others are halved until one change of sign is left.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FIT", "FIT_NODES", "derivative", "first_fall", "fitted", "powers", "value"]
+
+Floats = npt.NDArray[np.float64]
+
+_DEPTH = 44
+
+# a user's function is replaced on a step by the polynomial through these points of [0, 1]
+FIT = 12
+FIT_NODES = 0.5 - 0.5 * np.cos(np.pi * (np.arange(FIT) + 0.5) / FIT)
+
+
+def fitted(values: Floats) -> Floats:
+    """Return (..., FIT) coefficients by rising power through (..., FIT) values at FIT_NODES.
+
+    By way of Chebyshev coefficients, which are well conditioned; the change from those to
+    powers has whole numbers for entries, large only where the coefficients are small.
+    """
+    to_chebyshev, to_powers = _fit_matrices()
+    return np.asarray((values @ to_chebyshev.T) @ to_powers.T)
+
+
+def powers(tau: npt.ArrayLike, count: int) -> Floats:
+    """Return (count, len(tau)) powers of tau, so that rows @ powers evaluates series."""
+    return np.asarray(np.vander(np.atleast_1d(tau), count, increasing=True).T)
+
+
+def value(rows: Floats, tau: float) -> Floats:
+    """Return the value of each row at tau, by Horner's rule."""
+    total = np.zeros(rows.shape[:-1])
+    for k in range(rows.shape[-1] - 1, -1, -1):
+        total = total * tau + rows[..., k]
+    return total
+
+
+def derivative(rows: Floats) -> Floats:
+    """Return the rows of the derivatives, with one trailing zero to keep the shape."""
+    out = np.zeros_like(rows)
+    out[..., :-1] = rows[..., 1:] * np.arange(1, rows.shape[-1])
+    return out
+
+
+def first_fall(rows: Floats) -> tuple[float, list[int]]:
+    """Return the first tau in [0, 1] at which a row falls to zero, and which rows do.
+
+    Parameters
+    ----------
+    rows : (m, count) coefficients by rising power; rows[:, 0] < 0 counts as a fall at 0
+
+    Returns
+    -------
+    tau (inf if no row falls) and the rows that fall within 1e-13 of it.
+
+    Notes
+    -----
+    Pairs of roots closer than about 1e-13 count as a touch and are passed over.
+    Verified by: tests/unit/chains/quasistatic/test_run.py::test_first_fall_against_numpy_roots
+    """
+    if rows.size == 0:
+        return math.inf, []
+    count = rows.shape[1]
+    bernstein = rows @ _to_bernstein(count).T
+    found: list[tuple[float, int]] = []
+    best = math.inf
+    for row in np.flatnonzero((bernstein <= 0.0).any(axis=1)):
+        root = _root(bernstein[row], rows[row], best)
+        if root < math.inf:
+            found.append((root, int(row)))
+            best = min(best, root)
+    return best, [row for root, row in found if root <= best + 1e-13]
+
+
+def _root(b: Floats, c: Floats, best: float) -> float:
+    """Return the first root of one row, or inf; intervals beyond `best` are not looked at."""
+    if b[0] < 0.0:
+        return 0.0
+    left, right = _halves(b.size)
+    stack = [(0.0, 1.0, b, 0)]
+    while stack:
+        low, width, b, depth = stack.pop()
+        if low > best:
+            continue
+        if b[0] <= 0.0 and low > 0.0:
+            return low
+        signs = np.sign(b[b != 0.0])
+        changes = int(np.count_nonzero(np.diff(signs)))
+        if changes == 1 or (changes == 0 and b[-1] == 0.0):
+            return _bracketed(c, low, low + width)
+        if changes == 0 or depth >= _DEPTH:
+            continue
+        half = 0.5 * width
+        stack.append((low + half, half, right @ b, depth + 1))
+        stack.append((low, half, left @ b, depth + 1))
+    return math.inf
+
+
+def _bracketed(c: Floats, low: float, high: float) -> float:
+    """Return the one root in [low, high], positive at low: Newton kept inside the bracket."""
+    coefficients = c.tolist()[::-1]
+    s = 0.5 * (low + high)
+    for _ in range(120):
+        value, slope = 0.0, 0.0
+        for a in coefficients:
+            slope = slope * s + value
+            value = value * s + a
+        if value == 0.0:
+            return s
+        if value > 0.0:
+            low = s
+        else:
+            high = s
+        new = s - value / slope if slope != 0.0 else math.inf
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - s) <= 2e-16 * abs(s):
+            return new
+        s = new
+    return s
+
+
+@functools.cache
+def _to_bernstein(count: int) -> Floats:
+    """Return the (count, count) matrix from powers to Bernstein coefficients on [0, 1]."""
+    degree = count - 1
+    out = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i + 1):
+            out[i, j] = math.comb(i, j) / math.comb(degree, j)
+    return out
+
+
+@functools.cache
+def _fit_matrices() -> tuple[Floats, Floats]:
+    order, angle = np.arange(FIT)[:, None], np.pi * (np.arange(FIT) + 0.5) / FIT
+    # nodes run upwards in [0, 1], so T_k of the node is (-1)^k cos(k angle)
+    forward = 2.0 / FIT * np.cos(order * angle) * (-1.0) ** order
+    forward[0] *= 0.5
+    shifted = np.zeros((FIT, FIT))
+    shifted[0, 0] = 1.0
+    shifted[1, :2] = -1.0, 2.0
+    for k in range(2, FIT):
+        # T_{k+1} = 2 (2 s - 1) T_k - T_{k-1}
+        shifted[k] = -2.0 * shifted[k - 1] - shifted[k - 2]
+        shifted[k, 1:] += 4.0 * shifted[k - 1, :-1]
+    return forward, np.ascontiguousarray(shifted.T)
+
+
+@functools.cache
+def _halves(count: int) -> tuple[Floats, Floats]:
+    """Return the matrices of de Casteljau's halving: left and right Bernstein coefficients."""
+    left = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i + 1):
+            left[i, j] = math.comb(i, j) * 0.5**i
+    return left, np.ascontiguousarray(left[::-1, ::-1])

@@ -1,0 +1,236 @@
+"""A load over a time span, cut where it turns, so that it is monotone in between.
+
+Straight lines and sines are cut at the roots of their derivative, which are found for
+certain. A user's load is sampled, and its turns are refined from the samples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.loads import Load, Pieces
+from stiction.chains.polynomials import FIT_NODES, derivative, first_fall, fitted
+
+__all__ = ["LoadPath", "breakpoints", "jumps_at", "left_value", "one_piece", "slope"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadPath:
+    """The load between its turns.
+
+    Parameters
+    ----------
+    pieces : the load
+    time : (m + 1,) start, breakpoints and turns, end [s]
+    first, last : (m,) load [N] at both ends of each stretch; they differ from those of
+        the neighbours where a user's load jumps
+    """
+
+    pieces: Pieces
+    time: Floats
+    first: Floats
+    last: Floats
+
+    def inverse(self, j: int, level: Floats) -> Floats:
+        """Return the times [s] in stretch j at which the load passes `level` [N]."""
+        low = np.full(level.shape, self.time[j])
+        high = np.full(level.shape, self.time[j + 1])
+        way = 1.0 if self.last[j] > self.first[j] else -1.0
+        span = (self.last[j] - self.first[j]) or 1.0
+        t = low + np.clip((level - self.first[j]) / span, 0.0, 1.0) * (high - low)
+        if self.pieces.amplitude.size == 0 and self.pieces.function is None:
+            return np.asarray(t)
+        for _ in range(100):
+            gap = way * (self.pieces.at(t) - level)
+            low, high = np.where(gap < 0.0, t, low), np.where(gap < 0.0, high, t)
+            rate = way * slope(self.pieces, t)
+            step = np.divide(gap, rate, out=np.full_like(gap, np.inf), where=rate > 0.0)
+            new = t - step
+            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            done = np.abs(new - t) <= 2e-16 * np.abs(t)
+            t = new
+            if done.all():
+                break
+        return np.asarray(t)
+
+    @staticmethod
+    def of(load: Load, t_start: float, t_end: float, samples: int, most: int) -> LoadPath:
+        """Return the path of `load`; it ends early if it turns more than `most` times."""
+        pieces = load.pieces()
+        fastest = float(np.max(np.abs(pieces.angular_frequency), initial=0.0))
+        if fastest * (t_end - t_start) > math.pi * most:
+            t_end = t_start + math.pi * most / fastest
+        cuts = breakpoints(pieces, t_start, t_end)
+        time, first, last = [t_start], [], []
+        for a, b in itertools.pairwise(cuts):
+            inner = _turns(pieces, float(a), float(b), samples)
+            ends = np.concatenate([[a], inner, [b]])
+            values = pieces.at(ends)
+            values[-1] = left_value(pieces, float(b))
+            time += ends[1:].tolist()
+            first += values[:-1].tolist()
+            last += values[1:].tolist()
+        return LoadPath(pieces, np.array(time), np.array(first), np.array(last))
+
+
+def breakpoints(pieces: Pieces, t_start: float, t_end: float) -> Floats:
+    """Return the start, the breakpoints strictly inside, and the end [s]."""
+    inside = pieces.time[(pieces.time > t_start) & (pieces.time < t_end)]
+    return np.concatenate([[t_start], inside, [t_end]])
+
+
+def left_value(pieces: Pieces, t: float) -> float:
+    """Return the load [N] just before `t`: a user's load may jump at a breakpoint."""
+    if pieces.function is None:
+        return float(pieces.at(t))
+    return float(pieces.at(np.nextafter(t, -np.inf)))
+
+
+def one_piece(pieces: Pieces, t: float) -> Pieces:
+    """Return the line and the sines that hold at `t`, for all times."""
+    j = slice(max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0), None)
+    return dataclasses.replace(
+        pieces, time=pieces.time[j][:1], offset=pieces.offset[j][:1], rate=pieces.rate[j][:1]
+    )
+
+
+def jumps_at(pieces: Pieces, t: float, scale: float) -> bool:
+    """Return whether the load jumps at `t` by more than rounding of `scale` [N]."""
+    return abs(float(pieces.at(t)) - left_value(pieces, t)) > 1e-9 * scale
+
+
+def slope(pieces: Pieces, t: npt.ArrayLike, *, left: bool = False) -> Floats:
+    """Return the rate of the load [N/s] at times t; from the left if asked.
+
+    A user's load is differenced: its rate is accurate to about 1e-8 relative.
+    """
+    t = np.asarray(t, dtype=np.float64)
+    at = np.searchsorted(pieces.time, t, side="left" if left else "right")
+    j = np.maximum(at - 1, 0)
+    rate = pieces.rate[j]
+    sines = zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True)
+    for a, w, p in sines:
+        rate = rate + a * w * np.cos(w * t + p)
+    if pieces.function is not None:
+        own = dataclasses.replace(
+            pieces,
+            offset=0.0 * pieces.offset,
+            rate=0.0 * pieces.rate,
+            amplitude=np.empty(0),
+            angular_frequency=np.empty(0),
+            phase=np.empty(0),
+        )
+        # keep both points on one side of any breakpoint
+        h = 1e-5 * np.maximum(1.0, np.abs(t)) * (-1.0 if left else 1.0)
+        f0, f1, f2 = (
+            own.at(np.nextafter(t, -np.inf) if left else t),
+            own.at(t + h),
+            own.at(t + 2 * h),
+        )
+        rate = rate + (-3.0 * f0 + 4.0 * f1 - f2) / (2.0 * h)
+    return np.asarray(rate)
+
+
+# ---- turns
+
+
+def _turns(pieces: Pieces, a: float, b: float, samples: int) -> Floats:
+    """Return the times strictly between a and b at which the load turns."""
+    if pieces.function is not None:
+        return _sampled_turns(pieces, a, b, samples)
+    frequency, swing = pieces.angular_frequency, pieces.amplitude
+    moving = (frequency != 0.0) & (swing != 0.0)
+    if not moving.any():
+        return np.empty(0)
+    j = max(int(np.searchsorted(pieces.time, a, side="right")) - 1, 0)
+    rate = float(pieces.rate[j])
+    phase = pieces.phase[moving]
+    w, speed = frequency[moving], swing[moving] * frequency[moving]
+    if w.size == 1:
+        return _one_sine(rate, float(speed[0]), float(w[0]), float(phase[0]), a, b)
+    return _many_sines(rate, speed, w, phase, a, b)
+
+
+def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: float) -> Floats:
+    """Return the roots of rate + speed cos(w t + phase)."""
+    share = -rate / speed
+    if abs(share) >= 1.0:
+        return np.empty(0)
+    angle = math.acos(share)
+    ends = sorted((w * a + phase, w * b + phase))
+    turns = np.arange(math.floor(ends[0] / (2 * math.pi)) - 1, ends[1] / (2 * math.pi) + 1)
+    angles = np.concatenate([turns * 2 * math.pi + angle, turns * 2 * math.pi - angle])
+    t = np.sort((angles - phase) / w)
+    return np.asarray(t[(t > a) & (t < b)])
+
+
+def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, b: float) -> Floats:
+    """Return the roots of rate + sum speed cos(w t + phase), none missed.
+
+    A cell without a root is excluded by a bound of the slope; one where the slope keeps
+    its sign holds at most one root; the others are halved. Roots without change of sign
+    are no turns.
+    """
+
+    def f(t: npt.ArrayLike, order: int) -> Floats:
+        shift = phase + 0.5 * np.pi * order
+        terms = speed * w**order * np.cos(np.multiply.outer(t, w) + shift)
+        return np.asarray(terms.sum(axis=-1) + (rate if order == 0 else 0.0))
+
+    steep, curved = (float(np.abs(speed * w**p).sum()) for p in (1, 2))
+    count = max(1, math.ceil((b - a) * float(np.abs(w).max())))
+    width = (b - a) / count
+    middle = a + width * (np.arange(count) + 0.5)
+    single: list[Floats] = []
+    while middle.size and width > 1e-15 * max(abs(a), abs(b), b - a):
+        middle = middle[np.abs(f(middle, 0)) <= 0.5 * width * steep]
+        monotone = np.abs(f(middle, 1)) > 0.5 * width * curved
+        single.append(np.stack([middle[monotone], np.full(monotone.sum(), width)]))
+        width *= 0.5
+        rest = middle[~monotone]
+        middle = np.concatenate([rest - 0.5 * width, rest + 0.5 * width])
+    cells: Floats = np.concatenate([np.empty((2, 0)), *single], axis=1)
+    low, high = cells[0] - 0.5 * cells[1], cells[0] + 0.5 * cells[1]
+    at_low, at_high = f(low, 0), f(high, 0)
+    crossing = (at_low < 0.0) != (at_high < 0.0)
+    low, high, rising = low[crossing], high[crossing], at_high[crossing] >= 0.0
+    t = 0.5 * (low + high)
+    for _ in range(80):
+        value = np.where(rising, 1.0, -1.0) * f(t, 0)
+        low, high = np.where(value < 0.0, t, low), np.where(value < 0.0, high, t)
+        grade = np.where(rising, 1.0, -1.0) * f(t, 1)
+        step = np.divide(value, grade, out=np.full_like(t, np.inf), where=grade != 0.0)
+        new = t - step
+        new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+        if np.all(np.abs(new - t) <= 2e-16 * np.abs(t)):
+            break
+        t = new
+    t = np.unique(t)
+    return np.asarray(t[(t > a) & (t < b)])
+
+
+def _sampled_turns(pieces: Pieces, a: float, b: float, samples: int) -> Floats:
+    t = np.linspace(a, b, samples + 1)
+    f = pieces.at(t)
+    f[-1] = left_value(pieces, b)
+    way = np.sign(np.diff(f))
+    # level stretches count with what came before, so that a turn is found once
+    for k in range(1, way.size):
+        if way[k] == 0.0:
+            way[k] = way[k - 1]
+    turns = []
+    for k in (np.flatnonzero(way[1:] * way[:-1] < 0.0) + 1).tolist():
+        # between the samples around a turn the load is close to a polynomial
+        low, width = float(t[k - 1]), float(t[k + 1] - t[k - 1])
+        through = fitted(np.array([float(pieces.at(low + width * s)) for s in FIT_NODES]))
+        share, _ = first_fall(way[k - 1] * derivative(through)[None, :])
+        turns.append(low + width * share if share <= 1.0 else float(t[k]))
+    return np.array(turns)

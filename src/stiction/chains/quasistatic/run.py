@@ -1,0 +1,174 @@
+"""Quasistatic problem (Problem 2): friction, springs and dampers, no inertia.
+
+C x' + K x + N mu(|x'|) Sgn(x')  contains  b f(t),      x(0) = x0
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.elastic import Elastic
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, build_run
+from stiction.chains.quasistatic.load_path import LoadPath, slope
+from stiction.chains.quasistatic.weakening import Weakening
+from stiction.errors import ModelError, explain
+from stiction.methods import Quasistatic
+from stiction.results.audit import Check
+from stiction.results.run import Quantity, Request, Run
+
+__all__ = ["solve_chain"]
+
+Floats = npt.NDArray[np.float64]
+
+_SLOW_ENOUGH = 0.5
+
+
+def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
+    """Return the run of a chain: Problem 2, each mode solved exactly.
+
+    Constant friction. Without dampers, one wall and the load on the free end, each spring
+    follows the play operator of the load: exact for every history, O(n) per turn of the
+    load. With dampers and a load that never falls the springs relax one by one, in closed
+    form, O(n). Any other chain is solved mode by mode through eigenvectors. All three are
+    exact to rounding for loads made of lines and sines; a user's load is fitted to `rtol`.
+
+    Weakening friction. Several motions can solve the problem; the run follows one branch
+    and says in its determinism where others open. Without dampers there is no continuous
+    solution past the first slip: the run ends there with status `no_continuation`.
+
+    The initial velocities of the chain are not used: the velocity follows from the place.
+
+    Source: Axioms 14(4) 299, Problem 2; formulas sheet, sections 1d, 1e and 3.
+    Verified by: tests/unit/chains/quasistatic/test_run.py::test_sweeping_equals_play
+    """
+    Elastic(chain, "Quasistatic")
+    weak = Weakening.of(chain)
+    if not chain.link_damping.any() and not weak.strengthens:
+        _check_start(chain, request.t_start)
+    history = _history(method, chain, request, weak)
+    checks = (*history.checks, *_checks(chain, request, history))
+    quantities = {**_onsets(chain, history), **history.quantities}
+    history = dataclasses.replace(history, checks=checks, quantities=quantities)
+    return build_run(chain, method, request, history)
+
+
+def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
+    from stiction.chains.quasistatic import damped_rise, play
+    from stiction.chains.quasistatic.sweeping import Sweep
+
+    if not weak.constant:
+        if not weak.strengthens and not chain.link_damping.any():
+            return Sweep(method, chain, request, may_slip=False).run()
+        from stiction.chains.quasistatic.sliding import Slide
+
+        return Slide(method, chain, request, weak).run()
+    if play.is_play(chain):
+        span = (request.t_start, request.t_end)
+        path = LoadPath.of(chain.load, *span, method.load_samples, method.max_events)
+        return play.play_history(chain, request, path, method.max_events)
+    if damped_rise.applies(chain, request):
+        return damped_rise.rise_history(chain, request)
+    return Sweep(method, chain, request, may_slip=True).run()
+
+
+def _check_start(chain: Chain, t: float) -> None:
+    """Refuse a start that friction cannot hold: without dampers the chain would jump."""
+    drive = chain.drive(t, chain.x_start, np.zeros(chain.n_mass))
+    excess = np.abs(drive) - chain.stick_bound
+    i = int(np.argmax(excess))
+    size = float(np.max(np.abs(drive) + chain.stick_bound))
+    if excess[i] > 1e-10 * size:
+        raise ModelError(
+            explain(
+                "Quasistatic",
+                f"x0 with a force of {abs(drive[i]):.9g} N on mass {i + 1}, {excess[i]:.3g} N "
+                f"above its friction bound at t = {t:.9g} s",
+                "a start at which friction holds every mass, since there are no dampers",
+                "without inertia and dampers nothing but friction balances the forces, so "
+                "the chain would have to jump at the start.",
+                "start from StickSet(chain, f).nearest(x0).x, let the load start lower, or "
+                "give the chain dampers.",
+            )
+        )
+
+
+# ---- what the run says about itself
+
+
+def _onsets(chain: Chain, history: ChainHistory) -> dict[str, Quantity]:
+    """Return onset times and forces from the events alone: initial velocities mean nothing."""
+    first: list[float | None] = [None] * chain.n_mass
+    raw = history.events
+    for t, i, before in zip(raw.time, raw.mass, raw.before, strict=True):
+        if before == 0 and first[i] is None:
+            first[i] = float(t)
+    force = [None if t is None else float(chain.load.at(t)) for t in first]
+    return {
+        "onset_time": Quantity(first, "s", "first slip of each mass, mass 1 first"),
+        "onset_force": Quantity(force, "N", "load at the first slip of each mass"),
+    }
+
+
+def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check]:
+    stuck = history.mode == 0
+    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
+    share = np.where(stuck & (chain.stick_bound > 0.0), np.abs(history.friction) / bound, 0.0)
+    worst = np.unravel_index(np.argmax(share), share.shape)
+    slip = history.v - chain.belt_speed
+    wrong = float(np.max(np.where(stuck, np.abs(slip), -slip * history.mode), initial=0.0))
+    speed = float(np.max(np.abs(slip), initial=0.0)) or 1.0
+    return [
+        Check(
+            "stick_within_bound",
+            bool(share[worst] <= 1.0 + 1e-9),
+            float(share[worst]),
+            1.0 + 1e-9,
+            float(history.time[worst[0]]),
+            "friction of stuck masses over the static bound",
+        ),
+        Check(
+            "slip_against_friction",
+            bool(wrong <= 1e-9 * speed),
+            wrong,
+            1e-9 * speed,
+            None,
+            "slip rate against the direction of its mode [m/s]",
+        ),
+        _inertia_check(chain, request),
+    ]
+
+
+def _inertia_check(chain: Chain, request: Request) -> Check:
+    """Compare the force with which a mass would overshoot, rate / omega_1, with friction."""
+    pieces = chain.load.pieces()
+    t = np.linspace(request.t_start, request.t_end, 257)[:-1]
+    rate = np.max(np.abs(np.multiply.outer(slope(pieces, t), chain.load_shares)), axis=1)
+    rate = rate + float(np.max(chain.plate_springs)) * abs(chain.plate_speed)
+    fastest = int(np.argmax(rate))
+    carried = float(np.max(chain.stick_bound))
+    overshoot = float(rate[fastest]) / _slowest_frequency(chain)
+    value = 0.0 if overshoot == 0.0 else overshoot / carried if carried > 0.0 else math.inf
+    return Check(
+        "inertia_negligible",
+        value <= _SLOW_ENOUGH,
+        value,
+        _SLOW_ENOUGH,
+        float(t[fastest]),
+        "rate of the load over the slowest natural frequency, the force of an overshoot, "
+        "over the largest friction bound; where it is not small, compare with EventDriven",
+    )
+
+
+def _slowest_frequency(chain: Chain) -> float:
+    """Return the slowest natural frequency [rad/s], from a few inverse iterations."""
+    elastic, shape = Elastic(chain, "Quasistatic"), np.ones(chain.n_mass)
+    for _ in range(8):
+        shape = elastic.solve(chain.masses * shape)
+        shape = shape / np.max(np.abs(shape))
+    square = float(shape @ elastic.force(shape)) / float(shape @ (chain.masses * shape))
+    return math.sqrt(square)

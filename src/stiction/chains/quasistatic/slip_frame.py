@@ -1,0 +1,314 @@
+"""A chain without inertia in the coordinates in which friction is written.
+
+With y = x - V t (V the speed of the belt) the slip rates are y', and
+
+    C y' + K y + N mu Sgn(y')  contains  q(t) = b f(t) + q0 + q1 t
+
+where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.elastic import Elastic, links_pull
+from stiction.chains.loads import Pieces
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, RawEvents
+from stiction.chains.polynomials import FIT, FIT_NODES, fitted, value
+from stiction.chains.quasistatic.load_path import left_value, slope
+from stiction.errors import Status
+from stiction.results.determinism import Loss
+from stiction.results.ledger import Ledger
+from stiction.results.run import Request
+
+__all__ = ["Frame", "Recorder", "Span", "load_series"]
+
+Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+
+_CHUNK = 1 << 16
+
+
+class Frame:
+    """The arrays of a chain in slip coordinates."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain, self.n = chain, chain.n_mass
+        self.elastic = Elastic(chain, "Quasistatic")
+        self.k, self.c = chain.link_stiffness, chain.link_damping
+        self.plate, self.share = chain.plate_springs, chain.load_shares
+        self.bound = np.asarray(chain.stick_bound)
+        self.free = self.bound == 0.0
+        self.belt, self.plate_speed = chain.belt_speed, chain.plate_speed
+        one = np.ones(self.n)
+        self.q0 = -self.belt * links_pull(self.c, one)
+        self.q1 = self.plate * self.plate_speed - self.belt * self.elastic.force(one)
+        self.pieces = chain.load.pieces()
+
+    def stiff(self, y: Floats) -> Floats:
+        """Return K y."""
+        return self.elastic.force(y)
+
+    def damp(self, v: Floats) -> Floats:
+        """Return C v."""
+        return links_pull(self.c, v)
+
+    def drive(self, t: float, y: Floats, *, left: bool = False) -> Floats:
+        """Return R = q(t) - K y [N]; with the load just before t if asked."""
+        f = left_value(self.pieces, t) if left else float(self.pieces.at(t))
+        return np.asarray(self.share * f + self.q0 + self.q1 * t - self.stiff(y))
+
+    def drift(self, t: float) -> Floats:
+        """Return q'(t) [N/s], from the right."""
+        return np.asarray(self.share * float(slope(self.pieces, t)) + self.q1)
+
+    def push_series(self, load: Floats, t: float, h: float) -> Floats:
+        """Return the (n, count) series of q over a step from t of length h."""
+        q = np.multiply.outer(self.share, load)
+        q[:, 0] += self.q0 + self.q1 * t
+        q[:, 1] += self.q1 * h
+        return q
+
+    def stored(self, t: Floats, x: Floats) -> Floats:
+        """Return the elastic energy [J] of (m, n) displacements at (m,) times."""
+        edge = np.zeros((x.shape[0], 1))
+        stretch = np.diff(np.concatenate([edge, x, edge], axis=1), axis=1)
+        plate = self.plate_speed * t[:, None] - x
+        links = np.sum(self.k * stretch**2, axis=1) + np.sum(self.plate * plate**2, axis=1)
+        return np.asarray(0.5 * links)
+
+    def stopped(self, t: float, y: Floats) -> bool:
+        """Return whether no later load can move a chain that rests in `y` now."""
+        if self.belt != 0.0 or self.q1.any():
+            return False
+        r, f = self.drive(t, y), float(self.pieces.at(t))
+        for extreme in self.chain.load.bounds_after(t):
+            change = np.zeros(self.n)
+            loaded = self.share != 0.0
+            change[loaded] = self.share[loaded] * (extreme - f)
+            slack = 1e-11 * (self.bound + np.abs(r))
+            if (np.abs(r + change) > self.bound + slack).any():
+                return False
+        return True
+
+
+def load_series(pieces: Pieces, t: float, h: float, count: int) -> tuple[Floats, float]:
+    """Return the (count,) series of the load on a step, and the misfit of a user's part [N].
+
+    Lines and sines are exact to rounding for steps of a few radians.
+    """
+    out = np.zeros(count)
+    j = max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0)
+    out[0] = pieces.offset[j] + pieces.rate[j] * (t - pieces.time[j])
+    out[1] = pieces.rate[j] * h
+    order = np.arange(count)
+    factorial = np.concatenate([[1.0], np.cumprod(order[1:], dtype=np.float64)])
+    for a, w, p in zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True):
+        out += a * (w * h) ** order / factorial * np.sin(w * t + p + 0.5 * np.pi * order)
+    if pieces.function is None:
+        return out, 0.0
+    own = np.array([float(pieces.function(t + h * s)) for s in FIT_NODES])
+    series = fitted(own)
+    probe = np.array([0.02, 0.35, 0.6, 0.98])
+    met = np.array([float(pieces.function(t + h * s)) for s in probe])
+    misfit = max(abs(float(value(series, float(s))) - m) for s, m in zip(probe, met, strict=True))
+    out[:FIT] += series
+    return out, misfit
+
+
+class Span(Protocol):
+    """One smooth stretch of a solution, in a parameter u that rises with time."""
+
+    u: tuple[float, float]
+    nodes: int
+
+    def parameter(self, t: Floats) -> Floats:
+        """Return the parameters of times t [s] inside the stretch."""
+
+    def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return time, dt/du (m,), and slip place, slip rate, friction (n, m)."""
+
+
+@dataclass(eq=False)
+class _Log:
+    time: list[float]
+    mass: list[int]
+    before: list[int]
+    after: list[int]
+    x: list[float]
+    v: list[float]
+    left: list[float]
+    right: list[float]
+
+
+class Recorder:
+    """Saves states, integrates the energies, keeps the events."""
+
+    def __init__(self, frame: Frame, request: Request) -> None:
+        self.frame, self.request = frame, request
+        rows, n = request.save.size, frame.n
+        self.time = request.save.copy()
+        self.x, self.v = np.empty((rows, n)), np.empty((rows, n))
+        self.mode, self.friction = np.zeros((rows, n), np.int8), np.empty((rows, n))
+        self.work, self.viscous, self.heat = np.zeros(rows), np.zeros(rows), np.zeros((rows, n))
+        self.filled = 0
+        self.so_far = np.zeros(n + 2)
+        self.log = _Log([], [], [], [], [], [], [], [])
+
+    def first(self, span: Span, mode: Signs) -> None:
+        """Save the start, with the velocities just after it."""
+        t, _, y, w, friction = span.state(np.array([span.u[0]]))
+        self._row(0, float(t[0]), y[:, 0], w[:, 0], friction[:, 0], mode)
+        self.filled = 1
+
+    def stretch(self, span: Span, mode: Signs) -> None:
+        """Add one stretch: its saved times and its energies."""
+        u0, u1 = span.u
+        ends, _, *_ = span.state(np.array([u0, u1]))
+        # a stretch that ends at a saved time may miss it by rounding
+        reached = float(ends[1]) + 1e-13 * (self.request.t_end - self.request.t_start)
+        stop = int(np.searchsorted(self.time, reached, side="right"))
+        stop = max(stop, self.filled)
+        saves = self.time[self.filled : stop]
+        at = np.clip(span.parameter(saves), u0, u1) if saves.size else np.empty(0)
+        cuts = np.concatenate([[u0], at, [u1]])
+        gain = self._integrals(span, cuts)
+        total = self.so_far + np.cumsum(gain, axis=0)
+        self.so_far = total[-1]
+        if saves.size:
+            _, _, y, w, friction = span.state(at)
+            for j in range(saves.size):
+                row = self.filled + j
+                self._row(row, float(saves[j]), y[:, j], w[:, j], friction[:, j], mode)
+                self._energies(row, total[j])
+        self.filled = stop
+
+    def last(self, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
+        """Save the state at which a run ends early, if it is not saved yet."""
+        if self.filled == 0 or self.time[self.filled - 1] < t:
+            self.time[self.filled] = t
+            self._row(self.filled, t, y, w, friction, mode)
+            self._energies(self.filled, self.so_far)
+            self.filled += 1
+
+    def event(
+        self, t: float, i: int, modes: tuple[int, int], state: tuple[float, float, float, float]
+    ) -> None:
+        """Keep one change of mode; state is x, v, friction before and after."""
+        log = self.log
+        log.time.append(t)
+        log.mass.append(i)
+        log.before.append(modes[0])
+        log.after.append(modes[1])
+        for column, entry in zip((log.x, log.v, log.left, log.right), state, strict=True):
+            column.append(entry)
+
+    def changes(
+        self,
+        t: float,
+        modes: tuple[Signs, Signs],
+        state: tuple[Floats, Floats],
+        friction: tuple[Floats, Floats],
+    ) -> None:
+        """Keep every change of mode at time t, masses without friction left out.
+
+        Parameters
+        ----------
+        t : time [s]
+        modes : before and after
+        state : displacements [m] and velocities just before [m/s]
+        friction : on each mass, before and after [N]
+        """
+        before, after = modes
+        for i in np.flatnonzero((before != after) & ~self.frame.free).tolist():
+            row = tuple(float(column[i]) for column in (*state, *friction))
+            self.event(t, i, (int(before[i]), int(after[i])), (row[0], row[1], row[2], row[3]))
+
+    def history(
+        self,
+        status: Status,
+        reason: str,
+        stop_time: float | None,
+        stats: dict[str, int | float],
+        losses: list[Loss],
+    ) -> ChainHistory:
+        """Return everything kept."""
+        rows, log = slice(0, self.filled), self.log
+        time, x = self.time[rows], self.x[rows]
+        ledger = Ledger(
+            time=time,
+            kinetic=np.zeros(time.size),
+            stored=self.frame.stored(time, x),
+            external_work=self.work[rows],
+            friction_heat=self.heat[rows],
+            viscous_heat=self.viscous[rows],
+        )
+        events = RawEvents(
+            time=np.array(log.time, dtype=np.float64),
+            mass=np.array(log.mass, dtype=np.int64),
+            before=np.array(log.before, dtype=np.int64),
+            after=np.array(log.after, dtype=np.int64),
+            x=np.array(log.x, dtype=np.float64),
+            v=np.array(log.v, dtype=np.float64),
+            friction_left=np.array(log.left, dtype=np.float64),
+            friction_right=np.array(log.right, dtype=np.float64),
+        )
+        return ChainHistory(
+            time=time,
+            x=x,
+            v=self.v[rows],
+            mode=self.mode[rows],
+            friction=self.friction[rows],
+            events=events,
+            stop_time=stop_time,
+            energy=ledger,
+            stats=stats,
+            status=status,
+            reason=reason,
+            losses=losses,
+        )
+
+    # ---- inner parts
+
+    def _row(self, row: int, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
+        frame = self.frame
+        self.x[row] = y + frame.belt * t
+        self.v[row] = w + frame.belt
+        self.friction[row] = friction
+        self.mode[row] = np.where(frame.free, np.sign(w), mode)
+
+    def _energies(self, row: int, total: Floats) -> None:
+        self.work[row], self.viscous[row], self.heat[row] = total[0], total[1], total[2:]
+
+    def _integrals(self, span: Span, cuts: Floats) -> Floats:
+        """Return (cuts - 1, n + 2) gains of work, viscous heat and friction heats."""
+        node, weight = np.polynomial.legendre.leggauss(span.nodes)
+        out = np.zeros((cuts.size - 1, self.frame.n + 2))
+        each = max(1, _CHUNK // (span.nodes * self.frame.n))
+        for begin in range(0, cuts.size - 1, each):
+            part = cuts[begin : begin + each + 1]
+            half, middle = 0.5 * np.diff(part), 0.5 * (part[1:] + part[:-1])
+            u = (middle[:, None] + half[:, None] * node).ravel()
+            powers = self._powers(*span.state(u))
+            scaled = powers.reshape(-1, half.size, node.size) * (half[:, None] * weight)
+            out[begin : begin + half.size] = scaled.sum(axis=2).T
+        return out
+
+    def _powers(self, t: Floats, rate: Floats, y: Floats, w: Floats, friction: Floats) -> Floats:
+        frame = self.frame
+        v, x = w + frame.belt, y + frame.belt * t
+        work = np.asarray(frame.pieces.at(t)) * (frame.share @ v)
+        if frame.plate_speed != 0.0:
+            pull = frame.plate[:, None] * (frame.plate_speed * t - x)
+            work = work + frame.plate_speed * pull.sum(axis=0)
+        if frame.belt != 0.0:
+            work = work + frame.belt * friction.sum(axis=0)
+        edge = np.zeros((1, t.size))
+        stretch = np.diff(np.concatenate([edge, v, edge]), axis=0)
+        viscous = frame.c @ stretch**2
+        return np.asarray(np.vstack([work, viscous, -friction * w]) * rate)

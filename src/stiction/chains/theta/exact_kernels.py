@@ -1,0 +1,387 @@
+"""Set-valued friction in one step of the theta scheme: which masses stick, which slip.
+
+The slip solves  A w + friction(w) = q,  A = M / (theta h) + B a tridiagonal M-matrix. A
+mode is guessed for every mass (that of the last step), the linear system solved with
+stuck rows pinned, and the modes corrected where they contradict the result: the primal-
+dual active set method, which is Newton's method for this kinked equation. Weakening
+friction adds its slope to A. If that does not end, corrections are made in two nested
+rounds, first all between stick and slip+, then those between stick and slip-; each round
+is monotone because A is an M-matrix, so it cannot cycle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.theta.step_kernels import (
+    BOUND,
+    CONSTANT,
+    DONE,
+    DU,
+    EVENTS_FULL,
+    FORCE,
+    HOLD,
+    INERTIA,
+    LINK_K,
+    LOAD,
+    MODE,
+    MOST,
+    MU_KINETIC,
+    N_EVENTS,
+    NEW_FORCE,
+    NEW_MODE,
+    NORMAL,
+    NOT_FINITE,
+    PAUSE,
+    PIECE,
+    PIVOT,
+    PLATE_K,
+    RESCUES,
+    RESIST,
+    REST,
+    SAVE_AT,
+    SHARE,
+    SLACK,
+    SLIPPING,
+    SLOPE,
+    SOLVES,
+    STATIC_KINETIC,
+    STEP,
+    Events,
+    Problem,
+    Q,
+    Saved,
+    U,
+    Work,
+    X,
+    begin_step,
+    commit,
+    forces,
+    keep_old,
+    mu_of,
+    note_miss,
+    record,
+    save_rows,
+    slope_of,
+    time_after,
+)
+from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import (
+    COUPLING,
+    EXCESS,
+    RHS,
+    SOLUTION,
+    factorise,
+    solve_factored,
+)
+
+__all__ = ["advance_exact"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# a sum of squared slips beyond this is no motion any more
+_LARGEST = 1e200
+# rounds of the active set before the nested rounds take over; far above what it ever needs
+_PLAIN_ROUNDS = 30
+# a stuck mass may exceed its bound by rounding in the forces on it
+_ROUNDING = 1e-14
+# how far a falling mu(v) may lower a pivot: beyond the step limit A stays an M-matrix
+_LEAST_PIVOT = 0.1
+
+
+@kernel
+def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
+    """Advance by at most `steps` steps with set-valued friction; return why it came back."""
+    pieces, sines, f, m, clock, counter = work
+    constant = p.law == CONSTANT or p.law == STATIC_KINETIC
+    room = events.marks.shape[0] - p.n
+    prepare(p, f, m)
+    for _ in range(steps):
+        if counter[STEP] >= p.n_step:
+            return DONE
+        if counter[N_EVENTS] > room:
+            return EVENTS_FULL
+        piece, solves = counter[PIECE], counter[SOLVES]
+        pull = clock[LOAD]
+        if not p.steady:
+            pull = begin_step(p, pieces, sines, clock, counter)
+        forces(p, f, counter[STEP], pull)
+        for i in range(p.n):
+            f[Q, i] += f[INERTIA, i] * f[U, i]
+        held = False
+        if constant:
+            held = solve_modes(p, f, m, counter)
+            if not held:
+                settle(p, f, m, clock, counter, pull)
+        else:
+            settle_weakening(p, f, m, clock, counter, pull)
+        counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
+        size = 0.0
+        for i in range(p.n):
+            f[DU, i] = (f[SOLUTION, i] - f[U, i]) / p.theta
+            size += f[SOLUTION, i] * f[SOLUTION, i]
+        if not size < _LARGEST:
+            return NOT_FINITE
+        due = clock[SAVE_AT] <= time_after(p, counter[STEP])
+        if due:
+            keep_old(p, f, clock)
+        commit(p, f, m, clock, counter, pull)
+        if due:
+            save_rows(p, f, m, clock, counter, saved)
+        changed = not held and record(p, f, m, clock, counter, events)
+        for i in range(p.n):
+            f[FORCE, i] = f[NEW_FORCE, i]
+        if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
+            return REST
+    return PAUSE
+
+
+@kernel
+def prepare(p: Problem, f: Floats, m: Ints) -> None:
+    """Fill the work space from the state alone, so that a resumed run goes on the same."""
+    for i in range(p.n):
+        m[NEW_MODE, i] = m[MODE, i]
+        f[HOLD, i] = f[BOUND, i]
+        f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
+        f[SLOPE, i] = 0.0
+        f[EXCESS, i] = f[PIVOT, i]
+    factorise(p.n, f, m, NEW_MODE)
+
+
+@kernel
+def solve_modes(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
+    """Solve for the slip with the modes as they are and return whether they fit the result.
+
+    The friction on slipping masses is their law's, on stuck ones what balance asks for.
+    """
+    n = p.n
+    counter[SOLVES] += 1
+    for i in range(n):
+        f[RHS, i] = f[Q, i] - m[NEW_MODE, i] * f[RESIST, i]
+    solve_factored(n, f)
+    good = True
+    before = 0.0
+    for i in range(n):
+        w, mode = f[SOLUTION, i], m[NEW_MODE, i]
+        if mode == 0:
+            after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+            drive = f[Q, i] + f[COUPLING, i] * before + f[COUPLING, i + 1] * after
+            f[NEW_FORCE, i] = -drive
+            good = good and abs(drive) <= f[HOLD, i]
+        else:
+            f[NEW_FORCE, i] = -mode * (f[RESIST, i] + f[SLOPE, i] * abs(w))
+            good = good and mode * w > 0.0
+        before = w
+    return good
+
+
+@kernel
+def correct(p: Problem, f: Floats, m: Ints, side: int) -> int:
+    """Correct the modes that contradict the last solve and return how many.
+
+    `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
+    """
+    count = 0
+    for i in range(p.n):
+        mode = m[NEW_MODE, i]
+        if mode != 0:
+            if mode * f[SOLUTION, i] <= 0.0 and side * mode >= 0:
+                m[NEW_MODE, i] = 0
+                count += 1
+        elif abs(f[NEW_FORCE, i]) > f[HOLD, i] + f[SLACK, i]:
+            push = 1 if f[NEW_FORCE, i] < 0.0 else -1
+            if side * push >= 0:
+                m[NEW_MODE, i] = push
+                count += 1
+    return count
+
+
+@kernel
+def again(p: Problem, f: Floats, m: Ints, counter: Ints) -> None:
+    """Factorise for the corrected modes and solve."""
+    factorise(p.n, f, m, NEW_MODE)
+    solve_modes(p, f, m, counter)
+
+
+@kernel
+def settle(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float) -> None:
+    """Correct the modes until they fit, for friction that does not change with speed."""
+    slack(p, f, pull)
+    for _ in range(_PLAIN_ROUNDS):
+        if correct(p, f, m, 0) == 0:
+            return
+        again(p, f, m, counter)
+    counter[RESCUES] += 1
+    settled = rescue(p, f, m, counter)
+    for i in range(p.n):
+        f[HOLD, i] = f[BOUND, i]
+        f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
+    if not settled:
+        again(p, f, m, counter)
+        note_miss(p, clock, counter, 1.0)
+
+
+@kernel
+def slack(p: Problem, f: Floats, pull: float) -> None:
+    """Write what rounding can add to the force on each mass: a tie must not cycle."""
+    n = p.n
+    for i in range(n):
+        size = f[HOLD, i] + abs(f[INERTIA, i] * f[U, i]) + abs(f[SHARE, i] * pull)
+        size += f[PLATE_K, i] * (abs(p.plate_speed * p.t_end) + abs(f[X, i]))
+        size += f[LINK_K, i] * abs(f[X, i] - (f[X, i - 1] if i > 0 else 0.0))
+        size += f[LINK_K, i + 1] * abs((f[X, i + 1] if i + 1 < n else 0.0) - f[X, i])
+        f[SLACK, i] = _ROUNDING * size
+
+
+@kernel
+def settle_weakening(
+    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
+) -> None:
+    """Correct modes and friction together: Newton's method with the slope of mu."""
+    slack(p, f, pull)
+    linearise(p, f, m)
+    for _ in range(_PLAIN_ROUNDS):
+        again(p, f, m, counter)
+        changed = correct(p, f, m, 0)
+        off = linearise(p, f, m)
+        if changed == 0 and off <= p.tolerance:
+            return
+    counter[RESCUES] += 1
+    if not rescue(p, f, m, counter):
+        note_miss(p, clock, counter, freeze(p, f, m, counter))
+
+
+@kernel
+def linearise(p: Problem, f: Floats, m: Ints) -> float:
+    """Put the tangent of mu(|w|) N at the present slip into the work space.
+
+    Returns how far the last tangent was from the law, over the static bound, and leaves
+    the friction of the law itself in row NEW_FORCE.
+    """
+    worst = 0.0
+    for i in range(p.n):
+        mode = m[NEW_MODE, i]
+        if mode == 0:
+            continue
+        speed = max(mode * f[SOLUTION, i], 0.0)
+        friction = f[NORMAL, i] * mu_of(p, f, i, speed)
+        off = abs(friction - (f[RESIST, i] + f[SLOPE, i] * speed))
+        if off > worst * f[HOLD, i]:
+            worst = off / f[HOLD, i]
+        slope = f[NORMAL, i] * slope_of(p, f, i, speed)
+        f[SLOPE, i] = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
+        f[RESIST, i] = friction - f[SLOPE, i] * speed
+        f[EXCESS, i] = f[PIVOT, i] + f[SLOPE, i]
+        f[NEW_FORCE, i] = -mode * friction
+    return worst
+
+
+# ---- when the active set does not end
+
+
+@kernel
+def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
+    """Settle the modes in nested monotone rounds; return whether they settled.
+
+    With a jump in the law, a mass that stuck at the start of the step is held by its static
+    bound until it slips once; from then on, and for all others, the friction of slip is the
+    bound too. So each round has one answer, and there are at most n rounds. Friction that
+    varies with speed enters by its secant from rest, which keeps the problem monotone.
+    """
+    last = counter[SOLVES] + p.most
+    for i in range(p.n):
+        m[NEW_MODE, i] = m[MODE, i]
+        if p.law == STATIC_KINETIC and m[MODE, i] != 0:
+            f[HOLD, i] = f[MU_KINETIC, i] * f[NORMAL, i]
+        f[RESIST, i] = f[HOLD, i]
+    while counter[SOLVES] < last:
+        secant(p, f)
+        if not nested(p, f, m, counter, last):
+            return False
+        if p.law == CONSTANT:
+            return True
+        if p.law == STATIC_KINETIC:
+            if not let_go(p, f, m):
+                return True
+        elif secant(p, f) <= p.tolerance:
+            return True
+    return False
+
+
+@kernel
+def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
+    """Make the step with mu as it last was, and return by how much the law differs.
+
+    This is no solution, but friction resists every slip, so no energy comes from nowhere.
+    """
+    for i in range(p.n):
+        f[HOLD, i] = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
+        f[RESIST, i] = f[HOLD, i]
+        f[SLOPE, i] = 0.0
+        f[EXCESS, i] = f[PIVOT, i]
+    nested(p, f, m, counter, counter[SOLVES] + p.most)
+    worst = 0.0
+    for i in range(p.n):
+        law = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
+        off = abs(law - f[RESIST, i])
+        if off > worst * f[BOUND, i]:
+            worst = off / f[BOUND, i]
+        f[HOLD, i] = f[BOUND, i]
+    return worst
+
+
+@kernel
+def let_go(p: Problem, f: Floats, m: Ints) -> bool:
+    """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
+    any_released = False
+    for i in range(p.n):
+        kinetic = f[MU_KINETIC, i] * f[NORMAL, i]
+        if m[NEW_MODE, i] != 0 and f[HOLD, i] > kinetic:
+            f[HOLD, i] = kinetic
+            f[RESIST, i] = kinetic
+            any_released = True
+    return any_released
+
+
+@kernel
+def secant(p: Problem, f: Floats) -> float:
+    """Put the secants of mu N between rest and the present slip into the work space.
+
+    Returns by how much the friction at the present slip changed, over the static bound.
+    """
+    worst = 0.0
+    if p.law == CONSTANT or p.law == STATIC_KINETIC:
+        return worst
+    for i in range(p.n):
+        speed = abs(f[SOLUTION, i])
+        if speed > 0.0:
+            slope = (f[NORMAL, i] * mu_of(p, f, i, speed) - f[RESIST, i]) / speed
+        else:
+            slope = f[NORMAL, i] * slope_of(p, f, i, 0.0)
+        slope = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
+        off = abs(slope - f[SLOPE, i]) * speed
+        if off > worst * f[HOLD, i]:
+            worst = off / f[HOLD, i]
+        f[SLOPE, i] = slope
+        f[EXCESS, i] = f[PIVOT, i] + slope
+    return worst
+
+
+@kernel
+def nested(p: Problem, f: Floats, m: Ints, counter: Ints, last: int) -> bool:
+    """Find the modes for friction that is monotone in slip; false when the solves run out.
+
+    Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,
+    because every round is monotone for an M-matrix.
+    Verified by: tests/exact/test_theta_references.py::test_a_cycle_of_the_active_set_is_settled
+    """
+    while counter[SOLVES] < last:
+        while counter[SOLVES] < last:
+            again(p, f, m, counter)
+            if correct(p, f, m, 1) == 0:
+                break
+        if correct(p, f, m, -1) == 0:
+            return True
+    return False

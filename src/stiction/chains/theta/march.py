@@ -1,0 +1,316 @@
+"""The loop around the kernels of the theta schemes: chunks, rest, checkpoints, history."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, RawEvents
+from stiction.chains.theta.setup import (
+    Scheme,
+    begin,
+    callbacks,
+    make_problem,
+    make_saved,
+    make_work,
+)
+from stiction.errors import Status
+from stiction.results.audit import Check
+from stiction.results.ledger import Ledger
+from stiction.results.run import Request
+
+if TYPE_CHECKING:
+    from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work
+
+__all__ = ["March"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# wall time of one call of a kernel: how long an interrupt or a checkpoint has to wait
+_CHUNK_S = 0.2
+_MOST_STEPS = 1e9
+
+
+class March:
+    """One solve by a theta scheme.
+
+    Parameters
+    ----------
+    scheme, chain, request : what is solved, how, and what is asked for
+    """
+
+    def __init__(self, scheme: Scheme, chain: Chain, request: Request) -> None:
+        from stiction.chains.theta import step_kernels as tk
+
+        self.tk, self.scheme, self.chain, self.request = tk, scheme, chain, request
+        self.calls = callbacks(chain, scheme)
+        self.problem: Problem = make_problem(chain, request, scheme, self.calls)
+        self.work: Work = make_work(chain, self.problem)
+        self.saved: Saved = make_saved(chain, request)
+        rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
+        self.events: Events = tk.Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32))
+        self.stop_time: float | None = None
+        self.status, self.reason = Status.SOLVED, ""
+
+    def run(self) -> None:
+        """Solve, going on from the checkpoint if there is one."""
+        fresh = not self._resume()
+        if fresh:
+            begin(self.chain, self.scheme, self.problem, self.work, self.saved, self.events)
+        try:
+            rests = self.scheme.exact and self.work.counter[self.tk.SLIPPING] == 0
+            if not (fresh and rests and self._rest_for_good()):
+                self._loop()
+        except KeyboardInterrupt:
+            self.status = Status.INTERRUPTED
+            self.reason = f"interrupted at t = {self.time:.9g} s"
+            checkpoint = self.request.checkpoint
+            # a user's function that was interrupted has left its step half made
+            if checkpoint is not None and all(c.error is None for c in self.calls.values()):
+                checkpoint.save(self._pack())
+        self._keep_last_state()
+
+    # ---- the loop
+
+    def _loop(self) -> None:
+        advance = self._advance()
+        steps = int(min(max(1, 20_000 // self.chain.n_mass), _MOST_STEPS))
+        counter, step = self.work.counter, self.tk.STEP
+        while True:
+            start, before = wall.perf_counter(), int(counter[step])
+            code = advance(self.problem, self.work, self.saved, self.events, steps)
+            for call in self.calls.values():
+                call.check()
+            spent = max(wall.perf_counter() - start, 1e-6)
+            # only the length of a chunk follows the clock, never what is computed in it
+            made = int(counter[step]) - before
+            steps = max(1, int(min(made * _CHUNK_S / spent, 20.0 * steps, _MOST_STEPS)))
+            if self._over(code):
+                return
+            done = int(counter[step]) / self.problem.n_step
+            self.request.progress(done, f"{self.n_events} events")
+            checkpoint = self.request.checkpoint
+            if checkpoint is not None and checkpoint.due():
+                checkpoint.save(self._pack())
+
+    def _advance(self) -> Callable[[Problem, Work, Saved, Events, int], int]:
+        if self.scheme.exact:
+            from stiction.chains.theta.exact_kernels import advance_exact
+
+            return advance_exact
+        from stiction.chains.theta.smooth_kernels import advance_smooth
+
+        return advance_smooth
+
+    def _over(self, code: int) -> bool:
+        """Judge why the kernel came back; return whether the run is over."""
+        tk = self.tk
+        if code == tk.REST:
+            return self._rest_for_good()
+        if code == tk.NOT_FINITE:
+            self.status = Status.NOT_FINITE
+            self.reason = f"the state is not finite after t = {self.time:.9g} s"
+        elif code == tk.EVENTS_FULL and self.n_events <= self.scheme.max_events:
+            self._grow()
+            return False
+        elif code == tk.EVENTS_FULL:
+            self.status = Status.WORK_LIMIT
+            limit = self.scheme.max_events
+            self.reason = f"max_events = {limit} were used up at t = {self.time:.9g} s"
+        return bool(code != tk.PAUSE)
+
+    def _grow(self) -> None:
+        """Double the room for events, up to the limit and what one step may add."""
+        rows = self.events.marks.shape[0]
+        more = max(min(2 * rows, self.scheme.max_events + self.chain.n_mass), rows + 1)
+        values, marks = np.empty((more, 5)), np.empty((more, 3), np.int32)
+        values[:rows], marks[:rows] = self.events
+        self.events = self.tk.Events(values, marks)
+
+    @property
+    def time(self) -> float:
+        """The time reached [s]."""
+        step, p = int(self.work.counter[self.tk.STEP]), self.problem
+        return p.t_end if step >= p.n_step else p.t_start + step * p.h
+
+    @property
+    def n_events(self) -> int:
+        """Number of mode changes so far."""
+        return int(self.work.counter[self.tk.N_EVENTS])
+
+    # ---- rest
+
+    def _rest_for_good(self) -> bool:
+        """Note the stop if no future load can move a mass; return whether the run is over.
+
+        A chain that rests on a surface at rest is not stepped any further, because nothing
+        but the load would change. One that rides on a belt is.
+        """
+        tk, chain, t = self.tk, self.chain, self.time
+        since = float(self.work.clock[tk.REST_SINCE])
+        if not chain.rests_for_good(t, self._row(tk.X), since):
+            return False
+        self.stop_time = since
+        if chain.belt_speed != 0.0:
+            return False
+        ride = np.full(chain.n_mass, chain.belt_speed)
+        self._save_rest(chain.drive(t, self._row(tk.X), ride), float(chain.load.at(t)))
+        return True
+
+    def _save_rest(self, drive: Floats, now: float) -> None:
+        """Write all rows that are left: the load changes, and friction with it."""
+        tk, chain, saved = self.tk, self.chain, self.saved
+        row = int(self.work.counter[tk.NEXT_SAVE])
+        saved.x[row:], saved.v[row:] = self._row(tk.X), 0.0
+        saved.mode[row:], saved.heat[row:] = 0, self._row(tk.HEAT)
+        change = np.asarray(chain.load.at(saved.time[row:])) - now
+        saved.friction[row:] = -(drive + np.outer(change, chain.load_shares))
+        saved.sums[row:] = self._sums()
+        self.work.counter[tk.NEXT_SAVE] = saved.time.size
+
+    def _row(self, row: int) -> Floats:
+        return self.work.f[row, : self.chain.n_mass]
+
+    def _sums(self) -> Floats:
+        tk = self.tk
+        at = [tk.KINETIC, tk.STORED, tk.WORK, tk.VISCOUS, tk.ALGORITHMIC]
+        return np.asarray(self.work.clock[at])
+
+    def _keep_last_state(self) -> None:
+        """Save the state at which an unfinished run stands as its last row."""
+        tk, saved, counter, t = self.tk, self.saved, self.work.counter, self.time
+        row = int(counter[tk.NEXT_SAVE])
+        if self.status.ok or row >= saved.time.size or t <= saved.time[row - 1]:
+            return
+        saved.time[row], saved.x[row] = t, self._row(tk.X)
+        saved.v[row] = self._row(tk.U) + self.chain.belt_speed
+        saved.mode[row] = self.work.m[tk.MODE, : self.chain.n_mass]
+        saved.friction[row], saved.heat[row] = self._row(tk.FORCE), self._row(tk.HEAT)
+        saved.sums[row] = self._sums()
+        counter[tk.NEXT_SAVE] = row + 1
+
+    # ---- checkpoint
+
+    def _tables(self) -> dict[str, npt.NDArray[Any]]:
+        """Return views of all that the kernels carry from step to step, by name."""
+        from stiction.numerics import tridiagonal as tri
+
+        tk, n, work = self.tk, self.chain.n_mass, self.work
+        return {
+            "clock": work.clock,
+            "counter": work.counter,
+            "state": work.f[tk.STATE, :n],
+            "slip": work.f[tri.SOLUTION, :n],
+            "mode": work.m[tk.MODE, :n],
+        }
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        rows = int(self.work.counter[self.tk.NEXT_SAVE])
+        arrays = {name: values.copy() for name, values in self._tables().items()}
+        arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
+        arrays["event_values"] = self.events.values[: self.n_events]
+        arrays["event_marks"] = self.events.marks[: self.n_events]
+        arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
+        return arrays
+
+    def _resume(self) -> bool:
+        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
+        if kept is None:
+            return False
+        for name, values in self._tables().items():
+            values[...] = kept[name]
+        for name, values in self.saved._asdict().items():
+            values[: int(self.work.counter[self.tk.NEXT_SAVE])] = kept[f"saved_{name}"]
+        while self.events.marks.shape[0] < self.n_events:
+            self._grow()
+        self.events.values[: self.n_events] = kept["event_values"]
+        self.events.marks[: self.n_events] = kept["event_marks"]
+        stop = float(kept["stop_time"][0])
+        self.stop_time = None if np.isnan(stop) else stop
+        return True
+
+    # ---- report
+
+    def history(self, checks: Sequence[Check]) -> ChainHistory:
+        """Return what was computed, with the lines of the audit."""
+        tk, counter, clock = self.tk, self.work.counter, self.work.clock
+        kept = {name: v[: counter[tk.NEXT_SAVE]] for name, v in self.saved._asdict().items()}
+        kinetic, stored, work, viscous, algorithmic = kept["sums"].T
+        steps, solves = int(counter[tk.STEP]), int(counter[tk.SOLVES])
+        ledger = Ledger(
+            time=kept["time"],
+            kinetic=kinetic,
+            stored=stored,
+            external_work=work,
+            friction_heat=kept["heat"],
+            viscous_heat=viscous,
+            algorithmic=algorithmic,
+            step_imbalance_rel=float(clock[tk.WORST]),
+        )
+        return ChainHistory(
+            time=kept["time"],
+            x=kept["x"],
+            v=kept["v"],
+            mode=kept["mode"],
+            friction=kept["friction"],
+            events=self._raw_events(),
+            stop_time=self._stop(),
+            energy=ledger,
+            stats={
+                "steps": steps,
+                "step": self.problem.h,
+                "solves": solves,
+                "newton_iterations": solves,
+                "mean_iterations": solves / steps if steps else 0.0,
+                "most_iterations": int(counter[tk.MOST]),
+                "rescued_steps": int(counter[tk.RESCUES]),
+                "unconverged_steps": int(counter[tk.MISSES]),
+            },
+            status=self.status,
+            reason=self.reason,
+            checks=checks,
+        )
+
+    def _raw_events(self) -> RawEvents:
+        values = self.events.values[: self.n_events]
+        marks = self.events.marks[: self.n_events].astype(np.int64)
+        values, marks = _joined(values, marks, self.problem.h)
+        time, x, v, left, right = (np.ascontiguousarray(column) for column in values.T)
+        mass, before, after = (np.ascontiguousarray(column) for column in marks.T)
+        return RawEvents(time, mass, before, after, x, v, left, right)
+
+    def _stop(self) -> float | None:
+        """Return the time of the stop, unless something moved after it."""
+        if self.stop_time is None or self.work.counter[self.tk.SLIPPING] > 0:
+            return None
+        return self.stop_time if self.work.clock[self.tk.REST_SINCE] <= self.stop_time else None
+
+
+def _joined(values: Floats, marks: Ints, h: float) -> tuple[Floats, Ints]:
+    """Return the events with every reversal or arrest that took two steps made one.
+
+    A mass that turns round passes through stick for one step (slip+, stick, slip-), and
+    with theta = 1/2 one that stops may turn round for one (slip+, slip-, stick). Both are
+    one event, at the time of the first change; a step resolves no more than that.
+    """
+    order = np.lexsort((np.arange(marks.shape[0]), marks[:, 0]))
+    mass, before, after = marks[order].T
+    time = values[order, 0]
+    near = (mass[1:] == mass[:-1]) & (time[1:] - time[:-1] < 1.5 * h)
+    turned = (after[:-1] == 0) & (after[1:] == -before[:-1])
+    arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
+    pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
+    dropped = np.zeros(marks.shape[0], bool)
+    marks, values = marks.copy(), values.copy()
+    for pair in pairs:
+        if not dropped[order[pair]]:
+            first, second = order[pair], order[pair + 1]
+            marks[first, 2], values[first, 4] = marks[second, 2], values[second, 4]
+            dropped[second] = True
+    return values[~dropped], marks[~dropped]

@@ -1,0 +1,168 @@
+"""Run a theta scheme on a chain, and say in the audit whether its steps did what they must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.chains.outcome import build_run
+from stiction.chains.theta.march import March
+from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
+from stiction.chains.theta.setup import Scheme
+from stiction.laws.coulomb import LawKind
+from stiction.results.audit import Check
+from stiction.results.run import Request, Run
+
+__all__ = ["solve_exactly", "solve_smoothed"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEP_IMBALANCE = 1e-12
+_NO_FORCE = 1e-200
+# numbers looked at together when saved states are checked
+_BLOCK = 1_000_000
+# slip speeds at which a user's law is searched for its steepest fall
+_SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
+
+
+def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
+    """Return the run of `chain` with set-valued friction, exact in every step."""
+    scheme = Scheme(
+        name=type(method).__name__,
+        step=method.step,
+        theta=method.theta,
+        most_iterations=method.max_solves,
+        tolerance=1e-13,
+        max_steps=method.max_steps,
+        max_events=method.max_events,
+    )
+    march = March(scheme, chain, request)
+    march.run()
+    checks = [*_common_checks(march), *_exact_checks(march)]
+    return build_run(chain, method, request, march.history(checks))
+
+
+def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> Run:
+    """Return the run of `chain` with smoothed friction."""
+    scheme = Scheme(
+        name=type(method).__name__,
+        step=method.step,
+        theta=method.theta,
+        most_iterations=method.max_iterations,
+        tolerance=method.tolerance,
+        max_steps=method.max_steps,
+        max_events=method.max_events,
+        shape=method.shape,
+        smoothing=method.smoothing,
+        line_search=method.line_search,
+        creep=method.onset_at * method.smoothing,
+    )
+    march = March(scheme, chain, request)
+    march.run()
+    checks = [*_common_checks(march), *_smooth_checks(march, method)]
+    return build_run(chain, method, request, march.history(checks))
+
+
+# ---- the audit
+
+
+def _common_checks(march: March) -> Iterator[Check]:
+    tk, clock, counter = march.tk, march.work.clock, march.work.counter
+    worst, misses = float(clock[tk.WORST]), int(counter[tk.MISSES])
+    yield Check(
+        "energy_of_each_step",
+        worst <= _STEP_IMBALANCE,
+        worst,
+        _STEP_IMBALANCE,
+        float(clock[tk.WORST_TIME]),
+        "largest imbalance of one step over the largest energy",
+    )
+    size = f", worst residual {float(clock[tk.WORST_MISS]):.2g}" if misses else ""
+    yield Check(
+        "steps_converged",
+        misses == 0,
+        float(misses),
+        0.0,
+        float(clock[tk.FIRST_MISS]) if misses else None,
+        f"steps that did not converge; the time is that of the first{size}",
+    )
+    chain, h, theta = march.chain, march.problem.h, march.scheme.theta
+    rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
+    if rate > np.finfo(float).tiny:
+        yield Check(
+            "step_below_weakening_limit",
+            h * rate < 1.0,
+            h,
+            1.0 / rate,
+            None,
+            "a longer step has no unique solution under this weakening friction [s]",
+        )
+
+
+def _exact_checks(march: March) -> Iterator[Check]:
+    chain = march.chain
+    rows = int(march.work.counter[march.tk.NEXT_SAVE])
+    worst, time = 0.0, None
+    block = max(1, _BLOCK // chain.n_mass)
+    for first in range(0, rows, block):
+        part = slice(first, min(first + block, rows))
+        allowed = chain.stick_bound + _rounding(march, part)[:, None]
+        share = np.abs(march.saved.friction[part]) / np.maximum(allowed, _NO_FORCE)
+        share[march.saved.mode[part] != 0] = 0.0
+        here = share.max(axis=1)
+        if here.max() > worst:
+            worst, time = float(here.max()), float(march.saved.time[first + here.argmax()])
+    limit = 1.0 + 1e-9
+    note = "friction of stuck masses over the static bound"
+    yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
+
+
+def _rounding(march: March, part: slice) -> Floats:
+    """Return what rounding can make of a force at each saved time [N]."""
+    chain, saved, row = march.chain, march.saved, march.tk.INERTIA
+    time, inertia = saved.time[part], float(np.max(march.work.f[row, : chain.n_mass]))
+    stiff = 2.0 * float(np.max(chain.link_stiffness) + np.max(chain.plate_springs))
+    reach = np.max(np.abs(saved.x[part]), axis=1) + np.abs(chain.plate_speed * time)
+    speed = np.max(np.abs(saved.v[part] - chain.belt_speed), axis=1)
+    force = stiff * reach + np.abs(chain.load.at(time)) + inertia * speed
+    return np.asarray(1e-12 * force)
+
+
+def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
+    chain, h, theta = march.chain, march.problem.h, method.theta
+    table = chain.friction
+    if table.kind is LawKind.STATIC_KINETIC:
+        lost = float(np.max(table.mu_static - table.mu_kinetic))
+        note = "static minus kinetic coefficient: a smoothed law has no static friction"
+        yield Check("static_friction_kept", lost == 0.0, lost, 0.0, None, note)
+    if theta >= 0.5:
+        return
+    steepest = float(method.shape.slope(0.0, method.smoothing))
+    rate = float(np.max(chain.stick_bound / chain.masses)) * steepest
+    if rate > 0.0:
+        limit = 2.0 / ((1.0 - 2.0 * theta) * rate)
+        note = "with a longer step the scheme chatters about zero slip [s]"
+        yield Check("step_resolves_smoothing", h <= limit, h, limit, None, note)
+    rows = int(march.work.counter[march.tk.NEXT_SAVE])
+    created = float(-np.min(march.saved.sums[:rows, 4]))
+    note = "energy the scheme created [J]; theta >= 1/2 creates none"
+    yield Check("scheme_creates_no_energy", created <= 0.0, created, 0.0, None, note)
+
+
+def _steepest_fall(chain: Chain) -> Floats:
+    """Return N_i times the rate at which mu falls with slip speed, per mass [N s/m]."""
+    table = chain.friction
+    if table.kind is LawKind.EXPONENTIAL:
+        fall = (table.mu_static - table.mu_kinetic) / table.v_scale
+    elif table.kind is LawKind.USER and table.derivative is not None:
+        steepest = min(float(table.derivative(float(speed))) for speed in _SPEEDS)
+        fall = np.full(chain.n_mass, max(-steepest, 0.0))
+    else:
+        fall = np.zeros(chain.n_mass)
+    return np.asarray(fall * chain.normal_forces)
+
+
+# ---- checks at the door

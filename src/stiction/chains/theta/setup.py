@@ -1,0 +1,240 @@
+"""From a chain and a theta scheme to the tables that kernels read, at the start of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.errors import ModelError, explain
+from stiction.laws.coulomb import FrictionTable, LawKind
+from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
+from stiction.results.run import Request
+
+if TYPE_CHECKING:
+    from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work
+    from stiction.numerics.callback import Callback
+
+__all__ = ["Scheme", "begin", "callbacks", "make_problem", "make_saved", "make_work", "slip_mu"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What tells one theta scheme from another; fields as in the two methods.
+
+    `shape` None stands for set-valued friction.
+    """
+
+    name: str
+    step: float
+    theta: float
+    most_iterations: int
+    tolerance: float
+    max_steps: int
+    max_events: int
+    shape: SmoothSign | None = None
+    smoothing: float = 1.0
+    line_search: bool = True
+    creep: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether friction is set-valued."""
+        return self.shape is None
+
+
+def callbacks(chain: Chain, scheme: Scheme) -> dict[str, Callback]:
+    """Return the user's functions as kernels can call them."""
+    from stiction.numerics.callback import Callback
+
+    law, shape, width = chain.friction, scheme.shape, scheme.smoothing
+    sign: Callable[[float], float] | None = None
+    slope: Callable[[float], float] | None = None
+    if shape is not None and not isinstance(shape, (SquareRootSign, TanhSign)):
+        own = shape
+
+        def sign(w: float) -> float:
+            return float(own.sign(w, width))
+
+        def slope(w: float) -> float:
+            return float(own.slope(w, width))
+
+    return {
+        "load": Callback(chain.load.pieces().function, "UserLoad.function"),
+        "mu": Callback(law.function, "UserFriction.function"),
+        "mu_slope": Callback(law.derivative, "UserFriction.slope_function"),
+        "sign": Callback(sign, f"{scheme.name}.shape.sign"),
+        "sign_slope": Callback(slope, f"{scheme.name}.shape.slope"),
+    }
+
+
+def make_problem(
+    chain: Chain, request: Request, scheme: Scheme, calls: Mapping[str, Callback]
+) -> Problem:
+    """Return the numbers of the run; raise ModelError if it would take too many steps."""
+    from stiction.chains.theta import smooth_kernels as smooth
+    from stiction.chains.theta import step_kernels as tk
+
+    span, pieces = request.t_end - request.t_start, chain.load.pieces()
+    varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
+    # the last step ends at t_end exactly, so steps are at most as long as asked
+    n_step = max(1.0, float(np.ceil(span / scheme.step * (1.0 - 1e-12))))
+    if n_step > scheme.max_steps:
+        raise ModelError(
+            explain(
+                f"{scheme.name}.step",
+                f"{scheme.step} s for a span of {span} s, which makes {n_step:.3g} steps",
+                f"at most max_steps = {scheme.max_steps} steps",
+                "the work of a run is bounded.",
+                "a longer step, a shorter time span, or a larger max_steps.",
+            )
+        )
+    number = smooth.USER_SHAPE
+    if scheme.shape is None or isinstance(scheme.shape, SquareRootSign):
+        number = smooth.SQUARE_ROOT
+    elif isinstance(scheme.shape, TanhSign):
+        number = smooth.TANH
+    return tk.Problem(
+        n=chain.n_mass,
+        t_start=float(request.t_start),
+        t_end=float(request.t_end),
+        n_step=int(n_step),
+        h=span / n_step,
+        theta=float(scheme.theta),
+        belt=chain.belt_speed,
+        plate_speed=chain.plate_speed,
+        plates=bool(chain.plate_springs.any()),
+        law=int(chain.friction.kind),
+        steady=pieces.function is None and not varies,
+        load_address=calls["load"].address,
+        mu_address=calls["mu"].address,
+        mu_slope_address=calls["mu_slope"].address,
+        exact=scheme.exact,
+        tolerance=float(scheme.tolerance),
+        most=scheme.most_iterations,
+        line_search=scheme.line_search,
+        shape=number,
+        width=float(scheme.smoothing),
+        sign_address=calls["sign"].address,
+        sign_slope_address=calls["sign_slope"].address,
+        creep=float(scheme.creep),
+    )
+
+
+def make_work(chain: Chain, p: Problem) -> Work:
+    """Return the tables of a run, with the chain in its state at the start."""
+    from stiction.chains.theta import step_kernels as tk
+    from stiction.numerics import tridiagonal as tri
+
+    n, law, pieces = p.n, chain.friction, chain.load.pieces()
+    # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
+    width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
+    f, m = np.zeros((tk.F_ROWS, width)), np.zeros((tk.M_ROWS, width), np.int64)
+    inertia = chain.masses / (p.h * (p.theta or 1.0))
+    for row, values in (
+        (tk.MASS, chain.masses),
+        (tk.LINK_K, chain.link_stiffness),
+        (tk.LINK_C, chain.link_damping),
+        (tk.SHARE, chain.load_shares),
+        (tk.PLATE_K, chain.plate_springs),
+        (tk.NORMAL, chain.normal_forces),
+        (tk.MU_STATIC, law.mu_static),
+        (tk.MU_KINETIC, law.mu_kinetic),
+        (tk.V_SCALE, law.v_scale),
+        (tk.INERTIA, inertia),
+        (tk.PIVOT, inertia + p.theta * p.h * chain.plate_springs),
+        (tk.BOUND, chain.stick_bound),
+    ):
+        f[row, : values.size] = values
+    f[tri.COUPLING, : n + 1] = chain.link_damping + p.theta * p.h * chain.link_stiffness
+    f[tk.X, :n], f[tk.U, :n] = chain.x_start, chain.v_start - chain.belt_speed
+    m[tk.FREE] = 1
+    return tk.Work(
+        pieces=np.array([pieces.time, pieces.offset, pieces.rate], order="C"),
+        sines=np.array([pieces.amplitude, pieces.angular_frequency, pieces.phase], order="C"),
+        f=f,
+        m=m,
+        clock=np.zeros(tk.CLOCK_SIZE),
+        counter=np.zeros(tk.COUNTER_SIZE, np.int64),
+    )
+
+
+def make_saved(chain: Chain, request: Request) -> Saved:
+    """Return room for the states at the save times."""
+    from stiction.chains.theta import step_kernels as tk
+
+    rows, n = request.save.size, chain.n_mass
+    return tk.Saved(
+        time=np.array(request.save),
+        x=np.empty((rows, n)),
+        v=np.empty((rows, n)),
+        mode=np.empty((rows, n), np.int8),
+        friction=np.empty((rows, n)),
+        heat=np.empty((rows, n)),
+        sums=np.empty((rows, tk.N_SUMS)),
+    )
+
+
+def begin(
+    chain: Chain, scheme: Scheme, p: Problem, work: Work, saved: Saved, events: Events
+) -> None:
+    """Decide the modes at the start and write the first row of what is saved.
+
+    A mass that cannot be held at the start is released there: an event at that time.
+    """
+    from stiction.chains.theta import step_kernels as tk
+
+    n, clock, counter, t = p.n, work.clock, work.counter, p.t_start
+    x, u, mode = work.f[tk.X, :n], work.f[tk.U, :n], work.m[tk.MODE, :n]
+    friction = work.f[tk.FORCE, :n]
+    full = chain.normal_forces * slip_mu(chain.friction, np.abs(u))
+    if scheme.shape is not None:
+        mode[:] = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
+        friction[:] = -full * scheme.shape.sign(u, scheme.smoothing)
+    else:
+        drive = chain.drive(t, x, chain.v_start)
+        free = (u == 0.0) & (np.abs(drive) > chain.stick_bound * (1.0 + 1e-14))
+        mode[:] = np.where(free, np.sign(drive), np.sign(u))
+        friction[:] = np.where(mode == 0, -drive, -mode * full)
+        start = np.flatnonzero(free)
+        rows = start.size
+        before = -mode[start] * chain.stick_bound[start]
+        events.values[:rows] = np.column_stack(
+            [np.full(rows, t), x[start], chain.v_start[start], before, friction[start]]
+        )
+        events.marks[:rows] = np.column_stack([start, np.zeros(rows), mode[start]])
+        counter[tk.N_EVENTS] = rows
+    counter[tk.SLIPPING] = np.count_nonzero(mode)
+    starts = work.pieces[0]
+    counter[tk.PIECE] = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
+    clock[tk.LOAD] = float(chain.load.at(t))
+    clock[tk.REST_SINCE] = t
+    stretch = np.diff(np.concatenate([np.zeros(1), x, np.zeros(1)]))
+    plate = p.plate_speed * t - x
+    stored = np.sum(chain.link_stiffness * stretch**2) + np.sum(chain.plate_springs * plate**2)
+    clock[tk.KINETIC] = 0.5 * np.sum(chain.masses * chain.v_start**2)
+    clock[tk.STORED] = 0.5 * stored
+    # seen from the belt a mass at rest moves, and rounding in its slip counts
+    seen = 0.5 * np.sum(chain.masses * u**2)
+    clock[tk.SCALE] = max(clock[tk.KINETIC], clock[tk.STORED], seen)
+    counter[tk.NEXT_SAVE] = 1
+    clock[tk.SAVE_AT] = saved.time[1] - 1e-9 * p.h
+    saved.x[0], saved.v[0], saved.mode[0] = x, chain.v_start, mode
+    saved.friction[0], saved.heat[0], saved.sums[0] = friction, 0.0, 0.0
+    saved.sums[0, :2] = clock[tk.KINETIC], clock[tk.STORED]
+
+
+def slip_mu(table: FrictionTable, speed: Floats) -> Floats:
+    """Return mu of each contact in slip at its `speed` >= 0 [m/s]."""
+    if table.kind is LawKind.EXPONENTIAL:
+        drop = table.mu_static - table.mu_kinetic
+        return np.asarray(table.mu_kinetic + drop * np.exp(-speed / table.v_scale))
+    if table.kind is LawKind.USER and table.function is not None:
+        return np.array([float(table.function(float(s))) for s in speed])
+    return table.mu_kinetic

@@ -1,0 +1,24 @@
+# Written by tools/stubs.py from stiction/catalogue.py.
+
+from stiction.laws.adhesion import Adhesion as Adhesion
+from stiction.laws.adhesion import LennardJones as LennardJones
+from stiction.laws.adhesive_friction import AdhesiveFriction as AdhesiveFriction
+from stiction.laws.adhesive_friction import DI as DI
+from stiction.laws.adhesive_friction import EA as EA
+from stiction.laws.adhesive_friction import Frictionless as Frictionless
+from stiction.laws.adhesive_friction import UserThreshold as UserThreshold
+from stiction.laws.adhesive_friction import amontons as amontons
+from stiction.laws.coulomb import Coulomb as Coulomb
+from stiction.laws.coulomb import ExponentialWeakening as ExponentialWeakening
+from stiction.laws.coulomb import Friction as Friction
+from stiction.laws.coulomb import RandomCoulomb as RandomCoulomb
+from stiction.laws.coulomb import StaticKinetic as StaticKinetic
+from stiction.laws.coulomb import UserFriction as UserFriction
+from stiction.laws.return_mapping import return_map as return_map
+from stiction.laws.smoothed import SmoothSign as SmoothSign
+from stiction.laws.smoothed import SquareRootSign as SquareRootSign
+from stiction.laws.smoothed import TanhSign as TanhSign
+from stiction.laws.tyre import Pacejka as Pacejka
+from stiction.laws.tyre import SimplifiedTyre as SimplifiedTyre
+from stiction.laws.tyre import StretchedString as StretchedString
+from stiction.laws.tyre import TyreLaw as TyreLaw

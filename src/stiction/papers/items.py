@@ -1,0 +1,97 @@
+"""What a figure or table of a paper is: scenarios, a comparison, a drawing, curves."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from stiction.results.run import Run
+
+__all__ = ["LOST", "Item", "Row", "Runs", "Watch", "text", "watch", "watched"]
+
+LOST = "lost in the text"
+
+Runs = Mapping[str, Run]
+# gives, for the title of a solve, what is told the fraction done and a short note
+Watch = Callable[[str], contextlib.AbstractContextManager[Callable[[float, str], None]]]
+
+
+@contextlib.contextmanager
+def _unseen(title: str) -> Iterator[Callable[[float, str], None]]:
+    yield lambda fraction, note: None
+
+
+_WATCH: ContextVar[Watch] = ContextVar("watch", default=_unseen)
+
+
+@contextlib.contextmanager
+def watched(by: Watch) -> Iterator[None]:
+    """Let solves of papers report their progress while the context lasts."""
+    token = _WATCH.set(by)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
+
+
+def watch(title: str) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
+    """Return the context in which the solve called `title` reports its progress."""
+    return _WATCH.get()(title)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a comparison: a quantity, what the paper says, what we find.
+
+    Parameters
+    ----------
+    what : the quantity, with its unit
+    paper : number or statement of the paper; LOST where its text lost it
+    ours : number or statement of the run
+    verdict : whether a statement of the paper holds, where that is judged
+    """
+
+    what: str
+    paper: float | str
+    ours: float | str
+    verdict: str = ""
+
+    @property
+    def difference(self) -> str:
+        """Ours minus the paper's, when both are numbers."""
+        if isinstance(self.paper, str) or isinstance(self.ours, str):
+            return ""
+        return f"{self.ours - self.paper:+.3g}"
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """The four columns of the table as text."""
+        return self.what, text(self.paper), text(self.ours), self.difference
+
+
+@dataclass(frozen=True)
+class Item:
+    """One figure or table of a paper.
+
+    Parameters
+    ----------
+    title : what it shows
+    scenarios : the built-in scenarios it needs
+    rows : the comparison, from the runs by name of scenario
+    draw : writes our figure to a path; None where there is none to draw
+    curves : writes curves as CSV to a path; None where the runs' own files hold them
+    """
+
+    title: str
+    scenarios: Sequence[str]
+    rows: Callable[[Runs], list[Row]]
+    draw: Callable[[Runs, Path], object] | None = None
+    curves: Callable[[Runs, Path], object] | None = None
+
+
+def text(value: float | str) -> str:
+    """Return a cell of a table; numbers with ten digits."""
+    return value if isinstance(value, str) else f"{value:.10g}"

@@ -1,0 +1,126 @@
+"""Make a figure or table of a paper: solve what it needs, write its folder."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.papers.items import Item, Row, watch
+from stiction.papers.tables import markdown, write_csv
+from stiction.results.run import Run
+from stiction.results.staging import TABLE, staged
+from stiction.results.store import save
+from stiction.scenario import read_scenario, write_scenario
+from stiction.solve import solve
+
+__all__ = ["PAPERS", "items_of", "key_of", "solved", "write_item"]
+
+PAPERS = {
+    "adhesive-friction": "stiction.papers.adhesive_friction.figures",
+    "chains": "stiction.papers.chains",
+    "rods": "stiction.papers.rods",
+    "switching": "stiction.papers.switching",
+}
+
+
+def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
+    """Return the figures and tables of a paper by key.
+
+    Raises
+    ------
+    ModelError : if there is no such paper, or it has one size only and `full` is asked for.
+    """
+    if paper not in PAPERS:
+        raise ModelError(
+            explain(
+                "PAPER",
+                repr(paper),
+                "one of " + ", ".join(PAPERS),
+                "a paper is called by the package that solves its system.",
+                nearest(paper, PAPERS),
+            )
+        )
+    module = importlib.import_module(PAPERS[paper])
+    items: dict[str, Item] = module.ITEMS
+    if not full:
+        return items
+    if not hasattr(module, "FULL_ITEMS"):
+        why = "its figures are made at the size that the paper has."
+        raise ModelError(
+            explain("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
+        )
+    full_items: dict[str, Item] = module.FULL_ITEMS
+    return full_items
+
+
+def key_of(figure: str, items: Mapping[str, Item]) -> str:
+    """Return the key that a user means by "5", "Fig. 5" or "table-2".
+
+    Raises
+    ------
+    ModelError : if no figure or table is called so.
+    """
+    if figure.strip().lower() in items:
+        return figure.strip().lower()
+    if (key := f"figure-{figure.strip().lower()}") in items:
+        return key
+    match = re.fullmatch(r"(fig(?:ure)?|table)?s?[\s.-]*(\d+)", figure.strip().lower())
+    if match is not None:
+        kind = "table" if match[1] == "table" else "figure"
+        if (key := f"{kind}-{match[2]}") in items:
+            return key
+    raise ModelError(
+        explain(
+            "FIGURE",
+            repr(figure),
+            "one of " + ", ".join(items),
+            "these figures and tables hold results; the others are sketches.",
+            "for example: stiction reproduce chains 5, or table-2.",
+        )
+    )
+
+
+def solved(name: str) -> Run:
+    """Return the run of a built-in scenario, whatever its status."""
+    scenario = read_scenario(name)
+    with watch(name) as report, np.errstate(all="ignore"):
+        return solve(
+            scenario.system,
+            scenario.method,
+            scenario.t_span,
+            save=scenario.save,
+            throw=False,
+            progress=report,
+        )
+
+
+def write_item(
+    key: str,
+    item: Item,
+    runs: Mapping[str, Run],
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    figures: bool = True,
+) -> Sequence[Row]:
+    """Write runs, comparison, figure and curves of an item to a folder; return the comparison.
+
+    Verified by: tests/scenarios/test_reproduce.py::test_slip_wave_table
+    """
+    rows = item.rows(runs)
+    with staged(folder, overwrite=overwrite) as stage:
+        for name in item.scenarios:
+            save(runs[name], stage.folder / name, scenario=write_scenario(read_scenario(name)))
+        if item.draw is not None and figures:
+            item.draw(runs, stage.folder / f"{key}.png")
+        if item.curves is not None:
+            item.curves(runs, stage.folder / f"{key}.csv")
+        (stage.folder / TABLE).write_text(markdown(key, item, rows), encoding="utf-8")
+        write_csv(rows, stage.folder / "comparison.csv")
+        stage.complete()
+    return rows

@@ -1,0 +1,48 @@
+"""The comparison of a figure or table as text: for a screen, a page, a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from stiction.papers.items import Item, Row
+
+__all__ = ["markdown", "screen", "table", "write_csv"]
+
+_HEAD = ("quantity", "paper", "ours", "difference")
+
+
+def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return head and lines; a column of verdicts only where there are any."""
+    if not any(row.verdict for row in rows):
+        return [_HEAD, *(row.cells for row in rows)]
+    return [(*_HEAD, "verdict"), *((*row.cells, row.verdict) for row in rows)]
+
+
+def screen(key: str, item: Item, rows: Sequence[Row]) -> str:
+    """Return the comparison as aligned lines."""
+    lines_of = table(rows)
+    widths = [max(len(line[i]) for line in lines_of) for i in range(len(lines_of[0]))]
+    lines = ("  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)) for line in lines_of)
+    return "\n".join([f"{key}: {item.title}", *(line.rstrip() for line in lines)])
+
+
+def markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
+    """Return the comparison as a page in Markdown."""
+    head, *rest = table(rows)
+    lines = [head, ("---",) * len(head), *rest]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    needs = ", ".join(item.scenarios) or "none"
+    return f"# {key}\n\n{item.title}\n\nScenarios: {needs}\n\n{body}\n"
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """Write the comparison with all digits."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        head, *_ = table(rows)
+        writer.writerow(head)
+        for row in rows:
+            plain = (row.what, row.paper, row.ours, row.difference, row.verdict)
+            writer.writerow(plain[: len(head)])

@@ -1,0 +1,113 @@
+"""Panels of curves side by side: families of lines in one look, with a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["Line", "Panel", "panels"]
+
+Floats = npt.NDArray[np.float64]
+
+_GREY = "#8a8a8a"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve.
+
+    Parameters
+    ----------
+    x, y : its points
+    label : in the key; empty for none
+    dash : of matplotlib's line styles; empty draws dots
+    shade : 0 to 1 along the colour map; None draws grey
+    """
+
+    x: Floats
+    y: Floats
+    label: str = ""
+    dash: str = "-"
+    shade: float | None = 0.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Parameters
+    ----------
+    across, up : words on the axes
+    lines : what is drawn
+    logarithmic : both axes
+    limits : of the horizontal axis; None fits it
+    """
+
+    across: str
+    up: str
+    lines: Sequence[Line] = field(default_factory=tuple)
+    logarithmic: bool = False
+    limits: tuple[float, float] | None = None
+
+
+def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
+    """Return a figure of panels, lettered in order.
+
+    Verified by: tests/unit/plot/test_panels.py::test_panels_hold_their_lines
+    """
+    rows = -(-len(shown) // columns)
+    figure = style.new_figure(style.PAGE, 0.3 + 2.75 * rows)
+    axes = style.grid(figure, rows, columns, margins=(0.62, 0.16, 0.42, 0.62), gaps=(0.8, 0.95))
+    places = [ax for line in axes for ax in line]
+    for number, (ax, panel) in enumerate(zip(places, shown, strict=False)):
+        _draw(ax, panel)
+        box = ax.get_position()
+        x, y = box.x0 - 0.075, box.y1 + 0.42 / figure.get_figheight()
+        word = f"({chr(ord('a') + number)})"
+        figure.text(x, y, word, va="bottom", size=8.5, weight="bold", color=style.INK)
+    for ax in places[len(shown) :]:
+        ax.remove()
+    return figure
+
+
+def _columns(panel: Panel, beside: int) -> int:
+    """Return how many words of a key stand in a row as wide as the panel."""
+    longest = max(len(line.label.replace("$", "")) for line in panel.lines)
+    room = 44 if beside > 1 else 92
+    return max(1, min(4, room // (longest + 6)))
+
+
+def _draw(ax: Axes, panel: Panel) -> None:
+    colours = style.many_colours()
+    for line in panel.lines:
+        colour = _GREY if line.shade is None else colours(line.shade)
+        keep = style.thin(line.x, line.y)
+        label = line.label or "_nolegend_"
+        if line.dash:
+            ax.plot(line.x[keep], line.y[keep], line.dash, color=colour, lw=0.9, label=label)
+        else:
+            ax.plot(line.x, line.y, "o", ms=2.6, mew=0.0, color=colour, label=label)
+    if panel.logarithmic:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.tick_params(which="both", labelsize=7.0)
+        ax.set_xlabel(panel.across)
+        ax.set_ylabel(panel.up)
+    else:
+        if panel.limits is not None:
+            ax.set_xlim(*panel.limits)
+        style.scale_axis(ax.xaxis, panel.across)
+        style.scale_axis(ax.yaxis, panel.up)
+    if any(line.label for line in panel.lines):
+        style.key(ax, columns=_columns(panel, len(ax.figure.axes)))

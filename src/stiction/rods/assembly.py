@@ -1,0 +1,286 @@
+"""From descriptions of rods to the flat arrays that kernels work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.rods.model import Rods
+from stiction.rods.rod import (
+    Clamped,
+    CosseratRod,
+    Driven,
+    LineForce,
+    Pinned,
+    PointForce,
+    PointMoment,
+    RodEnd,
+)
+
+__all__ = ["Flat", "assemble", "first_frames", "third_directors"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """All rods in flat arrays, one slot per node; see `_rod_kernels`.
+
+    Parameters
+    ----------
+    first, count : (rods,) first slot of each rod, and its number of elements
+    ds, radius : (rods,) rest length of an element and radius [m]
+    r, q : (3, slots), (4, slots) positions and quaternions
+    v, p : (3, slots) velocities, and spatial angular momenta over the inertia
+    mat : (13, slots) table of materials, rows as in `_rod_kernels`
+    drag : (3, slots) drag of nodes, drag of elements, retardation time
+    constant : (3, slots) constant dead forces [N]
+    loads, times, factors : dead loads with a history, see `_driving_kernels.add_loads`
+    driven : rows of moving clamps, see `_driving_kernels.follow_clamps`
+    """
+
+    first: Ints
+    count: Ints
+    ds: Floats
+    radius: Floats
+    r: Floats
+    q: Floats
+    v: Floats
+    p: Floats
+    mat: Floats
+    drag: Floats
+    constant: Floats
+    loads: Floats
+    times: Floats
+    factors: Floats
+    driven: Floats
+
+    @property
+    def flags(self) -> tuple[bool, bool, bool]:
+        """Whether there is drag, internal damping, any load."""
+        loaded = bool(self.loads.size) or bool(np.any(self.constant))
+        return bool(np.any(self.drag[:2])), bool(np.any(self.drag[2])), loaded
+
+    def mobility(self, step: float) -> Floats:
+        """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
+        free, turns = self.mat[11], self.mat[12]
+        lag = 0.5 * step * self.drag
+        return np.array(
+            [
+                free / (1.0 + lag[0] * free),
+                turns / (1.0 + lag[1] * turns),
+                0.5 * turns / (1.0 + 0.5 * lag[1] * turns),
+            ]
+        )
+
+
+def assemble(rods: Rods) -> Flat:
+    """Return the flat arrays of all rods at the start."""
+    counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
+    first = np.concatenate([[0], np.cumsum(counts + 1)[:-1]]).astype(np.int64)
+    slots = int(np.sum(counts + 1))
+    flat = Flat(
+        first=first,
+        count=counts,
+        ds=np.array([rod.rest_length / rod.elements for rod in rods.rods]),
+        radius=np.array([rod.section.radius for rod in rods.rods]),
+        r=np.zeros((3, slots)),
+        q=np.vstack([np.ones((1, slots)), np.zeros((3, slots))]),
+        v=np.zeros((3, slots)),
+        p=np.zeros((3, slots)),
+        mat=np.zeros((13, slots)),
+        drag=np.zeros((3, slots)),
+        constant=np.zeros((3, slots)),
+        loads=np.zeros((0, 7)),
+        times=np.zeros(0),
+        factors=np.zeros(0),
+        driven=np.zeros((0, 17)),
+    )
+    flat.mat[1] = 1.0
+    loads: list[list[float]] = []
+    driven: list[list[float]] = []
+    history: tuple[list[float], list[float]] = ([], [])
+    for b, rod in enumerate(rods.rods):
+        start = int(first[b])
+        _place(flat, rod, start)
+        _stiffen(flat, rod, start)
+        for end, at_start in ((rod.left, True), (rod.right, False)):
+            driven += _hold(flat, rod, start, end, at_start)
+        loads += _load(flat, rod, start, history)
+        part = slice(start, start + rod.elements + 1)
+        flat.constant[:, part] += np.outer(rods.gravity, flat.mat[9, part])
+    return Flat(
+        **{
+            **{name: getattr(flat, name) for name in flat.__dataclass_fields__},
+            "loads": np.array(loads).reshape(-1, 7),
+            "times": np.array(history[0]),
+            "factors": np.array(history[1]),
+            "driven": np.array(driven).reshape(-1, 17),
+        }
+    )
+
+
+def third_directors(q: Floats) -> Floats:
+    """Return (3, n) third directors of the frames with quaternions q (4, n)."""
+    w, x, y, z = q
+    return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+
+
+def first_frames(nodes: Floats, hint: Floats | None) -> Floats:
+    """Return (4, n) quaternions with the third director along each segment, without twist.
+
+    Parameters
+    ----------
+    nodes : (n + 1, 3) [m]
+    hint : first director of the first frame, made normal to the segment; None chooses one
+    """
+    along = np.diff(nodes, axis=0)
+    along /= np.linalg.norm(along, axis=1)[:, None]
+    helper = np.eye(3)[int(np.argmin(np.abs(along[0])))] if hint is None else np.asarray(hint)
+    d1 = helper - (helper @ along[0]) * along[0]
+    frames = np.empty((4, len(along)))
+    for e, d3 in enumerate(along):
+        if e > 0:
+            d1 = _carried(along[e - 1], d3, d1)
+        d1 = d1 - (d1 @ d3) * d3
+        d1 /= np.linalg.norm(d1)
+        frames[:, e] = _quaternion(np.column_stack([d1, np.cross(d3, d1), d3]))
+        if e > 0 and frames[:, e] @ frames[:, e - 1] < 0.0:
+            frames[:, e] *= -1.0
+    return frames
+
+
+def _carried(before: Floats, after: Floats, vector: Floats) -> Floats:
+    """Return `vector` turned by the smallest rotation from `before` to `after`."""
+    axis = np.cross(before, after)
+    along = 1.0 + before @ after
+    return np.asarray(
+        vector + np.cross(axis, vector) + np.cross(axis, np.cross(axis, vector)) / along
+    )
+
+
+def _quaternion(matrix: Floats) -> Floats:
+    """Return the unit quaternion of a rotation matrix."""
+    outer = np.array(
+        [
+            matrix[0, 0] + matrix[1, 1] + matrix[2, 2],
+            matrix[0, 0] - matrix[1, 1] - matrix[2, 2],
+            matrix[1, 1] - matrix[0, 0] - matrix[2, 2],
+            matrix[2, 2] - matrix[0, 0] - matrix[1, 1],
+        ]
+    )
+    k = int(np.argmax(outer))
+    big = 0.5 * np.sqrt(1.0 + outer[k])
+    skew = matrix - matrix.T
+    sums = matrix + matrix.T
+    if k == 0:
+        rest = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (4.0 * big)
+        return np.array([big, *rest])
+    a, b, c = (k - 1, k % 3, (k + 1) % 3)
+    q = np.empty(4)
+    q[0] = skew[c, b] / (4.0 * big)
+    q[1 + a], q[1 + b], q[1 + c] = big, sums[a, b] / (4.0 * big), sums[a, c] / (4.0 * big)
+    return q
+
+
+def _place(flat: Flat, rod: CosseratRod, start: int) -> None:
+    n = rod.elements
+    nodes = rod.nodes()
+    hint = None if rod.first_director is None else np.asarray(rod.first_director)
+    frames = first_frames(nodes, hint)
+    flat.r[:, start : start + n + 1] = nodes.T
+    flat.q[:, start : start + n] = frames
+    axis = third_directors(frames).T
+    spin = np.zeros((n, 3))
+    for part in rod.motion:
+        flat.v[:, start : start + n + 1] += part.velocity_at(nodes).T
+        spin += part.spin_at(nodes, axis)
+    # p counts the axial part twice, because its inertia is twice that about a diameter
+    flat.p[:, start : start + n] = (spin + (spin * axis).sum(axis=1)[:, None] * axis).T
+
+
+def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
+    n, section = rod.elements, rod.section
+    ds = rod.rest_length / n
+    elements, nodes = slice(start, start + n), slice(start, start + n + 1)
+    joints = slice(start + 1, start + n)
+    ends = np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
+    mat = flat.mat
+    mat[0, elements], mat[1, elements] = ds, 1.0 / ds
+    mat[2, elements], mat[3, elements] = section.shear_stiffness, section.axial_stiffness
+    mat[4, joints] = section.bending_stiffness / ds
+    mat[5, joints] = section.twist_stiffness / ds
+    if rod.natural_curvature is None:
+        from stiction.rods.rod_kernels import joint_angle
+
+        for i in range(start + 1, start + n):
+            mat[6:9, i] = joint_angle(flat.q, i)
+    else:
+        mat[6:9, joints] = ds * np.asarray(rod.natural_curvature)[:, None]
+    # half an element at each end: the whole rod weighs what it should
+    mat[9, nodes] = section.line_density * ds * ends
+    mat[10, elements] = section.line_inertia * ds
+    mat[11, nodes] = 1.0 / mat[9, nodes]
+    mat[12, elements] = 1.0 / mat[10, elements]
+    flat.drag[0, nodes] = rod.drag * ds * ends
+    flat.drag[1, elements] = rod.rotational_drag * ds
+    flat.drag[2, elements] = rod.internal_damping
+
+
+def _hold(
+    flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool
+) -> list[list[float]]:
+    """Fix what the end holds; return the rows of a moving clamp."""
+    n = rod.elements
+    node, inner, element = (
+        (start, start + 1, start) if at_start else (start + n, start + n - 1, start + n - 1)
+    )
+    if isinstance(end, Pinned):
+        _fix_node(flat, node)
+    if not isinstance(end, Clamped | Driven):
+        return []
+    for slot in (node, inner):
+        _fix_node(flat, slot)
+    flat.mat[12, element] = 0.0
+    flat.p[:, element] = 0.0
+    if isinstance(end, Clamped):
+        return []
+    motion = [*flat.r[:, node], *end.velocity, *end.angular_velocity, end.rise]
+    rows = [[float(s), 0.0, *motion, *flat.r[:, s], 0.0, 0.0] for s in (node, inner)]
+    return [*rows, [float(element), 1.0, *motion, *flat.q[:, element], 0.0]]
+
+
+def _fix_node(flat: Flat, slot: int) -> None:
+    flat.mat[11, slot] = 0.0
+    flat.v[:, slot] = 0.0
+
+
+def _load(
+    flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
+) -> list[list[float]]:
+    """Add constant forces to the table; return the rows of the other loads."""
+    rows: list[list[float]] = []
+    n, ds = rod.elements, rod.rest_length / rod.elements
+    for load in rod.loads:
+        begin = float(len(history[0]))
+        history[0].extend(load.times)  # type: ignore[attr-defined]
+        history[1].extend(load.factors)  # type: ignore[attr-defined]
+        entry = [begin, float(len(history[0]))]
+        if isinstance(load, LineForce):
+            share = ds * np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
+            targets = [(k, 0.0, share[k] * np.asarray(load.force)) for k in range(n + 1)]
+        elif isinstance(load, PointForce):
+            targets = [(round(load.at * n), 0.0, np.asarray(load.force))]
+        elif isinstance(load, PointMoment):
+            targets = [(min(int(load.at * n), n - 1), 1.0, np.asarray(load.moment))]
+        else:
+            continue
+        for k, moment, vector in targets:
+            if entry[0] == entry[1] and moment == 0.0:
+                flat.constant[:, start + k] += vector
+            else:
+                rows.append([float(start + k), moment, *entry, *vector])
+    return rows

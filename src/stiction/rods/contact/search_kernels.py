@@ -1,0 +1,309 @@
+# mypy: disable-error-code="no-any-return"
+"""Where rods come near each other: nearest points of the contact curves of pairs of pieces.
+
+Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.kernels import CROSSING, LINE, axis_point, inside
+from stiction.rods.contact.pairs import BULGE, PIECE, ROD, group_pieces, near_pieces, wrap_pieces
+from stiction.rods.contact.touch_kernels import LINE_BELOW
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# columns of a row that is found
+A, B, S_A, S_B, GAP, SINE, KIND_OF = range(7)
+ROW_COLUMNS = 7
+NEWTON_STEPS = 25
+# places that agree to this part of an element are one
+SAME_PLACE = 1e-4
+# a minimum on the border of two pieces belongs to both until doubles are merged
+BORDER = 1e-6
+
+
+@kernel
+def nearest_on_chords(chords: Floats, i: int, j: int) -> tuple[float, float, float]:
+    """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
+    a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
+    for x in range(3):
+        t1, t2 = chords[i, 3 + x] - chords[i, x], chords[j, 3 + x] - chords[j, x]
+        d = chords[j, x] - chords[i, x]
+        a += t1 * t1
+        b += t1 * t2
+        c += t2 * t2
+        e += t1 * d
+        f += t2 * d
+    det = a * c - b * b
+    x1 = 0.5
+    if det > 1e-12 * a * c:
+        x1 = min(max((e * c - b * f) / det, 0.0), 1.0)
+    x2 = (b * x1 - f) / c if c > 0.0 else 0.0
+    if x2 < 0.0 or x2 > 1.0:
+        x2 = min(max(x2, 0.0), 1.0)
+        x1 = min(max((b * x2 + e) / a, 0.0), 1.0) if a > 0.0 else 0.0
+    d2 = 0.0
+    for x in range(3):
+        p = chords[i, x] + x1 * (chords[i, 3 + x] - chords[i, x])
+        q = chords[j, x] + x2 * (chords[j, 3 + x] - chords[j, x])
+        d2 += (q - p) ** 2
+    return x1, x2, math.sqrt(d2)
+
+
+@kernel
+def tangency(
+    r: Floats, first1: int, first2: int, s1: float, s2: float
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' at a pair of places."""
+    dd, f1, f2, t11, t12, t22, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(3):
+        x1, u1, b1 = axis_point(r, first1, s1, a)
+        x2, u2, b2 = axis_point(r, first2, s2, a)
+        d = x2 - x1
+        dd += d * d
+        f1 += d * u1
+        f2 += d * u2
+        t11 += u1 * u1
+        t12 += u1 * u2
+        t22 += u2 * u2
+        c1 += d * b1
+        c2 += d * b2
+    return dd, f1, f2, t11, t12, t22, c1, c2
+
+
+@kernel
+def shrunk(chord: Floats, ds: float) -> Any:
+    """Return whether a piece has shrunk to a point, which has no direction."""
+    length = math.sqrt(
+        (chord[3] - chord[0]) ** 2 + (chord[4] - chord[1]) ** 2 + (chord[5] - chord[2]) ** 2
+    )
+    return length < 1e-6 * ds
+
+
+@kernel
+def approach(
+    r: Floats,
+    pair: tuple[int, int, int, int],
+    piece: tuple[int, int],
+    fixed: bool,
+    s1: float,
+    s2: float,
+    row: Floats,
+) -> Any:
+    """Find the nearest places from a guess; put them, distance and sine into row.
+
+    `pair` holds first slots and element counts of the two rods. With `fixed` only s2 moves.
+    Returns False where there is no minimum on the two pieces.
+    """
+    first1, first2, count1, count2 = pair
+    for _ in range(NEWTON_STEPS):
+        # a path that leaves the neighbourhood belongs to other pieces, which start there
+        if abs(s1 - piece[0] - 0.5) > 1.5 or abs(s2 - piece[1] - 0.5) > 1.5:
+            return False
+        s1, s2 = min(max(s1, 1.0), count1 - 1.0001), min(max(s2, 1.0), count2 - 1.0001)
+        dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, first1, first2, s1, s2)
+        a11, a22 = -t11 + c1, t22 + c2
+        det = a11 * a22 + t12 * t12
+        if fixed:
+            # where the curve bends too much for a minimum, go down with the chord's slope
+            move1, move2 = 0.0, -f2 / (a22 if a22 > 0.1 * t22 else t22)
+        else:
+            if a11 >= 0.0 or det >= -1e-3 * t11 * t22:
+                a11, a22 = -1.1 * t11, 1.1 * t22
+                det = a11 * a22 + t12 * t12
+            move1 = -(f1 * a22 - t12 * f2) / det
+            move2 = -(a11 * f2 + t12 * f1) / det
+        size = max(abs(move1), abs(move2))
+        if not size < 1e300:
+            return False
+        if size > 0.5:
+            move1, move2 = 0.5 * move1 / size, 0.5 * move2 / size
+        s1, s2 = s1 + move1, s2 + move2
+        if size < 1e-9:
+            break
+    else:
+        return False
+    if not (inside(s1, count1) and inside(s2, count2)):
+        return False
+    if abs(s1 - piece[0] - 0.5) > 0.5 + BORDER or abs(s2 - piece[1] - 0.5) > 0.5 + BORDER:
+        return False
+    dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, first1, first2, s1, s2)
+    if t22 + c2 <= 0.0:
+        return False
+    if not fixed and (-t11 + c1 >= 0.0 or (-t11 + c1) * (t22 + c2) + t12 * t12 >= 0.0):
+        return False
+    row[S_A], row[S_B], row[GAP] = s1, s2, math.sqrt(dd)
+    row[SINE] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    return True
+
+
+@kernel
+def sine_range(chords: Floats, balls: Floats, i: int, j: int) -> tuple[float, float]:
+    """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
+    a, b, c = 0.0, 0.0, 0.0
+    for x in range(3):
+        t1, t2 = chords[i, 3 + x] - chords[i, x], chords[j, 3 + x] - chords[j, x]
+        a += t1 * t1
+        b += t1 * t2
+        c += t2 * t2
+    sine = math.sqrt(max(a * c - b * b, 0.0) / (a * c))
+    # a tangent differs from its chord by at most four bulges; an angle is at most pi / 2 sines
+    slack = 2.0 * math.pi * (balls[i, BULGE] / math.sqrt(a) + balls[j, BULGE] / math.sqrt(c))
+    slack += 1e-6
+    return sine - slack, sine + slack
+
+
+@kernel
+def inspect(
+    r: Floats,
+    first: Ints,
+    elements: Ints,
+    rods: tuple[int, int],
+    piece: tuple[int, int],
+    guess: tuple[float, float],
+    sines: tuple[float, float],
+    limit: float,
+    rows: Floats,
+) -> Any:
+    """Put what two pieces have in common into up to two rows; return how many."""
+    a, b = rods
+    pair = (first[a], first[b], elements[a], elements[b])
+    count = 0
+    for kind in (CROSSING, LINE):
+        row = rows[count]
+        fixed = kind == LINE
+        if (sines[0] >= LINE_BELOW) if fixed else (sines[1] < LINE_BELOW):
+            continue
+        s1 = piece[0] + (0.5 if fixed else guess[0])
+        if not approach(r, pair, piece, fixed, s1, piece[1] + guess[1], row):
+            continue
+        # the same sine decides both ways: a point is either a crossing or part of a line
+        if row[GAP] < limit and (row[SINE] < LINE_BELOW) == fixed:
+            row[A], row[B], row[KIND_OF] = a, b, kind
+            count += 1
+    return count
+
+
+@kernel
+def comes_after(raw: Floats, i: int, j: int) -> Any:
+    """Return whether row i belongs behind row j: by rods, then by place on the first."""
+    for c in (A, B, S_A):
+        if raw[i, c] != raw[j, c]:
+            return raw[i, c] > raw[j, c]
+    return False
+
+
+@kernel
+def sorted_rows(raw: Floats, count: int) -> Ints:
+    """Return the order of the rows, by merging runs of doubling length."""
+    order, other = np.empty(count, np.int64), np.empty(count, np.int64)
+    for i in range(count):
+        order[i] = i
+    width = 1
+    while width < count:
+        for low in range(0, count, 2 * width):
+            i, middle = low, min(low + width, count)
+            j, high = middle, min(low + 2 * width, count)
+            for k in range(low, high):
+                if j >= high or (i < middle and not comes_after(raw, order[i], order[j])):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@kernel
+def merge(raw: Floats, count: int, pairs_out: Floats) -> int:
+    """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
+    order = sorted_rows(raw, count)
+    kept = np.empty(count, np.int64)
+    total = 0
+    for place in range(count):
+        i = order[place]
+        double = False
+        for back in range(total - 1, -1, -1):
+            j = kept[back]
+            if raw[j, A] != raw[i, A] or raw[j, B] != raw[i, B]:
+                break
+            if raw[i, S_A] - raw[j, S_A] > SAME_PLACE:
+                break
+            if raw[j, KIND_OF] == raw[i, KIND_OF] and abs(raw[i, S_B] - raw[j, S_B]) < SAME_PLACE:
+                double = True
+                break
+        if double:
+            continue
+        if total < pairs_out.shape[0]:
+            for c in range(ROW_COLUMNS):
+                pairs_out[total, c] = raw[i, c]
+        kept[total] = i
+        total += 1
+    return total
+
+
+@kernel
+def find_candidates(
+    r: Floats,
+    first: Ints,
+    elements: Ints,
+    radius: Floats,
+    ds: Floats,
+    margin: float,
+    self_separation: Ints,
+    pairs_out: Floats,
+) -> int:
+    """Return how many places there are where two contact curves are near; put them in rows.
+
+    A place is a local minimum of the distance that is less than both radii and `margin`
+    together. Where the curves are within twenty degrees of parallel they count as a line:
+    every element of the first rod then gives one row, at its middle, with the nearest point
+    of the other rod.
+
+    Parameters
+    ----------
+    r : (3, slots) nodes of all rods [m]
+    first, elements, radius, ds : of each rod: its first slot, its elements, its radius and the
+        rest length of an element [m]
+    margin : largest gap of interest [m]
+    self_separation : elements of the same rod must be at least so far apart along it
+    pairs_out : rows (rod, rod, s, s, distance, sine of the angle, kind), rods from 0 and in
+        order, s in elements, sorted by rods and s, kind CROSSING or LINE; filled as far as
+        they fit, so that a larger answer asks for more rows
+
+    Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
+    """
+    pieces, balls, chords = wrap_pieces(r, first, elements, radius, margin)
+    groups, spheres = group_pieces(pieces, balls, radius, ds, margin)
+    found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
+    raw = np.empty((64, ROW_COLUMNS))
+    count = 0
+    for m in range(near):
+        i, j = found[m]
+        a, b = pieces[i, ROD], pieces[j, ROD]
+        if shrunk(chords[i], ds[a]) or shrunk(chords[j], ds[b]):
+            continue
+        limit = radius[a] + radius[b] + margin
+        x1, x2, chord = nearest_on_chords(chords, i, j)
+        if chord > limit + balls[i, BULGE] + balls[j, BULGE]:
+            continue
+        if count + 2 > raw.shape[0]:
+            wider = np.empty((2 * raw.shape[0], ROW_COLUMNS))
+            for row in range(count):
+                for c in range(ROW_COLUMNS):
+                    wider[row, c] = raw[row, c]
+            raw = wider
+        piece = (pieces[i, PIECE], pieces[j, PIECE])
+        sines = sine_range(chords, balls, i, j)
+        count += inspect(r, first, elements, (a, b), piece, (x1, x2), sines, limit, raw[count:])
+    return merge(raw, count, pairs_out)

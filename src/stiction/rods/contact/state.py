@@ -1,0 +1,208 @@
+"""The contacts of a run as arrays: places, modes, geometry, forces."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.coulomb import Friction
+from stiction.rods.assembly import Flat
+from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.observe_kernels import contact_points, contact_rates
+from stiction.rods.model import LEAST_MARGIN, Rods
+
+__all__ = ["ContactState"]
+
+Floats = npt.NDArray[np.float64]
+
+# gaps below this part of the reach count as touching at the start
+_TOUCHING = 1e-9
+_PARALLEL = float(np.sin(np.deg2rad(10.0)))
+
+
+class ContactState:
+    """Arrays of all contact slots; kernels change them in place."""
+
+    def __init__(self, rods: Rods, flat: Flat) -> None:
+        self.rods, self.flat = rods, flat
+        known = len(rods.contacts)
+        self.known = known
+        self.size = size = known + (0 if rods.search is None else rods.search.most)
+        self.place = np.zeros((size, 2))
+        self.index = np.zeros((size, ck.INDEX_COLUMNS), dtype=np.int64)
+        self.index[:, ck.MODE] = ck.EMPTY
+        self.index[:, ck.CLOSED_AT] = -1000
+        self.geom = np.zeros((size, ck.GEOM_COLUMNS))
+        self.law = np.zeros((size, ck.LAW_COLUMNS))
+        self.before, self.impulse = np.zeros((size, 3)), np.zeros((size, 3))
+        self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
+        self.heat = np.zeros((size, 2))
+        self.limit = 0.0
+        # forces below this are rounding
+        self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
+        for c, contact in enumerate(rods.contacts):
+            a, b = contact.first - 1, contact.second - 1
+            self._bind(c, a, b, contact.s1 / flat.ds[a], contact.s2 / flat.ds[b], ck.CROSSING)
+            self.index[c, ck.OPENS] = int(contact.may_open)
+            self.law[c, ck.MU] = _mu(contact.friction)
+            self.law[c, ck.RESTITUTION] = contact.restitution
+            self.law[c, ck.TANGENTIAL] = contact.tangential_restitution
+            self.index[c, ck.MODE] = ck.ROLL
+
+    def _bind(self, c: int, a: int, b: int, s1: float, s2: float, kind: int) -> None:
+        f = self.flat
+        self.index[c, [ck.ROD1, ck.ROD2, ck.KIND]] = a, b, kind
+        self.index[c, [ck.FIRST1, ck.FIRST2]] = f.first[a], f.first[b]
+        self.index[c, [ck.COUNT1, ck.COUNT2]] = f.count[a], f.count[b]
+        self.place[c] = s1, s2
+        self.law[c, ck.REACH] = f.radius[a] + f.radius[b]
+
+    def open_slot(self, c: int, row: Floats) -> None:
+        """Watch a pair that a search found, row as `_search.found_pairs` describes it."""
+        search = self.rods.search
+        assert search is not None
+        kind = ck.LINE if row[6] else ck.CROSSING
+        self._bind(c, int(row[0]), int(row[1]), float(row[2]), float(row[3]), kind)
+        self.index[c, ck.OPENS] = self.index[c, ck.FOUND] = 1
+        self.law[c, ck.MU] = _mu(search.friction)
+        self.law[c, ck.RESTITUTION] = search.restitution
+        self.law[c, ck.TANGENTIAL] = search.tangential_restitution
+        self.index[c, ck.CLOSED_AT] = -1000
+        code = ck.locate(self.flat.r, c, self.place, self.index, self.geom)
+        self.index[c, ck.MODE] = ck.OPEN if code == ck.INSIDE else ck.EMPTY
+
+    def refuse_or_close(self) -> None:
+        """Find every contact at the start: closed, open, or refused with an error."""
+        for c, contact in enumerate(self.rods.contacts):
+            where = f"RollingContact {c + 1}"
+            code = ck.locate(self.flat.r, c, self.place, self.index, self.geom)
+            if code != ck.INSIDE:
+                raise ModelError(
+                    explain(
+                        where,
+                        f"axes without a nearest pair of points near s1 = {contact.s1} m, "
+                        f"s2 = {contact.s2} m",
+                        f"a crossing, at least {LEAST_MARGIN} elements from every end",
+                        "the contact point solves two tangency conditions.",
+                        "check s1 and s2, or the angle between the rods.",
+                    )
+                )
+            if self.geom[c, ck.TANGENCY] < _PARALLEL:
+                angle = np.rad2deg(np.arcsin(self.geom[c, ck.TANGENCY]))
+                raise ModelError(
+                    explain(
+                        where,
+                        f"rods that cross at {angle:.3g} degrees",
+                        "at least 10 degrees",
+                        "nearly parallel rods touch along a line, not at one point.",
+                        "turn a rod, or let ContactSearch find several points.",
+                    )
+                )
+            reach = self.law[c, ck.REACH]
+            gap = float(self.geom[c, ck.DISTANCE]) - reach
+            if contact.project and abs(gap) > 0.0:
+                self._shift(c, gap)
+                gap = float(self.geom[c, ck.DISTANCE]) - reach
+            if gap < -_TOUCHING * reach or (gap > _TOUCHING * reach and not contact.may_open):
+                what = "interpenetrate" if gap < 0.0 else "are apart"
+                raise ModelError(
+                    explain(
+                        where,
+                        f"rods that {what} by {abs(gap):.6g} m at the start",
+                        f"surfaces that touch: axes {reach:.6g} m apart",
+                        "rolling contact keeps the distance that the axes start with.",
+                        "move a rod, or give project = True to move the second one.",
+                    )
+                )
+            if gap > _TOUCHING * reach:
+                self.index[c, ck.MODE] = ck.OPEN
+        if self.rods.search is not None:
+            self.search(self.flat)
+            self._refuse_overlap()
+
+    def _refuse_overlap(self) -> None:
+        """Raise ModelError if a pair that was found interpenetrates at the start."""
+        for c in range(self.known, self.size):
+            gap = float(self.geom[c, ck.DISTANCE] - self.law[c, ck.REACH])
+            if self.index[c, ck.MODE] == ck.OPEN and gap < -_TOUCHING * self.law[c, ck.REACH]:
+                a, b = self.index[c, ck.ROD1] + 1, self.index[c, ck.ROD2] + 1
+                raise ModelError(
+                    explain(
+                        "Rods",
+                        f"rods {a} and {b} that interpenetrate by {-gap:.6g} m at the start",
+                        f"axes at least {self.law[c, ck.REACH]:.6g} m apart",
+                        "contact keeps surfaces from passing through each other.",
+                        "move a rod, or take thinner ones.",
+                    )
+                )
+
+    def _shift(self, c: int, gap: float) -> None:
+        """Move the second rod along the normal so that the surfaces touch."""
+        b = self.index[c, ck.ROD2]
+        part = slice(int(self.flat.first[b]), int(self.flat.first[b] + self.flat.count[b] + 1))
+        for _ in range(4):
+            normal = self.geom[c, ck.N : ck.N + 3].copy()
+            self.flat.r[:, part] -= gap * normal[:, None]
+            ck.locate(self.flat.r, c, self.place, self.index, self.geom)
+            gap = float(self.geom[c, ck.DISTANCE] - self.law[c, ck.REACH])
+
+    def search(self, flat: Flat) -> None:
+        """Find pairs of rods that are near each other; keep those that are known already."""
+        from stiction.rods.contact.search import refresh_slots
+
+        refresh_slots(self, flat)
+
+    def observe(self, k: int, flat: Flat, v: Floats, p: Floats, out: dict[str, Floats]) -> None:
+        """Write what is known of every contact into row k of the arrays in `out`."""
+        for c in range(self.size):
+            mode = int(self.index[c, ck.MODE])
+            if mode == ck.EMPTY:
+                continue
+            g, force = self.geom[c], self.force[c]
+            normal = g[ck.N : ck.N + 3]
+            ds1, ds2 = flat.ds[self.index[c, ck.ROD1]], flat.ds[self.index[c, ck.ROD2]]
+            rate1, rate2 = contact_rates(v, c, self.place, self.index, self.geom)
+            slip = np.array(ck.slip_velocity(flat.q, c, self.index, self.geom, v, p))
+            slip -= (slip @ normal) * normal
+            if mode == ck.ROLL and self.index[c, ck.OPENS]:
+                force = _allowed(force, normal, float(self.law[c, ck.MU]))
+            along = float(force @ normal)
+            rub = float(np.linalg.norm(force - along * normal))
+            row = {
+                "s1": self.place[c, 0] * ds1,
+                "s2": self.place[c, 1] * ds2,
+                "s1_rate": rate1 * ds1,
+                "s2_rate": rate2 * ds2,
+                "lambda_n": along,
+                "gap": g[ck.DISTANCE] - self.law[c, ck.REACH],
+                "rolling_residual": float(np.linalg.norm(slip)) if mode == ck.ROLL else np.nan,
+                "friction_ratio": rub / abs(along) if abs(along) > self.noise else 0.0,
+                "det_A": g[ck.TANGENCY + 1],
+                "crossing_angle": float(np.arcsin(min(1.0, g[ck.TANGENCY]))),
+                "slip_speed": float(np.linalg.norm(slip)),
+                "contact_mode": float(mode),
+                "line_contact": float(self.index[c, ck.KIND] == ck.LINE),
+            }
+            for name, value in row.items():
+                out[name][k, c] = value
+            out["contact_force"][k, c] = force
+            contact_points(flat.r, c, self.place, self.index, out["contact_point"][k, c])
+
+
+def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:
+    """Return the force that keeps a contact rolling, cut to what its law lets it carry.
+
+    The two differ only where the contact is about to slip or open, as it may be at the start.
+    """
+    press = -float(force @ normal)
+    if press <= 0.0:
+        return np.zeros(3)
+    rub = force + press * normal
+    size = float(np.linalg.norm(rub))
+    return rub * min(1.0, mu * press / max(size, 1e-300)) - press * normal
+
+
+def _mu(friction: Friction | None) -> float:
+    """Return Coulomb's coefficient; infinite for perfect rolling."""
+    return np.inf if friction is None else float(friction.table(1).mu_static[0])

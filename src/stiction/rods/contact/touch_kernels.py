@@ -1,0 +1,378 @@
+# mypy: disable-error-code="no-any-return"
+"""Impulses of all contacts in one kick or impact, by block Gauss-Seidel with exact 3x3 solutions.
+
+Everything is written in impulses P = h l over a step and in u' = u(before) + u(after), twice the
+mean slip velocity: a kick with persistent contacts and an impact are then one problem, and the
+energy a contact takes is exactly -P . u' / 2.
+
+Source: formulas sheet of the rods paper, sections 4 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.kernels import (
+    CROSSING,
+    DISTANCE,
+    EMPTY,
+    FOUND,
+    GEOM_COLUMNS,
+    INDEX_COLUMNS,
+    INSIDE,
+    KIND,
+    LINE,
+    MODE,
+    MU,
+    NODE1,
+    NODES_G,
+    OPEN,
+    OPENS,
+    REACH,
+    RESTITUTION,
+    ROLL,
+    SINGULAR,
+    SLIP,
+    TANGENCY,
+    TANGENTIAL,
+    N,
+    locate,
+    pressing,
+    push,
+    response,
+    rubbing,
+    slip_velocity,
+)
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SWEEPS = 400
+# sine of ten degrees
+PARALLEL = 0.17364817766693033
+# sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
+# their place on one rod; so a crossing is far from losing its nearest points when it is found
+LINE_BELOW = 0.3420201433256687
+# code of a crossing below that angle, after INSIDE, OUTSIDE and SINGULAR
+NEAR_PARALLEL = 3
+
+
+@kernel
+def measure(q: Floats, index: Ints, geom: Floats, v: Floats, p: Floats, before: Floats) -> Any:
+    """Put u of all closed contacts for the velocities before a kick into `before`."""
+    for c in range(index.shape[0]):
+        if index[c, MODE] >= ROLL:
+            before[c, 0], before[c, 1], before[c, 2] = slip_velocity(q, c, index, geom, v, p)
+
+
+@kernel
+def local_impulse(
+    g: Floats, c: int, index: Ints, law: Floats, ux: float, uy: float, uz: float
+) -> Any:
+    """Return the impulse of one contact whose u' without it is given, and its mode."""
+    nx, ny, nz = g[N], g[N + 1], g[N + 2]
+    pn = pressing(g, ux, uy, uz)
+    if index[c, OPENS] == 1 and pn <= 0.0:
+        return 0.0, 0.0, 0.0, OPEN
+    bound = math.inf
+    if law[c, MU] < math.inf:
+        bound = law[c, MU] * max(pn, 0.0)
+    lx, ly, lz, mode = rubbing(g, ux, uy, uz, bound)
+    return lx - pn * nx, ly - pn * ny, lz - pn * nz, mode
+
+
+@kernel
+def kick_contacts(
+    q: Floats,
+    index: Ints,
+    geom: Floats,
+    law: Floats,
+    mobility: Floats,
+    v: Floats,
+    p: Floats,
+    before: Floats,
+    impulse: Floats,
+) -> Any:
+    """Solve all closed contacts after the free kick; return the sweeps used, -1 if too many.
+
+    Sets the mode of each: ROLL, SLIP, or OPEN where it would have to pull.
+    """
+    closed = 0
+    for c in range(index.shape[0]):
+        impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
+        if index[c, MODE] >= ROLL:
+            closed += 1
+            response(q, c, index, geom, mobility)
+    if closed == 0:
+        return 0
+    change, size, former = 0.0, 0.0, math.inf
+    for sweep in range(SWEEPS):
+        change, size = 0.0, 0.0
+        for c in range(index.shape[0]):
+            if index[c, MODE] < ROLL:
+                continue
+            g, P = geom[c], impulse[c]
+            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+            ux += before[c, 0] - (g[22] * P[0] + g[23] * P[1] + g[24] * P[2])
+            uy += before[c, 1] - (g[25] * P[0] + g[26] * P[1] + g[27] * P[2])
+            uz += before[c, 2] - (g[28] * P[0] + g[29] * P[1] + g[30] * P[2])
+            lx, ly, lz, _ = local_impulse(g, c, index, law, ux, uy, uz)
+            dx, dy, dz = lx - P[0], ly - P[1], lz - P[2]
+            push(q, c, index, geom, dx, dy, dz, mobility, v, p)
+            P[0], P[1], P[2] = lx, ly, lz
+            change = max(change, abs(dx), abs(dy), abs(dz))
+            size = max(size, abs(lx), abs(ly), abs(lz))
+        # small forces between large ones end at the rounding of the velocities
+        stalled = change >= 0.5 * former and change <= 1e-10 * size
+        if sweep > 0 and (change <= 1e-14 * size or stalled):
+            return sweep + 1
+        former = change
+        # one contact is exact after one pass; the second pass removes its rounding
+        if closed == 1 and sweep == 1:
+            return 2
+    return SWEEPS if change <= 1e-10 * size else -1
+
+
+@kernel
+def settle_modes(index: Ints, geom: Floats, law: Floats, impulse: Floats) -> Any:
+    """Set the modes of closed contacts from their impulses."""
+    for c in range(index.shape[0]):
+        if index[c, MODE] < ROLL:
+            continue
+        g, P = geom[c], impulse[c]
+        pn = -(P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2])
+        if index[c, OPENS] == 1 and pn <= 0.0:
+            index[c, MODE] = OPEN
+            continue
+        index[c, MODE] = ROLL
+        if law[c, MU] < math.inf:
+            tx, ty, tz = P[0] + pn * g[N], P[1] + pn * g[N + 1], P[2] + pn * g[N + 2]
+            rub = math.sqrt(tx * tx + ty * ty + tz * tz)
+            if rub >= law[c, MU] * pn * (1.0 - 1e-9):
+                index[c, MODE] = SLIP
+
+
+@kernel
+def next_gap(
+    r: Floats,
+    v: Floats,
+    h: float,
+    c: int,
+    place: Floats,
+    index: Ints,
+    geom: Floats,
+    trial: Floats,
+    places: Floats,
+    indices: Ints,
+    geoms: Floats,
+) -> Any:
+    """Return the gap plus reach after a drift of h, as the distance of the axes; -1 if lost."""
+    for side in range(2):
+        start = index[c, NODE1 + side]
+        low, high = max(start - 3, 0), min(start + 7, r.shape[1])
+        for a in range(3):
+            for i in range(low, high):
+                trial[a, i] = r[a, i] + h * v[a, i]
+    for j in range(INDEX_COLUMNS):
+        indices[0, j] = index[c, j]
+    places[0, 0], places[0, 1] = place[c, 0], place[c, 1]
+    if locate(trial, 0, places, indices, geoms) != INSIDE:
+        return -1.0
+    return geoms[0, DISTANCE]
+
+
+@kernel
+def hold_gaps(
+    r: Floats,
+    q: Floats,
+    v: Floats,
+    p: Floats,
+    h: float,
+    place: Floats,
+    index: Ints,
+    geom: Floats,
+    law: Floats,
+    mobility: Floats,
+    before: Floats,
+    impulse: Floats,
+    trial: Floats,
+) -> Any:
+    """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
+    places = np.empty((1, 2))
+    indices = np.empty((1, INDEX_COLUMNS), np.int64)
+    geoms = np.empty((1, GEOM_COLUMNS))
+    for _ in range(20):
+        worst = 0.0
+        for c in range(index.shape[0]):
+            if index[c, MODE] < ROLL:
+                continue
+            g, P = geom[c], impulse[c]
+            distance = next_gap(r, v, h, c, place, index, geom, trial, places, indices, geoms)
+            if distance < 0.0:
+                continue
+            gap = distance - law[c, REACH]
+            worst = max(worst, abs(gap) / law[c, REACH])
+            d = gap / (h * g[NODES_G])
+            dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
+            if law[c, MU] < math.inf and index[c, MODE] == SLIP:
+                # the disk of friction follows the corrected pressure
+                ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+                ux += before[c, 0] - (g[22] * P[0] + g[23] * P[1] + g[24] * P[2])
+                uy += before[c, 1] - (g[25] * P[0] + g[26] * P[1] + g[27] * P[2])
+                uz += before[c, 2] - (g[28] * P[0] + g[29] * P[1] + g[30] * P[2])
+                pn = -(P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2]) - d
+                bound = law[c, MU] * max(pn, 0.0)
+                lx, ly, lz, _ = rubbing(g, ux, uy, uz, bound)
+                dx = lx - pn * g[N] - P[0]
+                dy = ly - pn * g[N + 1] - P[1]
+                dz = lz - pn * g[N + 2] - P[2]
+            push(q, c, index, geom, dx, dy, dz, mobility, v, p)
+            P[0] += dx
+            P[1] += dy
+            P[2] += dz
+        # corrected already: what is left is smaller by orders of magnitude
+        if worst < 1e-10:
+            break
+
+
+@kernel
+def release(
+    q: Floats, index: Ints, geom: Floats, mobility: Floats, v: Floats, p: Floats, impulse: Floats
+) -> Any:
+    """Let go of contacts that would have to pull; return whether any did."""
+    any_released = False
+    for c in range(index.shape[0]):
+        if index[c, MODE] < ROLL or index[c, OPENS] == 0:
+            continue
+        g, P = geom[c], impulse[c]
+        if P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2] > 0.0:
+            push(q, c, index, geom, -P[0], -P[1], -P[2], mobility, v, p)
+            P[0], P[1], P[2] = 0.0, 0.0, 0.0
+            index[c, MODE] = OPEN
+            any_released = True
+    return any_released
+
+
+@kernel
+def account(
+    q: Floats,
+    index: Ints,
+    geom: Floats,
+    v: Floats,
+    p: Floats,
+    before: Floats,
+    impulse: Floats,
+    heat: Floats,
+    worst: Floats,
+) -> Any:
+    """Add the work of this kick: friction heat per contact; return the normal work [J].
+
+    `worst` takes the largest mean slip velocity of a rolling contact.
+    """
+    normal = 0.0
+    for c in range(index.shape[0]):
+        heat[c, 1] = 0.0
+        if index[c, MODE] < ROLL:
+            continue
+        g, P = geom[c], impulse[c]
+        ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+        ux, uy, uz = 0.5 * (ux + before[c, 0]), 0.5 * (uy + before[c, 1]), 0.5 * (uz + before[c, 2])
+        un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
+        pn = P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2]
+        normal -= pn * un
+        heat[c, 1] = -(P[0] * ux + P[1] * uy + P[2] * uz - pn * un)
+        heat[c, 0] += heat[c, 1]
+        if index[c, MODE] == ROLL:
+            tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
+            worst[0] = max(worst[0], math.sqrt(tx * tx + ty * ty + tz * tz))
+    return normal
+
+
+@kernel
+def locate_all(r: Floats, place: Floats, index: Ints, geom: Floats) -> Any:
+    """Locate every contact; return (code, contact).
+
+    A closed contact that leaves its rod, loses its nearest points or comes near parallel ends
+    the run; one that a search found becomes a point of a line contact instead: it keeps its
+    place on the first rod from here on, and contact -2 asks for a search of its neighbours.
+    """
+    contact = -1
+    for c in range(index.shape[0]):
+        if index[c, MODE] == EMPTY:
+            continue
+        code = locate(r, c, place, index, geom)
+        crossing = index[c, KIND] == CROSSING
+        least = PARALLEL if index[c, FOUND] == 0 else 0.75 * LINE_BELOW
+        near = code == INSIDE and geom[c, TANGENCY] < least
+        if crossing and (near or code == SINGULAR) and index[c, MODE] >= ROLL:
+            if index[c, FOUND] == 0:
+                return (NEAR_PARALLEL if near else SINGULAR), c
+            index[c, KIND] = LINE
+            contact = -2
+            code = locate(r, c, place, index, geom)
+        if code == INSIDE:
+            continue
+        if index[c, MODE] >= ROLL:
+            return code, c
+        index[c, MODE] = EMPTY
+    return INSIDE, contact
+
+
+@kernel
+def strike(
+    q: Floats,
+    index: Ints,
+    geom: Floats,
+    law: Floats,
+    mobility: Floats,
+    v: Floats,
+    p: Floats,
+    before: Floats,
+    impulse: Floats,
+    striking: int,
+    plastic: bool,
+) -> Any:
+    """Solve the impact of contact `striking` with all closed ones; return the energy lost [J]."""
+    for c in range(index.shape[0]):
+        impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
+        if index[c, MODE] >= ROLL or c == striking:
+            response(q, c, index, geom, mobility)
+            before[c, 0], before[c, 1], before[c, 2] = slip_velocity(q, c, index, geom, v, p)
+    for sweep in range(SWEEPS):
+        change, size = 0.0, 0.0
+        for c in range(index.shape[0]):
+            if index[c, MODE] < ROLL and c != striking:
+                continue
+            g, P = geom[c], impulse[c]
+            en, et = 0.0, 0.0
+            if c == striking and not plastic:
+                en, et = law[c, RESTITUTION], law[c, TANGENTIAL]
+            b = before[c]
+            bn = b[0] * g[N] + b[1] * g[N + 1] + b[2] * g[N + 2]
+            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+            ux += et * b[0] + (en - et) * bn * g[N]
+            uy += et * b[1] + (en - et) * bn * g[N + 1]
+            uz += et * b[2] + (en - et) * bn * g[N + 2]
+            ux -= g[22] * P[0] + g[23] * P[1] + g[24] * P[2]
+            uy -= g[25] * P[0] + g[26] * P[1] + g[27] * P[2]
+            uz -= g[28] * P[0] + g[29] * P[1] + g[30] * P[2]
+            lx, ly, lz, _ = local_impulse(g, c, index, law, ux, uy, uz)
+            dx, dy, dz = lx - P[0], ly - P[1], lz - P[2]
+            push(q, c, index, geom, dx, dy, dz, mobility, v, p)
+            P[0], P[1], P[2] = lx, ly, lz
+            change = max(change, abs(dx), abs(dy), abs(dz))
+            size = max(size, abs(lx), abs(ly), abs(lz))
+        if sweep > 0 and change <= 1e-14 * size:
+            break
+    lost = 0.0
+    for c in range(index.shape[0]):
+        if index[c, MODE] >= ROLL or c == striking:
+            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+            b, P = before[c], impulse[c]
+            lost -= 0.5 * (P[0] * (ux + b[0]) + P[1] * (uy + b[1]) + P[2] * (uz + b[2]))
+    return lost

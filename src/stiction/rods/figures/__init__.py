@@ -1,0 +1,17 @@
+"""Figures of strings and rods: they read a run's data, live or loaded, never a model."""
+
+from stiction.plot.figures import Figures
+from stiction.results.run import Run
+
+__all__ = ["figures_of"]
+
+
+def figures_of(run: Run) -> Figures:
+    """Return the figures of a run of rods, or of strings where the run holds no nodes."""
+    if "position" in run.variables:
+        from stiction.rods.figures.figures import RodFigures
+
+        return RodFigures(run)
+    from stiction.rods.figures.strings.figures import StringFigures
+
+    return StringFigures(run)

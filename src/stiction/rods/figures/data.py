@@ -1,0 +1,171 @@
+"""What the figures of rods read from a run, and what they derive from it.
+
+Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import number
+from stiction.plot import style
+from stiction.plot.run_data import RunData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MODES", "ROLL", "SLIP", "RodData", "Scene"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+ROLL, SLIP = 1, 2
+MODES = {0: "open", ROLL: "rolls", SLIP: "slips"}
+_NEEDED = ("position", "rod_of_node", "radius_of_node")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Rods and contacts at one moment.
+
+    Parameters
+    ----------
+    time : [s]
+    rods : for each rod the (n, 3) places of its nodes [m]
+    radii : of the rods [m]
+    points : (c, 3) contacts that are closed [m]
+    forces : (c, 3) force on the first rod of each [N]
+    slips : (c,) whether the contact slips
+    """
+
+    time: float
+    rods: tuple[Floats, ...]
+    radii: Floats
+    points: Floats
+    forces: Floats
+    slips: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class RodData(RunData):
+    """The saved history of rods and quantities derived from it.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+
+    Raises
+    ------
+    ModelError : if the run holds no history of rods.
+    """
+
+    NEEDED = _NEEDED
+    FAMILY = "rods"
+
+    def has(self, name: str) -> bool:
+        """Return whether the run holds a variable that is finite somewhere."""
+        return name in self.run.variables and bool(np.isfinite(self._values(name)).any())
+
+    def _values(self, name: str) -> Floats:
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
+    def contact(self, name: str) -> Floats:
+        """Return (t, contact) a variable of the contacts, NaN where a place is not taken.
+
+        Raises
+        ------
+        ModelError : if the rods never could touch, so that there is none.
+
+        Verified by: tests/unit/rods/figures/test_figures.py::test_one_and_several_read_alike
+        """
+        if name not in self.run.variables:
+            raise ModelError(
+                explain(
+                    "plot",
+                    f"a run of {self.run.system_name} without {name}",
+                    "a run of rods that touch",
+                    "this figure shows their contacts.",
+                    "draw scene or energy instead.",
+                )
+            )
+        values = self._values(name)
+        return values[:, None] if "contact" not in self.run.variables[name].dims else values
+
+    @property
+    def n_contact(self) -> int:
+        """Number of contacts, or of places for them."""
+        found = "contact_mode" in self.run.variables
+        return int(self.contact("contact_mode").shape[1]) if found else 0
+
+    def limit(self, check: str) -> float | None:
+        """Return the limit of a check of the audit; None if it was not made."""
+        found = [line.limit for line in self.run.audit if line.check == check]
+        value = found[0] if found else None
+        return None if value is None else float(value)
+
+    def time_axis(self, ax: Axes) -> None:
+        """Label the horizontal axis of `ax` as time and fit it to the span."""
+        style.time_axis(ax, self.span)
+
+    # ---- the rods in space
+
+    @property
+    def rod_of_node(self) -> Ints:
+        """(node,) number of the rod of each node, from 1."""
+        return np.asarray(self.run.variables["rod_of_node"].values, dtype=np.int64)
+
+    @property
+    def least_radius(self) -> float:
+        """Radius of the thinnest rod [m]."""
+        return float(self._values("radius_of_node").min())
+
+    def row(self, time: float | None) -> int:
+        """Return the saved state nearest to a `time` [s], checked; the last for None."""
+        if time is None:
+            return int(self.time.size) - 1
+        begin, end = float(self.time[0]), float(self.time[-1])
+        why, try_ = "what was saved is drawn.", "leave it out to see the end."
+        number("plot.scene.time", time, unit="s", why=why, try_=try_)
+        if not begin <= time <= end:
+            needs = f"a time between {begin:.6g} and {end:.6g} [s]"
+            raise ModelError(explain("plot.scene.time", time, needs, why, try_))
+        return int(np.argmin(np.abs(self.time - time)))
+
+    def scene(self, row: int) -> Scene:
+        """Return rods and closed contacts of a saved state.
+
+        Verified by: tests/unit/rods/figures/test_figures.py::test_scene_holds_rods_and_contacts
+        """
+        places, of = self._values("position")[row], self.rod_of_node
+        numbers = np.unique(of)
+        radius = self._values("radius_of_node")
+        points, forces, slips = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, dtype=bool)
+        if self.n_contact and self.has("contact_point"):
+            points, forces, mode = (
+                self.contact(name)[row].reshape(self.n_contact, -1)
+                for name in ("contact_point", "contact_force", "contact_mode")
+            )
+            sound = np.isfinite(points).all(axis=1) & np.isfinite(forces).all(axis=1)
+            closed = sound & (mode[:, 0] > 0.0)
+            points, forces, slips = points[closed], forces[closed], mode[closed, 0] == SLIP
+        return Scene(
+            time=float(self.time[row]),
+            rods=tuple(places[of == i] for i in numbers),
+            radii=np.array([radius[of == i][0] for i in numbers]),
+            points=points,
+            forces=forces,
+            slips=slips,
+        )
+
+    @property
+    def largest_force(self) -> float:
+        """Largest contact force over the whole run [N]."""
+        if not self.n_contact or not self.has("contact_force"):
+            return 0.0
+        force = np.linalg.norm(self._values("contact_force"), axis=-1)
+        return style.largest(force)

@@ -1,0 +1,107 @@
+"""The figures of rods that roll on, slip along and open from each other."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stiction.plot.figures import Figures
+from stiction.rods.figures.data import RodData
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["RodFigures"]
+
+
+class RodFigures(Figures):
+    """The figures of rods; every method returns a new matplotlib Figure.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+    """
+
+    NAMES = ("contact", "paths", "energy", "scene")
+
+    @functools.cached_property
+    def _data(self) -> RodData:
+        return RodData(self.run)
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The figures written when none are named: those that say something for this run."""
+        contact = ("contact",) if self._data.has("contact_mode") else ()
+        paths = ("paths",) if self._data.has("s1") else ()
+        return (*contact, *paths, "energy", "scene")
+
+    def contact(self) -> PaperFigure:
+        """Return the audit of the contacts: forces, det A, speed, gap, and slip.
+
+        Raises
+        ------
+        ModelError : if the rods never could touch.
+        """
+        from stiction.rods.figures.over_time import contact
+
+        return contact(self._data)
+
+    def paths(self) -> PaperFigure:
+        """Return where the contacts are on the rods, and how fast they move.
+
+        Raises
+        ------
+        ModelError : if the rods never could touch each other.
+        """
+        from stiction.rods.figures.over_time import paths
+
+        return paths(self._data)
+
+    def energy(self) -> PaperFigure:
+        """Return energies, the ledger, and its imbalance."""
+        from stiction.plot.energy import energy
+
+        return energy(self._data)
+
+    def scene(
+        self,
+        time: float | None = None,
+        *,
+        view: tuple[float, float] = (28.0, -60.0),
+        tubes: bool | None = None,
+    ) -> PaperFigure:
+        """Return the rods in space with the contact forces; see `stiction.rods.figures.scene`.
+
+        Parameters
+        ----------
+        time : [s]; default the last
+        view : elevation and azimuth from which they are seen [degrees]
+        tubes : True paints tubes or says what is missing, False draws lines; by default tubes
+            where PyVista can paint
+        """
+        from stiction.rods.figures.scene import scene
+
+        return scene(self._data, time, view=view, tubes=tubes)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        seconds: float = 5.0,
+        fps: float = 15.0,
+        view: tuple[float, float] = (28.0, -60.0),
+        tubes: bool | None = None,
+    ) -> Path:
+        """Write an animation of the rods (.gif or .mp4) and return its path.
+
+        Parameters
+        ----------
+        path : ends in .gif, or .mp4 (needs the program ffmpeg)
+        seconds : how long the animation plays
+        fps : frames per second
+        view, tubes : as for `scene`
+        """
+        from stiction.rods.figures.film import animate
+
+        return animate(self._data, path, seconds=seconds, fps=fps, view=view, tubes=tubes)

@@ -1,0 +1,253 @@
+"""Contacts of rods against time: the audit of every contact, and where it is on each rod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.rods.figures.data import MODES, ROLL, SLIP, RodData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["contact", "paths"]
+
+Floats = npt.NDArray[np.float64]
+
+BANDS = {0: "#eeeeee", ROLL: "#ffffff", SLIP: "#fbe3d2"}
+_MARGINS = (0.72, 0.16, 0.42)  # left, right, bottom [in]
+_PANEL = 0.92  # height of a panel [in]
+_WORDY = 4  # contacts whose key says that they are contacts; of more it holds numbers
+_SMALL_GAP = 1e-5  # over the radius; less is drawn as none
+_DASHED: Any = (0, (3, 2))
+_MOST = 12  # contacts drawn one by one
+_LIMIT: dict[str, Any] = {"color": style.INK, "lw": 0.7, "ls": (0, (4, 2)), "zorder": 1.5}
+
+
+def contact(data: RodData) -> PaperFigure:
+    """Return what the audit of a contact looks at, over time, with its limits dashed.
+
+    Pressure force -lambda_n, tangential over normal force, det A of the tangency conditions,
+    speed of the contact points over that of shear waves, gap, and slip if a contact ever slips.
+    The shading says when one contact is open or slips.
+
+    Verified by: tests/unit/rods/figures/test_figures.py::test_contact_audit_shows_forces_and_limits
+    """
+    data.contact("contact_mode")  # says so if there is no contact at all
+    panels = [draw for name, draw in _PANELS.items() if data.has(name)]
+    if data.has("slip_speed") and (data.contact("contact_mode") == SLIP).any():
+        panels.append(_slip)
+    handles = _handles(data)
+    axes, figure = _stack(data, len(panels), handles)
+    for ax, draw in zip(axes, panels, strict=True):
+        draw(ax, data)
+    _finish(data, axes, handles)
+    figure.align_ylabels(axes)
+    return figure
+
+
+def paths(data: RodData) -> PaperFigure:
+    """Return where the contacts are on the first and the second rod, and how fast they move.
+
+    Verified by: tests/unit/rods/figures/test_figures.py::test_paths_on_both_rods
+    """
+    from matplotlib.lines import Line2D
+
+    looks: dict[str, Any] = {"color": style.INK, "lw": 0.8}
+    handles = [
+        *_handles(data),
+        Line2D([], [], label="ṡ₁", **looks),
+        Line2D([], [], label="ṡ₂", ls=_DASHED, **looks),
+    ]
+    axes, figure = _stack(data, 3, handles)
+    for ax, name, word in zip(axes, ("s1", "s2"), ("s₁", "s₂"), strict=False):
+        values = data.contact(name)
+        _lines(ax, data, values)
+        style.room(ax.set_ylim, values)
+        style.scale_axis(ax.yaxis, word, "m")
+    rates = [data.contact(name) for name in ("s1_rate", "s2_rate")]
+    for values, dashes in zip(rates, ("-", _DASHED), strict=True):
+        _lines(axes[2], data, values, dashes)
+    style.room(axes[2].set_ylim, np.concatenate(rates))
+    style.scale_axis(axes[2].yaxis, "speed ṡ", "m/s")
+    _finish(data, axes, handles)
+    figure.align_ylabels(axes)
+    return figure
+
+
+# ---- panels
+
+
+def _pressure(ax: Axes, data: RodData) -> None:
+    values = -data.contact("lambda_n")
+    _lines(ax, data, values)
+    ax.axhline(0.0, **_LIMIT)
+    style.room(ax.set_ylim, np.append(values, 0.0))
+    style.scale_axis(ax.yaxis, "normal force\n−λₙ", "N")
+
+
+def _ratio(ax: Axes, data: RodData) -> None:
+    values = style.finite(data.contact("friction_ratio"))
+    _lines(ax, data, values)
+    mu = data.limit("friction_within_bound")
+    shown = values if mu is None else np.append(values, mu)
+    if mu is not None:
+        ax.axhline(mu, **_LIMIT)
+    elif style.largest(values) > 0.0:
+        # near p_N = 0 a bilateral contact has no ratio: its peaks would hide all the rest
+        shown = np.append(np.clip(values, 0.0, _most(values)), 0.0)
+    style.room(ax.set_ylim, np.append(shown, 0.0))
+    style.scale_axis(ax.yaxis, "tangential /\nnormal force")
+
+
+def _most(values: Floats) -> float:
+    """Return a height that nearly all values stay below, and all when there are no peaks."""
+    sound = np.abs(values[np.isfinite(values)])
+    usual = 4.0 * float(np.quantile(sound, 0.9))
+    return min(float(sound.max()), usual) if usual > 0.0 else float(sound.max())
+
+
+def _tangency(ax: Axes, data: RodData) -> None:
+    values = data.contact("det_A")
+    _lines(ax, data, values)
+    ax.axhline(0.0, **_LIMIT)
+    style.room(ax.set_ylim, np.append(values, 0.0))
+    style.scale_axis(ax.yaxis, "det A")
+
+
+def _speed(ax: Axes, data: RodData) -> None:
+    c = data.limit("contact_subsonic")
+    rates = [data.contact(name) / (c or 1.0) for name in ("s1_rate", "s2_rate")]
+    fastest = np.maximum(np.abs(rates[0]), np.abs(rates[1]))
+    _lines(ax, data, fastest)
+    every = np.append(fastest, 0.0)
+    if c is not None and style.largest(fastest) > 0.3:
+        ax.axhline(1.0, **_LIMIT)
+        every = np.append(every, 1.0)
+    style.room(ax.set_ylim, every)
+    style.scale_axis(ax.yaxis, "|ṡ| / c" if c else "|ṡ|", "" if c else "m/s")
+
+
+def _gap(ax: Axes, data: RodData) -> None:
+    values = data.contact("gap")
+    _lines(ax, data, values)
+    ax.axhline(0.0, **_LIMIT)
+    least = _SMALL_GAP * data.least_radius
+    style.room(ax.set_ylim, np.append(values, [-least, least]))
+    style.scale_axis(ax.yaxis, "gap", "m")
+
+
+def _slip(ax: Axes, data: RodData) -> None:
+    values = data.contact("slip_speed")
+    _lines(ax, data, values)
+    style.room(ax.set_ylim, np.append(values, 0.0))
+    style.scale_axis(ax.yaxis, "slip speed", "m/s")
+
+
+_PANELS: dict[str, Callable[[Axes, RodData], None]] = {
+    "lambda_n": _pressure,
+    "friction_ratio": _ratio,
+    "det_A": _tangency,
+    "s1_rate": _speed,
+    "gap": _gap,
+}
+
+
+# ---- parts
+
+
+def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], PaperFigure]:
+    rows = -(-len(handles) // _columns(handles))
+    top = 0.1 + 0.16 * rows
+    figure = style.new_figure(style.COLUMN, _PANEL * count + 0.12 * (count - 1) + 0.42 + top)
+    grid = style.grid(figure, count, margins=(*_MARGINS, top), gaps=(0.0, 0.12), share_time=True)
+    return [row[0] for row in grid], figure
+
+
+def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
+    for ax in axes:
+        if data.n_contact == 1:
+            _bands(ax, data)
+    data.time_axis(axes[-1])
+    style.key(axes[0], handles, columns=_columns(handles))
+
+
+def _chosen(data: RodData) -> list[int]:
+    """Return the contacts drawn: all, or some of those that were ever taken."""
+    taken = np.flatnonzero(np.isfinite(data.contact("lambda_n")).any(axis=0))
+    return [int(taken[i]) for i in style.few(taken.size, _MOST)]
+
+
+def _colours(data: RodData) -> list[str]:
+    chosen = _chosen(data)
+    if len(chosen) == 1:
+        return [style.INK]
+    return style.mass_colours(np.arange(1, len(chosen) + 1), len(chosen))
+
+
+def _lines(ax: Axes, data: RodData, values: Floats, dashes: Any = "-") -> None:
+    """Draw a line per contact; one that lies on another is dashed, so that both are seen."""
+    chosen = _chosen(data)
+    width = 0.8 if len(chosen) <= _WORDY else 0.6
+    size = style.largest(values)
+    drawn: list[Floats] = []
+    for i, colour in zip(chosen, _colours(data), strict=True):
+        series = style.finite(values[:, i])
+        hides = any(np.allclose(series, e, 0.0, 1e-2 * size, equal_nan=True) for e in drawn)
+        keep = style.thin(series)
+        look = _DASHED if hides else dashes
+        ax.plot(data.time[keep], series[keep], color=colour, lw=width, ls=look, zorder=3.0)
+        drawn.append(series)
+
+
+def _changes(data: RodData) -> list[tuple[float, int]]:
+    """Return when the only contact comes into each mode, events first, saved states else."""
+    mode = np.nan_to_num(data.contact("contact_mode")[:, 0]).astype(np.int64)
+    words = {"open": 0, "roll": ROLL, "slip": SLIP}
+    log = data.run.event_log
+    found = [(float(data.time[0]), int(mode[0]))]
+    changes = [
+        (float(log.time[k]), words[log.after[k]])
+        for k in range(log.time.size)
+        if log.after[k] in words and log.after[k] != log.before[k]
+    ]
+    if not changes:
+        rows = np.flatnonzero(np.diff(mode)) + 1
+        changes = [(float(data.time[k]), int(mode[k])) for k in rows]
+    return found + changes
+
+
+def _bands(ax: Axes, data: RodData) -> None:
+    changes = _changes(data)
+    ends = [time for time, _ in changes[1:]] + [data.span[1]]
+    for (begin, mode), end in zip(changes, ends, strict=True):
+        if mode != ROLL and end > begin:
+            ax.axvspan(begin, end, color=BANDS[mode], lw=0.0, zorder=0.5)
+
+
+def _columns(handles: list[Any]) -> int:
+    return 3 if len(handles) <= _WORDY + 2 else 6
+
+
+def _handles(data: RodData) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    chosen = _chosen(data)
+    found: list[Any] = []
+    if len(chosen) > 1:
+        word = "" if len(chosen) > _WORDY else "contact "
+        found = [
+            Line2D([], [], color=colour, lw=1.0, label=f"{word}{i + 1}")
+            for i, colour in zip(chosen, _colours(data), strict=True)
+        ]
+    if data.n_contact == 1:
+        modes = sorted({mode for _, mode in _changes(data)} - {ROLL})
+        found += [Patch(facecolor=BANDS[mode], label=MODES[mode]) for mode in modes]
+    return found

@@ -1,0 +1,114 @@
+"""Pictures of rods as tubes: PyVista paints them in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.rods.figures.data import Scene
+from stiction.rods.figures.view import ROLL_COLOUR, SLIP_COLOUR, View, rod_colours
+
+__all__ = ["paint"]
+
+Pixels = npt.NDArray[np.uint8]
+
+# ways to open a window that nobody sees, tried in turn; "" is the machine's own
+_WINDOWS = ("vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow")
+_SECONDS = (60.0, 2.0)  # allowed to start, and for each frame
+
+
+def paint(
+    view: View, scenes: Sequence[Scene], pixels: tuple[int, int], *, smooth: bool = True
+) -> tuple[list[Pixels], str]:
+    """Return a picture of tubes per scene, or none and why there is none.
+
+    Parameters
+    ----------
+    pixels : width and height
+    smooth : whether edges are smoothed; pictures that get smaller need it not
+
+    Verified by: tests/unit/rods/figures/test_figures.py::test_tubes_are_where_the_rods_are
+    """
+    if importlib.util.find_spec("pyvista") is None:
+        return [], "PyVista is not installed"
+    own = sys.platform != "linux" or bool(os.environ.get("DISPLAY"))
+    reason = ""
+    with tempfile.TemporaryDirectory(prefix="stiction-scene-") as name:
+        folder = Path(name)
+        described = _described(view, scenes, pixels)
+        np.savez(folder / "scene.npz", smooth=smooth, **described)
+        for window in (("",) if own else ()) + _WINDOWS:
+            reason = _render(folder, window, len(scenes))
+            if not reason:
+                return [np.load(folder / f"frame-{k:04d}.npy") for k in range(len(scenes))], ""
+    return [], reason
+
+
+def _render(folder: Path, window: str, count: int) -> str:
+    """Paint the scenes of a folder by one kind of window; return why not, "" if it did."""
+    words = dict(os.environ)
+    if window:
+        words["VTK_DEFAULT_OPENGL_WINDOW"] = window
+    command = [sys.executable, "-m", "stiction.rods.figures.render", str(folder)]
+    start, each = _SECONDS
+    try:
+        done = subprocess.run(
+            command,
+            env=words,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=start + each * count,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"PyVista could not paint ({type(error).__name__})"
+    last = folder / f"frame-{count - 1:04d}.npy"
+    if done.returncode != 0 or not last.exists():
+        # Python's last words are of use; those of a graphics library are not
+        said = done.stderr.strip().splitlines()[-1:]
+        useful = [line[:80] for line in said if re.match(r"\w+Error: ", line)]
+        why = useful[0] if useful else f"its process ended with code {done.returncode}"
+        return f"PyVista could not paint ({why})"
+    # a window without a working library gives empty pictures and no error
+    return "" if int(np.ptp(np.load(last))) > 0 else "PyVista painted an empty picture"
+
+
+def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> dict[str, Any]:
+    """Return all that the painter needs, as arrays."""
+    first = scenes[0]
+    most = max(len(scene.points) for scene in scenes)
+    point, arrow = np.zeros((2, len(scenes), most, 3))
+    shown, slips = np.zeros((2, len(scenes), most), dtype=bool)
+    for k, scene_ in enumerate(scenes):
+        n = len(scene_.points)
+        point[k, :n], arrow[k, :n] = scene_.points, view.arrow * scene_.forces
+        shown[k, :n], slips[k, :n] = True, scene_.slips
+    places = np.stack([np.concatenate(scene_.rods) for scene_ in scenes])
+    return {
+        "position": places,
+        "rod": np.concatenate([np.full(len(rod), i) for i, rod in enumerate(first.rods)]),
+        "radius": first.radii,
+        "colour": np.array(rod_colours(len(first.rods))),
+        "point": point,
+        "arrow": arrow,
+        "shown": shown,
+        "slips": slips,
+        "arrow_colour": np.array([ROLL_COLOUR, SLIP_COLOUR]),
+        "thick": 0.009 * view.half[1],
+        "centre": view.centre,
+        "out": view.out,
+        "up": view.up,
+        "half": np.array(view.half),
+        "depth": float(np.linalg.norm(np.ptp(places.reshape(-1, 3), axis=0))),
+        "window": np.array(pixels),
+    }

@@ -1,0 +1,97 @@
+"""Paints tubes by PyVista in a process of its own.
+
+It is started as ``python -m stiction.rods.figures.render FOLDER``.
+
+A missing or broken graphics library ends the process that loads it, and does so in machine code,
+where Python cannot catch it. Therefore the picture is painted here and not in the process of the
+user. FOLDER holds ``scene.npz``, written by `stiction.rods.figures.scene`; it gets one picture per
+frame.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["main"]
+
+_SIDES = 28  # of a tube
+_HEAD = 0.34  # of an arrow, over its length, at most
+
+
+def main(folder: Path) -> None:
+    """Paint every frame that `folder` describes."""
+    import pyvista as pv
+
+    with np.load(folder / "scene.npz") as file:
+        scene = {name: file[name] for name in file.files}
+    pv.global_theme.allow_empty_mesh = True
+    width, height = (int(n) for n in scene["window"])
+    plotter = pv.Plotter(off_screen=True, window_size=[width, height], lighting="light kit")
+    plotter.set_background("white")
+    if scene["smooth"]:
+        plotter.enable_anti_aliasing("ssaa")
+    _aim(plotter, scene)
+    for k in range(scene["position"].shape[0]):
+        _paint(pv, plotter, scene, k)
+        image = plotter.screenshot(return_img=True)
+        np.save(folder / f"frame-{k:04d}.npy", np.ascontiguousarray(image[..., :3]))
+    plotter.close()
+
+
+def _aim(plotter: Any, scene: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Look along -out, with no perspective, at what `rod_view` chose."""
+    centre, out, up = scene["centre"], scene["out"], scene["up"]
+    far = 10.0 * float(scene["half"].max()) + float(scene["depth"])
+    camera = plotter.camera
+    camera.position = tuple(centre + far * out)
+    camera.focal_point = tuple(centre)
+    camera.up = tuple(up)
+    camera.parallel_projection = True
+    camera.parallel_scale = float(scene["half"][0])
+    camera.clipping_range = (0.01 * far, 3.0 * far)
+
+
+def _paint(pv: Any, plotter: Any, scene: Mapping[str, npt.NDArray[Any]], k: int) -> None:
+    """Put the tubes and arrows of frame `k` in place of the last ones."""
+    places, of = scene["position"][k], scene["rod"]
+    for i, radius in enumerate(scene["radius"]):
+        nodes = np.ascontiguousarray(places[of == i])
+        line = pv.MultipleLines(points=nodes)
+        tube = line.tube(radius=float(radius), n_sides=_SIDES, capping=True)
+        look = {"smooth_shading": True, "specular": 0.25, "specular_power": 12.0}
+        plotter.add_mesh(tube, color=str(scene["colour"][i]), name=f"rod-{i}", **look)
+    thick = float(scene["thick"])
+    shown = scene["shown"][k]
+    for j in range(scene["point"].shape[1]):
+        name = f"arrow-{j}"
+        arrow = scene["arrow"][k, j]
+        length = float(np.linalg.norm(arrow))
+        if not shown[j] or length <= 0.0:
+            plotter.remove_actor(name, render=False)
+            plotter.remove_actor(f"{name}-foot", render=False)
+            continue
+        head = min(_HEAD, 4.0 * thick / length)
+        mesh = pv.Arrow(
+            start=scene["point"][k, j],
+            direction=arrow,
+            scale=length,
+            shaft_radius=thick / length,
+            tip_radius=2.2 * thick / length,
+            tip_length=head,
+        )
+        colour = str(scene["arrow_colour"][int(scene["slips"][k, j])])
+        plotter.add_mesh(mesh, color=colour, name=name, ambient=0.35)
+        foot = pv.Sphere(radius=1.8 * thick, center=scene["point"][k, j])
+        plotter.add_mesh(foot, color=colour, name=f"{name}-foot", ambient=0.35)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,274 @@
+"""Rods in space: tubes by PyVista where it can paint, lines by matplotlib everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.plot import style
+from stiction.rods.figures.data import RodData, Scene
+from stiction.rods.figures.paint import paint
+from stiction.rods.figures.view import ROLL_COLOUR, SLIP_COLOUR, View, rod_colours, view_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["TUBES_NEED", "Stage", "pixels_of", "scene", "tubes_missing"]
+
+Floats = npt.NDArray[np.float64]
+Pixels = npt.NDArray[np.uint8]
+
+TUBES_NEED = (
+    "pip install 'stiction[viz3d]', and on Linux a library of OpenGL (libegl1 or libosmesa6)"
+)
+
+_WIDTH = 4.8  # of a figure [in]
+_TOP, _FOOT = 0.32, 0.5  # of it for the key and for the ruler [in]
+_DPI = 250
+_LINES_HEIGHT = 3.4  # of a figure of lines [in]
+_CORNER = 0.3  # length of a unit vector in the corner [in]
+
+
+def scene(
+    data: RodData,
+    time: float | None = None,
+    *,
+    view: tuple[float, float] = (28.0, -60.0),
+    tubes: bool | None = None,
+) -> PaperFigure:
+    """Return the rods at a saved time as tubes, with an arrow for the force of each contact.
+
+    An arrow is the force on the first rod of a contact; it begins at the point of contact, which
+    is marked even where rods hide it.
+
+    Parameters
+    ----------
+    time : [s]; default the last
+    view : elevation and azimuth from which they are seen [degrees]
+    tubes : True paints tubes or says what is missing, False draws lines; by default tubes are
+        painted where that is possible, and the figure says so where it is not
+
+    Raises
+    ------
+    ModelError : if tubes are wanted and PyVista cannot paint here.
+
+    Verified by: tests/unit/rods/figures/test_figures.py::test_tubes_are_where_the_rods_are
+    """
+    shown = [data.scene(data.row(time))]
+    looks = view_of(data, shown, view)
+    pictures, reason = ([], "") if tubes is False else paint(looks, shown, pixels_of(looks, _DPI))
+    if tubes and not pictures:
+        raise ModelError(tubes_missing(reason))
+    stage = Stage(data, looks, shown, pictures, view)
+    stage.show(0)
+    if reason:
+        text = f"lines, not tubes: {reason}.\n{TUBES_NEED}"
+        stage.figure.text(0.01, 0.01, text, size=6.0, color="#6b6b6b", va="bottom")
+    return stage.figure
+
+
+def pixels_of(view: View, dpi: int) -> tuple[int, int]:
+    """Return width and height of a picture that fills the width of a figure."""
+    width = round(_WIDTH * dpi)
+    return width, max(1, round(width * view.half[0] / view.half[1]))
+
+
+def tubes_missing(reason: str) -> str:
+    """Return the message for tubes that cannot be painted."""
+    return explain(
+        "plot.scene.tubes",
+        f"True, and {reason or 'no picture'}",
+        "PyVista, and a library that can paint without a screen",
+        "tubes are painted by PyVista; everything else here is not.",
+        f"{TUBES_NEED}; or tubes=False, which draws lines.",
+    )
+
+
+class Stage:
+    """A figure on which one scene after another is shown.
+
+    Parameters
+    ----------
+    scenes : everything that will be shown, which sets limits and the key
+    pictures : painted tubes, one per scene; none draws lines
+    angles : elevation and azimuth [degrees]
+    """
+
+    def __init__(
+        self,
+        data: RodData,
+        view: View,
+        scenes: Sequence[Scene],
+        pictures: Sequence[Pixels],
+        angles: tuple[float, float],
+    ) -> None:
+        self.view, self.scenes, self.pictures, self.angles = view, scenes, pictures, angles
+        height = _LINES_HEIGHT
+        if pictures:
+            height = _WIDTH * view.half[0] / view.half[1] + _TOP + _FOOT
+        self.figure = style.new_figure(_WIDTH, height)
+        look: dict[str, Any] = {"size": style.FONT, "color": style.INK, "ha": "right", "va": "top"}
+        self.clock = self.figure.text(0.985, 1.0 - 0.085 / height, "", **look)
+        self.key = self._key(data)
+        self.ax: Any = self._flat() if pictures else None
+
+    def show(self, k: int) -> None:
+        """Put scene `k` in place of the last one."""
+        shown = self.scenes[k]
+        self.clock.set_text(f"t = {shown.time:.4g} s")
+        if self.pictures:
+            self._show_tubes(shown, self.pictures[k])
+        else:
+            self._show_lines(shown)
+
+    # ---- tubes
+
+    def _flat(self) -> Axes:
+        height = self.figure.get_figheight()
+        ax = self.figure.add_axes((0.0, _FOOT / height, 1.0, 1.0 - (_TOP + _FOOT) / height))
+        ax.set_axis_off()
+        self.image = ax.imshow(self.pictures[0], interpolation="antialiased", aspect="auto")
+        looks: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4.0, "mec": "white", "mew": 0.7}
+        self.dots = [ax.plot([], [], color=c, **looks)[0] for c in (ROLL_COLOUR, SLIP_COLOUR)]
+        self._ruler()
+        return ax
+
+    def _show_tubes(self, shown: Scene, picture: Pixels) -> None:
+        self.image.set_data(picture)
+        rows, columns = picture.shape[:2]
+        offset = shown.points - self.view.centre
+        x = columns * 0.5 * (1.0 + offset @ self.view.right / self.view.half[1])
+        y = rows * 0.5 * (1.0 - offset @ self.view.up / self.view.half[0])
+        for dots, mine in zip(self.dots, (~shown.slips, shown.slips), strict=True):
+            dots.set_data(x[mine] - 0.5, y[mine] - 0.5)
+
+    def _ruler(self) -> None:
+        """Draw a bar of round length on the left, and the directions of x, y, z on the right."""
+        height = self.figure.get_figheight()
+        ax = self.figure.add_axes((0.0, 0.0, 1.0, (_FOOT + 0.12) / height))
+        ax.set(xlim=(0.0, _WIDTH), ylim=(0.0, _FOOT + 0.12), facecolor="none")
+        ax.set_axis_off()
+        per_metre = _WIDTH / (2.0 * self.view.half[1])
+        length = _round_below(0.35 * self.view.half[1])
+        bar: dict[str, Any] = {"color": style.INK, "lw": 1.2, "solid_capstyle": "butt"}
+        ax.plot([0.1, 0.1 + length * per_metre], [0.12, 0.12], **bar)
+        text: dict[str, Any] = {"color": style.INK, "size": style.FONT}
+        ax.text(0.1, 0.16, _with_unit(length, "m"), ha="left", va="bottom", **text)
+        arms = _CORNER * np.stack([self.view.right, self.view.up], axis=1)
+        left, low = _WIDTH - 0.5, 0.14 + max(0.0, -float(arms[:, 1].min()))
+        for arm, word in zip(arms, "xyz", strict=True):
+            size = float(np.hypot(*arm))
+            if size < 0.15 * _CORNER:
+                continue  # it points at the eye
+            ax.plot([left, left + 0.7 * arm[0]], [low, low + 0.7 * arm[1]], color=style.INK, lw=0.8)
+            at = (0.7 + 0.09 / size) * arm
+            ax.text(left + at[0], low + at[1], word, ha="center", va="center", **text)
+
+    # ---- lines
+
+    def _show_lines(self, shown: Scene) -> None:
+        """Draw the rods as lines as thick as they are, in axes with metres."""
+        from matplotlib.ticker import MaxNLocator
+
+        if self.ax is not None:
+            self.ax.remove()
+        box = (0.0, 0.06, 0.97, 0.97 - _TOP / _LINES_HEIGHT)
+        ax: Any = self.figure.add_axes(box, projection="3d")
+        self.ax = ax
+        ax.view_init(elev=self.angles[0], azim=self.angles[1])
+        low, high = self._limits()
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+        ax.set_box_aspect(high - low, zoom=1.1)
+        style.dress_3d(ax, ("x (m)", "y (m)", "z (m)"))
+        lengths, axes = (high - low) / (high - low).max(), (ax.xaxis, ax.yaxis, ax.zaxis)
+        for axis, part, towards in zip(axes, lengths, self.view.out, strict=True):
+            axis.set_major_locator(MaxNLocator(max(1, round(4.0 * part)), steps=[1, 2, 5, 10]))
+            axis.labelpad = -2.0 if axis is ax.zaxis else 4.0
+            if abs(towards) > 0.98:  # seen end on, its ticks lie on top of each other
+                axis.set_ticks([])
+                axis.set_label_text("")
+        points = 72.0 * _WIDTH / (2.0 * self.view.half[1])  # per metre, about
+        named = zip(shown.rods, shown.radii, rod_colours(len(shown.rods)), strict=True)
+        for rod, thick, colour in named:
+            width = float(np.clip(1.3 * thick * points, 1.5, 12.0))
+            ax.plot(*rod.T, color=colour, lw=width, solid_capstyle="round", zorder=2.0)
+        for point, force, slips in zip(shown.points, shown.forces, shown.slips, strict=True):
+            tip = self.view.arrow * force
+            colour = SLIP_COLOUR if slips else ROLL_COLOUR
+            ax.plot(*point[:, None], ls="", marker="o", ms=3.5, color=colour, zorder=6.0)
+            if tip.any():
+                ax.quiver(*point, *tip, color=colour, lw=1.4, arrow_length_ratio=0.25, zorder=5.0)
+
+    def _limits(self) -> tuple[Floats, Floats]:
+        """Return the corners of a box around all scenes that is nowhere very flat."""
+        parts = [
+            part
+            for shown in self.scenes
+            for part in (*shown.rods, shown.points + self.view.arrow * shown.forces)
+        ]
+        every = np.concatenate(parts)
+        radius = float(self.scenes[0].radii.max())
+        low, high = np.nanmin(every, axis=0) - radius, np.nanmax(every, axis=0) + radius
+        spare = 0.5 * np.maximum(0.25 * (high - low).max() - (high - low), 0.0)
+        return low - spare, high + spare
+
+    # ---- key
+
+    def _key(self, data: RodData) -> object:
+        """Write which rod is which, what an arrow is, and how long the longest would be."""
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        count = len(self.scenes[0].rods)
+        handles: list[Any] = []
+        if 1 < count <= 3:
+            named = enumerate(rod_colours(count), 1)
+            handles = [Patch(facecolor=colour, label=f"rod {i}") for i, colour in named]
+        slips = any(shown.slips.any() for shown in self.scenes)
+        rolls = any((~shown.slips).any() for shown in self.scenes)
+        scale = f", force ≤ {_with_unit(data.largest_force, 'N')}"
+        for colour, word, there in (
+            (ROLL_COLOUR, "rolling", rolls),
+            (SLIP_COLOUR, "slipping", slips),
+        ):
+            if there and data.largest_force > 0.0:
+                # the scale is said once
+                handles.append(Line2D([], [], color=colour, lw=1.6, label=word + scale))
+                scale = ""
+        if not handles:
+            return None
+        return self.figure.legend(
+            handles=handles,
+            loc="upper left",
+            ncols=len(handles),
+            frameon=False,
+            fontsize=style.FONT,
+            labelcolor=style.INK,
+            handlelength=1.2,
+            handletextpad=0.4,
+            columnspacing=0.9,
+            borderaxespad=0.3,
+        )
+
+
+def _round_below(value: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, the largest that is not above `value`."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max(n * power for n in (1.0, 2.0, 5.0) if n * power <= value * 1.0001))
+
+
+def _with_unit(value: float, unit: str) -> str:
+    """Return a value with the prefix that needs the fewest zeros."""
+    prefixes = ((1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+    if unit == "m":
+        prefixes = ((1.0, ""), (1e-2, "c"), (1e-3, "m"), (1e-6, "µ"))
+    for factor, prefix in prefixes:
+        if value >= 0.9999 * factor:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"

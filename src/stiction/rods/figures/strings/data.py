@@ -1,0 +1,229 @@
+"""What the figures of rolling strings read from a run, and what they derive from it.
+
+Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.plot import style
+from stiction.plot.run_data import RunData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CONTACT", "STRINGS", "Line", "StringData"]
+
+Floats = npt.NDArray[np.float64]
+
+STRINGS = {"u": "#0072B2", "v": "#D55E00"}
+CONTACT = "#d7191c"  # the red line of the paper
+_NEEDED = ("s1", "s2", "s1_rate", "s2_rate", "contact_force", "u1", "v1", "u", "v", "x", "y")
+_LEAST_SAMPLES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The spectrum of a lead harmonic, with that of the same string without contact.
+
+    Parameters
+    ----------
+    omega : (f,) angular frequencies
+    density : (f,) power per angular frequency
+    free : (f,) the same of a string that starts alike and touches nothing; None if unknown
+    frequency : angular frequency of that string, 2 pi c / l; None if unknown
+    """
+
+    omega: Floats
+    density: Floats
+    free: Floats | None
+    frequency: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class StringData(RunData):
+    """The saved history of two strings in contact and quantities derived from it.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+
+    Raises
+    ------
+    ModelError : if the run holds no history of strings.
+    """
+
+    NEEDED = _NEEDED
+    FAMILY = "strings"
+
+    def has(self, name: str) -> bool:
+        """Return whether the run holds a variable."""
+        return name in self.run.variables
+
+    def values(self, name: str) -> Floats:
+        """Return a saved variable."""
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
+    def place(self, name: str) -> Floats:
+        """Return (node,) where the field `name`, u or v, is kept."""
+        return self.values("x" if name == "u" else "y")
+
+    def length(self, name: str) -> float:
+        """Return the length of string `name`; without one in the data, that of its grid."""
+        if self.has("length"):
+            return float(self.values("length")["uv".index(name)])
+        return float(self.place(name)[-1])
+
+    def speed(self, name: str) -> float | None:
+        """Return the wave speed of string `name`; None if the run does not say."""
+        return (
+            float(self.values("wave_speed")["uv".index(name)]) if self.has("wave_speed") else None
+        )
+
+    def contact(self, name: str) -> Floats:
+        """Return (t,) the contact point on string `name`, not wrapped around a circle."""
+        return self.values("s1" if name == "u" else "s2")
+
+    def contact_on_grid(self, name: str) -> Floats:
+        """Return (t,) the contact point inside the string; NaN where a circle is closed.
+
+        Verified by: tests/unit/rods/figures/strings/test_figures.py::test_contact_goes_round
+        """
+        s, length = self.contact(name), self.length(name)
+        turn = np.floor(s / length)
+        turn[s == length] = 0.0
+        inside = s - length * turn
+        inside[1:][np.diff(turn) != 0.0] = np.nan
+        return np.asarray(inside)
+
+    @property
+    def breaks(self) -> list[tuple[float, str]]:
+        """Time and kind of the events: how the model ended, if it did."""
+        log = self.run.event_log
+        return list(zip(log.time.tolist(), log.kind, strict=True))
+
+    def chosen(self, names: Sequence[str] | str) -> tuple[str, ...]:
+        """Return names of strings, u or v, each checked."""
+        names = (names,) if isinstance(names, str) else tuple(names)
+        for name in names:
+            if name not in STRINGS:
+                raise ModelError(
+                    explain(
+                        "plot.field",
+                        repr(name),
+                        "u or v",
+                        "these are the two strings.",
+                        nearest(str(name), tuple(STRINGS)),
+                    )
+                )
+        return names
+
+    def window(self, window: tuple[float, float] | None) -> tuple[float, float]:
+        """Return the begin and end of the times to draw, checked; all of them for None."""
+        begin, end = self.span
+        if window is None:
+            return begin, end
+        if not (np.shape(window) == (2,) and begin <= window[0] < window[1] <= end):
+            raise ModelError(
+                explain(
+                    "plot.window",
+                    repr(window),
+                    f"a begin and a later end between {begin:.6g} and {end:.6g}",
+                    "what was saved is drawn.",
+                    "leave it out to draw the whole run.",
+                )
+            )
+        return float(window[0]), float(window[1])
+
+    def time_axis(self, ax: Axes, span: tuple[float, float] | None = None) -> None:
+        """Label the horizontal axis of `ax` as time and fit it to the span."""
+        unit = "" if self.run.time_unit == "1" else self.run.time_unit
+        ax.set_xlim(*(span or self.span))
+        style.scale_axis(ax.xaxis, "time", unit)
+
+    def end_lines(self, ax: Axes) -> None:
+        """Draw a dashed line where the model ended."""
+        for time, _ in self.breaks:
+            ax.axvline(time, color=style.INK, lw=0.8, ls=(0, (2, 1.2)), zorder=2.5)
+
+    def end_handles(self) -> list[Any]:
+        """Return the legend of those lines."""
+        from matplotlib.lines import Line2D
+
+        words = {"breakdown": "breakdown", "end": "contact at an end"}
+        looks: dict[str, Any] = {"color": style.INK, "lw": 0.8, "ls": (0, (2, 1.2))}
+        kinds = dict.fromkeys(kind for _, kind in self.breaks)
+        return [Line2D([], [], label=words.get(kind, kind), **looks) for kind in kinds]
+
+    # ---- spectrum of a lead harmonic
+
+    @property
+    def even_rows(self) -> int:
+        """How many of the first saved times are evenly spaced; an early end comes between."""
+        gaps = np.diff(self.time)
+        if not gaps.size:
+            return int(self.time.size)
+        uneven = np.flatnonzero(np.abs(gaps - gaps[0]) > 1e-6 * abs(gaps[0]))
+        return int(uneven[0]) + 1 if uneven.size else int(self.time.size)
+
+    @property
+    def has_spectrum(self) -> bool:
+        """Whether enough evenly spaced times were saved for a spectrum."""
+        return self.even_rows >= _LEAST_SAMPLES
+
+    def spectrum(self, name: str) -> Line:
+        """Return the spectrum of the lead harmonic of string `name`, by a Hann window.
+
+        Raises
+        ------
+        ModelError : if fewer than 16 evenly spaced times were saved.
+
+        Verified by: tests/unit/rods/figures/strings/test_figures.py::test_spectrum_of_two_lines
+        """
+        rows = self.even_rows
+        if not self.has_spectrum:
+            raise ModelError(
+                explain(
+                    "plot.spectrum",
+                    f"{rows} evenly spaced times",
+                    f"at least {_LEAST_SAMPLES}",
+                    "a spectrum is that of a signal sampled at equal steps.",
+                    "save the run at evenly spaced times, for example save=2001.",
+                )
+            )
+        step = float(self.time[1] - self.time[0])
+        signal = self.values(f"{name}1")[:rows]
+        omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(rows, step)[1:], dtype=np.float64)
+        c = self.speed(name)
+        free, frequency = None, None
+        if c is not None:
+            frequency = 2.0 * np.pi * c / self.length(name)
+            phase = frequency * (self.time[:rows] - self.time[0])
+            rate = self._harmonic_rate(name)
+            alone = signal[0] * np.cos(phase) + rate / frequency * np.sin(phase)
+            free = _power(alone, step)
+        return Line(omega, _power(signal, step), free, frequency)
+
+    def _harmonic_rate(self, name: str) -> float:
+        """Return the rate of the lead harmonic at the start, from the saved velocities."""
+        if not self.has(f"{name}_t"):
+            return 0.0
+        x, length = self.place(name), self.length(name)
+        wave = self.values(f"{name}_t")[0] * np.sin(2.0 * np.pi * x / length)
+        # the wave is zero at both ends of the string, saved or not
+        return float(2.0 / length * wave.sum() * (x[1] - x[0]))
+
+
+def _power(signal: Floats, step: float) -> Floats:
+    """Return the power per angular frequency of a signal, weighted by a Hann window."""
+    weights = np.hanning(signal.size)
+    signal = (signal - np.average(signal, weights=weights)) * weights
+    power = np.abs(np.fft.rfft(signal)) ** 2
+    return np.asarray(power * step / (np.pi * (weights**2).sum()))[1:]

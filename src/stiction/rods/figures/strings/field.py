@@ -1,0 +1,176 @@
+"""Strings over place and time: the field with the line of the contact, and its spectrum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.rods.figures.strings.data import CONTACT, STRINGS, StringData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["field", "overview", "spectrum"]
+
+Floats = npt.NDArray[np.float64]
+
+_SCALE_ROOM = 0.72  # right of a field, for the colour scale [in]
+_MOST_LINES = 8.0  # frequencies up to this many times that of the free string are drawn
+_DECADES = 9.0
+
+
+def field(
+    data: StringData,
+    names: Sequence[str] | str = ("u", "v"),
+    window: tuple[float, float] | None = None,
+) -> PaperFigure:
+    """Return the displacement of the strings over place and time, the contact in red.
+
+    Source: Gay-Balmaz, Putkaradze 2012, Fig. 2 left.
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_the_saved_waves
+    """
+    names, span = data.chosen(names), data.window(window)
+    height = 1.5 * len(names) + 0.14 * (len(names) - 1) + 0.42 + 0.3
+    figure = style.new_figure(style.COLUMN, height)
+    rows = style.grid(
+        figure,
+        len(names),
+        margins=(0.5, _SCALE_ROOM, 0.42, 0.3),
+        gaps=(0.0, 0.14),
+        share_time=True,
+    )
+    axes = [row[0] for row in rows]
+    largest = max(_size(data, name) for name in names)
+    for ax, name in zip(axes, names, strict=True):
+        _panel(ax, data, name, span, largest)
+    data.time_axis(axes[-1], span)
+    _field_key(axes[0], data)
+    figure.align_ylabels(axes)
+    return figure
+
+
+def spectrum(data: StringData, names: Sequence[str] | str = ("u",)) -> PaperFigure:
+    """Return the power of the lead harmonics on a logarithmic axis, beside the free string's.
+
+    Source: Gay-Balmaz, Putkaradze 2012, Fig. 2 right.
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_spectrum_of_the_free_string
+    """
+    names = data.chosen(names)
+    figure = style.new_figure(style.COLUMN, 2.7)
+    ((ax,),) = style.grid(figure, margins=(0.56, 0.16, 0.42, 0.44))
+    _spectrum_panel(ax, data, names)
+    return figure
+
+
+def overview(data: StringData) -> PaperFigure:
+    """Return the field of u, and the spectrum of its lead harmonic where there is one.
+
+    Source: Gay-Balmaz, Putkaradze 2012, Fig. 2.
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_overview_is_the_papers
+    """
+    figure = style.new_figure(style.PAGE, 2.7)
+    gap = 0.56 + _SCALE_ROOM
+    margins = (0.5, 0.16, 0.42, 0.44)
+    ((left, right),) = style.grid(figure, 1, 2, margins=margins, gaps=(gap, 0.0))
+    _panel(left, data, "u", data.span, _size(data, "u"))
+    data.time_axis(left)
+    _field_key(left, data)
+    if data.has_spectrum:
+        _spectrum_panel(right, data, ("u",))
+    else:
+        right.set_axis_off()
+        text = "too few times\nfor a spectrum"
+        right.text(0.5, 0.5, text, transform=right.transAxes, ha="center", size=style.FONT)
+    return figure
+
+
+def field_colours() -> Colormap:
+    """Return a scale with white at rest, blue below and grey above, on which red stands out."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = ("#08306b", "#2f6fb0", "#9ecae1", "#ffffff", "#bdbdbd", "#6b6b6b", "#1a1a1a")
+    return LinearSegmentedColormap.from_list("strings", stops)
+
+
+def _size(data: StringData, name: str) -> float:
+    return style.largest(data.values(name)) or 1.0
+
+
+def _panel(
+    ax: Axes, data: StringData, name: str, span: tuple[float, float], largest: float
+) -> None:
+    begin, end = span
+    rows = np.flatnonzero((data.time >= begin) & (data.time <= end))
+    rows = rows[style.few(rows.size, style.MOST_PIXELS)]
+    columns = style.few(data.place(name).size, style.MOST_PIXELS)
+    # rows of the image are evenly spaced; those of an early end are not
+    even = np.linspace(begin, end, rows.size)
+    at = rows[np.clip(np.searchsorted(data.time[rows], even + 1e-9 * (end - begin)) - 1, 0, None)]
+    image = data.values(name)[np.ix_(at, columns)].T
+    length = data.length(name)
+    ax.imshow(
+        image,
+        cmap=field_colours(),
+        vmin=-largest,
+        vmax=largest,
+        origin="lower",
+        aspect="auto",
+        extent=(begin, end, 0.0, length),
+        interpolation="antialiased",
+        zorder=1.0,
+    )
+    s = data.contact_on_grid(name)
+    keep = style.thin(s)
+    for colour, width in (("white", 2.2), (CONTACT, 1.1)):
+        ax.plot(data.time[keep], s[keep], color=colour, lw=width, zorder=2.0)
+    data.end_lines(ax)
+    ax.set_ylim(0.0, length)
+    style.scale_axis(ax.yaxis, f"place on {name}")
+    style.colour_bar(ax, field_colours(), (-largest, largest), name, "")
+
+
+def _field_key(ax: Axes, data: StringData) -> None:
+    from matplotlib.lines import Line2D
+
+    line = Line2D([], [], color=CONTACT, lw=1.1, label="contact")
+    style.key(ax, [line, *data.end_handles()])
+
+
+def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
+    most, top = 0.0, 1e-300
+    for name in names:
+        line = data.spectrum(name)
+        last = line.omega[-1]
+        if line.frequency is not None:
+            last = min(last, _MOST_LINES * line.frequency)
+        most, top = max(most, float(last)), max(top, float(line.density.max()))
+        if line.free is not None and name == names[0]:
+            word = f"{name} without contact"
+            look = {"color": "#8a8a8a", "lw": 0.8, "ls": (0, (3, 1.5)), "zorder": 1.5}
+            ax.semilogy(line.omega, np.maximum(line.free, 1e-300), label=word, **look)
+            top = max(top, float(line.free.max()))
+        keep = style.thin(np.log(np.maximum(line.density, 1e-300)))
+        colour, word = STRINGS[name], f"{name}₁"
+        shown = np.maximum(line.density[keep], 1e-300)
+        ax.semilogy(line.omega[keep], shown, color=colour, lw=0.8, label=word, zorder=2.0)
+    ax.set_xlim(0.0, most)
+    ax.set_ylim(top * 10.0**-_DECADES, 5.0 * top)
+    style.scale_axis(ax.xaxis, "angular frequency ω")
+    ax.set_ylabel("spectrum S(ω)")
+    _decades(ax)
+    style.key(ax, columns=2)
+
+
+def _decades(ax: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    ax.yaxis.set_major_locator(LogLocator(numticks=6))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.tick_params(axis="y", which="both", labelsize=style.FONT)

@@ -1,0 +1,119 @@
+"""The figures of two strings in rolling contact."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stiction.plot.figures import Figures
+from stiction.results.run import Run
+from stiction.rods.figures.strings.data import StringData
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["StringFigures"]
+
+
+class StringFigures(Figures):
+    """The figures of rolling strings; every method returns a new matplotlib Figure.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+    """
+
+    NAMES = ("overview", "field", "spectrum", "paths", "contact", "energy")
+
+    @functools.cached_property
+    def _data(self) -> StringData:
+        return StringData(self.run)
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The figures written when none are named: those that say something for this run."""
+        silent = set() if self._data.has_spectrum else {"spectrum"}
+        return tuple(name for name in self.NAMES if name not in {"overview", *silent})
+
+    def overview(self) -> PaperFigure:
+        """Return the field of u with the contact, and the spectrum of its lead harmonic."""
+        from stiction.rods.figures.strings.field import overview
+
+        return overview(self._data)
+
+    def field(
+        self,
+        names: Sequence[str] | str = ("u", "v"),
+        window: tuple[float, float] | None = None,
+    ) -> PaperFigure:
+        """Return the strings over place and time, the line of the contact in red.
+
+        Parameters
+        ----------
+        names : u, v or both
+        window : begin and end of the times shown; default all
+        """
+        from stiction.rods.figures.strings.field import field
+
+        return field(self._data, names, window)
+
+    def spectrum(self, names: Sequence[str] | str = ("u",)) -> PaperFigure:
+        """Return the spectrum of the lead harmonics, beside that of the string without contact.
+
+        The lead harmonic is the coefficient of sin(2 pi x / l); on fixed ends that is the second
+        mode of the string, not the lowest.
+
+        Parameters
+        ----------
+        names : u, v or both
+        """
+        from stiction.rods.figures.strings.field import spectrum
+
+        return spectrum(self._data, names)
+
+    def paths(self) -> PaperFigure:
+        """Return the contact points against time and against each other."""
+        from stiction.rods.figures.strings.over_time import paths
+
+        return paths(self._data)
+
+    def contact(self) -> PaperFigure:
+        """Return contact points, their speed over that of the waves, and the contact force."""
+        from stiction.rods.figures.strings.over_time import contact
+
+        return contact(self._data)
+
+    def energy(self) -> PaperFigure:
+        """Return energy: kinetic and elastic, of u and v, of sum and difference, imbalance."""
+        from stiction.rods.figures.strings.over_time import energy
+
+        return energy(self._data)
+
+    def growth(self, other: Run) -> PaperFigure:
+        """Return the distance to `other`, a run from a nearby start, on a logarithmic axis."""
+        from stiction.rods.figures.strings.over_time import growth
+
+        return growth(self._data, other)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        seconds: float = 8.0,
+        fps: float = 20.0,
+        window: tuple[float, float] | None = None,
+    ) -> Path:
+        """Write an animation of both strings (.gif or .mp4) and return its path.
+
+        Parameters
+        ----------
+        path : ends in .gif, or .mp4 (needs the program ffmpeg)
+        seconds : how long the animation plays
+        fps : frames per second
+        window : begin and end of the times shown; default all
+        """
+        from stiction.rods.figures.strings.film import animate
+
+        return animate(self._data, path, seconds=seconds, fps=fps, window=window)

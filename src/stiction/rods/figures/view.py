@@ -1,0 +1,94 @@
+"""How rods are looked at: a parallel projection that every painter of a scene shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.rods.figures.data import RodData, Scene
+
+__all__ = ["RODS", "ROLL_COLOUR", "SLIP_COLOUR", "View", "arrows", "rod_colours", "view_of"]
+
+Floats = npt.NDArray[np.float64]
+
+# pale, so that arrows stand out on them; apart for colour-blind readers too
+RODS = ("#9ecae1", "#f6c38b", "#b5d8b0", "#d5c3e0", "#efe08f", "#c9c9c9")
+ROLL_COLOUR, SLIP_COLOUR = "#08306b", "#c1272d"
+_ARROW = 0.22  # longest arrow over the size of the scene
+_EDGE = 1.06  # room around the rods
+_SHAPES = (1.4, 2.6)  # least and largest width over height of a picture
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A parallel projection.
+
+    Parameters
+    ----------
+    right, up, out : unit vectors: to the right, up, and towards the eye
+    centre : what is in the middle of the picture [m]
+    half : half of the height and half of the width that are seen [m]
+    arrow : length of an arrow per force [m/N]
+    """
+
+    right: Floats
+    up: Floats
+    out: Floats
+    centre: Floats
+    half: tuple[float, float]
+    arrow: float
+
+
+def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float]) -> View:
+    """Return the view that shows all of the scenes.
+
+    Parameters
+    ----------
+    angles : elevation above the x-y plane, and azimuth about z from x [degrees]
+
+    Verified by: tests/unit/rods/figures/test_figures.py::test_view_shows_every_node
+    """
+    if np.shape(angles) != (2,) or not np.isfinite(angles).all():
+        raise ModelError(
+            explain(
+                "plot.scene.view",
+                repr(angles),
+                "elevation and azimuth in degrees",
+                "the rods are seen from there.",
+                "for example view=(30.0, -60.0).",
+            )
+        )
+    high, around = np.deg2rad(np.asarray(angles, dtype=np.float64))
+    out = np.array([np.cos(high) * np.cos(around), np.cos(high) * np.sin(around), np.sin(high)])
+    right = np.array([-np.sin(around), np.cos(around), 0.0])
+    up = np.cross(out, right)
+    radius = max(float(scene.radii.max()) for scene in scenes)
+    places = np.concatenate([rod for scene in scenes for rod in scene.rods])
+    places = places[np.isfinite(places).all(axis=1)]
+    size = float(np.linalg.norm(np.ptp(places, axis=0))) + 2.0 * radius
+    force = data.largest_force
+    arrow = _ARROW * size / force if force > 0.0 else 0.0
+    tips = [scene.points + arrow * scene.forces for scene in scenes]
+    every = np.concatenate([places, *tips])
+    seen = every @ np.stack([right, up, out], axis=1)
+    low, high_ = seen.min(axis=0) - radius, seen.max(axis=0) + radius
+    middle = 0.5 * (low + high_)
+    half = 0.5 * _EDGE * (high_ - low)
+    width, height = float(half[0]), float(half[1])
+    width, height = max(width, _SHAPES[0] * height), max(height, width / _SHAPES[1])
+    centre = middle[0] * right + middle[1] * up + middle[2] * out
+    return View(right, up, out, centre, (height, width), arrow)
+
+
+def arrows(view: View, scene: Scene) -> Floats:
+    """Return (c, 3) the arrows of the contact forces [m]."""
+    return np.asarray(view.arrow * scene.forces)
+
+
+def rod_colours(count: int) -> list[str]:
+    """Return a colour per rod; they repeat when there are many."""
+    return [RODS[i % len(RODS)] for i in range(count)]

@@ -1,0 +1,476 @@
+"""Run the leapfrog from one saved time to the next; see `leapfrog` for the scheme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, Status, explain
+from stiction.results.audit import Check
+from stiction.results.run import Request, Run
+from stiction.rods.assembly import Flat, assemble, third_directors
+from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.observe_kernels import contact_forces, momenta, project
+from stiction.rods.contact.state import ContactState
+from stiction.rods.contact.touch_kernels import strike
+from stiction.rods.driving_kernels import add_loads, internal_damping, power
+from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.model import Rods, RodSystem
+from stiction.rods.rod_kernels import elastic, kinetic_energy, stored_energy
+from stiction.rods.stability import step_limit
+
+__all__ = ["Marcher", "run_leapfrog"]
+
+Floats = npt.NDArray[np.float64]
+
+_EVENTS = 4096
+_MOST_EVENTS = 1_000_000
+_REASONS = {
+    mk.LEFT_ROD: "a contact came too near to the end of a rod",
+    mk.SINGULAR: "the axes at a contact stopped having a unique nearest pair of points",
+    mk.NEAR_PARALLEL: "two rods came within 10 degrees of parallel at a contact point",
+    mk.NOT_FINITE: "the state left the range of finite numbers",
+}
+
+
+def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
+    """Return the run of `system`."""
+    from stiction.rods.outcome import build_run
+
+    rods = system.assembled()
+    march = Marcher(rods, method, request)
+    march.go()
+    return build_run(system, rods, method, march.history())
+
+
+def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
+    """Return the step [s]; raise ModelError above the stability limit of any rod, if `limited`."""
+    limits = [step_limit(rod) for rod in rods.rods]
+    least = int(np.argmin(limits))
+    if method.step is None:
+        step = method.part * limits[least]
+    elif limited and method.step > limits[least]:
+        raise ModelError(
+            explain(
+                "RollingLeapfrog.step",
+                f"{method.step} s",
+                f"at most {limits[least]:.6g} s, the stability limit of rod {least + 1}",
+                "beyond it the fastest wave of the elements grows without bound.",
+                f"give {0.5 * limits[least]:.3g}, or RollingMidpoint for a very slender rod.",
+            )
+        )
+    else:
+        step = method.step
+    if span / step > method.max_steps:
+        raise ModelError(
+            explain(
+                "RollingLeapfrog.max_steps",
+                method.max_steps,
+                f"at least {int(np.ceil(span / step))} for this time span",
+                "the work of a run is bounded.",
+                "end the run earlier, take fewer elements, or raise the bound.",
+            )
+        )
+    return step
+
+
+@dataclass(frozen=True, eq=False)
+class RodHistory:
+    """What the leapfrog saw at the saved times.
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    position : (t, slots, 3) [m]
+    energy : (t, 6) kinetic, stored, external work, viscous heat, impact loss, algorithmic [J]
+    heat : (t, contacts) friction heat [J]
+    momentum : (t, 6) linear and angular momentum
+    contact : name -> (t, contacts) or (t, contacts, 3)
+    events : rows as `_march_kernels` describes them
+    pairs : (contacts, 2) numbers of the rods of each contact, from 1
+    """
+
+    time: Floats
+    position: Floats
+    energy: Floats
+    heat: Floats
+    momentum: Floats
+    contact: dict[str, Floats]
+    events: Floats
+    pairs: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    stats: dict[str, int | float]
+    status: Status
+    reason: str
+    checks: tuple[Check, ...]
+    projected: float
+    rates: dict[str, Floats] = field(default_factory=dict)
+
+
+class Marcher:
+    """The state of a run: arrays that the kernels change in place."""
+
+    def __init__(
+        self, rods: Rods, method: RollingLeapfrog, request: Request, limited: bool = True
+    ) -> None:
+        self.rods, self.method, self.request = rods, method, request
+        self.flat: Flat = assemble(rods)
+        self.save = np.asarray(request.save, dtype=np.float64)
+        # clamps start to move when the run starts; histories of loads keep their own time
+        self.flat.driven[:, 16] = self.save[0]
+        spans = np.diff(self.save)
+        span = float(self.save[-1] - self.save[0])
+        self.step = chosen_step(rods, method, span, limited)
+        self.counts = np.maximum(1, np.ceil(spans / self.step - 1e-9)).astype(np.int64)
+        self.h = np.append(spans / self.counts, 0.0)
+        self.h[-1] = self.h[-2]
+        slots = self.flat.r.shape[1]
+        self.scratch, self.work = np.zeros((24, slots)), np.zeros((10, slots))
+        self.v_old, self.p_old = self.flat.v.copy(), self.flat.p.copy()
+        self.built = self.flat.r.copy()
+        self.touch = ContactState(rods, self.flat)
+        self.sums, self.worst = np.zeros((4, 2)), np.zeros(4)
+        self.modes = np.zeros(self.touch.size, dtype=np.int64)
+        self.events: list[Floats] = []
+        self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), mk.EVENT_COLUMNS))
+        self.status, self.reason = Status.SOLVED, "the end time was reached"
+        self.steps, self.searches, self.reached = 0, 0, 0
+        self.projected = 0.0
+        self.flags = (*self.flat.flags, method.shake)
+        self.mobility = self.flat.mobility(float(self.h[0]))
+        # about a tenth of a second of work
+        self.most_steps = max(1, 2_000_000 // slots)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        t, slots, c = len(self.save), self.flat.r.shape[1], self.touch.size
+        self.position = np.zeros((t, slots, 3))
+        self.energy, self.heat = np.zeros((t, 6)), np.zeros((t, c))
+        self.momentum = np.zeros((t, 6))
+        names: tuple[str, ...] = ("s1", "s2", "s1_rate", "s2_rate", "lambda_n", "gap")
+        names += (
+            "rolling_residual",
+            "friction_ratio",
+            "det_A",
+            "crossing_angle",
+            "slip_speed",
+            "contact_mode",
+            "line_contact",
+        )
+        self.contact = {name: np.full((t, c), np.nan) for name in names}
+        for name in ("contact_force", "contact_point"):
+            self.contact[name] = np.full((t, c, 3), np.nan)
+
+    # ---- the start
+
+    def _settle_start(self) -> bool:
+        """Make contacts and velocities fit each other; return whether all closed ones only roll."""
+        f, touch = self.flat, self.touch
+        touch.refuse_or_close()
+        mobility = f.mobility(0.0)
+        self._settle_slipping(mobility)
+        rolls = touch.index[:, ck.MODE] == ck.ROLL
+        perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
+        if perfect:
+            before = float(kinetic_energy(f.q, f.v, f.p, f.mat))
+            project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
+            self.projected += before - float(kinetic_energy(f.q, f.v, f.p, f.mat))
+        return perfect
+
+    def _start(self) -> None:
+        f = self.flat
+        perfect = self._settle_start()
+        self._observe(0, f.v.copy(), f.p.copy())
+        h = float(self.h[0])
+        # clamps do the second half of the work of the first kick when they have their velocity
+        self.worst[3] = h
+        if perfect:
+            # half a step back and forth along the exact accelerations: lam starts without
+            # the alternating mode that an inconsistent half step leaves
+            av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
+            self.v_old, self.p_old = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
+            # the work of half a step, from the mean of the powers before and after it
+            self._add_work(0.25 * h)
+            f.v[:] += 0.5 * h * av
+            f.p[:] += 0.5 * h * ap
+            self._add_work(0.25 * h)
+            return
+        self.v_old, self.p_old = f.v.copy(), f.p.copy()
+        kick: Any = mk.kick_all
+        now = float(self.save[0])
+        written = kick(*self._tables(), self.flags, 0.5 * h, h, now, self.buffer, 0)
+        if written:
+            self.events.append(self.buffer[:written].copy())
+        self.sums[:, 1] = 0.0
+
+    def _settle_slipping(self, mobility: Floats) -> None:
+        """Let contacts with a friction law start by an impact if they close in, or open."""
+        f, touch = self.flat, self.touch
+        scale = max(float(np.abs(f.v).max()), 1e-300)
+        for c in range(touch.size):
+            if touch.index[c, ck.MODE] < ck.ROLL or touch.index[c, ck.OPENS] == 0:
+                continue
+            speed = float(mk.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
+            if speed > 1e-12 * scale and np.isfinite(touch.law[c, ck.MU]):
+                # before the start of the ledger, as the projection of a rolling contact
+                self.projected += strike(
+                    f.q,
+                    touch.index,
+                    touch.geom,
+                    touch.law,
+                    mobility,
+                    f.v,
+                    f.p,
+                    touch.before,
+                    touch.impulse,
+                    c,
+                    True,
+                )
+            elif speed < -1e-12 * scale:
+                touch.index[c, ck.MODE] = ck.OPEN
+
+    def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
+        """Return accelerations with the contact forces that keep rolling contacts rolling."""
+        f, touch = self.flat, self.touch
+        n, m, force, torque = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
+        elastic(f.r, f.q, f.mat, n, m, force, torque)
+        damped, retarded, loaded, _ = self.flags
+        fe, te = self.scratch[12:15], self.scratch[15:18]
+        if loaded:
+            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
+        if retarded:
+            internal_damping(f.r, f.q, v, p, f.mat, f.drag[2], fe, te)
+            force += fe
+            torque += te
+        if damped:
+            axis = third_directors(f.q)
+            spin = p - 0.5 * (p * axis).sum(axis=0) * axis
+            force -= f.drag[0] * v
+            torque -= f.drag[1] * spin
+        av, ap = force * f.mat[11], torque * f.mat[12]
+        contact_forces(
+            f.q,
+            touch.place,
+            touch.index,
+            touch.geom,
+            f.mobility(0.0),
+            v,
+            p,
+            av,
+            ap,
+            touch.given,
+            touch.force,
+            np.zeros(6),
+        )
+        return av, ap
+
+    def _add_work(self, duration: float) -> None:
+        """Add what loads and damping do in a duration at the present velocities to the sums."""
+        f = self.flat
+        damped, retarded, loaded, _ = self.flags
+        force, torque, fe, te = (np.zeros_like(f.v) for _ in range(4))
+        if loaded:
+            now = float(self.save[0])
+            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
+            self.sums[mk.EXTERNAL, 0] += duration * power(f.q, f.v, f.p, fe, te)
+        fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
+        if retarded:
+            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drag[2], fe, te)
+        if damped:
+            axis = third_directors(f.q)
+            fe -= f.drag[0] * f.v
+            te -= f.drag[1] * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
+        if retarded or damped:
+            self.sums[mk.VISCOUS, 0] -= duration * power(f.q, f.v, f.p, fe, te)
+
+    # ---- the way
+
+    def go(self) -> None:
+        """March to the end, or to where the model ends."""
+        if not self._resume():
+            self._start()
+        checkpoint = self.request.checkpoint
+        for k in range(self.reached, len(self.counts)):
+            if not self._interval(k):
+                return
+            self.touch.given[:] = self.touch.impulse / self._last(k)
+            self.reached = k + 1
+            self._observe(k + 1, 0.5 * (self.v_old + self.flat.v), 0.5 * (self.p_old + self.flat.p))
+            if not np.all(np.isfinite(self.energy[k + 1])):
+                self._stop(mk.NOT_FINITE, -1, float(self.save[k + 1]))
+                return
+            if checkpoint is not None and checkpoint.due():
+                checkpoint.save(self._pack())
+            self._report(k, 1.0)
+
+    def _last(self, k: int) -> float:
+        """Return the length of the kick that ends interval k: half of this step and the next."""
+        return 0.5 * float(self.h[k] + self.h[k + 1])
+
+    def _report(self, k: int, part: float) -> None:
+        self.request.progress((k + part) / len(self.counts), f"{self.steps} steps")
+
+    def _interval(self, k: int) -> bool:
+        """March from one saved time to the next; return False where the model ends."""
+        left, h = int(self.counts[k]), float(self.h[k])
+        while left > 0:
+            # short calls, so that an interrupt is heard and progress is shown
+            steps = min(left, self.most_steps)
+            now = float(self.save[k + 1]) - left * h
+            code, done, contact = self._march(h, self._last(k) if steps == left else h, now, steps)
+            left -= done
+            if code == mk.SEARCH:
+                self._search()
+            elif code in _REASONS:
+                self._stop(code, contact, float(self.save[k + 1]) - left * h)
+                return False
+            if sum(len(rows) for rows in self.events) > _MOST_EVENTS:
+                self.status = Status.WORK_LIMIT
+                self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
+                return False
+            self._report(k, 1.0 - left / int(self.counts[k]))
+        return True
+
+    def _tables(self) -> Any:
+        """Return what the kernels of a step work on, in groups."""
+        f, t = self.flat, self.touch
+        rods = (f.mat, self.mobility, f.drag, f.constant, f.loads, f.times, f.factors, f.driven)
+        touch = (t.place, t.index, t.geom, t.law, t.before, t.impulse, t.heat)
+        spare = (self.scratch, self.work, self.modes, self.sums, self.worst)
+        return (f.r, f.q, f.v, f.p), rods, touch, spare
+
+    def _march(self, h: float, last: float, now: float, steps: int) -> tuple[int, int, int]:
+        state, rods, touch, spare = self._tables()
+        code, done, contact, written = mk.march(
+            state,
+            (self.v_old, self.p_old),
+            rods,
+            touch,
+            spare,
+            self.flags,
+            h,
+            last,
+            now,
+            self.steps,
+            steps,
+            self.built,
+            self.touch.limit,
+            self.buffer,
+        )
+        if written:
+            self.events.append(self.buffer[:written].copy())
+        self.steps += done
+        return int(code), int(done), int(contact)
+
+    # ---- checkpoint
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that kernels change in place, by name."""
+        f, t = self.flat, self.touch
+        found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
+        for name in ("place", "index", "geom", "law", "before", "impulse", "given", "heat"):
+            found[f"touch_{name}"] = getattr(t, name)
+        for name in ("v_old", "p_old", "built", "sums", "worst"):
+            found[name] = getattr(self, name)
+        return found
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        upto = self.reached + 1
+        seen = {"position": self.position, "energy": self.energy, "seen_heat": self.heat}
+        seen |= {"momentum": self.momentum}
+        seen |= {f"contact_{name}": values for name, values in self.contact.items()}
+        events = np.vstack([*self.events, np.zeros((0, mk.EVENT_COLUMNS))])
+        numbers = np.array([self.reached, self.steps, self.searches])
+        floats = np.array([self.projected, self.touch.limit])
+        return {
+            **self._arrays(),
+            **{name: values[:upto] for name, values in seen.items()},
+            "events": events,
+            "numbers": numbers,
+            "floats": floats,
+        }
+
+    def _resume(self) -> bool:
+        """Take up the state of a checkpoint; return whether there was one."""
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return False
+        self.reached, self.steps, self.searches = (int(n) for n in kept["numbers"])
+        self.projected, self.touch.limit = (float(x) for x in kept["floats"])
+        for name, array in self._arrays().items():
+            array[...] = kept[name]
+        upto = self.reached + 1
+        self.position[:upto], self.energy[:upto] = kept["position"], kept["energy"]
+        self.heat[:upto], self.momentum[:upto] = kept["seen_heat"], kept["momentum"]
+        for name, values in self.contact.items():
+            values[:upto] = kept[f"contact_{name}"]
+        self.events = [kept["events"]]
+        return True
+
+    def _search(self) -> None:
+        self.touch.search(self.flat)
+        self.built[:] = self.flat.r
+        self.searches += 1
+
+    def _stop(self, code: int, contact: int, now: float) -> None:
+        where = f" (contact {contact + 1})" if contact >= 0 else ""
+        self.reason = f"{_REASONS[code]}{where} at t = {now:.9g} s"
+        bad = code == mk.NOT_FINITE
+        self.status = Status.NOT_FINITE if bad else Status.NO_CONTINUATION
+
+    # ---- what is seen
+
+    def _observe(self, k: int, v: Floats, p: Floats) -> None:
+        f, t = self.flat, self.touch
+        self.position[k] = f.r.T
+        half = self.sums[:, 0] - (0.5 if k else 0.0) * self.sums[:, 1]
+        self.energy[k] = (
+            kinetic_energy(f.q, v, p, f.mat),
+            stored_energy(f.r, f.q, f.mat),
+            *half,
+        )
+        self.heat[k] = t.heat[:, 0] - (0.5 if k else 0.0) * t.heat[:, 1]
+        momenta(f.r, f.q, v, p, f.mat[9], f.mat[10], self.momentum[k])
+        if t.size:
+            self._accelerations(v, p, float(self.save[k]))
+            t.observe(k, f, v, p, self.contact)
+
+    def history(self) -> RodHistory:
+        """Return what was seen up to the last saved time that was reached."""
+        upto = self.reached + 1
+        events = np.vstack([*self.events, np.zeros((0, mk.EVENT_COLUMNS))])
+        return RodHistory(
+            time=self.save[:upto],
+            position=self.position[:upto],
+            energy=self.energy[:upto],
+            heat=self.heat[:upto],
+            momentum=self.momentum[:upto],
+            contact={name: values[:upto] for name, values in self.contact.items()},
+            events=events[events[:, 0] <= self.save[upto - 1] * (1.0 + 1e-12)],
+            pairs=self.touch.index[:, [ck.ROD1, ck.ROD2]] + 1,
+            first=self.flat.first,
+            stats={
+                "steps": self.steps,
+                "step": float(self.h[:-1].max()),
+                "step_limit": min(step_limit(rod) for rod in self.rods.rods),
+                "searches": self.searches,
+                "most_sweeps": int(self.worst[1]),
+            },
+            status=self.status,
+            reason=self.reason,
+            checks=(
+                Check(
+                    "contacts_solved",
+                    bool(self.worst[2] == 0.0),
+                    float(self.worst[2]),
+                    0.0,
+                    None,
+                    "kicks in which the coupled contacts did not converge",
+                ),
+            ),
+            projected=self.projected,
+        )

@@ -1,0 +1,156 @@
+# mypy: disable-error-code="no-any-return"
+"""Parts of the implicit midpoint rule: turned frames, its matrix by differences, its rows J.
+
+Unknowns are six per slot: displacement of the node, rotation vector of the element in space.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
+from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, axis_of, elastic
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# of lengths over the size of an element, and of angles
+_NUDGE = 1e-6
+
+
+@kernel
+def turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
+    """Put frames q turned by `part` of their rotation vectors in `change` into out."""
+    for i in range(q.shape[1]):
+        x, y, z = 0.5 * part * change[i, 3], 0.5 * part * change[i, 4], 0.5 * part * change[i, 5]
+        angle = math.sqrt(x * x + y * y + z * z)
+        c, s = math.cos(angle), 1.0
+        if angle > 1e-8:
+            s = math.sin(angle) / angle
+        x, y, z = s * x, s * y, s * z
+        w0, x0, y0, z0 = q[0, i], q[1, i], q[2, i], q[3, i]
+        out[0, i] = c * w0 - x * x0 - y * y0 - z * z0
+        out[1, i] = c * x0 + x * w0 + y * z0 - z * y0
+        out[2, i] = c * y0 - x * z0 + y * w0 + z * x0
+        out[3, i] = c * z0 + x * y0 - y * x0 + z * w0
+
+
+@kernel
+def difference_forces(
+    r: Floats,
+    q: Floats,
+    mat: Floats,
+    drag: Floats,
+    flags: tuple[bool, bool, bool, bool],
+    unknown: Floats,
+    h: float,
+    scratch: Floats,
+    work: Floats,
+) -> Floats:
+    """Return (slots, 6, 3, 6): change of forces on slots i - 1, i, i + 1 per unknown of slot i.
+
+    Elastic forces at the middle state by central differences, every third slot at a time: a
+    slot acts on its neighbours alone. Internal damping counts as stiffness over half a step.
+    """
+    size = r.shape[1]
+    table = np.zeros((size, 6, 3, 6))
+    change = unknown.copy().reshape(size, 6)
+    middle_r, middle_q = np.empty((3, size)), np.empty((4, size))
+    plus = np.empty((6, size))
+    n, m = scratch[18:21], scratch[21:24]
+    f, t = work[0:3].copy(), work[3:6].copy()
+    for colour in range(3):
+        for k in range(6):
+            for sign in (1.0, -1.0):
+                for i in range(colour, size, 3):
+                    nudge = _NUDGE * (mat[0, max(i - 1, 0)] + mat[0, i] if k < 3 else 1.0)
+                    change[i, k] += sign * nudge
+                for a in range(3):
+                    for i in range(size):
+                        middle_r[a, i] = r[a, i] + 0.5 * change[i, a]
+                turned(q, change, 0.5, middle_q)
+                elastic(middle_r, middle_q, mat, n, m, f, t)
+                if sign > 0.0:
+                    plus[0:3] = f
+                    plus[3:6] = t
+                for i in range(colour, size, 3):
+                    nudge = _NUDGE * (mat[0, max(i - 1, 0)] + mat[0, i] if k < 3 else 1.0)
+                    change[i, k] -= sign * nudge
+                    if sign > 0.0:
+                        continue
+                    for j in range(3):
+                        other = i - 1 + j
+                        if other < 0 or other >= size:
+                            continue
+                        # damping acts on the rate of strain, twice the strain over a step
+                        late = 1.0
+                        if flags[1]:
+                            late += 2.0 * drag[2, min(i, other)] / h
+                        for a in range(3):
+                            table[i, k, j, a] = late * (plus[a, other] - f[a, other]) / (2 * nudge)
+                            table[i, k, j, 3 + a] = (
+                                late * (plus[3 + a, other] - t[a, other]) / (2 * nudge)
+                            )
+    return table
+
+
+@kernel
+def banded(table: Floats, mat: Floats, q: Floats, h: float) -> Floats:
+    """Return the matrix of Newton's method in diagonal form, (23, 6 slots).
+
+    Held unknowns have one on the diagonal.
+    """
+    size = table.shape[0]
+    out = np.zeros((23, 6 * size))
+    for i in range(size):
+        for k in range(6):
+            column = 6 * i + k
+            held = mat[FREE if k < 3 else TURNS, i] == 0.0
+            if held:
+                out[11, column] = 1.0
+                continue
+            for j in range(3):
+                other = i - 1 + j
+                if other < 0 or other >= size:
+                    continue
+                for a in range(6):
+                    if mat[FREE if a < 3 else TURNS, other] == 0.0:
+                        continue
+                    row = 6 * other + a
+                    if abs(row - column) <= 11:
+                        out[11 + row - column, column] -= table[i, k, j, a]
+            if k < 3:
+                out[11, column] += 2.0 * mat[MASS, i] / (h * h)
+            else:
+                axis = axis_of(q, i)
+                for a in range(3):
+                    w = axis[a] * axis[k - 3] + (1.0 if a == k - 3 else 0.0)
+                    out[11 + a + 3 - k, column] += 2.0 * mat[INERTIA, i] * w / (h * h)
+    return out
+
+
+@kernel
+def constraint_rows(c: int, index: Ints, geom: Floats, rows: Floats) -> Any:
+    """Put J of one contact into rows (3, unknowns): slip per displacement and rotation."""
+    g = geom[c]
+    dx, dy, dz = g[D], g[D + 1], g[D + 2]
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        for j in range(4):
+            column = 6 * (index[c, NODE1 + side] + j)
+            for a in range(3):
+                rows[a, column + a] += sign * g[B1 + 4 * side + j]
+            e = 0.5 * g[E1 + 4 * side + j]
+            column = 6 * (index[c, ELEM1 + side] + j) + 3
+            # w x D as a matrix on w
+            rows[0, column + 1] += e * dz
+            rows[0, column + 2] -= e * dy
+            rows[1, column] -= e * dz
+            rows[1, column + 2] += e * dx
+            rows[2, column] += e * dy
+            rows[2, column + 1] -= e * dx

@@ -1,0 +1,242 @@
+"""Run the implicit midpoint rule; see `midpoint` for the equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, Status, explain
+from stiction.results.run import Request, Run
+from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.touch_kernels import locate_all
+from stiction.rods.driving_kernels import add_loads, follow_clamps, internal_damping
+from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.midpoint.kernels import banded, constraint_rows, difference_forces, turned
+from stiction.rods.midpoint.method import RollingMidpoint
+from stiction.rods.model import Rods, RodSystem
+from stiction.rods.rod_kernels import elastic
+
+__all__ = ["run_midpoint"]
+
+Floats = npt.NDArray[np.float64]
+
+# neighbours couple: two bands of six unknowns less one
+_BAND = 11
+_MOST_STEPS = 200_000_000
+
+
+def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -> Run:
+    """Return the run of `system`.
+
+    Raises
+    ------
+    ModelError : if its contacts may slip or open.
+    """
+    from stiction.rods.outcome import build_run
+
+    rods = system.assembled()
+    slipping = [i for i, c in enumerate(rods.contacts, 1) if c.friction is not None]
+    if slipping or rods.search is not None or any(c.may_open for c in rods.contacts):
+        raise ModelError(
+            explain(
+                "RollingMidpoint",
+                "contacts that may slip or open",
+                "contacts that roll perfectly, or none",
+                "their law is not part of the implicit equations.",
+                "solve with RollingLeapfrog.",
+            )
+        )
+    march = _Midpoint(rods, method, request)
+    march.go()
+    return build_run(system, rods, method, march.history())
+
+
+class _Midpoint(Marcher):
+    """Steps of the midpoint rule between saved times; the rest is shared with the leapfrog."""
+
+    def __init__(self, rods: Rods, method: RollingMidpoint, request: Request) -> None:
+        self.implicit = method
+        bounds = RollingLeapfrog(method.step, shake=False, max_steps=_MOST_STEPS)
+        super().__init__(rods, bounds, request, limited=False)
+        slots = self.flat.r.shape[1]
+        self.change = np.zeros(6 * slots)
+        self.iterations, self.middle = 0, self._copies()
+        self.lam = np.zeros(3 * self.touch.size)
+        self.rounding = 1e-13 * max(rod.section.axial_stiffness for rod in rods.rods)
+
+    def _copies(self) -> tuple[Floats, Floats, Floats, Floats]:
+        f = self.flat
+        return f.r.copy(), f.q.copy(), f.v.copy(), f.p.copy()
+
+    def _start(self) -> None:
+        self._settle_start()
+        self._observe(0, self.flat.v.copy(), self.flat.p.copy())
+
+    def _interval(self, k: int) -> bool:
+        h = float(self.h[k])
+        for j in range(int(self.counts[k])):
+            now = float(self.save[k]) + j * h
+            if not self._step(h, now):
+                self.status = Status.UNCONVERGED
+                self.reason = f"Newton's method did not converge at t = {now:.9g} s"
+                return False
+            self.steps += 1
+            code, contact = locate_all(
+                self.flat.r, self.touch.place, self.touch.index, self.touch.geom
+            )
+            if code != ck.INSIDE:
+                self._stop(code, contact, now + h)
+                return False
+            if j % 64 == 63:
+                self._report(k, j / int(self.counts[k]))
+        self.v_old, self.p_old = self.flat.v.copy(), self.flat.p.copy()
+        self.sums[:, 1] = 0.0
+        self.touch.heat[:, 1] = 0.0
+        return True
+
+    # ---- one step
+
+    def _step(self, h: float, now: float) -> bool:
+        """Take one step; return whether it converged."""
+        f = self.flat
+        slots = f.r.shape[1]
+        if f.driven.shape[0]:
+            follow_clamps(f.r, f.q, f.v, f.p, f.driven, now, h)
+        unknown = self.change
+        spin = self._spin(f.p, f.q)
+        # the first guess: everything goes on as it is
+        unknown.reshape(slots, 6)[:, :3], unknown.reshape(slots, 6)[:, 3:] = h * f.v.T, h * spin.T
+        best = np.inf
+        for iteration in range(self.implicit.max_iterations):
+            residual, scale = self._residual(unknown, h, now)
+            rows = self._rows()
+            slip = rows @ unknown
+            # strains are differences of places: their rounding is a force of this size
+            scale = max(scale, self.rounding / self.implicit.tolerance)
+            size = float(np.abs(residual).max()) / scale
+            moved = float(np.abs(unknown).max())
+            held = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(moved, 1e-300)
+            if size <= self.implicit.tolerance and held:
+                return self._accept(h, now)
+            if not np.isfinite(size) or (iteration > 8 and size > 1e3 * best):
+                return False
+            best = min(best, size)
+            self._correct(unknown, residual, rows, slip, h, now)
+            self.iterations += 1
+        return False
+
+    def _spin(self, p: Floats, q: Floats) -> Floats:
+        from stiction.rods.assembly import third_directors
+
+        axis = third_directors(q)
+        return np.asarray(p - 0.5 * (p * axis).sum(axis=0) * axis)
+
+    def _forces(self, h: float, now: float) -> tuple[Floats, Floats]:
+        """Return forces and torques at the middle state [N], [N m]."""
+        f = self.flat
+        r, q, v, p = self.middle
+        n, m, force, torque = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
+        elastic(r, q, f.mat, n, m, force, torque)
+        fe, te = self.scratch[12:15], self.scratch[15:18]
+        damped, retarded, loaded, _ = self.flags
+        if loaded:
+            half = now + 0.5 * h
+            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, half, fe, te)
+        if retarded:
+            internal_damping(r, q, v, p, f.mat, f.drag[2], self.work[:3], self.work[3:6])
+            force += self.work[:3]
+            torque += self.work[3:6]
+        if damped:
+            force -= f.drag[0] * v
+            torque -= f.drag[1] * self._spin(p, q)
+        return force, torque
+
+    def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
+        """Return the residual (6 per slot) and the size of the forces in it."""
+        f = self.flat
+        r, q, v, p = self.middle
+        change = unknown.reshape(-1, 6)
+        r[:] = f.r + 0.5 * change[:, :3].T
+        turned(f.q, change, 0.5, q)
+        v[:] = change[:, :3].T / h
+        spin = change[:, 3:].T / h
+        from stiction.rods.assembly import third_directors
+
+        axis = third_directors(q)
+        p[:] = spin + (spin * axis).sum(axis=0) * axis
+        force, torque = self._forces(h, now)
+        mass, inertia = f.mat[9], f.mat[10]
+        out = np.empty_like(change)
+        free, turns = f.mat[11] > 0.0, f.mat[12] > 0.0
+        push = 2.0 / h * mass * (v - f.v)
+        twist = 2.0 / h * inertia * (p - f.p)
+        locate_all(r, self.touch.place, self.touch.index, self.touch.geom)
+        rows = self._rows()
+        pull = (self.lam @ rows).reshape(-1, 6)
+        out[:, :3] = np.where(free, push - force, 0.0).T
+        out[:, 3:] = np.where(turns, twist - torque, 0.0).T
+        held = np.column_stack([np.repeat(free[:, None], 3, 1), np.repeat(turns[:, None], 3, 1)])
+        out -= np.where(held, pull, 0.0)
+        scale = float(np.abs(push).max() + np.abs(self.scratch[0:3]).max() + np.abs(pull).max())
+        return out.ravel(), scale
+
+    def _rows(self) -> Floats:
+        """Return J at the middle state, three rows per contact that rolls."""
+        t = self.touch
+        rows = np.zeros((3 * t.size, self.change.size))
+        for c in range(t.size):
+            if t.index[c, ck.MODE] >= ck.ROLL:
+                constraint_rows(c, t.index, t.geom, rows[3 * c : 3 * c + 3])
+        return rows
+
+    def _correct(
+        self, unknown: Floats, residual: Floats, rows: Floats, slip: Floats, h: float, now: float
+    ) -> None:
+        """Take one Newton step in `unknown` and the contact forces."""
+        from scipy.linalg import solve_banded
+
+        f = self.flat
+        table = difference_forces(
+            f.r, f.q, f.mat, f.drag, self.flags, unknown, h, self.scratch, self.work
+        )
+        matrix = banded(table, f.mat, self.middle[1], h)
+        free = np.repeat(f.mat[11:13] > 0.0, 3, axis=0).T.ravel()
+        allowed = rows * free
+        right = np.column_stack([-residual, allowed.T])
+        found = solve_banded((_BAND, _BAND), matrix, right, check_finite=False)
+        step = found[:, 0]
+        if rows.size and np.any(allowed):
+            live = np.abs(allowed).max(axis=1) > 0.0
+            schur = rows[live] @ found[:, 1:][:, live]
+            force = np.linalg.solve(schur, -slip[live] - rows[live] @ step)
+            self.lam[live] += force
+            step = step + found[:, 1:][:, live] @ force
+        unknown += np.where(free, step, 0.0)
+
+    def _accept(self, h: float, now: float) -> bool:
+        """Make the end of the step the state."""
+        f = self.flat
+        _, _, v, p = self.middle
+        damped, retarded, loaded, _ = self.flags
+        fe, te = self.scratch[12:15], self.scratch[15:18]
+        spin = self._spin(p, self.middle[1])
+        if loaded:
+            self.sums[mk.EXTERNAL, 0] += h * float((fe * v).sum() + (te * spin).sum())
+        if retarded:
+            power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
+            self.sums[mk.VISCOUS, 0] -= h * power
+        if damped:
+            power = float((f.drag[0] * v**2).sum() + (f.drag[1] * spin**2).sum())
+            self.sums[mk.VISCOUS, 0] += h * power
+        change: Any = self.change.reshape(-1, 6)
+        free, turns = f.mat[11] > 0.0, f.mat[12] > 0.0
+        f.r[:] += change[:, :3].T
+        turned(f.q.copy(), change, 1.0, f.q)
+        f.v[:] = np.where(free, 2.0 * v - f.v, f.v)
+        f.p[:] = np.where(turns, 2.0 * p - f.p, f.p)
+        self.touch.impulse[:] = h * self.lam.reshape(-1, 3)
+        return True

@@ -1,0 +1,160 @@
+"""A rod that rolls, slips, bounces and lifts on a rigid plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.coulomb import Coulomb, Friction
+from stiction.numerics.checks import Record, number, whole
+from stiction.rods.centreline import vector
+from stiction.rods.rod import CosseratRod, Driven
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["PlaneLeapfrog", "RodOnPlane"]
+
+Floats = npt.NDArray[np.float64]
+Vector = Sequence[float] | Floats
+
+# deeper than this part of the radius, a node is refused at the start
+_TOUCHING = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class RodOnPlane(Record):
+    """One rod above a rigid plane, which every node can touch at the point below it.
+
+    A contact is open, rolls or slips by Coulomb's law, and closes with an impact. The surface
+    of the rod at node k moves with v + w x (-a n), w the mean of the frames beside the node.
+    A free end node has half the mass of the others, so that the rod has its own mass and a
+    straight rod its own acceleration.
+
+    Parameters
+    ----------
+    rod : ends free, pinned or clamped
+    point, normal : a point of the plane [m], and the direction to the rod's side
+    friction : Coulomb's law, one coefficient or one per node; None: no slip while it presses
+    restitution : part of the normal velocity that comes back after an impact [1]
+    tangential_restitution : part of the slip velocity that does [1]
+    gravity : [m/s^2]
+
+    Source: formulas sheet of the rods paper, sections 4 and 6; rigid limits in closed form.
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_rolling_down_an_incline
+    """
+
+    default_method: ClassVar[str] = "PlaneLeapfrog"
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, str]] = {
+        "PlaneLeapfrog": "stiction.rods.plane.run:run_on_plane",
+    }
+
+    rod: CosseratRod
+    point: Vector = (0.0, 0.0, 0.0)
+    normal: Vector = (0.0, 0.0, 1.0)
+    friction: Friction | None = None
+    restitution: float = 0.0
+    tangential_restitution: float = 0.0
+    gravity: Vector = (0.0, 0.0, -9.81)
+
+    def __post_init__(self) -> None:
+        rod: object = self.rod
+        if not isinstance(rod, CosseratRod):
+            _refuse("rod", repr(rod), "a CosseratRod", "it is what moves.", "give one rod.")
+        for name, unit in (("point", "m"), ("normal", "1"), ("gravity", "m/s^2")):
+            why = "it has three components."
+            value = vector(f"RodOnPlane.{name}", getattr(self, name), unit=unit, why=why)
+            object.__setattr__(self, name, value)
+        if not np.any(self.normal):
+            why = "it points to the side of the rod."
+            _refuse("normal", "zero", "a direction", why, "give [0, 0, 1].")
+        for name in ("restitution", "tangential_restitution"):
+            where, why = f"RodOnPlane.{name}", "it is the part of the velocity that comes back."
+            part = number(where, getattr(self, name), rule="nonnegative", why=why, try_="0.5.")
+            if part > 1.0:
+                why = "more would create energy in every impact."
+                _refuse(name, part, "at most 1", why, "give a number between 0 and 1.")
+        if self.friction is not None and not isinstance(self.friction, Coulomb):
+            why = "the contact solver has the exact solution of Coulomb's law."
+            try_ = "give the coefficient of stick as Coulomb(mu)."
+            _refuse("friction", repr(self.friction), "Coulomb(mu), or None", why, try_)
+        self._check_rod()
+
+    def _check_rod(self) -> None:
+        for name in ("left", "right"):
+            if isinstance(getattr(self.rod, name), Driven):
+                why = "no moving clamp is built into the method for a plane."
+                _refuse(f"rod.{name}", "Driven", "Free, Pinned or Clamped", why, "give Free().")
+        for name in ("drag", "rotational_drag", "internal_damping"):
+            if getattr(self.rod, name) > 0.0:
+                why = "the method for a plane has no damping but friction and impacts."
+                _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
+        if self.friction is not None:
+            self.friction.table(self.rod.elements + 1)
+        gaps = self.gaps(self.rod.nodes())
+        if gaps.min() < -_TOUCHING * self.rod.section.radius:
+            k = int(np.argmin(gaps))
+            raise ModelError(
+                explain(
+                    "RodOnPlane.rod",
+                    f"node {k + 1} {-gaps[k]:.6g} m inside the plane",
+                    "an axis at least one radius above it",
+                    "the surfaces may touch, but not overlap.",
+                    f"move the centreline by {-gaps[k]:.6g} m along the normal.",
+                )
+            )
+
+    def gaps(self, nodes: Floats) -> Floats:
+        """Return the gaps of nodes (..., 3) [m]."""
+        normal = np.asarray(self.normal) / np.linalg.norm(self.normal)
+        return np.asarray((nodes - self.point) @ normal - self.rod.section.radius)
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one saved state."""
+        return 13 * (self.rod.elements + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneLeapfrog(Record):
+    """Half kick, drift, half kick; steps end at impacts, contacts obey their law in between.
+
+    The law is asked of the velocity between two half kicks of equal impulses: rolling does no
+    work and the heat of slip is never negative, both exactly. Order 2.
+
+    Parameters
+    ----------
+    step : longest step [s]; None takes `part` of the stability limit of the free rod
+    part : of that limit, when no step is given [1]; beyond about one half the short steps
+        before impacts let the energy grow, which the audit reports
+    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+
+    Source: formulas sheet of the rods paper, section 6, here in its synchronous form.
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_energy_error_is_of_second_order
+    """
+
+    step: float | None = None
+    part: float = 0.25
+    max_steps: int = 50_000_000
+
+    def __post_init__(self) -> None:
+        why = "an explicit scheme takes steps of this length."
+        if self.step is not None:
+            where, try_ = "PlaneLeapfrog.step", "leave it out for a quarter of the limit."
+            number(where, self.step, rule="positive", unit="s", why=why, try_=try_)
+        part = number("PlaneLeapfrog.part", self.part, rule="positive", why=why, try_="give 0.25.")
+        if part > 1.0:
+            needs, why = "at most 1", "beyond the limit the fastest wave grows without bound."
+            raise ModelError(explain("PlaneLeapfrog.part", part, needs, why, "give 0.25."))
+        why = "the work of a run is bounded."
+        whole("PlaneLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
+
+
+def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    raise ModelError(explain(f"RodOnPlane.{name}", got, needs, why, try_))

@@ -1,0 +1,367 @@
+"""Two ways to impose rolling: the right one, and the variational one, which moves differently.
+
+Rolling restricts velocities, A(q) q' = 0. The principle of Lagrange and d'Alembert adds the
+reaction that does no work on any motion the condition allows. The vakonomic way makes the action
+stationary among the paths that obey the condition. Both keep the energy and the condition. They
+give different motions wherever the condition cannot be integrated, and the second needs the
+multiplier at the start, which nothing in an experiment sets.
+
+Source: Gay-Balmaz and Putkaradze 2012, text below equation (7).
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import Numbers, Record, number, numbers
+
+__all__ = [
+    "CrossedCylinders",
+    "Motion",
+    "RollingBody",
+    "Skate",
+    "VerticalDisk",
+    "dalembert",
+    "rough",
+    "vakonomic",
+]
+
+Floats = npt.NDArray[np.float64]
+
+Rate = Callable[[float, Floats], Floats]
+
+_RTOL = 1e-12
+
+
+class RollingBody(Record, abc.ABC):
+    """A rigid body with a diagonal mass matrix and a condition A(q) q' = 0."""
+
+    @property
+    @abc.abstractmethod
+    def masses(self) -> Floats:
+        """(n,) masses and inertias."""
+
+    def force(self, q: Floats) -> Floats:
+        """Return (n,) applied forces, derived from `potential`."""
+        return np.zeros_like(q)
+
+    def potential(self, q: Floats) -> float:
+        """Return the potential energy [J]."""
+        return 0.0
+
+    @abc.abstractmethod
+    def condition(self, q: Floats) -> Floats:
+        """Return A, (k, n)."""
+
+    @abc.abstractmethod
+    def condition_slope(self, q: Floats) -> Floats:
+        """Return dA[k, i] / dq[j] as (k, n, n)."""
+
+
+@dataclass(frozen=True, eq=False)
+class VerticalDisk(RollingBody):
+    """A disk that rolls upright on a plane; q = (x, y, heading, roll).
+
+    Parameters
+    ----------
+    mass : [kg]
+    radius : [m]
+    rolling_inertia, heading_inertia : about its axis and about the vertical [kg m^2]
+
+    Verified by: tests/unit/rods/test_principles.py::test_disk_against_its_closed_forms
+    """
+
+    mass: float = 1.0
+    radius: float = 1.0
+    rolling_inertia: float = 0.5
+    heading_inertia: float = 0.25
+
+    def __post_init__(self) -> None:
+        _positive(self, "mass", "radius", "rolling_inertia", "heading_inertia")
+
+    @property
+    def masses(self) -> Floats:
+        """Mass twice, then both inertias."""
+        return np.array([self.mass, self.mass, self.heading_inertia, self.rolling_inertia])
+
+    def condition(self, q: Floats) -> Floats:
+        """Return x' = R roll' cos, y' = R roll' sin."""
+        c, s = np.cos(q[2]), np.sin(q[2])
+        return np.array([[1.0, 0.0, 0.0, -self.radius * c], [0.0, 1.0, 0.0, -self.radius * s]])
+
+    def condition_slope(self, q: Floats) -> Floats:
+        """Return the derivative by the heading."""
+        slope = np.zeros((2, 4, 4))
+        slope[0, 3, 2], slope[1, 3, 2] = self.radius * np.sin(q[2]), -self.radius * np.cos(q[2])
+        return slope
+
+
+@dataclass(frozen=True, eq=False)
+class Skate(RollingBody):
+    """A blade on a slope that cannot move sideways; q = (x downhill, y, heading from x).
+
+    Parameters
+    ----------
+    mass, inertia : [kg], about the contact [kg m^2]
+    pull : g times the sine of the slope [m/s^2]
+
+    Verified by: tests/unit/rods/test_principles.py::test_skate_against_its_closed_form
+    """
+
+    mass: float = 1.0
+    inertia: float = 1.0
+    pull: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(self, "mass", "inertia")
+        number("Skate.pull", self.pull, unit="m/s^2", why="it is the load.", try_="give 1.0.")
+
+    @property
+    def masses(self) -> Floats:
+        """Mass twice, then the inertia."""
+        return np.array([self.mass, self.mass, self.inertia])
+
+    def force(self, q: Floats) -> Floats:
+        """Return the pull downhill."""
+        return np.array([self.mass * self.pull, 0.0, 0.0])
+
+    def potential(self, q: Floats) -> float:
+        """Return the energy of height."""
+        return float(-self.mass * self.pull * q[0])
+
+    def condition(self, q: Floats) -> Floats:
+        """Return x' sin - y' cos = 0."""
+        return np.array([[np.sin(q[2]), -np.cos(q[2]), 0.0]])
+
+    def condition_slope(self, q: Floats) -> Floats:
+        """Return the derivative by the heading."""
+        slope = np.zeros((1, 3, 3))
+        slope[0, 0, 2], slope[0, 1, 2] = np.cos(q[2]), np.sin(q[2])
+        return slope
+
+
+@dataclass(frozen=True, eq=False)
+class CrossedCylinders(RollingBody):
+    """A straight rigid rod that rolls on a fixed one along x, at one point, and stays level.
+
+    q = (x, y, heading, spin): centre of the moving rod, angle of its axis to x, and rotation
+    about that axis. The contact stands where the axes cross, y / sin(heading) from the centre.
+
+    Parameters
+    ----------
+    mass : of the moving rod [kg]
+    radius : of its section [m]
+    spin_inertia, heading_inertia : about its axis and about the vertical [kg m^2]
+
+    Source: the rolling condition, equation (4) of Gay-Balmaz and Putkaradze 2012, for rigid rods.
+    Verified by: tests/unit/rods/test_principles.py::test_crossed_cylinders_keep_their_integral
+    """
+
+    mass: float = 1.0
+    radius: float = 0.1
+    spin_inertia: float = 0.005
+    heading_inertia: float = 1.0 / 12.0
+
+    def __post_init__(self) -> None:
+        _positive(self, "mass", "radius", "spin_inertia", "heading_inertia")
+
+    @property
+    def masses(self) -> Floats:
+        """Mass twice, then both inertias."""
+        return np.array([self.mass, self.mass, self.heading_inertia, self.spin_inertia])
+
+    def place(self, q: Floats) -> Floats:
+        """Return where the contact is on the moving rod, from its centre [m]; q (n,) or (n, t)."""
+        return np.asarray(-q[1] / np.sin(q[2]))
+
+    def condition(self, q: Floats) -> Floats:
+        """Return that the contact point of the moving rod rests, along its axis and across."""
+        c, s = np.cos(q[2]), np.sin(q[2])
+        return np.array([[c, s, 0.0, 0.0], [-s, c, -q[1] / s, self.radius]])
+
+    def condition_slope(self, q: Floats) -> Floats:
+        """Return the derivatives by y and by the heading."""
+        c, s = np.cos(q[2]), np.sin(q[2])
+        slope = np.zeros((2, 4, 4))
+        slope[0, 0, 2], slope[0, 1, 2] = -s, c
+        slope[1, 0, 2], slope[1, 1, 2] = -c, -s
+        slope[1, 2, 1], slope[1, 2, 2] = -1.0 / s, q[1] * c / s**2
+        return slope
+
+
+@dataclass(frozen=True, eq=False)
+class Motion(Record):
+    """A motion of a rolling body.
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    q, v : (n, t) coordinates and velocities
+    multiplier : (k, t); vakonomic: of the condition [N s]; otherwise zero
+    energy : (t,) [J]
+    slip : (t,) size of A q'
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+    multiplier: Floats
+    energy: Floats
+    slip: Floats
+
+
+def dalembert(body: RollingBody, q: Numbers, v: Numbers, times: Floats) -> Motion:
+    """Return the motion after Lagrange and d'Alembert: the reaction does no virtual work.
+
+    M q'' = F + A^T l with A q' = 0.
+
+    Parameters
+    ----------
+    q, v : start; `v` must obey the condition
+    times : rising [s], the first is the start
+
+    Verified by: tests/unit/rods/test_principles.py::test_disk_against_its_closed_forms
+    """
+    q0, v0 = _start(body, q, v)
+    n = q0.size
+
+    def rate(_t: float, y: Floats) -> Floats:
+        q, v = y[:n], y[n:]
+        a, slope = body.condition(q), body.condition_slope(q)
+        free = body.force(q) / body.masses
+        return np.concatenate([v, free + _reaction(body, a, -(a @ free) - (slope @ v) @ v)])
+
+    return _integrated(body, rate, np.concatenate([q0, v0]), times, 0)
+
+
+def vakonomic(
+    body: RollingBody, q: Numbers, v: Numbers, times: Floats, multiplier: Numbers = 0.0
+) -> Motion:
+    """Return the motion that makes the action stationary among paths with A q' = 0.
+
+    d/dt (M q' + A^T m) = F + d(m . A q')/dq with A q' = 0: every m(0) gives another motion from
+    the same position and velocity. It is no law of rolling; it is here to be compared.
+
+    Parameters
+    ----------
+    q, v : start; `v` must obey the condition
+    times : rising [s], the first is the start
+    multiplier : m at the start [N s], one per condition
+
+    Source: Gay-Balmaz and Putkaradze 2012, text below equation (7): "incorrect".
+    Verified by: tests/unit/rods/test_principles.py::test_disk_against_its_closed_forms
+    """
+    q0, v0 = _start(body, q, v)
+    n, k = q0.size, len(body.condition(q0))
+    why = "the motion depends on it."
+    m0 = numbers("vakonomic.multiplier", multiplier, size=k, why=why, try_="give 0.0.")
+
+    def rate(_t: float, y: Floats) -> Floats:
+        q, v, m = y[:n], y[n : 2 * n], y[2 * n :]
+        a, slope = body.condition(q), body.condition_slope(q)
+        # m_k (dA_kj/dq_i - dA_ki/dq_j) v_j: how far the condition is from being integrable
+        curl = np.einsum("k,kji,j->i", m, slope, v) - np.einsum("k,kij,j->i", m, slope, v)
+        free = (body.force(q) + curl) / body.masses
+        needed = -(a @ free) - (slope @ v) @ v
+        pull = np.linalg.solve((a / body.masses) @ a.T, needed)
+        return np.concatenate([v, free + (a.T @ pull) / body.masses, -pull])
+
+    return _integrated(body, rate, np.concatenate([q0, v0, m0]), times, k)
+
+
+def rough(body: RollingBody, q: Numbers, v: Numbers, times: Floats, viscosity: float) -> Motion:
+    """Return the motion with viscous friction against slip instead of a condition.
+
+    M q'' = F - c A^T A q'. For large c the slip is of order 1/c, and so is the distance from
+    `dalembert`: the physics decides which of the two principles holds.
+
+    Parameters
+    ----------
+    viscosity : c [N s/m]
+
+    Verified by: tests/unit/rods/test_principles.py::test_strong_friction_gives_dalembert
+    """
+    q0, v0 = _start(body, q, v)
+    n = q0.size
+    why = "it resists slip."
+    c = number("rough.viscosity", viscosity, rule="positive", unit="N s/m", why=why, try_="1e3.")
+
+    def rate(_t: float, y: Floats) -> Floats:
+        q, v = y[:n], y[n:]
+        a = body.condition(q)
+        return np.concatenate([v, (body.force(q) - c * (a.T @ (a @ v))) / body.masses])
+
+    return _integrated(body, rate, np.concatenate([q0, v0]), times, 0, stiff=True)
+
+
+def _reaction(body: RollingBody, a: Floats, needed: Floats) -> Floats:
+    """Return the acceleration by reactions that changes A q' by `needed`."""
+    pull = np.linalg.solve((a / body.masses) @ a.T, needed)
+    return np.asarray((a.T @ pull) / body.masses)
+
+
+def _integrated(
+    body: RollingBody, rate: Rate, y0: Floats, times: Floats, k: int, *, stiff: bool = False
+) -> Motion:
+    from scipy.integrate import solve_ivp
+
+    times = numbers("times", times, unit="s", why="the motion is kept there.", try_="0 to 1.")
+    found = solve_ivp(
+        rate,
+        (times[0], times[-1]),
+        y0,
+        method="LSODA" if stiff else "DOP853",
+        t_eval=times,
+        rtol=1e-10 if stiff else _RTOL,
+        atol=1e-12 if stiff else 1e-13,
+    )
+    if not found.success:
+        raise SolveError(
+            explain(
+                type(body).__name__,
+                f"no step at t = {found.t[-1]:.6g} s",
+                "a condition of full rank",
+                str(found.message),
+                "end the motion earlier.",
+            )
+        )
+    n = body.masses.size
+    q, v = found.y[:n], found.y[n : 2 * n]
+    pairs = list(zip(q.T, v.T, strict=True))
+    energy = [0.5 * (body.masses * w) @ w + body.potential(x) for x, w in pairs]
+    slip = [np.linalg.norm(body.condition(x) @ w) for x, w in pairs]
+    multiplier = found.y[2 * n :] if k else np.zeros((len(body.condition(q[:, 0])), len(found.t)))
+    return Motion(found.t, q, v, multiplier, np.array(energy), np.array(slip))
+
+
+def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
+    n = body.masses.size
+    why, try_ = "the motion starts there.", f"give {n} numbers."
+    q0 = numbers("q", q, size=n, why=why, try_=try_)
+    v0 = numbers("v", v, size=n, why=why, try_=try_)
+    slip = body.condition(q0) @ v0
+    if np.linalg.norm(slip) > 1e-12 * max(1.0, float(np.linalg.norm(v0))):
+        raise ModelError(
+            explain(
+                f"{type(body).__name__}.v",
+                f"a velocity that slips by {np.linalg.norm(slip):.3g}",
+                "one that obeys the condition A(q) v = 0",
+                "both principles start from a motion that rolls.",
+                "choose the free velocities, and take the others from the condition.",
+            )
+        )
+    return q0, v0
+
+
+def _positive(body: RollingBody, *names: str) -> None:
+    for name in names:
+        where = f"{type(body).__name__}.{name}"
+        why = "a body has mass, size and inertia."
+        value = number(where, getattr(body, name), rule="positive", why=why, try_="give 1.0.")
+        object.__setattr__(body, name, value)

@@ -1,0 +1,325 @@
+# mypy: disable-error-code="no-any-return"
+"""Elastic forces, kicks and free motion of all rods at once.
+
+All rods stand one after another in flat arrays, one slot per node; the element of a slot joins
+it to the next slot, and the last slot of a rod has no stiffness. So every loop runs over all
+rods without a branch. Vectors are rows x, y, z; quaternions rows w, x, y, z.
+
+Symbols: r position, q quaternion of the frame, v velocity, p spatial angular momentum over the
+inertia about a diameter (angular velocity = p - (p . d3) d3 / 2 for a round section).
+
+Source: formulas sheet of the rods paper, sections 1, 3 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
+
+Floats = npt.NDArray[np.float64]
+
+# rows of the table of materials, per slot
+DS, INV_DS, SHEAR, AXIAL, BEND, TWIST, PHI1, PHI2, PHI3, MASS, INERTIA, FREE, TURNS = range(13)
+
+
+@kernel
+def horner(c: tuple[float, ...], x: float) -> Any:
+    """Return c[0] + c[1] x + ..."""
+    y = c[-1]
+    for i in range(len(c) - 2, -1, -1):
+        y = y * x + c[i]
+    return y
+
+
+@kernel
+def elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats, t: Floats) -> Any:
+    """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
+    size = r.shape[1]
+    rx, ry, rz = r[0], r[1], r[2]
+    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
+    nx, ny, nz = n[0], n[1], n[2]
+    tx, ty, tz = t[0], t[1], t[2]
+    ds, inv, shear, axial = mat[DS], mat[INV_DS], mat[SHEAR], mat[AXIAL]
+    for i in range(size - 1):
+        dx = (rx[i + 1] - rx[i]) * inv[i]
+        dy = (ry[i + 1] - ry[i]) * inv[i]
+        dz = (rz[i + 1] - rz[i]) * inv[i]
+        ax = 2.0 * (qx[i] * qz[i] + qw[i] * qy[i])
+        ay = 2.0 * (qy[i] * qz[i] - qw[i] * qx[i])
+        az = 1.0 - 2.0 * (qx[i] * qx[i] + qy[i] * qy[i])
+        along = (axial[i] - shear[i]) * (dx * ax + dy * ay + dz * az) - axial[i]
+        nx[i] = shear[i] * dx + along * ax
+        ny[i] = shear[i] * dy + along * ay
+        nz[i] = shear[i] * dz + along * az
+        turn = ds[i] * along
+        tx[i] = turn * (dy * az - dz * ay)
+        ty[i] = turn * (dz * ax - dx * az)
+        tz[i] = turn * (dx * ay - dy * ax)
+    for a in range(3):
+        n[a, size - 1] = 0.0
+        t[a, size - 1] = 0.0
+        f[a, 0] = n[a, 0]
+        na, fa = n[a], f[a]
+        for i in range(1, size):
+            fa[i] = na[i] - na[i - 1]
+    if not bend_small(q, mat, m):
+        bend_any(q, mat, m)
+    for a in range(3):
+        ma, ta = m[a], t[a]
+        for i in range(size - 1):
+            ta[i] += ma[i + 1] - ma[i]
+
+
+@kernel
+def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
+    """Put moments in space of all joints into m; return False if an angle is too large.
+
+    The moment of slot i acts between its element and the one before.
+    """
+    size = q.shape[1]
+    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
+    mx, my, mz = m[0], m[1], m[2]
+    bend, twist = mat[BEND], mat[TWIST]
+    phi1, phi2, phi3 = mat[PHI1], mat[PHI2], mat[PHI3]
+    bad = 0
+    m[0, 0] = 0.0
+    m[1, 0] = 0.0
+    m[2, 0] = 0.0
+    for i in range(1, size):
+        aw, ax, ay, az = qw[i - 1], qx[i - 1], qy[i - 1], qz[i - 1]
+        bw, bx, by, bz = qw[i], qx[i], qy[i], qz[i]
+        w = aw * bw + ax * bx + ay * by + az * bz
+        x = aw * bx - ax * bw - ay * bz + az * by
+        y = aw * by + ax * bz - ay * bw - az * bx
+        z = aw * bz - ax * by + ay * bx - az * bw
+        s2 = x * x + y * y + z * z
+        # counted, not branched on, so that the loop runs in vector registers
+        bad += (bend[i] * (s2 - LARGEST_SINE) > 0.0) + (bend[i] * w < 0.0)
+        scale = horner(ASIN, s2)
+        kx = bend[i] * (scale * x - phi1[i])
+        ky = bend[i] * (scale * y - phi2[i])
+        kz = twist[i] * (scale * z - phi3[i])
+        half = 0.5 * scale
+        cx, cy, cz = y * kz - z * ky, z * kx - x * kz, x * ky - y * kx
+        # (phi x (phi x m)) c = TANGENT(s2) vec x (vec x m)
+        more = horner(TANGENT, s2)
+        kx += half * cx + more * (y * cz - z * cy)
+        ky += half * cy + more * (z * cx - x * cz)
+        kz += half * cz + more * (x * cy - y * cx)
+        ux, uy, uz = ay * kz - az * ky, az * kx - ax * kz, ax * ky - ay * kx
+        mx[i] = kx + 2.0 * (aw * ux + ay * uz - az * uy)
+        my[i] = ky + 2.0 * (aw * uy + az * ux - ax * uz)
+        mz[i] = kz + 2.0 * (aw * uz + ax * uy - ay * ux)
+    return bad == 0
+
+
+@kernel
+def joint_angle(q: Floats, i: int) -> Any:
+    """Return the rotation vector from element i - 1 to element i, in the frame of either."""
+    aw, ax, ay, az = q[0, i - 1], q[1, i - 1], q[2, i - 1], q[3, i - 1]
+    bw, bx, by, bz = q[0, i], q[1, i], q[2, i], q[3, i]
+    w = aw * bw + ax * bx + ay * by + az * bz
+    x = aw * bx - ax * bw - ay * bz + az * by
+    y = aw * by + ax * bz - ay * bw - az * bx
+    z = aw * bz - ax * by + ay * bx - az * bw
+    sign = 1.0 if w >= 0.0 else -1.0
+    s = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 * sign
+    if s > 1e-8:
+        scale = sign * 2.0 * math.atan2(s, sign * w) / s
+    return scale * x, scale * y, scale * z
+
+
+@kernel
+def bend_any(q: Floats, mat: Floats, m: Floats) -> Any:
+    """Put moments in space of all joints into m, for angles below pi."""
+    for i in range(1, q.shape[1]):
+        if mat[BEND, i] == 0.0:
+            m[0, i] = 0.0
+            m[1, i] = 0.0
+            m[2, i] = 0.0
+            continue
+        x, y, z = joint_angle(q, i)
+        angle2 = x * x + y * y + z * z
+        kx = mat[BEND, i] * (x - mat[PHI1, i])
+        ky = mat[BEND, i] * (y - mat[PHI2, i])
+        kz = mat[TWIST, i] * (z - mat[PHI3, i])
+        c = 1.0 / 12.0 + angle2 / 720.0
+        if angle2 > 1e-4:
+            half = 0.5 * math.sqrt(angle2)
+            c = (1.0 - half / math.tan(half)) / angle2
+        cx, cy, cz = y * kz - z * ky, z * kx - x * kz, x * ky - y * kx
+        kx += 0.5 * cx + c * (y * cz - z * cy)
+        ky += 0.5 * cy + c * (z * cx - x * cz)
+        kz += 0.5 * cz + c * (x * cy - y * cx)
+        aw, ax, ay, az = q[0, i - 1], q[1, i - 1], q[2, i - 1], q[3, i - 1]
+        ux, uy, uz = ay * kz - az * ky, az * kx - ax * kz, ax * ky - ay * kx
+        m[0, i] = kx + 2.0 * (aw * ux + ay * uz - az * uy)
+        m[1, i] = ky + 2.0 * (aw * uy + az * ux - ax * uz)
+        m[2, i] = kz + 2.0 * (aw * uz + ax * uy - ay * ux)
+
+
+@kernel
+def stored_energy(r: Floats, q: Floats, mat: Floats) -> Any:
+    """Return the elastic energy of all rods [J]."""
+    total = 0.0
+    for i in range(r.shape[1] - 1):
+        if mat[SHEAR, i] > 0.0:
+            inv = mat[INV_DS, i]
+            dx = (r[0, i + 1] - r[0, i]) * inv
+            dy = (r[1, i + 1] - r[1, i]) * inv
+            dz = (r[2, i + 1] - r[2, i]) * inv
+            ax, ay, az = axis_of(q, i)
+            g3 = dx * ax + dy * ay + dz * az
+            # the shear as a vector: no difference of nearly equal squares
+            sx, sy, sz = dx - g3 * ax, dy - g3 * ay, dz - g3 * az
+            across = sx * sx + sy * sy + sz * sz
+            shear, axial = mat[SHEAR, i], mat[AXIAL, i]
+            total += 0.5 * mat[DS, i] * (shear * across + axial * (g3 - 1.0) ** 2)
+        if i > 0 and mat[BEND, i] > 0.0:
+            x, y, z = joint_angle(q, i)
+            x, y, z = x - mat[PHI1, i], y - mat[PHI2, i], z - mat[PHI3, i]
+            total += 0.5 * (mat[BEND, i] * (x * x + y * y) + mat[TWIST, i] * z * z)
+    return total
+
+
+@kernel
+def axis_of(q: Floats, i: int) -> Any:
+    """Return the third director of element i."""
+    return (
+        2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i]),
+        2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i]),
+        1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i]),
+    )
+
+
+@kernel
+def kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> Any:
+    """Return the kinetic energy of all rods [J], clamps included."""
+    total = 0.0
+    for i in range(v.shape[1]):
+        speed2 = v[0, i] ** 2 + v[1, i] ** 2 + v[2, i] ** 2
+        ax, ay, az = axis_of(q, i)
+        along = p[0, i] * ax + p[1, i] * ay + p[2, i] * az
+        spin2 = p[0, i] ** 2 + p[1, i] ** 2 + p[2, i] ** 2 - 0.5 * along * along
+        total += 0.5 * (mat[MASS, i] * speed2 + mat[INERTIA, i] * spin2)
+    return total
+
+
+@kernel
+def kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> Any:
+    """Add h times accelerations to the velocities of what is free."""
+    for a in range(3):
+        va, pa, fa, ta = v[a], p[a], f[a], t[a]
+        free, turns = mat[FREE], mat[TURNS]
+        for i in range(v.shape[1]):
+            va[i] += h * free[i] * fa[i]
+            pa[i] += h * turns[i] * ta[i]
+
+
+@kernel
+def damped_kick(
+    q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, drag: Floats, h: float
+) -> Any:
+    """Kick with linear drag at the mean velocity; return the heat of the drag [J].
+
+    `drag` holds rows: force per velocity of nodes, moment per angular velocity of elements.
+    """
+    heat = 0.0
+    for i in range(v.shape[1]):
+        if mat[FREE, i] > 0.0:
+            lag = 0.5 * h * drag[0, i] * mat[FREE, i]
+            for a in range(3):
+                mean = (v[a, i] + 0.5 * h * mat[FREE, i] * f[a, i]) / (1.0 + lag)
+                heat += h * drag[0, i] * mean * mean
+                v[a, i] = 2.0 * mean - v[a, i]
+        if mat[TURNS, i] > 0.0:
+            across = 0.5 * h * drag[1, i] * mat[TURNS, i]
+            ax, ay, az = axis_of(q, i)
+            x = p[0, i] + 0.5 * h * mat[TURNS, i] * t[0, i]
+            y = p[1, i] + 0.5 * h * mat[TURNS, i] * t[1, i]
+            z = p[2, i] + 0.5 * h * mat[TURNS, i] * t[2, i]
+            along = x * ax + y * ay + z * az
+            # the axial angular velocity is half of its p: so is the drag on it
+            extra = along / (1.0 + 0.5 * across) - along / (1.0 + across)
+            x, y, z = (
+                x / (1.0 + across) + extra * ax,
+                y / (1.0 + across) + extra * ay,
+                z / (1.0 + across) + extra * az,
+            )
+            along = 0.5 * (x * ax + y * ay + z * az)
+            wx, wy, wz = x - along * ax, y - along * ay, z - along * az
+            heat += h * drag[1, i] * (wx * wx + wy * wy + wz * wz)
+            p[0, i] = 2.0 * x - p[0, i]
+            p[1, i] = 2.0 * y - p[1, i]
+            p[2, i] = 2.0 * z - p[2, i]
+    return heat
+
+
+@kernel
+def drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> Any:
+    """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
+    size = r.shape[1]
+    for a in range(3):
+        ra, va = r[a], v[a]
+        for i in range(size):
+            ra[i] += h * va[i]
+    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
+    px, py, pz = p[0], p[1], p[2]
+    largest = 0.0
+    for i in range(size):
+        x, y, z = 0.5 * h * px[i], 0.5 * h * py[i], 0.5 * h * pz[i]
+        largest = max(largest, x * x + y * y + z * z)
+    if largest > 0.25:
+        turn_any(q, p, h)
+        return
+    for i in range(size):
+        x, y, z = 0.5 * h * px[i], 0.5 * h * py[i], 0.5 * h * pz[i]
+        a2 = x * x + y * y + z * z
+        c, s = horner(COS, a2), horner(SINC, a2)
+        x, y, z = s * x, s * y, s * z
+        w0, x0, y0, z0 = qw[i], qx[i], qy[i], qz[i]
+        ax = 2.0 * (x0 * z0 + w0 * y0)
+        ay = 2.0 * (y0 * z0 - w0 * x0)
+        az = 1.0 - 2.0 * (x0 * x0 + y0 * y0)
+        b = -0.25 * h * (px[i] * ax + py[i] * ay + pz[i] * az)
+        cb, sb = horner(COS, b * b), b * horner(SINC, b * b)
+        w1 = c * w0 - x * x0 - y * y0 - z * z0
+        x1 = c * x0 + x * w0 + y * z0 - z * y0
+        y1 = c * y0 - x * z0 + y * w0 + z * x0
+        z1 = c * z0 + x * y0 - y * x0 + z * w0
+        w2, z2 = w1 * cb - z1 * sb, z1 * cb + w1 * sb
+        x2, y2 = x1 * cb + y1 * sb, y1 * cb - x1 * sb
+        # keeps the quaternion at length one against rounding
+        unit = 1.5 - 0.5 * (w2 * w2 + x2 * x2 + y2 * y2 + z2 * z2)
+        qw[i], qx[i], qy[i], qz[i] = unit * w2, unit * x2, unit * y2, unit * z2
+
+
+@kernel
+def turn_any(q: Floats, p: Floats, h: float) -> Any:
+    """Turn all elements as free rotors by any angle."""
+    for i in range(q.shape[1]):
+        x, y, z = 0.5 * h * p[0, i], 0.5 * h * p[1, i], 0.5 * h * p[2, i]
+        angle = math.sqrt(x * x + y * y + z * z)
+        c, s = math.cos(angle), 1.0
+        if angle > 1e-8:
+            s = math.sin(angle) / angle
+        x, y, z = s * x, s * y, s * z
+        ax, ay, az = axis_of(q, i)
+        b = -0.25 * h * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
+        cb, sb = math.cos(b), math.sin(b)
+        w0, x0, y0, z0 = q[0, i], q[1, i], q[2, i], q[3, i]
+        w1 = c * w0 - x * x0 - y * y0 - z * z0
+        x1 = c * x0 + x * w0 + y * z0 - z * y0
+        y1 = c * y0 - x * z0 + y * w0 + z * x0
+        z1 = c * z0 + x * y0 - y * x0 + z * w0
+        w2, z2 = w1 * cb - z1 * sb, z1 * cb + w1 * sb
+        x2, y2 = x1 * cb + y1 * sb, y1 * cb - x1 * sb
+        unit = 1.5 - 0.5 * (w2 * w2 + x2 * x2 + y2 * y2 + z2 * z2)
+        q[0, i], q[1, i], q[2, i], q[3, i] = unit * w2, unit * x2, unit * y2, unit * z2

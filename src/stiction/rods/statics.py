@@ -1,0 +1,518 @@
+"""Rods at rest under dead loads: load steps, and paths of equilibria through limit points.
+
+The rod is that of the dynamic methods but for its clamped ends: half an element of bending
+stiffness joins the first frame to the clamp, so that results converge with the square of the
+element length. Dynamics hold the first frame itself, which shortens a rod by half an element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import number, whole
+from stiction.results.determinism import Loss
+from stiction.rods.rod import (
+    Clamped,
+    CosseratRod,
+    Driven,
+    LineForce,
+    Pinned,
+    PointForce,
+    PointMoment,
+    RodEnd,
+)
+
+__all__ = ["Equilibrium", "Path", "equilibrium", "follow_path"]
+
+Floats = npt.NDArray[np.float64]
+
+_BAND = 11
+_BALANCE = "forces are balanced by Newton's method to this tolerance."
+# how many times shorter steps are when a limit point is located
+_SHORTER = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A rod at rest.
+
+    Parameters
+    ----------
+    factor : of the loads of the rod [1]
+    position : (elements + 1, 3) nodes [m]
+    frame : (elements, 4) quaternions of the frames, w first
+    energy : elastic energy [J]
+    residual : largest force that is not balanced, over the largest load [1]
+    iterations : of Newton's method, for this state
+    softest : smallest eigenvalue of the tangent stiffness [N/m, with angles times an element]
+    stiffest : largest entry of its diagonal, the scale of its rounding
+    conservative : whether the loads have an energy; dead moments have none in space
+    """
+
+    factor: float
+    position: Floats
+    frame: Floats
+    energy: float
+    residual: float
+    iterations: int
+    softest: float
+    stiffest: float = 1.0
+    conservative: bool = True
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether the energy has a minimum there, None under moments, which have no energy.
+
+        A direction that costs nothing, such as turning a bent round column about its axis,
+        counts as stable.
+        """
+        if not self.conservative:
+            return None
+        return self.softest > -1e-9 * self.stiffest
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Equilibria in the order in which they were found, and where the path turned back.
+
+    Parameters
+    ----------
+    states : equilibria
+    losses : limit points, at which a slow load has no equilibrium nearby to go on with; `time`
+        is the load factor
+    """
+
+    states: Sequence[Equilibrium]
+    losses: Sequence[Loss] = field(default_factory=tuple)
+
+    @property
+    def factor(self) -> Floats:
+        """(k,) load factors [1]."""
+        return np.array([state.factor for state in self.states])
+
+    @property
+    def tip(self) -> Floats:
+        """(k, 3) positions of the last node [m]."""
+        return np.array([state.position[-1] for state in self.states])
+
+
+def equilibrium(
+    rod: CosseratRod,
+    *,
+    steps: int = 10,
+    start: Equilibrium | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 40,
+) -> Equilibrium:
+    """Return the rod at rest under its full loads, which grow in `steps` load steps.
+
+    Parameters
+    ----------
+    rod : its loads act at factor 1, whatever their history in time
+    start : where Newton's method starts, at full load; None grows the load from zero
+    tolerance : of the unbalanced force over the largest load
+
+    Raises
+    ------
+    ModelError : if the rod is not held, or nothing loads it.
+    SolveError : if a load step does not converge even after it was halved ten times.
+
+    Source: formulas sheet of the rods paper, section 3, without inertia.
+    Verified by: tests/exact/test_rod_equilibria.py::test_cantilever_under_end_moment
+    """
+    number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
+    whole("equilibrium.max_iterations", max_iterations, least=2, why=_BALANCE, try_="give 40.")
+    solver = _Solver(rod, tolerance, max_iterations)
+    whole("equilibrium.steps", steps, least=1, why="loads grow in steps.", try_="give 10.")
+    if start is not None:
+        solver.take(start)
+        if not solver.newton(1.0):
+            raise _unconverged(1.0)
+        return solver.state(1.0)
+    factor, step = 0.0, 1.0 / steps
+    halvings = 0
+    while factor < 1.0 - 1e-12:
+        kept = solver.keep()
+        wanted = min(1.0, factor + step)
+        if solver.newton(wanted):
+            factor = wanted
+            continue
+        solver.restore(kept)
+        step *= 0.5
+        halvings += 1
+        if halvings > 10:
+            raise _unconverged(wanted)
+    return solver.state(1.0)
+
+
+def follow_path(
+    rod: CosseratRod,
+    *,
+    arc: float = 0.05,
+    most: int = 200,
+    largest_factor: float = 1.0,
+    start: Equilibrium | None = None,
+    tolerance: float = 1e-9,
+) -> Path:
+    """Return equilibria along the path of loads, through limit points.
+
+    Parameters
+    ----------
+    arc : length of a step; displacement over rest length, angles and load factor all count
+    most : equilibria at most
+    largest_factor : the path ends where the load factor leaves [-largest, largest]
+    start : equilibrium it starts from; None starts without loads
+
+    Raises
+    ------
+    SolveError : if a step does not converge even after it was halved ten times.
+
+    Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
+    """
+    number("follow_path.arc", arc, rule="positive", why="steps go forward.", try_="give 0.05.")
+    number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
+    whole("follow_path.most", most, least=1, why="every loop is bounded.", try_="give 200.")
+    solver = _Solver(rod, tolerance, 40)
+    factor = 0.0
+    if start is not None:
+        solver.take(start)
+        factor = start.factor
+    if not solver.newton(factor):
+        raise _unconverged(factor)
+    states, losses = [solver.state(factor)], []
+    direction, rise, size, halvings = np.zeros(solver.size), 1.0, arc, 0
+    ways = [(direction, rise)]
+    while len(states) < most and abs(factor) <= largest_factor:
+        kept = solver.keep()
+        found = solver.arc_step(factor, direction, rise, size)
+        if found is None:
+            solver.restore(kept)
+            size *= 0.5
+            halvings += 1
+            if halvings > 10:
+                raise _unconverged(factor)
+            continue
+        halvings, size = 0, min(arc, 1.5 * size)
+        former, (factor, direction, rise) = rise, found
+        states.append(solver.state(factor))
+        ways.append((direction, rise))
+        if former * rise < 0.0 and len(states) > 2:
+            losses.append(_limit_point(solver, states[-3], ways[-3], size))
+            solver.take(states[-1])
+    return Path(tuple(states), tuple(losses))
+
+
+def _limit_point(
+    solver: _Solver, start: Equilibrium, way: tuple[Floats, float], size: float
+) -> Loss:
+    """Return the limit point behind `start`, found with short steps and a parabola."""
+    solver.take(start)
+    (direction, rise), factor = way, start.factor
+    factors, tip = [factor], start.position[-1]
+    for _ in range(4 * _SHORTER):
+        found = solver.arc_step(factor, direction, rise, size / _SHORTER)
+        if found is None:
+            break
+        former, (factor, direction, rise) = rise, found
+        factors.append(factor)
+        tip = solver.r[:, -1].copy()
+        if former * rise < 0.0:
+            break
+    where = {"tip": tuple(float(x) for x in tip), "load_factor": _extreme(factors)}
+    return Loss(_extreme(factors), "limit_point", where, "the path was followed by its length")
+
+
+def _extreme(factors: Sequence[float]) -> float:
+    """Return the extreme of a parabola through the last three factors."""
+    if len(factors) < 3:
+        return float(factors[-1])
+    before, middle, after = factors[-3:]
+    bend, slope = before - 2.0 * middle + after, 0.5 * (after - before)
+    return float(middle - 0.5 * slope**2 / bend) if bend != 0.0 else float(middle)
+
+
+def _unconverged(factor: float) -> SolveError:
+    return SolveError(
+        f"equilibrium: got no solution at load factor {factor:.6g}; needs forces in balance.\n"
+        "Why: Newton's method did not converge, even with load steps halved ten times.\n"
+        "Try: more steps, a start near the solution, or follow_path past a limit point."
+    )
+
+
+class _Solver:
+    """Arrays of one rod with a slot before and behind it for its clamps."""
+
+    def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
+        from stiction.rods.assembly import first_frames
+
+        self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
+        n = rod.elements
+        self.slots = n + 2
+        self.size = 6 * self.slots
+        nodes = rod.nodes()
+        hint = None if rod.first_director is None else np.asarray(rod.first_director)
+        frames = first_frames(nodes, hint)
+        self.r = np.zeros((3, self.slots))
+        self.r[:, 1:] = nodes.T
+        self.r[:, 0] = nodes[0] - (nodes[1] - nodes[0])
+        self.q = np.zeros((4, self.slots))
+        self.q[0] = 1.0
+        self.q[:, 1:-1] = frames
+        self.mat = self._table(nodes, frames)
+        self.force, self.torque = self._loads()
+        largest = float(np.abs(self.force).max())
+        self.scale = max(largest, float(np.abs(self.torque).max()) / rod.rest_length)
+        if self.scale == 0.0:
+            raise ModelError(
+                explain(
+                    "equilibrium.rod",
+                    "a rod without loads",
+                    "LineForce, PointForce or PointMoment on it",
+                    "without loads it stays where it is.",
+                    "give loads = [PointForce([0, 0, -1])].",
+                )
+            )
+        # rounding of strains as a force
+        self.rounding = 1e-13 * rod.section.axial_stiffness
+        self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
+        self.free = np.repeat(self.mat[11:13] > 0.0, 3, axis=0).T.ravel()
+
+    def _table(self, nodes: Floats, frames: Floats) -> Floats:
+        rod, section, n = self.rod, self.rod.section, self.rod.elements
+        ds = rod.rest_length / n
+        mat = np.zeros((13, self.slots))
+        mat[0], mat[1] = ds, 1.0 / ds
+        mat[2, 1 : n + 1], mat[3, 1 : n + 1] = section.shear_stiffness, section.axial_stiffness
+        mat[4, 2 : n + 1] = section.bending_stiffness / ds
+        mat[5, 2 : n + 1] = section.twist_stiffness / ds
+        if rod.natural_curvature is None:
+            from stiction.rods.rod_kernels import joint_angle
+
+            for i in range(2, n + 1):
+                mat[6:9, i] = joint_angle(self.q, i)
+        else:
+            mat[6:9, 2 : n + 1] = ds * np.asarray(rod.natural_curvature)[:, None]
+        mat[11, 1:], mat[12, 1 : n + 1] = 1.0, 1.0
+        self._refuse_moving_ends()
+        for end, node, joint, ghost in ((rod.left, 1, 1, 0), (rod.right, n + 1, n + 1, n + 1)):
+            self._hold(mat, end, node, joint, ghost)
+        return mat
+
+    def _refuse_moving_ends(self) -> None:
+        rod = self.rod
+        held = [isinstance(end, Clamped) for end in (rod.left, rod.right)]
+        pinned = [isinstance(end, Pinned) for end in (rod.left, rod.right)]
+        if isinstance(rod.left, Driven) or isinstance(rod.right, Driven):
+            got, needs, why = "a driven end", "ends that stay", "a rod at rest has no moving end."
+        elif not any(held) and not all(pinned):
+            got = "a pin and a free end" if any(pinned) else "two free ends"
+            needs, why = "an end that is clamped, or two pins", "a loose rod has no place to rest."
+        else:
+            return
+        try_ = "give left = Clamped()."
+        raise ModelError(explain("equilibrium.rod", got, needs, why, try_))
+
+    def _hold(self, mat: Floats, end: RodEnd, node: int, joint: int, ghost: int) -> None:
+        """Pin the end node; join the last frame to a clamp by half an element."""
+        if not isinstance(end, Clamped | Pinned):
+            return
+        mat[11, node] = 0.0
+        if isinstance(end, Pinned):
+            return
+        section, ds = self.rod.section, float(mat[0, 0])
+        inner = 1 if ghost == 0 else ghost - 1
+        self.q[:, ghost] = self._end_frame(ghost == 0, inner)
+        mat[4, joint] = 2.0 * section.bending_stiffness / ds
+        mat[5, joint] = 2.0 * section.twist_stiffness / ds
+        half = self.rod.natural_curvature
+        if half is not None:
+            mat[6:9, joint] = 0.5 * ds * np.asarray(half)
+        else:
+            from stiction.rods.rod_kernels import joint_angle
+
+            mat[6:9, joint] = joint_angle(self.q, joint)
+
+    def _end_frame(self, at_start: bool, inner: int) -> Floats:
+        """Return the frame of the clamp: half a turn of a joint beyond the last frame."""
+        n = self.rod.elements
+        if n < 2:
+            return self.q[:, inner].copy()
+        other = inner + 1 if at_start else inner - 1
+        here, there = self.q[:, inner], self.q[:, other]
+        # extrapolate by half: 3/2 of here less 1/2 of there, back on the unit sphere
+        frame = 1.5 * here - 0.5 * (there if here @ there > 0.0 else -there)
+        return np.asarray(frame / np.linalg.norm(frame))
+
+    def _loads(self) -> tuple[Floats, Floats]:
+        n, ds = self.rod.elements, self.rod.rest_length / self.rod.elements
+        force, torque = np.zeros((3, self.slots)), np.zeros((3, self.slots))
+        for load in self.rod.loads:
+            if isinstance(load, LineForce):
+                share = ds * np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
+                force[:, 1:] += np.outer(load.force, share)
+            elif isinstance(load, PointForce):
+                force[:, 1 + round(load.at * n)] += load.force
+            elif isinstance(load, PointMoment):
+                torque[:, 1 + min(int(load.at * n), n - 1)] += load.moment
+        return force, torque
+
+    # ---- states
+
+    def keep(self) -> tuple[Floats, Floats]:
+        """Return a copy of the state."""
+        return self.r.copy(), self.q.copy()
+
+    def restore(self, kept: tuple[Floats, Floats]) -> None:
+        """Take back a state that `keep` returned."""
+        self.r[:], self.q[:] = kept
+
+    def take(self, start: Equilibrium) -> None:
+        """Start from an equilibrium of a rod with as many elements."""
+        if len(start.position) != self.rod.elements + 1:
+            needs = f"{self.rod.elements + 1} nodes"
+            why, try_ = "Newton's method starts from its nodes.", "start from the same rod."
+            got = f"{len(start.position)} nodes"
+            raise ModelError(explain("equilibrium.start", got, needs, why, try_))
+        self.r[:, 1:], self.q[:, 1:-1] = start.position.T, start.frame.T
+
+    def state(self, factor: float) -> Equilibrium:
+        """Return the present state."""
+        from stiction.rods.rod_kernels import stored_energy
+
+        right = self.unbalanced(factor)
+        return Equilibrium(
+            factor=factor,
+            position=self.r[:, 1:].T.copy(),
+            frame=self.q[:, 1:-1].T.copy(),
+            energy=float(stored_energy(self.r, self.q, self.mat)),
+            residual=float(np.abs(right).max()) / self.scale,
+            iterations=self.iterations,
+            softest=self.softest(),
+            stiffest=float(np.abs(self.stiffness()[_BAND]).max()),
+            conservative=not bool(self.torque.any()),
+        )
+
+    iterations = 0
+
+    # ---- equations
+
+    def unbalanced(self, factor: float) -> Floats:
+        """Return forces and torques of free unknowns, six per slot."""
+        from stiction.rods.rod_kernels import elastic
+
+        n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
+        elastic(self.r, self.q, self.mat, n, m, f, t)
+        total = np.vstack([f + factor * self.force, t + factor * self.torque])
+        return np.asarray(total.T.ravel() * self.free)
+
+    def stiffness(self) -> Floats:
+        """Return the tangent stiffness in diagonal form."""
+        from stiction.rods.midpoint.kernels import banded, difference_forces
+
+        flags = (False, False, False, False)
+        zero = np.zeros(self.size)
+        table = difference_forces(
+            self.r, self.q, self.mat, self.work, flags, zero, 1.0, self.scratch, self.work
+        )
+        # the table differentiates by unknowns that count half
+        return np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
+
+    def softest(self) -> float:
+        """Return the smallest eigenvalue of the symmetric part of the tangent, angles scaled."""
+        from scipy.linalg import eigvals_banded
+
+        matrix, ds = self.stiffness(), float(self.mat[0, 0])
+        unit = np.tile([1.0, 1.0, 1.0, ds, ds, ds], self.slots)
+        lower = np.zeros((_BAND + 1, self.size))
+        for k in range(_BAND + 1):
+            above = matrix[_BAND - k, k:]
+            below = matrix[_BAND + k, : self.size - k]
+            pair = 0.5 * (above + below) / (unit[k:] * unit[: self.size - k])
+            lower[k, : self.size - k] = pair
+        # held unknowns have a one there, which must not count as soft
+        lower[0, ~self.free] = float(np.abs(lower[0]).max())
+        return float(eigvals_banded(lower, lower=True, select="i", select_range=(0, 0))[0])
+
+    def move(self, step: Floats) -> None:
+        """Add an increment of all unknowns to the state."""
+        from stiction.rods.midpoint.kernels import turned
+
+        change = np.ascontiguousarray((step * self.free).reshape(-1, 6))
+        self.r += change[:, :3].T
+        turned(self.q.copy(), change, 1.0, self.q)
+
+    def balanced(self, right: Floats, factor: float) -> bool:
+        """Return whether forces balance to the tolerance, or to rounding."""
+        limit = max(self.tolerance * self.scale * max(abs(factor), 1.0), self.rounding)
+        return bool(np.abs(right).max() <= limit)
+
+    def newton(self, factor: float) -> bool:
+        """Bring the state into balance at a load factor; return whether that worked."""
+        from scipy.linalg import solve_banded
+
+        for iteration in range(self.max_iterations):
+            right = self.unbalanced(factor)
+            if not np.isfinite(right).all():
+                return False
+            if iteration > 0 and self.balanced(right, factor):
+                self.iterations = iteration
+                return True
+            try:
+                step = solve_banded((_BAND, _BAND), self.stiffness(), right, check_finite=False)
+            except np.linalg.LinAlgError:
+                return False
+            self.move(_limited(step))
+        return False
+
+    def arc_step(
+        self, factor: float, direction: Floats, rise: float, size: float
+    ) -> tuple[float, Floats, float] | None:
+        """Return (factor, direction, rise) one arc length further on; None if it fails."""
+        from scipy.linalg import solve_banded
+
+        load = np.vstack([self.force, self.torque]).T.ravel() * self.free
+        length = self.rod.rest_length
+        weight = np.tile([1.0 / length] * 3 + [1.0] * 3, self.slots) / np.sqrt(self.slots)
+        total, wanted = np.zeros(self.size), factor
+        tangent, slope = direction, rise
+        for iteration in range(self.max_iterations):
+            matrix = self.stiffness()
+            right = self.unbalanced(wanted)
+            if iteration > 1 and self.balanced(right, wanted):
+                self.iterations = iteration
+                return wanted, total, wanted - factor
+            both = np.column_stack([right, load])
+            try:
+                found = solve_banded((_BAND, _BAND), matrix, both, check_finite=False)
+            except np.linalg.LinAlgError:
+                return None
+            if iteration == 0:
+                along = found[:, 1] * weight
+                slope = 1.0 / np.sqrt(1.0 + along @ along)
+                # keep going the way the last step went
+                if (along * weight) @ direction + rise < 0.0:
+                    slope = -slope
+                tangent = slope * found[:, 1]
+                move, change = size * tangent, size * slope
+            else:
+                way = tangent * weight * weight
+                need = size - way @ total - slope * (wanted - factor)
+                change = (need - way @ found[:, 0]) / (way @ found[:, 1] + slope)
+                move = found[:, 0] + change * found[:, 1]
+            if not np.isfinite(move).all() or np.abs(move).max() > 10.0 * length:
+                return None
+            self.move(move)
+            total = total + move
+            wanted += float(change)
+        return None
+
+
+def _limited(step: Floats) -> Floats:
+    """Return a Newton step with no rotation above half a radian."""
+    largest = float(np.abs(step.reshape(-1, 6)[:, 3:]).max(initial=0.0))
+    return step * min(1.0, 0.5 / largest) if largest > 0.0 else step

@@ -1,0 +1,279 @@
+"""Is it chaos? Growth of small differences, and spectra, of two strings in rolling contact.
+
+Two runs from starts that differ by a little are compared. Chaos lets their distance grow as
+exp(rate t) until it is as large as the motion; a motion that is only complicated lets it stay,
+or grow as a power of t. One number cannot tell these apart over a finite time, so that both fits
+are given with their errors.
+
+Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet, section 5.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.methods import runner
+from stiction.numerics.checks import Record, number, whole
+from stiction.results.run import Request, Run
+from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.strings.model import RollingStrings
+
+__all__ = ["Growth", "Spectrum", "growth", "spectrum"]
+
+Floats = npt.NDArray[np.float64]
+
+_FIELDS = ("u", "v", "u_t", "v_t")
+# a distance above this share of the size of the motion no longer grows as a small one does
+_LARGE = 0.03
+_MOST_SAVES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Growth(Record):
+    """How the distance of two runs grew.
+
+    Parameters
+    ----------
+    time : (t,) of the comparison
+    distance : (t,) of the runs: root of the squared differences of s1, s2 and of the mean squares
+        of u, v, u_t, v_t
+    linear_until : time up to which the distance stayed small
+    rate : exponent of the fit log distance = const + rate t over the second half of that time
+    power : exponent of the fit log distance = const + power log t over the same time
+    misfit_rate, misfit_power : root mean square error of both fits, in log distance
+    t_end : time that both runs reached
+    """
+
+    time: Floats
+    distance: Floats
+    linear_until: float
+    rate: float
+    power: float
+    misfit_rate: float
+    misfit_power: float
+    t_end: float
+
+    @property
+    def factor(self) -> float:
+        """Largest distance over the first one, while it is small."""
+        small = self.time <= self.linear_until
+        return float(self.distance[small].max() / self.distance[0])
+
+    @property
+    def finite_time_exponent(self) -> float:
+        """log(factor) over the time it took at most: an upper bound for chaos on this time."""
+        return float(np.log(self.factor) / (self.linear_until - self.time[0]))
+
+    def __str__(self) -> str:
+        """Return the result in one line."""
+        return (
+            f"two runs parted by a factor {self.factor:.3g} until t = {self.linear_until:.4g}: "
+            f"exp({self.rate:.3g} t) fits to {self.misfit_rate:.2g}, "
+            f"t^{self.power:.3g} to {self.misfit_power:.2g} in the logarithm"
+        )
+
+
+def growth(
+    system: RollingStrings,
+    t_end: float,
+    *,
+    method: object | None = None,
+    field: str = "s2",
+    size: float = 1e-7,
+    saves: int = 401,
+) -> Growth:
+    """Return how fast two runs of `system` part that start a little apart.
+
+    Parameters
+    ----------
+    t_end : end of both runs
+    method : how they are solved; `Characteristics()` when None
+    field : number of the system that is moved at the start: s1, s2, F, G1 or G2
+    size : how far; large beside the error of the method, small beside the motion
+    saves : how many times are compared
+
+    Raises
+    ------
+    ModelError : if the field is not a number, or nothing is left of the runs to compare.
+
+    Notes
+    -----
+    A run that breaks down is compared up to there.
+
+    Verified by: tests/unit/rods/strings/test_growth.py::test_exponent_of_a_made_up_pair
+    """
+    number("growth.t_end", t_end, rule="positive", why="runs start at 0.", try_="give 100.0.")
+    number("growth.size", size, rule="positive", why="runs start apart.", try_="give 1e-7.")
+    whole("growth.saves", saves, least=16, why="fits need points.", try_="give 401.")
+    if field not in ("s1", "s2", "F", "G1", "G2") or saves > _MOST_SAVES:
+        raise ModelError(
+            explain(
+                "growth",
+                f"field {field!r} and {saves} saves",
+                f"one of s1, s2, F, G1, G2 and at most {_MOST_SAVES} saves",
+                "a number of the start is moved.",
+                "give field = 's2'.",
+            )
+        )
+    solver = Characteristics() if method is None else method
+    request = Request(0.0, float(t_end), np.linspace(0.0, float(t_end), saves))
+    one = runner(system, solver)(request)
+    moved = dataclasses.replace(system, **{field: getattr(system, field) + size})
+    two = runner(moved, solver)(request)
+    rows = min(one.time.size, two.time.size)
+    # the last row of a run that ended early may be between two saves
+    rows -= int(one.time[rows - 1] != two.time[rows - 1])
+    distance, scale = _distance(one, two, rows)
+    if field in ("F", "G1", "G2"):
+        # both start from the same state
+        distance[0] = distance[0] or size
+    return fitted(one.time[:rows], distance, scale)
+
+
+def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
+    """Return the fits of a distance that starts at time[0].
+
+    Parameters
+    ----------
+    scale : size of the motion; distances above 3 % of it are left out
+
+    Verified by: tests/unit/rods/strings/test_growth.py::test_exponent_of_a_made_up_pair
+    """
+    large = np.flatnonzero(distance > _LARGE * scale)
+    last = int(large[0]) if large.size else time.size
+    used = np.arange(last // 2, last)
+    used = used[(distance[used] > 0.0) & (time[used] > 0.0)]
+    if used.size < 4:
+        raise ModelError(
+            explain(
+                "growth",
+                f"{used.size} distances that can be fitted",
+                "at least 4",
+                "runs were far apart at once, or equal, or broke down.",
+                "take a smaller size, more saves or an earlier end.",
+            )
+        )
+    logs = np.log(distance[used])
+    rate, one = _line(time[used], logs)
+    power, two = _line(np.log(time[used]), logs)
+    return Growth(
+        time=time,
+        distance=distance,
+        linear_until=float(time[last - 1]),
+        rate=rate,
+        power=power,
+        misfit_rate=one,
+        misfit_power=two,
+        t_end=float(time[-1]),
+    )
+
+
+def _line(x: Floats, y: Floats) -> tuple[float, float]:
+    slope, start = np.polyfit(x, y, 1)
+    return float(slope), float(np.sqrt(np.mean((y - start - slope * x) ** 2)))
+
+
+def _distance(one: Run, two: Run, rows: int) -> tuple[Floats, float]:
+    """Return the distance of two runs at each time, and the size of the motion."""
+    squares, scale = np.zeros(rows), 0.0
+    for name in ("s1", "s2"):
+        a, b = (run.variables[name].values[:rows] for run in (one, two))
+        squares += (a - b) ** 2
+        scale += float(np.var(a))
+    for name in _FIELDS:
+        a, b = (run.variables[name].values[:rows] for run in (one, two))
+        squares += ((a - b) ** 2).mean(axis=1)
+        scale += float((a**2).mean())
+    return np.sqrt(squares), float(np.sqrt(scale))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum(Record):
+    """The spectrum of a signal of a run.
+
+    Parameters
+    ----------
+    omega : (f,) angular frequencies [rad per time unit], rising from one step above zero
+    density : (f,) power per angular frequency; its sum times the step of omega is the variance
+        of the signal, weighted by the window
+    free : angular frequency of the signal without contact, 2 pi c / l for u1; None if unknown
+    resolution : width of a line: what is closer is one line [rad per time unit]
+    """
+
+    omega: Floats
+    density: Floats
+    free: float | None
+    resolution: float
+
+    @property
+    def share_of_line(self) -> float:
+        """Share of the power within four resolutions of the free line; 1 without contact."""
+        if self.free is None:
+            return float("nan")
+        near = np.abs(self.omega - self.free) <= 4.0 * self.resolution
+        return float(self.density[near].sum() / self.density.sum())
+
+    @property
+    def flatness(self) -> float:
+        """Geometric over arithmetic mean of the density up to eight free lines.
+
+        Near 0 for a few lines, 0.56 for noise (the mean of a Hann-windowed exponential law).
+        """
+        most = self.omega[-1] if self.free is None else 8.0 * self.free
+        part = self.density[self.omega <= most]
+        part = np.maximum(part, 1e-300)
+        return float(np.exp(np.log(part).mean()) / part.mean())
+
+
+def spectrum(
+    run: Run, name: str = "u1", *, window: Callable[[int], Floats] = np.hanning
+) -> Spectrum:
+    """Return the spectrum of a variable of `run` that depends on time alone.
+
+    Parameters
+    ----------
+    name : of the variable. u1 is the coefficient of sin(2 pi x / l): on fixed ends the second
+        mode, not the lowest
+    window : weights of the samples, from their number
+
+    Raises
+    ------
+    ModelError : if there is no such variable, or its times are not evenly spaced.
+
+    Verified by: tests/unit/rods/strings/test_growth.py::test_spectrum_of_known_lines
+    """
+    found = run.variables.get(name)
+    if found is None or found.dims != ("time",):
+        known = sorted(key for key, v in run.variables.items() if v.dims == ("time",))
+        why = "a spectrum is that of one signal."
+        raise ModelError(explain("spectrum.name", repr(name), f"one of {known}", why, "give 'u1'."))
+    gaps = np.diff(run.time)
+    if gaps.size < 15 or np.ptp(gaps) > 1e-6 * gaps.mean():
+        raise ModelError(
+            explain(
+                "spectrum",
+                f"{run.time.size} times, spaced from {gaps.min(initial=0.0):.4g} on",
+                "at least 16 evenly spaced times",
+                "the signal is transformed as it is.",
+                "save at evenly spaced times.",
+            )
+        )
+    signal = np.asarray(found.values, dtype=np.float64)
+    weights = np.asarray(window(signal.size), dtype=np.float64)
+    signal = (signal - np.average(signal, weights=weights)) * weights
+    step = float(gaps.mean())
+    omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(signal.size, step), dtype=np.float64)
+    power = np.abs(np.fft.rfft(signal)) ** 2
+    density = np.asarray(power * step / (np.pi * (weights**2).sum()), dtype=np.float64)
+    system = run.system
+    free = None
+    if isinstance(system, RollingStrings) and name in ("u1", "v1"):
+        i = ("u1", "v1").index(name)
+        free = 2.0 * np.pi * system.speeds[i] / system.lengths[i]
+    return Spectrum(omega[1:], density[1:], free, float(omega[1]))

@@ -1,0 +1,231 @@
+"""Two strings in rolling contact at one moving point: the reduced model, checked at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Numbers, Record, number, numbers, whole
+from stiction.rods.strings.shapes import Shape
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["RollingStrings"]
+
+Floats = npt.NDArray[np.float64]
+
+_SHAPES = ("u0", "v0", "u_t0", "v_t0")
+_TRY = "give a finite number."
+
+
+@dataclass(frozen=True, eq=False)
+class RollingStrings(Record):
+    """Two strings that roll on each other without slip at the places s1 and s2.
+
+    u_tt + k u_t - c^2 u_xx = -lam delta(x - s1),
+    v_tt + k v_t - c^2 v_yy = (F lam - r <v_t>) delta(y - s2),
+    <u_t> = F <v_t>,  s1' = G1 <u_t>,  s2' = G2 <v_t>, where <.> is the mean of the two
+    one-sided values. That mean conserves energy; other one-sided values do not. Everything is
+    dimensionless, mass per length is 1. G1, G2 and F may have either sign: a sign only says how
+    the strings are oriented.
+
+    Parameters
+    ----------
+    speed : wave speed c [1]; two numbers for different strings
+    length : of the strings [1]; two numbers for different strings
+    ends : "fixed" (u = 0 at both ends) or "periodic" (a circle)
+    F : ratio of the contact velocities of u and v [1]
+    G1, G2 : mobilities of the contact on u and v [1]
+    s1, s2 : contact points at the start [1]
+    u0, v0 : shapes at the start; None is the straight string
+    u_t0, v_t0 : velocities at the start; None is rest
+    drag : k >= 0, force of the air per length and velocity [1]; `Characteristics` needs 0
+    rolling_resistance : r >= 0, force on string v per contact velocity <v_t> [1]
+    nodes : points at which the fields are kept, per string
+
+    Source: Gay-Balmaz and Putkaradze 2012, equations (16)-(19) as corrected in the formulas
+    sheet of the rods paper, section 5.
+    Verified by: tests/exact/test_strings.py::test_offset_contact_points
+    """
+
+    default_method: ClassVar[str] = "Characteristics"
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, str]] = {
+        "Characteristics": "stiction.rods.strings.characteristics:solve_strings",
+        "BumpStrands": "stiction.rods.strings.strands:solve_strands",
+    }
+
+    speed: Numbers = 1.0
+    length: Numbers = 2.0 * np.pi
+    ends: str = "fixed"
+    F: float = 1.0
+    G1: float = 1.0
+    G2: float = 1.0
+    s1: float = 2.0
+    s2: float = 2.5
+    u0: Shape | None = None
+    v0: Shape | None = None
+    u_t0: Shape | None = None
+    v_t0: Shape | None = None
+    drag: float = 0.0
+    rolling_resistance: float = 0.0
+    nodes: int = 201
+
+    def __post_init__(self) -> None:
+        why = "waves run along strings of a finite length at a finite speed."
+        for name in ("speed", "length"):
+            pair = numbers(
+                f"RollingStrings.{name}",
+                getattr(self, name),
+                size=2,
+                per="string",
+                rule="positive",
+                why=why,
+                try_="give one positive number, or one per string.",
+            )
+            object.__setattr__(self, name, pair)
+        if self.ends not in ("fixed", "periodic"):
+            raise ModelError(
+                explain(
+                    "RollingStrings.ends",
+                    repr(self.ends),
+                    "'fixed' or 'periodic'",
+                    "a string is held at its ends or closed to a circle.",
+                    "for example ends = 'fixed'.",
+                )
+            )
+        for name in ("F", "G1", "G2", "s1", "s2"):
+            why = "it is a number of the contact."
+            number(f"RollingStrings.{name}", getattr(self, name), why=why, try_=_TRY)
+        for name in ("drag", "rolling_resistance"):
+            number(
+                f"RollingStrings.{name}",
+                getattr(self, name),
+                rule="nonnegative",
+                why="a resistance takes energy out.",
+                try_="leave it out for ideal strings.",
+            )
+        why = "the fields are kept at this many points of each string."
+        whole("RollingStrings.nodes", self.nodes, least=2, why=why, try_="leave the default.")
+        for i, name in enumerate(("s1", "s2")):
+            self._check_inside(name, getattr(self, name), self.lengths[i])
+        for i, name in enumerate(_SHAPES):
+            self._check_shape(name, getattr(self, name), self.lengths[i % 2])
+        self._check_subsonic()
+
+    def _check_inside(self, name: str, s: float, length: float) -> None:
+        if not 0.0 < s < length and not (self.ends == "periodic" and s == 0.0):
+            raise ModelError(
+                explain(
+                    f"RollingStrings.{name}",
+                    s,
+                    f"a place between 0 and {length}",
+                    "the strings touch at a point of both.",
+                    "move the contact point between the ends.",
+                )
+            )
+
+    def _check_shape(self, name: str, shape: object, length: float) -> None:
+        if shape is None:
+            return
+        where, try_ = f"RollingStrings.{name}", "for example Sine(2, 1.0), from stiction.rods."
+        if not isinstance(shape, Shape):
+            why = "a string starts from a shape and a velocity."
+            raise ModelError(explain(where, repr(shape), "a shape or None", why, try_))
+        x = np.linspace(0.0, length, 65)
+        values = [shape.value(x, length, self.ends)]
+        if name in ("u0", "v0"):
+            values.append(shape.slope(x, length, self.ends))
+        if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
+            why = "it has one finite value at every point of the string."
+            raise ModelError(explain(where, "values that are not finite", "numbers", why, try_))
+        y = values[0]
+        near = 1e-9 * max(float(np.abs(y).max()), 1e-300)
+        if self.ends == "fixed" and max(abs(y[0]), abs(y[-1])) > near:
+            raise ModelError(
+                explain(
+                    where,
+                    f"{y[0]:.3g} and {y[-1]:.3g} at the ends",
+                    "0 at both ends",
+                    "the ends are fixed.",
+                    "take a shape that vanishes there, or periodic ends.",
+                )
+            )
+        if self.ends == "periodic" and abs(y[0] - y[-1]) > near:
+            raise ModelError(
+                explain(
+                    where,
+                    f"{y[0]:.3g} and {y[-1]:.3g} at x = 0 and x = {length:.6g}",
+                    "the same value at both",
+                    "they are the same point of the circle.",
+                    "take a shape that repeats after one length.",
+                )
+            )
+
+    def _check_subsonic(self) -> None:
+        if self._start_velocity() is None:
+            raise ModelError(
+                explain(
+                    "RollingStrings",
+                    "a contact that would start as fast as the waves, or faster",
+                    f"|s1'| < {self.speeds[0]:.6g} and |s2'| < {self.speeds[1]:.6g}",
+                    "a contact that outruns the waves has no well-posed motion.",
+                    "take smaller mobilities G1, G2 or smaller starting velocities.",
+                )
+            )
+
+    def _start_velocity(self) -> float | None:
+        """Return the slowest subsonic <v_t> that the contact law allows at the start."""
+        w = []
+        for i, (name, at) in enumerate((("u", self.s1), ("v", self.s2))):
+            shape: Shape | None = getattr(self, f"{name}_t0")
+            x = np.array([at])
+            y = 0.0 if shape is None else shape.value(x, self.lengths[i], self.ends)[0]
+            w.append(float(y))
+        (a, b), (c1, c2), F = (self.mobilities, self.speeds, self.F)
+        # F (w_u - F V)(c1^2 - a^2 V^2) c2/c1 = (V - w_v)(c2^2 - b^2 V^2) + r V c2/2
+        left = np.polymul([-F, w[0]], [-a * a, 0.0, c1 * c1]) * F * c2 / c1
+        right = np.polymul([1.0, -w[1]], [-b * b, 0.0, c2 * c2])
+        cubic = np.polysub(left, right)
+        cubic = np.polysub(cubic, [0.5 * self.rolling_resistance * c2, 0.0])
+        roots = np.roots(cubic)
+        real = roots.real[np.abs(roots.imag) <= 1e-9 * (1.0 + np.abs(roots))]
+        # +-c/G solves the cubic of equal mobilities without being a motion
+        slow = np.abs(np.outer(real, [a / c1, b / c2])).max(axis=1, initial=0.0) < 1.0 - 1e-7
+        return float(real[slow][np.argmin(np.abs(real[slow]))]) if slow.any() else None
+
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """Wave speeds of u and v [1]."""
+        return _pair(self.speed)
+
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """Lengths of u and v [1]."""
+        return _pair(self.length)
+
+    @property
+    def mobilities(self) -> Floats:
+        """Contact speed of each string over <v_t> [1]: G1 F and G2."""
+        return np.array([self.G1 * self.F, self.G2])
+
+    @property
+    def identical(self) -> bool:
+        """Whether both strings have the same speed and length."""
+        return self.speeds[0] == self.speeds[1] and self.lengths[0] == self.lengths[1]
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one saved state: four fields and the contact."""
+        return 4 * self.nodes + 16
+
+
+def _pair(value: object) -> tuple[float, float]:
+    first, second = np.asarray(value, dtype=np.float64)
+    return float(first), float(second)

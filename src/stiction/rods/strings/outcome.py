@@ -1,0 +1,158 @@
+"""From the arrays of a string run to a Run: the one place that names its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.results.audit import Check
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.rods.strings.model import RollingStrings
+
+__all__ = ["StringHistory", "build_run", "grid"]
+
+Floats = npt.NDArray[np.float64]
+
+_HARMONIC = "(2/l) times the integral with sin(2 pi x / l); on fixed ends that is the second mode"
+
+
+@dataclass(frozen=True, eq=False)
+class StringHistory:
+    """What a method for strings computed.
+
+    Parameters
+    ----------
+    time : (t,) saved times
+    contact : (t, 2) s1 and s2
+    velocity : (t,) <v_t> at the contact
+    force : (t,) lam
+    harmonics : (t, 2) u1 and v1
+    fields : u, v, u_t, v_t, each (t, node) on `grid`
+    energy : (t, 2) of u and v
+    kinetic : (t,) of both strings
+    shared : (t,) half the energy of u + v over that of u and v apart, so that
+        (u + v) / sqrt(2) has (E_u + E_v) / 2 + shared; None for strings that differ
+    friction_heat, viscous_heat : (t,) heat of the rolling resistance and of the drag
+    event : kind of the event that ended the run early; "" for none
+    """
+
+    time: Floats
+    contact: Floats
+    velocity: Floats
+    force: Floats
+    harmonics: Floats
+    fields: tuple[Floats, Floats, Floats, Floats]
+    energy: Floats
+    kinetic: Floats
+    shared: Floats | None
+    friction_heat: Floats
+    viscous_heat: Floats
+    event: str
+    checks: Sequence[Check]
+    stats: Mapping[str, int | float]
+    status: Status = Status.SOLVED
+    reason: str = ""
+    ledger_limit: float = 1e-9
+
+
+def grid(system: RollingStrings, i: int) -> Floats:
+    """Return the places where the fields of string i are kept: ends included, or once around."""
+    around = system.ends == "periodic"
+    return np.linspace(0.0, system.lengths[i], system.nodes, endpoint=not around)
+
+
+def build_run(system: RollingStrings, method: object, history: StringHistory) -> Run:
+    """Return the Run of a string history."""
+    variables = _variables(system, history)
+    total = history.energy.sum(axis=1)
+    energy = Ledger(
+        time=history.time,
+        kinetic=history.kinetic,
+        stored=total - history.kinetic,
+        external_work=np.zeros(history.time.size),
+        friction_heat=history.friction_heat[:, None],
+        viscous_heat=history.viscous_heat,
+    )
+    closed, limit = energy.imbalance_rel, history.ledger_limit
+    note = "largest energy imbalance over the largest energy"
+    check = Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)
+    quantities = {}
+    if history.event:
+        meaning = "time at which the model ends"
+        t_last = float(history.time[-1])
+        quantities[f"{history.event}_time"] = Quantity(t_last, "1", meaning)
+    return Run.of(
+        system,
+        method,
+        status=history.status,
+        reason=history.reason,
+        time=history.time,
+        variables=variables,
+        final={
+            name: variables[name].values[-1:].reshape(-1).copy()
+            for name in ("s1", "s2", "u", "v", "u_t", "v_t")
+        },
+        event_log=_event_log(variables, history),
+        energy=energy,
+        checks=(*history.checks, check),
+        quantities=quantities,
+        stats={"events": int(bool(history.event)), **history.stats},
+        citations=("strings",),
+        time_unit="1",
+        energy_unit="1",
+        size=counted(system.nodes, "node"),
+    )
+
+
+def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Variable]:
+    rates = np.outer(history.velocity, system.mobilities)
+    around = ", not wrapped around the circle" if system.ends == "periodic" else ""
+    series = {
+        "s1": (history.contact[:, 0], f"contact point on u{around}"),
+        "s2": (history.contact[:, 1], f"contact point on v{around}"),
+        "s1_rate": (rates[:, 0], "velocity of the contact point on u"),
+        "s2_rate": (rates[:, 1], "velocity of the contact point on v"),
+        "contact_force": (history.force, "lam: the string u feels -lam, the string v F lam"),
+        "u1": (history.harmonics[:, 0], f"first harmonic of u: {_HARMONIC}"),
+        "v1": (history.harmonics[:, 1], f"first harmonic of v: {_HARMONIC}"),
+        "energy_u": (history.energy[:, 0], "energy of u"),
+        "energy_v": (history.energy[:, 1], "energy of v"),
+    }
+    if history.shared is not None:
+        half = 0.5 * history.energy.sum(axis=1)
+        series["energy_P"] = (half + history.shared, "energy of (u + v) / sqrt(2)")
+        series["energy_M"] = (half - history.shared, "energy of (u - v) / sqrt(2)")
+    found = {
+        name: Variable(np.ascontiguousarray(values), ("time",), "1", meaning)
+        for name, (values, meaning) in series.items()
+    }
+    names = ("displacement of u", "displacement of v", "velocity of u", "velocity of v")
+    for name, values, meaning in zip(("u", "v", "u_t", "v_t"), history.fields, names, strict=True):
+        found[name] = Variable(values, ("time", "node"), "1", meaning)
+    for i, name in enumerate("xy"):
+        found[name] = Variable(grid(system, i), ("node",), "1", f"places along {'uv'[i]}")
+    for name, pair in (("wave_speed", system.speeds), ("length", system.lengths)):
+        word = f"{name.replace('_', ' ')} of u and of v"
+        found[name] = Variable(np.array(pair), ("string",), "1", word)
+    return found
+
+
+def _event_log(variables: Mapping[str, Variable], history: StringHistory) -> EventLog:
+    if not history.event:
+        return EventLog()
+    names = ("s1", "s2", "s1_rate", "s2_rate", "contact_force")
+    return EventLog(
+        time=history.time[-1:].copy(),
+        contact=np.ones(1, dtype=np.int64),
+        before=["rolls"],
+        after=["none"],
+        kind=[history.event],
+        columns={name: variables[name].values[-1:].copy() for name in names},
+        units=dict.fromkeys(names, "1"),
+    )

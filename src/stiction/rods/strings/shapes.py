@@ -1,0 +1,381 @@
+"""Initial shapes and velocities of strings, by name, so that a scenario file can hold them.
+
+A shape is a function on 0 <= x <= length. On fixed ends it must vanish at both; on a circle
+it repeats after one length.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Numbers, Record, number, numbers, whole
+
+__all__ = ["Bump", "Pluck", "Samples", "Shape", "Sine", "Sum", "UserShape"]
+
+Floats = npt.NDArray[np.float64]
+
+_TRY = "give a finite number."
+
+
+class Shape(Record, abc.ABC):
+    """A function of the place along a string."""
+
+    @abc.abstractmethod
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the shape [1] at places `x`, all within 0 <= x <= length."""
+
+    @abc.abstractmethod
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return its derivative [1] at places `x`; at a corner, that of either side."""
+
+    def corners(self, length: float, ends: str) -> Floats:
+        """Return the places where a derivative of the shape jumps, the ends left out."""
+        return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Sine(Shape):
+    """One sine wave.
+
+    On fixed ends sin(mode_number pi x / length), so that sin x on length 2 pi is mode 2; on a
+    circle sin(2 pi mode_number x / length + phase).
+
+    Parameters
+    ----------
+    mode_number : 1, 2, 3, ...
+    amplitude : height [1]
+    phase : on a circle only [rad]
+
+    Verified by: tests/unit/rods/strings/test_shapes.py::test_sine_on_both_ends
+    """
+
+    mode_number: int
+    amplitude: float
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        why = "it counts the half waves on fixed ends, the waves on a circle."
+        whole("Sine.mode_number", self.mode_number, least=1, why=why, try_="give 1, 2, 3, ...")
+        number("Sine.amplitude", self.amplitude, why="it is the height of the wave.", try_=_TRY)
+        number("Sine.phase", self.phase, why="it shifts the wave on a circle.", try_=_TRY)
+
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the wave."""
+        k = self._wave_number(length, ends)
+        return np.asarray(self.amplitude * np.sin(k * x + self.phase))
+
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return its derivative."""
+        k = self._wave_number(length, ends)
+        return np.asarray(k * self.amplitude * np.cos(k * x + self.phase))
+
+    def _wave_number(self, length: float, ends: str) -> float:
+        if ends == "periodic":
+            return 2.0 * np.pi * self.mode_number / length
+        if self.phase != 0.0:
+            raise ModelError(
+                explain(
+                    "Sine.phase",
+                    repr(self.phase),
+                    "0 on fixed ends",
+                    "a shifted sine does not vanish at the ends.",
+                    "leave the phase out, or take periodic ends.",
+                )
+            )
+        return np.pi * self.mode_number / length
+
+
+@dataclass(frozen=True, eq=False)
+class Bump(Shape):
+    """A smooth hump that is zero outside |x - at| < width; all its derivatives exist.
+
+    height exp(1 - 1 / (1 - ((x - at) / width)^2)). On a circle it may reach across x = 0.
+
+    Parameters
+    ----------
+    at : middle [1]
+    width : half of its support [1]
+    height : value in the middle [1]
+
+    Verified by: tests/unit/rods/strings/test_shapes.py::test_slope_is_the_derivative
+    """
+
+    at: float
+    width: float
+    height: float
+
+    def __post_init__(self) -> None:
+        number("Bump.at", self.at, why="it is the middle of the hump.", try_=_TRY)
+        why = "the hump lives between at - width and at + width."
+        number("Bump.width", self.width, rule="positive", why=why, try_="give a positive width.")
+        number("Bump.height", self.height, why="it is the value in the middle.", try_=_TRY)
+
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the hump."""
+        return self._both(x, length, ends)[0]
+
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return its derivative."""
+        return self._both(x, length, ends)[1]
+
+    def _both(self, x: Floats, length: float, ends: str) -> tuple[Floats, Floats]:
+        if ends == "periodic" and 2.0 * self.width > length:
+            raise ModelError(
+                explain(
+                    "Bump.width",
+                    self.width,
+                    f"at most half the length, {length / 2}",
+                    "a wider hump would overlap itself on the circle.",
+                    "make it narrower.",
+                )
+            )
+        away = np.asarray(x, dtype=np.float64) - self.at
+        if ends == "periodic":
+            away = away - length * np.round(away / length)
+        z = away / self.width
+        inside = np.abs(z) < 1.0
+        room = np.where(inside, 1.0 - z * z, 1.0)
+        y = np.where(inside, self.height * np.exp(1.0 - 1.0 / room), 0.0)
+        return y, np.asarray(-2.0 * z * y / (room * room * self.width))
+
+
+@dataclass(frozen=True, eq=False)
+class Pluck(Shape):
+    """A string pulled aside at one point and let go: two straight lines and a corner.
+
+    On a circle the lines fall to zero half a length away from the corner.
+
+    Parameters
+    ----------
+    at : where it is pulled [1]
+    height : how far [1]
+
+    Verified by: tests/unit/rods/strings/test_shapes.py::test_pluck_has_a_corner
+    """
+
+    at: float
+    height: float
+
+    def __post_init__(self) -> None:
+        number("Pluck.at", self.at, why="it is where the string is pulled.", try_=_TRY)
+        number("Pluck.height", self.height, why="it is how far the string is pulled.", try_=_TRY)
+
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the two lines."""
+        x = np.asarray(x, dtype=np.float64)
+        if ends == "periodic":
+            return np.asarray(self.height * (1.0 - 2.0 * np.abs(self._away(x, length)) / length))
+        self._check(length)
+        sides = np.minimum(x / self.at, (length - x) / (length - self.at))
+        return np.asarray(self.height * sides)
+
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return their slopes."""
+        x = np.asarray(x, dtype=np.float64)
+        if ends == "periodic":
+            rising = self._away(x, length) < 0.0
+            return np.asarray(np.where(rising, 2.0, -2.0) * self.height / length)
+        self._check(length)
+        sides = np.where(x < self.at, 1.0 / self.at, -1.0 / (length - self.at))
+        return np.asarray(self.height * sides)
+
+    def corners(self, length: float, ends: str) -> Floats:
+        """Return the point that was pulled, and on a circle the point opposite."""
+        if ends == "periodic":
+            return np.asarray(np.mod(np.array([self.at, self.at + 0.5 * length]), length))
+        return np.array([self.at])
+
+    def _away(self, x: Floats, length: float) -> Floats:
+        away = x - self.at
+        return np.asarray(away - length * np.round(away / length))
+
+    def _check(self, length: float) -> None:
+        if not 0.0 < self.at < length:
+            raise ModelError(
+                explain(
+                    "Pluck.at",
+                    self.at,
+                    f"a place between the ends, 0 and {length}",
+                    "the ends are held.",
+                    "pull the string somewhere between them.",
+                )
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(Shape):
+    """Equally spaced values joined by a spline of degree 5, four times differentiable.
+
+    On fixed ends the first and last value belong to the ends and must be zero; on a circle the
+    last value stands one spacing before the first. Smooth between its ends, so it has no
+    corners: a kinked shape must be built from `Pluck`.
+
+    Parameters
+    ----------
+    values : (n,) n >= 6 [1]
+
+    Verified by: tests/unit/rods/strings/test_shapes.py::test_samples_follow_a_smooth_function
+    """
+
+    values: Numbers
+
+    def __post_init__(self) -> None:
+        why = "the spline goes through them."
+        array = numbers("Samples.values", self.values, why=why, try_="give a list of numbers.")
+        if array.size < 6:
+            raise ModelError(
+                explain(
+                    "Samples.values",
+                    f"{array.size} values",
+                    "at least 6",
+                    "a spline of degree 5 has six coefficients.",
+                    "give more values.",
+                )
+            )
+        object.__setattr__(self, "values", array)
+
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the spline."""
+        return np.asarray(self._spline(ends)(np.asarray(x) / length))
+
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return its derivative."""
+        return np.asarray(self._spline(ends)(np.asarray(x) / length, nu=1) / length)
+
+    def _spline(self, ends: str) -> Any:
+        return _spline(np.asarray(self.values).tobytes(), ends)
+
+
+@functools.lru_cache(maxsize=64)
+def _spline(raw: bytes, ends: str) -> Any:
+    from scipy.interpolate import make_interp_spline
+
+    values = np.frombuffer(raw)
+    if ends == "periodic":
+        values = np.append(values, values[0])
+        x = np.linspace(0.0, 1.0, values.size)
+        return make_interp_spline(x, values, k=5, bc_type="periodic")
+    return make_interp_spline(np.linspace(0.0, 1.0, values.size), values, k=5)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Shape):
+    """The sum of several shapes.
+
+    Parameters
+    ----------
+    parts : at least one shape
+
+    Verified by: tests/unit/rods/strings/test_shapes.py::test_sum_adds_and_keeps_corners
+    """
+
+    parts: Sequence[Shape]
+
+    def __post_init__(self) -> None:
+        is_list = isinstance(self.parts, (list, tuple))
+        if not is_list or not self.parts or not all(isinstance(p, Shape) for p in self.parts):
+            raise ModelError(
+                explain(
+                    "Sum.parts",
+                    repr(self.parts),
+                    "a list of shapes",
+                    "their values are added.",
+                    "for example Sum([Sine(1, 1.0), Sine(3, 0.2)]).",
+                )
+            )
+        object.__setattr__(self, "parts", tuple(self.parts))
+
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the sum."""
+        return np.asarray(sum(part.value(x, length, ends) for part in self.parts))
+
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return the sum of the slopes."""
+        return np.asarray(sum(part.slope(x, length, ends) for part in self.parts))
+
+    def corners(self, length: float, ends: str) -> Floats:
+        """Return the corners of all parts."""
+        return np.unique(np.concatenate([part.corners(length, ends) for part in self.parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class UserShape(Shape):
+    """A shape from Python functions of x; it cannot be written to a scenario file.
+
+    Parameters
+    ----------
+    function : takes an array of places, returns the values there
+    derivative : the same for the slope; needed for u0 and v0, not for velocities
+    kinks : places where a derivative jumps
+
+    Verified by: tests/unit/rods/strings/test_shapes.py::test_user_shape_needs_a_derivative
+    """
+
+    function: Callable[[Floats], Floats]
+    derivative: Callable[[Floats], Floats] | None = None
+    kinks: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("function", "derivative"):
+            given = getattr(self, name)
+            if not callable(given) and not (given is None and name == "derivative"):
+                why, try_ = "it is called with an array of places.", "for example np.sin."
+                raise ModelError(explain(f"UserShape.{name}", repr(given), "a function", why, try_))
+
+    def value(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return what the function returns."""
+        return self._call(self.function, x)
+
+    def slope(self, x: Floats, length: float, ends: str) -> Floats:
+        """Return what the derivative returns."""
+        if self.derivative is None:
+            raise ModelError(
+                explain(
+                    "UserShape.derivative",
+                    "nothing",
+                    "the derivative of a shape that is displaced",
+                    "waves carry slopes, and differences would lose digits.",
+                    "give derivative=..., or sample the function and use Samples.",
+                )
+            )
+        return self._call(self.derivative, x)
+
+    def corners(self, length: float, ends: str) -> Floats:
+        """Return the kinks."""
+        return np.asarray(self.kinks, dtype=np.float64).reshape(-1)
+
+    @staticmethod
+    def _call(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+        x = np.asarray(x, dtype=np.float64)
+        try:
+            y = np.asarray(function(x), dtype=np.float64)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise ModelError(
+                explain(
+                    "UserShape.function",
+                    f"{type(error).__name__}: {error}",
+                    "a function that takes an array of places and returns an array",
+                    "it is called with all places at once.",
+                    "write it with NumPy, or wrap it in numpy.vectorize.",
+                )
+            ) from error
+        y = np.full(x.shape, float(y)) if y.ndim == 0 else y
+        if y.shape != x.shape or not np.isfinite(y).all():
+            raise ModelError(
+                explain(
+                    "UserShape.function",
+                    "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
+                    f"finite values of shape {x.shape}",
+                    "it is the shape or the velocity of a string.",
+                    "call it by hand with the places of the string.",
+                )
+            )
+        return y

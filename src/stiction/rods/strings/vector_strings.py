@@ -1,0 +1,365 @@
+"""Two strings that carry six waves each, in rolling contact: the linear vector model (14), (15).
+
+    V phi1_tt - Q phi1_ss =   C1^T lam delta(s - s1),      C1 = [Id, -kappa x / 2]
+    V phi2_tt - Q phi2_ss = - C2^T lam delta(s - s2),      C2 = [xi, kappa x xi / 2]
+    C1 <phi1_t> = C2 <phi2_t>,  phi_t = (gamma, omega) in the frame of each rod
+
+with constant xi and kappa: the waves are linear, the motion of the contact along the rods is not.
+Each strand is carried in its sine modes, exactly between contact forces, and the contact is
+smeared by a smooth bump, so that the 3 x 3 system for lam is regular at each stage.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import Record, number
+
+__all__ = ["VectorMotion", "VectorStrings", "vector_motion"]
+
+Floats = npt.NDArray[np.float64]
+
+# carried modes reach to this many inverse widths of the bump: exp(-6.3^2 / 2) = 2e-9
+_REACH = 6.3
+# the bump has this many widths on each side
+_TAIL = 6.0
+_MOST_MODES = 20_000
+_MOST_STEPS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class VectorStrings(Record):
+    """Two equal strings that cross at a fixed angle and roll on each other.
+
+    The third axis of the frame of a rod is along it, the second points from rod 1 to rod 2, so
+    that kappa = (0, 2 radius, 0). Rod 2 is turned by the angle about that axis.
+
+    Parameters
+    ----------
+    inertia : (6, 6) V, per length, of (gamma, omega) [kg/m; kg m]
+    stiffness : (6, 6) Q, of (Gamma, Omega) [N; N m^2]
+    length : between the fixed ends [m]
+    radius : of both rods [m]
+    angle : of crossing [rad], between 10 and 170 degrees
+    s1, s2 : places of the contact at the start [m]
+    shape1, shape2 : (6, m) coefficients of sin(k pi s / length), k = 1 ..., in phi at the start
+        [m; rad]
+    rate1, rate2 : the same of phi_t [m/s; rad/s]
+
+    Raises
+    ------
+    ModelError : if V or Q is not symmetric and positive, or the contact is not on the rods.
+
+    Source: Gay-Balmaz, Putkaradze 2012, eqs (14), (15), (10); formulas sheet, section 2.
+    Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
+    """
+
+    inertia: Floats
+    stiffness: Floats
+    length: float = 1.0
+    radius: float = 0.01
+    angle: float = np.pi / 2.0
+    s1: float = 0.5
+    s2: float = 0.5
+    shape1: Floats | None = None
+    shape2: Floats | None = None
+    rate1: Floats | None = None
+    rate2: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("inertia", "stiffness"):
+            _check_positive(name, np.asarray(getattr(self, name), dtype=np.float64))
+        for name in ("length", "radius"):
+            number(
+                f"VectorStrings.{name}",
+                getattr(self, name),
+                rule="positive",
+                unit="m",
+                why="a rod has a size.",
+                try_="give a positive number.",
+            )
+        if not abs(np.sin(self.angle)) >= np.sin(np.radians(10.0)) - 1e-12:
+            why = "nearly parallel rods have no single contact point."
+            _refuse("angle", self.angle, "between 10 and 170 degrees [rad]", why, "give pi / 2.")
+        for name in ("s1", "s2"):
+            if not 0.0 < getattr(self, name) < self.length:
+                why = "the contact is between the ends."
+                _refuse(name, getattr(self, name), "a place on the rod [m]", why, "the middle.")
+        for name in ("shape1", "shape2", "rate1", "rate2"):
+            given = getattr(self, name)
+            array = np.zeros((6, 1)) if given is None else np.asarray(given, dtype=np.float64)
+            if array.ndim != 2 or array.shape[0] != 6 or not np.isfinite(array).all():
+                why = "phi has six components, each a sum of sines."
+                _refuse(name, f"shape {array.shape}", "finite (6, m)", why, "give zeros((6, 2)).")
+            object.__setattr__(self, name, array)
+
+    @functools.cached_property
+    def waves(self) -> tuple[Floats, Floats]:
+        """Speeds c_m [m/s] and shapes E of the six waves: Q E = V E c^2, E^T V E = 1."""
+        from scipy.linalg import eigh
+
+        squares, shapes = eigh(self.stiffness, self.inertia)
+        return np.sqrt(squares), shapes
+
+    @functools.cached_property
+    def turn(self) -> Floats:
+        """(3, 3) xi: what takes the frame of rod 2 to that of rod 1."""
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        # the tangent of rod 2 is (s, 0, c) in the frame of rod 1
+        return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+    @functools.cached_property
+    def grips(self) -> tuple[Floats, Floats]:
+        """(3, 6) C1 and -C2 times E: the slip that a unit rate of each wave of a rod makes."""
+        shapes, arm = self.waves[1], self._arm
+        one = np.hstack([np.eye(3), -0.5 * arm])
+        two = -np.hstack([self.turn, 0.5 * arm @ self.turn])
+        return one @ shapes, two @ shapes
+
+    @property
+    def _arm(self) -> Floats:
+        a = 2.0 * self.radius
+        return np.array([[0.0, 0.0, a], [0.0, 0.0, 0.0], [-a, 0.0, 0.0]])
+
+    def impedance(self, rate1: float = 0.0, rate2: float = 0.0) -> Floats:
+        """Return (3, 3) slip per force of a point contact that moves at these rates [m/(N s)].
+
+        A point force F moves the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
+
+        Source: formulas sheet, section 5, for each wave.
+        Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
+        """
+        c = self.waves[0]
+        total = np.zeros((3, 3))
+        for grip, rate in zip(self.grips, (rate1, rate2), strict=True):
+            total += (grip * (0.5 * c / (c**2 - rate**2))) @ grip.T
+        return total
+
+    def contact_rates(self, motion: Floats, bend: Floats, curve: Floats) -> Floats:
+        """Return (s1', s2') of a contact that stays tangential [m/s].
+
+        Parameters
+        ----------
+        motion : (2, 6) mean phi_t of both rods at the contact
+        bend : (2, 3) mean gamma' of both rods [1/s]
+        curve : (2, 3) mean Gamma' of both rods [1/m]
+
+        Notes
+        -----
+        A s' = -v of (10) with constant tangents. gamma' and Gamma' of a point contact both hold
+        a delta; their sum in d/dt (kappa . r') does not, so that neither is left out.
+        For twist alone s1' = (radius / sin)(v_t + cos u_t) and s2' alike with u and v swapped.
+
+        Source: formulas sheet, section 2, (10) and the physical G.
+        Verified by: tests/unit/rods/strings/test_vector_strings.py::test_mobility_of_twist
+        """
+        kappa = np.array([0.0, 2.0 * self.radius, 0.0])
+        t1, t2 = np.array([0.0, 0.0, 1.0]), self.turn[:, 2]
+        # rolling makes this the difference of the velocities of the two axes
+        spin = motion[0, 3:] + self.turn @ motion[1, 3:]
+        apart = 0.5 * np.cross(spin, kappa)
+        v = np.array([apart @ t1 + kappa @ bend[0], apart @ t2 + kappa @ self.turn @ bend[1]])
+        cosine = np.cos(self.angle)
+        tangency = np.array([[-1.0, cosine], [-cosine, 1.0]])
+        tangency[0, 0] += kappa @ curve[0]
+        tangency[1, 1] += kappa @ self.turn @ curve[1]
+        if np.linalg.det(tangency) > -1e-3 * np.sin(self.angle) ** 2:
+            raise SolveError(
+                "VectorStrings: det A has come to zero: the bump is bent as much as the contact.\n"
+                "Why: the strings are no longer nearly straight over the width of the bump.\n"
+                "Try: a smaller amplitude or a wider bump."
+            )
+        return np.asarray(-np.linalg.solve(tangency, v))
+
+
+@dataclass(frozen=True, eq=False)
+class VectorMotion(Record):
+    """The motion of two vector strings.
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    s1, s2 : (t,) places of the contact [m]
+    rates : (t, 2) of the contact along the rods [m/s]
+    contact_force : (t, 3) lam, the force on rod 1 in its frame [N]
+    energy : (t,) of both rods [J]
+    motion : (t, 2, 6) mean phi_t of both rods at the contact, each in its frame [m/s; rad/s]
+    tilt : (t, 2) mean kappa . r' of both rods at the contact [m]
+    modes : (t, 2, 6, k) coefficients of phi on sin(k pi s / length)
+    """
+
+    time: Floats
+    s1: Floats
+    s2: Floats
+    rates: Floats
+    contact_force: Floats
+    energy: Floats
+    motion: Floats
+    tilt: Floats
+    modes: Floats
+
+
+def vector_motion(
+    system: VectorStrings, time: Floats, width: float, *, step: float = 0.2
+) -> VectorMotion:
+    """Return the motion at `time`, the first of them the start.
+
+    Parameters
+    ----------
+    time : (t,) rising times [s]
+    width : standard deviation of the bump [m]
+    step : longest time step, in crossing times of the bump by the fastest wave
+
+    Returns
+    -------
+    The motion. Velocities at the start that do not roll are corrected by the least impulse.
+
+    Raises
+    ------
+    ModelError : if the bump reaches an end, or the work is out of bounds.
+    SolveError : if a contact runs into an end or gets as fast as the slowest wave.
+
+    Verified by: tests/unit/rods/strings/test_vector_strings.py::test_order_in_the_step
+    """
+    times = np.asarray(time, dtype=np.float64)
+    march = _March(system, float(width))
+    fastest = float(system.waves[0].max())
+    longest = float(step) * march.width / fastest
+    if (times[-1] - times[0]) / longest > _MOST_STEPS:
+        why = "the step follows the width of the bump."
+        _refuse("width", width, f"at most {_MOST_STEPS} steps", why, "a wider bump.")
+    rows = [march.seen()]
+    for gap in np.diff(times):
+        steps = max(int(np.ceil(gap / longest)), 1)
+        march.go(steps, gap / steps)
+        rows.append(march.seen())
+    s, rates, force, energy, motion, tilt, modes = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    return VectorMotion(times, s[:, 0], s[:, 1], rates, force, energy, motion, tilt, modes)
+
+
+class _March:
+    """Modes of both strings and the contact; an integrating-factor scheme of order 4."""
+
+    def __init__(self, system: VectorStrings, width: float) -> None:
+        number("vector_motion.width", width, rule="positive", why="a bump is wide.", try_="0.02.")
+        far = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
+        if _TAIL * width > far:
+            why = "the bump reaches six widths to both sides and must end on the rod."
+            _refuse("width", width, f"at most {far / _TAIL:.3g} [m]", why, "a narrower bump.")
+        count = max(int(np.ceil(_REACH / width * system.length / np.pi)), 2)
+        given = (system.shape1, system.shape2, system.rate1, system.rate2)
+        most = max(part.shape[1] for part in given if part is not None)
+        count = max(count, most)
+        if count > _MOST_MODES:
+            why = "the modes resolve the bump and the data."
+            _refuse("width", width, f"at most {_MOST_MODES} modes", why, "a wider bump.")
+        self.system, self.width = system, width
+        self.kappa = np.arange(1, count + 1) * np.pi / system.length
+        self.bump = np.exp(-0.5 * (self.kappa * width) ** 2)
+        self.omega = system.waves[0][:, None] * self.kappa
+        # E^T V phi are the amplitudes of the waves
+        take = system.waves[1].T @ system.inertia
+        self.y, self.p = np.zeros((2, 6, count)), np.zeros((2, 6, count))
+        for i in range(2):
+            for target, part in ((self.y, given[i]), (self.p, given[2 + i])):
+                if part is not None:
+                    target[i, :, : part.shape[1]] = take @ part
+        self.s = np.array([system.s1, system.s2])
+        self.grips = np.stack(system.grips)
+        self.settle()
+
+    def places(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the bump on all modes at both contacts, its slope and its curvature, (2, k)."""
+        angle = np.outer(s, self.kappa)
+        psi, slope = self.bump * np.sin(angle), self.bump * self.kappa * np.cos(angle)
+        return psi, slope, -(self.kappa**2) * psi
+
+    def contact(self, y: Floats, p: Floats, s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return lam, the forces on the modes, s', and the slip that is left."""
+        system = self.system
+        psi, slope, curve = self.places(s)
+        mean = np.einsum("imk,ik->im", p, psi)
+        shapes = system.waves[1]
+        bend = np.einsum("imk,ik->im", p, slope) @ shapes.T
+        bent = np.einsum("imk,ik->im", y, curve) @ shapes.T
+        rates = system.contact_rates(mean @ shapes.T, bend[:, :3], bent[:, :3])
+        pull = -np.einsum("imk,ik->im", self.omega**2 * y, psi)
+        pull += rates[:, None] * np.einsum("imk,ik->im", p, slope)
+        norm = 2.0 / system.length
+        weight = norm * np.einsum("imn,iln,i->ml", self.grips, self.grips, (psi**2).sum(axis=1))
+        lam = -np.linalg.solve(weight, np.einsum("imn,in->m", self.grips, pull))
+        force = norm * np.einsum("imn,m,ik->ink", self.grips, lam, psi)
+        slip = np.linalg.solve(weight, np.einsum("imn,in->m", self.grips, mean))
+        impulse = norm * np.einsum("imn,m,ik->ink", self.grips, slip, psi)
+        self.impulse = impulse
+        return lam, force, rates, slip
+
+    def settle(self) -> None:
+        """Make the velocities roll by the least impulse."""
+        self.contact(self.y, self.p, self.s)
+        self.p = self.p - self.impulse
+
+    def go(self, steps: int, h: float) -> None:
+        """Take steps of length h."""
+        cos, sin = np.cos(0.5 * h * self.omega), np.sin(0.5 * h * self.omega)
+        slowest = float(self.system.waves[0].min())
+
+        def glide(y: Floats, p: Floats) -> tuple[Floats, Floats]:
+            return cos * y + sin / self.omega * p, cos * p - self.omega * sin * y
+
+        for _ in range(steps):
+            s = self.s
+            _, f1, r1, _ = self.contact(self.y, self.p, s)
+            y, p = glide(self.y, self.p)
+            dy, dp = glide(np.zeros_like(f1), f1)
+            _, f2, r2, _ = self.contact(y + 0.5 * h * dy, p + 0.5 * h * dp, s + 0.5 * h * r1)
+            _, f3, r3, _ = self.contact(y, p + 0.5 * h * f2, s + 0.5 * h * r2)
+            _, f4, r4, _ = self.contact(*glide(y, p + h * f3), s + h * r3)
+            y, p = glide(y + h / 6.0 * dy, p + h / 6.0 * (dp + 2.0 * f2 + 2.0 * f3))
+            self.y, self.p = y, p + h / 6.0 * f4
+            self.s = s + h / 6.0 * (r1 + 2.0 * r2 + 2.0 * r3 + r4)
+            self.settle()
+            far = min(float(self.s.min()), self.system.length - float(self.s.max()))
+            if not (far > _TAIL * self.width and max(abs(r4)) < slowest):
+                raise SolveError(
+                    f"vector_motion: the contact is {far:.3g} from an end and moves at "
+                    f"{max(abs(r4)):.3g}, the slowest wave at {slowest:.3g}.\n"
+                    "Why: the model ends there.\nTry: an earlier end time."
+                )
+
+    def seen(self) -> tuple[Floats, ...]:
+        """Return what is kept of the present state, in the order of VectorMotion."""
+        system = self.system
+        shapes = system.waves[1]
+        lam, _, rates, _ = self.contact(self.y, self.p, self.s)
+        psi, slope, _ = self.places(self.s)
+        motion = np.einsum("imk,ik->im", self.p, psi) @ shapes.T
+        bent = (np.einsum("imk,ik->im", self.y, slope) @ shapes.T)[:, :3]
+        # xi leaves the second axis, along which kappa lies, as it is
+        tilt = 2.0 * system.radius * bent[:, 1]
+        squares = (self.p**2 + (self.omega * self.y) ** 2).sum()
+        modes = np.einsum("mn,ink->imk", shapes, self.y)
+        energy = np.asarray(0.25 * system.length * squares)
+        return self.s.copy(), rates, lam, energy, motion, tilt, modes
+
+
+def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    raise ModelError(explain(f"VectorStrings.{name}", got, needs, why, try_))
+
+
+def _check_positive(name: str, matrix: Floats) -> None:
+    why, try_ = "it is that of an energy.", "give a diagonal of positive numbers."
+    if matrix.shape != (6, 6) or not np.isfinite(matrix).all():
+        _refuse(name, f"shape {matrix.shape}", "a finite 6 x 6 matrix", why, try_)
+    scale = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))
+    if np.any(np.diag(matrix) <= 0.0) or np.any(np.abs(matrix - matrix.T) > 1e-12 * scale):
+        _refuse(name, "a matrix that is not", "a symmetric positive one", why, try_)
+    if np.linalg.eigvalsh(matrix / scale).min() <= 0.0:
+        _refuse(name, "a matrix with a negative eigenvalue", "a positive one", why, try_)

@@ -1,0 +1,51 @@
+"""The class behind each `type` of a scenario file, looked up in the catalogue."""
+
+from __future__ import annotations
+
+from stiction.catalogue import CATALOGUE, attribute
+from stiction.errors import ScenarioError, explain, nearest
+
+__all__ = ["ARTICLES", "KINDS", "find", "is_writable"]
+
+KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
+ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
+
+
+def is_writable(name: str) -> bool:
+    """Return whether a file can hold an object of the class called `name`."""
+    return any(name in names for names in KINDS.values())
+
+
+def find(kind: str, name: object, where: str) -> type:
+    """Return the class called `name` among those of `kind`; ScenarioError if there is none.
+
+    Verified by: tests/unit/test_scenario.py::test_unknown_type_names_the_nearest
+    """
+    known = KINDS[kind]
+    if isinstance(name, str) and name in known:
+        found: type = attribute(known[name], name)
+        return found
+    why = f"`type` is the class name of {ARTICLES[kind]}."
+    instead = {n: t for k in CATALOGUE.values() for n, t in (k.python_only or {}).items()}
+    if isinstance(name, str) and name in instead:
+        raise ScenarioError(
+            explain(
+                f"{where}.type",
+                repr(name),
+                f"{ARTICLES[kind]} that a file can describe",
+                f"{name} holds a Python function or a mesh, which cannot be written to a file.",
+                f"solve it from Python, or {instead[name]}.",
+            )
+        )
+    elsewhere = [k for k, names in KINDS.items() if isinstance(name, str) and name in names]
+    if elsewhere:
+        why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {ARTICLES[kind]}."
+    raise ScenarioError(
+        explain(
+            f"{where}.type",
+            repr(name),
+            "one of " + ", ".join(sorted(known)),
+            why,
+            nearest(name if isinstance(name, str) else "", known),
+        )
+    )

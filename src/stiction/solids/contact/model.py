@@ -1,0 +1,441 @@
+"""One contact: which boundary, which partner, which laws; and what it does at a state.
+
+`Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
+solved: it finds nearest points, adds forces and tangents, and keeps the history that the method
+commits when it accepts a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.adhesion import Adhesion, LennardJones
+from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
+from stiction.numerics.checks import Record, number
+from stiction.solids.arrays import Surface
+from stiction.solids.contact.partners import Boundary, Partner, RigidShape
+
+__all__ = ["Contact", "ContactPass", "Found", "History"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# the penalty, in units of the stiffness of the normal law where its traction vanishes
+_PENALTY = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contact(Record):
+    """A boundary that adheres to, presses on and rubs against a partner.
+
+    Parameters
+    ----------
+    boundary : the boundary that is integrated over
+    partner : a rigid shape, or the boundary of another body; two bodies are treated alike, in
+        two half passes
+    adhesion : the normal law
+    friction : the threshold for sliding
+    penalty : tangential stiffness in stick [Pa/m]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap. Per current area for DI, per reference area for EA
+    stretch : whether tractions thin with the partner's surface, J of eq. (10)
+    stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
+    friction_from : time from which friction acts [time unit]; before, the boundary slides freely
+
+    Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
+    Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
+    """
+
+    boundary: Boundary = field(default_factory=Boundary)
+    partner: Partner = field(default_factory=lambda: Boundary(1, "top"))
+    adhesion: Adhesion = field(default_factory=lambda: LennardJones(1e-19, 4e-10))
+    friction: AdhesiveFriction = field(default_factory=Frictionless)
+    penalty: float | None = None
+    stretch: bool = True
+    stick_ratio: float = 1.0
+    friction_from: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("boundary", Boundary),
+            ("partner", Partner),
+            ("adhesion", Adhesion),
+            ("friction", AdhesiveFriction),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                why = "a contact is made of these."
+                try_ = "see the docstring of Contact."
+                raise ModelError(
+                    explain(f"Contact.{name}", repr(value), f"a {kind.__name__}", why, try_)
+                )
+        if self.penalty is not None:
+            value = number(
+                "Contact.penalty",
+                self.penalty,
+                rule="positive",
+                unit="Pa/m",
+                why="it is the tangential stiffness of the interface in stick.",
+                try_="leave it out for ten times the stiffness of the normal law.",
+            )
+            object.__setattr__(self, "penalty", value)
+        ratio = number(
+            "Contact.stick_ratio",
+            self.stick_ratio,
+            rule="positive",
+            why="it takes at least as much to start sliding as to keep sliding.",
+            try_="give 1.",
+        )
+        if ratio < 1.0:
+            why = "stick cannot end below the resistance of sliding."
+            raise ModelError(
+                explain("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
+            )
+        stretch: object = self.stretch
+        if not isinstance(stretch, bool):
+            why, try_ = "tractions thin with the partner or they do not.", "give True."
+            raise ModelError(explain("Contact.stretch", repr(stretch), "True or False", why, try_))
+        number(
+            "Contact.friction_from",
+            self.friction_from,
+            why="friction acts from then on.",
+            try_="give 0.",
+        )
+
+    @property
+    def tangential_stiffness(self) -> float:
+        """The penalty [Pa/m], or its default."""
+        if self.penalty is not None:
+            return float(self.penalty)
+        # just inside the wall: a law without tension has no stiffness at the gap itself
+        slope = np.asarray(self.adhesion.stiffness(0.999999 * self.adhesion.gap_eq))
+        return _PENALTY * abs(float(slope))
+
+
+class Found(NamedTuple):
+    """Nearest points on a deformable partner: element, coordinate, and whether normal."""
+
+    element: Ints
+    xi: Floats
+    normal: Bools
+
+
+class History(NamedTuple):
+    """What a point remembers: origin of slip, whether it has one, whether it stuck."""
+
+    origin: Floats
+    has_origin: Bools
+    stuck: Bools
+
+
+class Part(NamedTuple):
+    """The partner as kernels read it."""
+
+    rigid: bool
+    shape: Floats
+    node: int
+    nodes: Ints
+    extraction: Floats
+    weights: Floats
+    knots: Floats
+
+
+def knots_of(surface: Surface) -> Floats:
+    """Return the coordinate along a boundary at the ends of its elements: reference length."""
+    return np.concatenate([[0.0], np.cumsum(surface.areas.sum(axis=1))])
+
+
+class ContactPass:
+    """One pass over one boundary.
+
+    Parameters
+    ----------
+    contact : the description
+    own : the boundary, in the global numbering
+    partner : the other boundary, or a rigid shape with the number of its node
+    points : (nodes, 2) reference places of all nodes
+    """
+
+    def __init__(
+        self,
+        contact: Contact,
+        own: Surface,
+        partner: Surface | tuple[RigidShape, int],
+        points: Floats,
+    ) -> None:
+        self.contact, self.own, self.reference = contact, own, points
+        self.count = own.areas.size
+        self.coordinate = self._own_coordinate()
+        c = contact
+        law = c.friction
+        rub = law.sampled() if isinstance(law, UserThreshold) else law.table(c.adhesion)
+        self._tables = (c.adhesion.table(), rub)
+        if isinstance(partner, Surface):
+            self.neighbours = partner.neighbours
+            self.partner = Part(
+                False,
+                np.zeros(5),
+                0,
+                partner.nodes,
+                partner.extraction,
+                partner.weights,
+                knots_of(partner),
+            )
+        else:
+            shape, node = partner
+            self.neighbours = np.zeros((0, 2), dtype=np.int64)
+            self.partner = Part(
+                True,
+                shape.table(),
+                node,
+                np.full((1, 1), node),
+                np.ones((1, 1, 2)),
+                np.ones((1, 1)),
+                np.array([0.0, 1.0]),
+            )
+        self.shape = (self.count, 2 * self._rows, 2 * self._columns)
+
+    def _own_coordinate(self) -> Floats:
+        """Return the reference length along the boundary at every point, (p,)."""
+        surface = self.own
+        knots = knots_of(surface)
+        share = 0.5 * (1.0 + surface.points)
+        return np.asarray(knots[:-1, None] + np.diff(knots)[:, None] * share).ravel()
+
+    @property
+    def _rows(self) -> int:
+        return int(self.own.nodes.shape[1]) + (1 if self.partner.rigid else 0)
+
+    @property
+    def _columns(self) -> int:
+        n = int(self.own.nodes.shape[1])
+        return n + 1 if self.partner.rigid else n + 2 * int(self.partner.nodes.shape[1])
+
+    def fresh(self) -> History:
+        """Return the history of points that never touched."""
+        n = self.count
+        return History(np.zeros(n), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
+
+    def places(self, x: Floats) -> Floats:
+        """Return where the points of the boundary are, (p, 2)."""
+        found = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
+        return np.asarray(found.reshape(-1, 2))
+
+    def project(self, x: Floats, guess: Found | None) -> Found:
+        """Return nearest points from a guess, or from a search over the whole partner."""
+        n = self.count
+        if self.partner.rigid:
+            none = np.zeros(n, dtype=np.int64)
+            return Found(none, np.zeros(n), np.ones(n, dtype=bool))
+        from stiction.solids.contact.curve_kernels import nearest_all
+
+        place = self.places(x)
+        part = self.partner
+        if guess is None:
+            guess = self._search(place, x)
+        found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
+        nearest_all(
+            place,
+            *found[:2],
+            part.nodes,
+            part.extraction,
+            part.weights,
+            self.neighbours,
+            x,
+            found.normal,
+        )
+        lost = ~found.normal
+        if lost.any():
+            # a second look where the walk along the boundary ended: a better start may exist
+            again = self._search(place[lost], x)
+            nearest_all(
+                place[lost],
+                *again[:2],
+                part.nodes,
+                part.extraction,
+                part.weights,
+                self.neighbours,
+                x,
+                again.normal,
+            )
+            for kept, better in zip(found, again, strict=True):
+                kept[lost] = better
+        return found
+
+    def gaps(self, x: Floats, found: Found) -> Floats:
+        """Return the normal gap of every point (p,), infinite where there is no nearest one."""
+        residual = np.zeros_like(x)
+        free = np.full(self.count, -1)
+        out = self.evaluate(
+            x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
+        )
+        from stiction.solids.contact.kernels import GAP
+
+        return np.asarray(out[:, GAP])
+
+    def missed(self, x: Floats, found: Found) -> int:
+        """Return how many points are near the end of their partner, and without a normal to it."""
+        lost = np.flatnonzero(~found.normal)
+        if self.partner.rigid or not lost.size:
+            return 0
+        from stiction.solids.contact.curve_kernels import basis_at
+
+        part, place = self.partner, self.places(x)
+        f, b = np.empty((3, part.nodes.shape[1])), np.empty((3, 4))
+        near = 0
+        for q in lost:
+            e = found.element[q]
+            basis_at(float(found.xi[q]), part.extraction[e], part.weights[e], b, f)
+            away = f[0] @ x[part.nodes[e]] - place[q]
+            near += bool(np.hypot(*away) < self.contact.adhesion.gap_max)
+        return near
+
+    def _search(self, place: Floats, x: Floats) -> Found:
+        """Return the nearest of three places per element of the partner."""
+        from scipy.spatial import cKDTree
+
+        from stiction.solids.contact.curve_kernels import basis_at
+
+        part = self.partner
+        xis = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
+        t, m = part.nodes.shape
+        f, b = np.empty((3, m)), np.empty((3, 4))
+        cloud = np.empty((t, 3, 2))
+        for e in range(t):
+            for i, xi in enumerate(xis):
+                basis_at(xi, part.extraction[e], part.weights[e], b, f)
+                cloud[e, i] = f[0] @ x[part.nodes[e]]
+        _, at = cKDTree(cloud.reshape(-1, 2)).query(place)
+        at = np.asarray(at, dtype=np.int64)
+        return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
+
+    def evaluate(
+        self,
+        x: Floats,
+        found: Found,
+        history: History,
+        held: npt.NDArray[np.int64],
+        *,
+        rubs: bool,
+        attraction: float,
+        residual: Floats,
+        values: Floats | None,
+    ) -> Floats:
+        """Add the forces of this pass and return what is told about each point, (p, OUT).
+
+        Parameters
+        ----------
+        x : (nodes, 2) places now [m]
+        found, history : nearest points, and what the last accepted step left
+        held : (p,) states held fixed; -1 decides
+        rubs : whether friction acts
+        attraction : factor on tensile tractions [1]
+        residual : (nodes, 2), added to
+        values : tangent blocks, filled in; None leaves them out
+        """
+        from stiction.solids.contact.kernels import OUT, contact_pass
+
+        own, c = self.own, self.contact
+        out = np.empty((self.count, OUT))
+        settings = np.array(
+            [
+                c.tangential_stiffness,
+                float(c.friction.per_current_area),
+                float(c.stretch),
+                attraction,
+                c.stick_ratio,
+                float(rubs and not isinstance(c.friction, Frictionless)),
+                float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq))),
+            ]
+        )
+        store = values if values is not None else np.zeros((1, 1, 1))
+        self.left_out = contact_pass(
+            (own.nodes, own.functions, own.derivatives, own.areas),
+            tuple(self.partner),
+            (*self._tables, settings),
+            (history.origin, history.has_origin, history.stuck, held),
+            tuple(found),
+            x,
+            self.reference,
+            values is not None,
+            residual,
+            store,
+            out,
+        )
+        return out
+
+    def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
+        """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
+        q = self.own.areas.shape[1]
+        mine = np.repeat(self.own.nodes, q, axis=0)
+        part = self.partner
+        if part.rigid:
+            both = np.concatenate([mine, np.full((self.count, 1), part.node)], axis=1)
+            return both, both
+        at = np.searchsorted(part.knots, history.origin, side="right") - 1
+        origin = np.clip(at, 0, part.nodes.shape[0] - 1)
+        columns = [mine, part.nodes[found.element], part.nodes[origin]]
+        return mine, np.concatenate(columns, axis=1)
+
+    def window(self, columns: Ints, found: Found, reach: int = 2) -> Ints:
+        """Return columns and the nodes of the elements within reach of the nearest ones."""
+        part = self.partner
+        if part.rigid:
+            return columns
+        wide = [columns]
+        for step in range(-reach, reach + 1):
+            near = np.clip(found.element + step, 0, part.nodes.shape[0] - 1)
+            wide.append(part.nodes[near])
+        return np.concatenate(wide, axis=1)
+
+    def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
+        """Return what decides which blocks the tangent has."""
+        if self.partner.rigid:
+            return b"", b""
+        at = np.searchsorted(self.partner.knots, history.origin, side="right")
+        return found.element.tobytes(), at.tobytes()
+
+    def committed(self, out: Floats, history: History) -> History:
+        """Return the history after a step that was accepted."""
+        from stiction.solids.contact import kernels as k
+
+        origin = out[:, k.ORIGIN]
+        known = np.isfinite(origin)
+        return History(np.where(known, origin, 0.0), known, out[:, k.STATE] == k.STICKS)
+
+
+def check_partners(contacts: Sequence[Contact]) -> None:
+    """Refuse a boundary that is in two contacts with bodies, or twice with one rigid shape."""
+    with_bodies: dict[tuple[int, str], int] = {}
+    seen: list[Contact] = []
+    for contact in contacts:
+        own = (contact.boundary.body, contact.boundary.name)
+        partner = contact.partner
+        if isinstance(partner, Boundary):
+            for key in (own, (partner.body, partner.name)):
+                with_bodies[key] = with_bodies.get(key, 0) + 1
+        for other in seen:
+            if other.boundary == contact.boundary and other.partner == partner:
+                _refuse_twice(own, "with one and the same partner")
+        seen.append(contact)
+    for key, count in with_bodies.items():
+        if count > 1:
+            _refuse_twice(key, "in contacts with bodies")
+
+
+def _refuse_twice(key: tuple[int, str], how: str) -> None:
+    raise ModelError(
+        explain(
+            "Solid.contacts",
+            f"boundary {key[1]!r} of body {key[0]} twice {how}",
+            "each pair of surfaces once",
+            "each pass would load the boundary again, with twice the adhesion.",
+            "split the boundary, or leave one contact out.",
+        )
+    )

@@ -1,0 +1,207 @@
+"""Functions of elements on their reference shapes, their integration points, and gradients.
+
+A quadrilateral is [-1, 1]^2; in a layer its face is eta = -1. A plain triangle has coordinates
+from 0 with a sum of at most 1. A triangle of a layer is a quadrilateral whose inner edge
+eta = 1 is drawn together to the apex.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.solids.elements.splines import curve_functions
+
+__all__ = ["Group", "Rule", "centre", "functions", "gradients", "lagrange", "rules"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Group(NamedTuple):
+    """Elements of one kind: e elements of one shape and one number n of functions.
+
+    Parameters
+    ----------
+    order : of the Lagrange functions, 1 or 2
+    triangle : whether they are triangles
+    cells : (e,) of the mesh
+    nodes : (e, n) nodes and control points, numbered within the body
+    face : extraction (e, k, p + 1) and weights (e, k) of the curve on the face, None outside
+        of a layer
+    shares : (e, n) how much of function `source` each function is, None when all are their own
+    source : (e, n) Lagrange or face function that a function is a share of
+    """
+
+    order: int
+    triangle: bool
+    cells: Ints
+    nodes: Ints
+    face: tuple[Floats, Floats] | None
+    shares: Floats | None
+    source: Ints | None
+
+
+class Rule(NamedTuple):
+    """Integration points: coordinates (q,) and weights (q,)."""
+
+    xi: Floats
+    eta: Floats
+    weights: Floats
+
+
+# where plain quadrilaterals have their nodes: index along xi and along eta
+_NODES = {
+    1: ([0, 1, 1, 0], [0, 0, 1, 1]),
+    2: ([0, 2, 2, 0, 1, 2, 1, 0, 1], [0, 0, 2, 2, 0, 1, 2, 1, 1]),
+}
+
+
+def lagrange(order: int, x: Floats) -> tuple[Floats, Floats]:
+    """Return Lagrange functions and derivatives on [-1, 1], (points, order + 1) each.
+
+    The nodes are 0 for order 0, -1, 1 for order 1 and -1, 0, 1 for order 2.
+    """
+    if order == 0:
+        return np.ones((x.size, 1)), np.zeros((x.size, 1))
+    if order == 1:
+        half = np.full_like(x, 0.5)
+        return np.stack([0.5 * (1 - x), 0.5 * (1 + x)], -1), np.stack([-half, half], -1)
+    n = np.stack([0.5 * x * (x - 1), 1 - x * x, 0.5 * x * (x + 1)], -1)
+    return n, np.stack([x - 0.5, -2 * x, x + 0.5], -1)
+
+
+# ---------------------------------------------------------------- where integrals are taken
+
+
+def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, Rule | None]:
+    """Return the points of the whole and of a volumetric part set apart, None for its mean.
+
+    Parameters
+    ----------
+    order : of the Lagrange functions
+    degree : of the curve on the face of a layer
+    """
+    if triangle and not layer:
+        if order == 1:
+            third = np.array([1.0 / 3.0])
+            return Rule(third, third, np.array([0.5])), None
+        a = np.array([1.0, 4.0, 1.0]) / 6.0
+        return Rule(a, a[[0, 2, 1]], np.full(3, 1.0 / 6.0)), None
+    along = max(degree + 1, 3) if layer and order == 1 else order + 1
+    part = None if triangle or order == 1 else _square(2, 2)
+    return _square(along, order + 1), part
+
+
+def _square(nx: int, ny: int) -> Rule:
+    (x, wx), (y, wy) = (np.polynomial.legendre.leggauss(n) for n in (nx, ny))
+    return Rule(np.tile(x, ny), np.repeat(y, nx), np.tile(wx, ny) * np.repeat(wy, nx))
+
+
+def centre(group: Group) -> tuple[Floats, Floats]:
+    """Return the coordinates of a point in the middle of an element."""
+    if not group.triangle:
+        return np.zeros(1), np.zeros(1)
+    if group.face is None:
+        return np.full(1, 1.0 / 3.0), np.full(1, 1.0 / 3.0)
+    return np.zeros(1), np.full(1, -1.0 / 3.0)
+
+
+# ---------------------------------------------------------------- functions
+
+
+def functions(group: Group, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
+    """Return functions (e, q, n) and derivatives (e, q, n, 2) at points of every element.
+
+    The first axis has length one where all elements have the same functions.
+    """
+    if group.face is not None:
+        f, df = _layer(group.order, group.triangle, *group.face, xi, eta)
+    elif group.triangle:
+        f, df = _triangle(group.order, xi, eta)
+    else:
+        f, df = _quadrilateral(group.order, xi, eta)
+    if group.shares is None or group.source is None:
+        return f, df
+    source = group.source[:, None, :]
+    shape = (source.shape[0], f.shape[1], f.shape[2])
+    f = np.take_along_axis(np.broadcast_to(f, shape), source, axis=2)
+    df = np.take_along_axis(np.broadcast_to(df, (*shape, 2)), source[..., None], axis=2)
+    shares = group.shares[:, None, :]
+    return f * shares, df * shares[..., None]
+
+
+def _quadrilateral(order: int, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
+    (a, da), (b, db) = lagrange(order, xi), lagrange(order, eta)
+    i, j = _NODES[order]
+    f, df = a[:, i] * b[:, j], np.stack([da[:, i] * b[:, j], a[:, i] * db[:, j]], -1)
+    return f[None], df[None]
+
+
+def _triangle(order: int, r: Floats, s: Floats) -> tuple[Floats, Floats]:
+    t = np.stack([1.0 - r - s, r, s], -1)
+    dt = np.broadcast_to(np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), (r.size, 3, 2))
+    if order == 1:
+        return t[None], dt[None].copy()
+    i, j = [0, 1, 2], [1, 2, 0]
+    f = np.concatenate([t * (2.0 * t - 1.0), 4.0 * t[:, i] * t[:, j]], axis=1)
+    corners = (4.0 * t - 1.0)[..., None] * dt
+    sides = 4.0 * (t[:, i, None] * dt[:, j] + t[:, j, None] * dt[:, i])
+    return f[None], np.concatenate([corners, sides], axis=1)[None]
+
+
+def _layer(
+    order: int, triangle: bool, extraction: Floats, weights: Floats, xi: Floats, eta: Floats
+) -> tuple[Floats, Floats]:
+    """Return the functions of a layer: the curve's on its face, then Lagrange row by row.
+
+    In a triangle a row has one function less than the row before it, and the apex one.
+    """
+    e = extraction.shape[0]
+    face, dface = curve_functions(extraction, weights, xi)
+    b, db = lagrange(order, eta)
+    n, d0, d1 = [face * b[:, :1]], [dface * b[:, :1]], [face * db[:, :1]]
+    for row in range(1, order + 1):
+        a, da = lagrange(order - row if triangle else order, xi)
+        for values, product in (
+            (n, a * b[:, row : row + 1]),
+            (d0, da * b[:, row : row + 1]),
+            (d1, a * db[:, row : row + 1]),
+        ):
+            values.append(np.broadcast_to(product, (e, *product.shape)))
+    return np.concatenate(n, 2), np.stack([np.concatenate(d0, 2), np.concatenate(d1, 2)], -1)
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]:
+    """Return dN/dX (e, q, n, 2) [1/m] and reference volumes (e, q) [m^2].
+
+    Raises
+    ------
+    ModelError : if an element is folded at a point.
+    """
+    _, dn = functions(group, rule.xi, rule.eta)
+    x = points[group.nodes]
+    if dn.shape[0] == 1:
+        jacobian = np.tensordot(x, dn[0], axes=([1], [1])).transpose(0, 2, 1, 3)
+    else:
+        jacobian = np.matmul(x.transpose(0, 2, 1)[:, None], dn)
+    (a, b), (c, d) = (jacobian[..., 0, :].T, jacobian[..., 1, :].T)
+    det = a * d - b * c
+    if not (det > 0.0).all():
+        at = int(np.argmax(~(det > 0.0).all(axis=0)))
+        here = x[at].mean(axis=0)
+        got = f"an element that is folded, cell {int(group.cells[at])} "
+        got += f"near ({here[0]:.6g}, {here[1]:.6g})"
+        why = "places inside an element must be told apart."
+        needs, try_ = "a positive volume at every integration point", "make the mesh smoother."
+        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+    made = np.empty((*det.T.shape, dn.shape[2], 2))
+    for k, (first, second) in enumerate(((d / det, -c / det), (-b / det, a / det))):
+        made[..., k] = dn[..., 0] * first.T[..., None] + dn[..., 1] * second.T[..., None]
+    return made, np.ascontiguousarray(det.T * rule.weights)

@@ -1,0 +1,251 @@
+"""Elements: Lagrange inside, with a layer of splines on the boundaries that touch.
+
+The layer's face carries a curve of degree p in Bezier form, so that plain cells (p = 1, 2),
+quadratic B-splines (Corbett and Sauer 2014) and cubic Hermite curves (Sauer 2011) are one
+thing: functions = extraction times Bernstein polynomials. Inside, the layer has the nodes of
+its neighbours, so that the body holds together:
+
+    N = C_a(xi) l_face(eta) on the face,   L_j(xi) l_k(eta) in the rows behind it,
+
+in a triangle with rows that end in its apex. Rational curves have functions w_a C_a / sum_b
+w_b C_b on the face.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, whole
+from stiction.solids.arrays import Discretisation, Elements, Surface
+from stiction.solids.elements.functions import Group, gradients, rules
+from stiction.solids.elements.layers import (
+    Layer,
+    Numbering,
+    groups,
+    layer_of,
+    number_nodes,
+    refuse_overlaps,
+)
+from stiction.solids.elements.picture import picture
+from stiction.solids.elements.splines import curve_functions, lagrange_extraction
+from stiction.solids.mesh.model import Mesh
+
+__all__ = ["Q1", "Q1H", "Q1N2", "Q2", "Q2N2", "Element", "discretise"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Element(Record, abc.ABC):
+    """Base of elements.
+
+    Parameters
+    ----------
+    reduced : integrate the volumetric part at fewer points, against locking of bodies that
+        hardly change their volume
+    contact_points : integration points on each piece of a contact boundary
+    exact_arc : contact boundaries are arcs of circles or straight, and followed everywhere by
+        rational functions; only elements with a layer of splines can
+    """
+
+    reduced: bool = False
+    contact_points: int = 5
+    exact_arc: bool = False
+
+    ORDER = 1  # of the Lagrange functions inside
+    SPLINE = 0  # degree of the curve on a contact boundary, 0 where it has Lagrange functions
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        for field, does in (
+            ("reduced", "the volumetric part is integrated so or so."),
+            ("exact_arc", "curves are rational or not."),
+        ):
+            given: object = getattr(self, field)
+            if not isinstance(given, bool):
+                needs, try_ = "True or False", "give False."
+                raise ModelError(explain(f"{name}.{field}", repr(given), needs, does, try_))
+        if self.exact_arc and not self.SPLINE:
+            why = "polynomials follow no circle, and this element has no layer of splines."
+            needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
+            raise ModelError(explain(f"{name}.exact_arc", "True", needs, why, try_))
+        why = "tractions are integrated along the boundary."
+        whole(f"{name}.contact_points", self.contact_points, least=1, why=why, try_="give 5.")
+
+
+class Q1(Element):
+    """Bilinear quadrilaterals, 2 x 2 points, and linear triangles, one point."""
+
+
+class Q2(Element):
+    """Biquadratic quadrilaterals, 3 x 3 points, and quadratic triangles, three points."""
+
+    ORDER = 2
+
+
+class Q1N2(Element):
+    """Q1 inside, quadratic B-splines on contact boundaries; Q1N2.1 of the literature.
+
+    Source: Corbett and Sauer 2014.
+    Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
+    """
+
+    SPLINE = 2
+
+
+class Q2N2(Element):
+    """Q2 inside, quadratic B-splines on contact boundaries; Q2N2.1 of the literature.
+
+    Source: Corbett and Sauer 2014.
+    Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
+    """
+
+    ORDER, SPLINE = 2, 2
+
+
+class Q1H(Element):
+    """Q1 inside, cubic Hermite curves on contact boundaries.
+
+    Slopes at the nodes are unknowns; they stand as control points of the curve in Bezier form.
+
+    Source: Sauer 2011.
+    Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
+    """
+
+    SPLINE = 3
+
+
+# ---------------------------------------------------------------- a body in elements
+
+
+def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) -> Discretisation:
+    """Return a body in elements, with the element's own layer on the contact boundaries.
+
+    Parameters
+    ----------
+    mesh : its shape
+    element : what displacements are made of
+    contact : names of the boundaries that touch something
+
+    Raises
+    ------
+    ModelError : if a boundary is unknown or no open chain, if a spline is to follow a corner,
+        a cell has edges on two contact boundaries, or an element is folded.
+
+    Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
+    """
+    names = _names(contact)
+    fitted = _with_middles(mesh) if element.ORDER == 2 and mesh.cells.shape[1] == 4 else mesh
+    layers = []
+    if element.SPLINE:
+        bent = mesh.cells.shape[1] == 9
+        layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, bent) for n in names]
+        refuse_overlaps(layers)
+    numbering = number_nodes(fitted, element.ORDER, layers)
+    made = groups(fitted, element.ORDER, layers, numbering)
+    points = numbering.points
+    blocks = [_elements(group, element, points) for group in made]
+    surfaces = {}
+    if element.SPLINE:
+        for layer, controls in zip(layers, numbering.controls, strict=True):
+            curve = layer.curve
+            weights = curve.weights[curve.numbers]
+            nodes = controls[curve.numbers]
+            surfaces[layer.name] = _surface(element, nodes, curve.extraction, weights, points)
+    else:
+        for name in names:
+            surfaces[name] = _plain_surface(fitted, element, name, numbering)
+    sets = {name: _node_set(fitted, name, layers, numbering) for name in fitted.boundaries}
+    drawn = picture(fitted, element.ORDER, layers, numbering, made)
+    return Discretisation(points, blocks, surfaces, sets, drawn)
+
+
+def _names(contact: str | Sequence[str]) -> tuple[str, ...]:
+    names = (contact,) if isinstance(contact, str) else tuple(contact)
+    if len(set(names)) != len(names):
+        why = "a boundary is one surface, whatever touches it."
+        needs, try_ = "different names", "name each boundary once."
+        raise ModelError(explain("discretise.contact", names, needs, why, try_))
+    return names
+
+
+def _with_middles(mesh: Mesh) -> Mesh:
+    """Return a mesh with nodes in the middles of straight edges, and of quadrilaterals."""
+    edges, triangle = mesh.edges, mesh.triangles
+    n, cells = mesh.points.shape[0], np.full((mesh.cells.shape[0], 9), -1, dtype=np.int64)
+    _, first = np.unique(edges.number, return_index=True)
+    cells[:, :4] = mesh.cells
+    cells[edges.cell, 4 + edges.side] = n + edges.number
+    quads = np.flatnonzero(~triangle)
+    cells[quads, 8] = n + first.size + np.arange(quads.size)
+    middles = mesh.points[edges.ends[first]].mean(axis=1)
+    centres = mesh.points[mesh.cells[quads]].mean(axis=1)
+    return Mesh(np.concatenate([mesh.points, middles, centres]), cells, mesh.boundaries)
+
+
+def _elements(group: Group, element: Element, points: Floats) -> Elements:
+    """Return the arrays of one kind of elements."""
+    layer = group.face is not None
+    full, part = rules(group.order, element.SPLINE, group.triangle, layer)
+    g, w = gradients(group, points, full)
+    if not element.reduced:
+        e, _, n, d = g.shape
+        vg, vw = np.zeros((e, 0, n, d)), np.zeros((e, 0))
+    elif part is None:
+        # the mean over the element rather than the value in its middle: then a constant
+        # pressure is balanced exactly, on the curved face of the layer too
+        vw = w.sum(axis=1, keepdims=True)
+        vg = np.matmul(w[:, None], g.reshape(*w.shape, -1)).reshape(-1, 1, *g.shape[2:])
+        vg /= vw[:, :, None, None]
+    else:
+        vg, vw = gradients(group, points, part)
+    return Elements(np.ascontiguousarray(group.nodes), g, w, vg, vw)
+
+
+def _surface(
+    element: Element, nodes: Ints, extraction: Floats, weights: Floats, points: Floats
+) -> Surface:
+    """Return the arrays of a contact boundary."""
+    gauss, along = np.polynomial.legendre.leggauss(element.contact_points)
+    f, df = curve_functions(extraction, weights, gauss)
+    tangent = np.matmul(df, points[nodes])
+    s = nodes.shape[0]
+    before, after = np.arange(s) - 1, np.arange(s) + 1
+    after[-1] = -1
+    return Surface(
+        np.ascontiguousarray(nodes),
+        np.ascontiguousarray(extraction),
+        np.ascontiguousarray(weights),
+        np.stack([before, after], axis=1),
+        gauss,
+        np.ascontiguousarray(f),
+        np.ascontiguousarray(df)[..., None],
+        np.ascontiguousarray(along * np.linalg.norm(tangent, axis=2)),
+    )
+
+
+def _plain_surface(mesh: Mesh, element: Element, name: str, numbering: Numbering) -> Surface:
+    """Return a contact boundary with the Lagrange functions of the cells themselves."""
+    mesh.chain(name)
+    edges = mesh.edge_nodes(name)
+    nodes = numbering.numbers[edges[:, [0, 1] if element.ORDER == 1 else [0, 2, 1]], 0]
+    extraction = lagrange_extraction(element.ORDER, nodes.shape[0])
+    return _surface(element, nodes, extraction, np.ones(nodes.shape), numbering.points)
+
+
+def _node_set(mesh: Mesh, name: str, layers: list[Layer], numbering: Numbering) -> Ints:
+    """Return the nodes and control points of a boundary."""
+    found = [numbering.numbers[mesh.edge_nodes(name)].ravel()]
+    own = mesh.boundary(name) @ np.array([4, 1])
+    for layer, controls in zip(layers, numbering.controls, strict=True):
+        shared = np.isin(layer.pieces @ np.array([4, 1]), own)
+        found.append(controls[layer.curve.numbers[shared]].ravel())
+    nodes = np.unique(np.concatenate(found))
+    return nodes[nodes >= 0]

@@ -1,0 +1,126 @@
+"""How a body in elements is drawn: corners of cells, and more where edges may bend."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.arrays import Picture
+from stiction.solids.elements.functions import Group, centre, functions
+from stiction.solids.elements.layers import Layer, Numbering
+from stiction.solids.elements.splines import curve_functions
+from stiction.solids.mesh.model import Mesh
+
+__all__ = ["picture"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Entries = tuple[Ints, Ints, Floats]
+
+# cells in drawn pieces: 0 to 3 are corners, 4 to 7 middles of edges, 8 is the centre
+_COARSE = [[0, 1, 2, 3]]
+_FINE = [[0, 4, 8, 7], [4, 1, 5, 8], [8, 5, 2, 6], [7, 8, 6, 3]]
+_TRIANGLE = [[0, 4, 8, 6], [4, 1, 5, 8], [6, 8, 5, 2]]
+
+
+def picture(
+    mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, made: list[Group]
+) -> Picture:
+    """Return drawn points where cells meet, and quadrilaterals between them.
+
+    Triangles become three quadrilaterals. Quadratic cells and those of a layer are drawn in
+    four, so that bent edges are seen; what lies beside them fits, because its edges are straight.
+
+    Verified by: tests/unit/solids/elements/test_kinds.py::test_pictures_cover_the_body
+    """
+    from scipy.sparse import csr_matrix
+
+    edges = mesh.edges
+    edge_of = np.full((mesh.cells.shape[0], 4), -1, dtype=np.int64)
+    edge_of[edges.cell, edges.side] = edges.number
+    fine = mesh.triangles | (order == 2)
+    for layer in layers:
+        fine[layer.pieces[:, 0]] = True
+
+    # what is drawn: corners, then middles of edges, then centres
+    corner = np.full(mesh.points.shape[0], -1, dtype=np.int64)
+    nodes = np.unique(edges.ends)
+    corner[nodes] = np.arange(nodes.size)
+    count = nodes.size
+    wanted = edge_of[fine]
+    wanted = np.unique(wanted[wanted >= 0])
+    middle = np.full(edges.uses.size, -1, dtype=np.int64)
+    middle[wanted] = count + np.arange(wanted.size)
+    count += wanted.size
+    centres = np.full(mesh.cells.shape[0], -1, dtype=np.int64)
+    centres[fine] = count + np.arange(int(fine.sum()))
+    count += int(fine.sum())
+
+    entries = [_of_nodes(corner[nodes], nodes, numbering)]
+    entries += _of_middles(mesh, order, layers, numbering, middle)
+    quads, owner = [], []
+    for number, group in enumerate(made):
+        cells = group.cells
+        if fine[cells[0]]:
+            f, _ = functions(group, *centre(group))
+            f = np.broadcast_to(f[:, 0], group.nodes.shape)
+            rows = np.broadcast_to(centres[cells][:, None], f.shape)
+            entries.append((rows.ravel(), group.nodes.ravel(), f.ravel()))
+        drawn = np.concatenate(
+            [corner[mesh.cells[cells, :4]], middle[edge_of[cells]], centres[cells][:, None]], axis=1
+        )
+        pattern = _COARSE if not fine[cells[0]] else _TRIANGLE if group.triangle else _FINE
+        for quad in pattern:
+            quads.append(drawn[:, quad])
+            own = np.arange(cells.size)
+            owner.append(np.stack([np.full(cells.size, number), own], axis=1))
+    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    matrix = csr_matrix((values, (rows, columns)), shape=(count, numbering.points.shape[0]))
+    outline = _outline(mesh, corner, middle)
+    return Picture(matrix, np.concatenate(quads), outline, np.concatenate(owner))
+
+
+def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
+    """Return entries for the places of nodes of the mesh."""
+    columns, shares = numbering.numbers[nodes], numbering.shares[nodes]
+    there = columns >= 0
+    wide = np.broadcast_to(rows[:, None], columns.shape)
+    return wide[there], columns[there], shares[there]
+
+
+def _of_middles(
+    mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, middle: Ints
+) -> list[Entries]:
+    """Return entries for the middles of edges, on faces those of the curve."""
+    edges = mesh.edges
+    _, first = np.unique(edges.number, return_index=True)
+    plain = middle >= 0
+    entries = []
+    number_of = np.full((mesh.cells.shape[0], 4), -1, dtype=np.int64)
+    number_of[edges.cell, edges.side] = edges.number
+    for layer, controls in zip(layers, numbering.controls, strict=True):
+        curve = layer.curve
+        numbers = controls[curve.numbers]
+        here = number_of[layer.pieces[:, 0], layer.pieces[:, 1]]
+        f, _ = curve_functions(curve.extraction, curve.weights[curve.numbers], np.zeros(1))
+        rows = np.broadcast_to(middle[here][:, None], numbers.shape)
+        entries.append((rows.ravel(), numbers.ravel(), f[:, 0].ravel()))
+        plain[here] = False
+    rest = np.flatnonzero(plain)
+    if order == 2:
+        entries.append(_of_nodes(middle[rest], edges.middle[first[rest]], numbering))
+    else:
+        for end in range(2):
+            rows, columns, shares = _of_nodes(middle[rest], edges.ends[first[rest], end], numbering)
+            entries.append((rows, columns, 0.5 * shares))
+    return entries
+
+
+def _outline(mesh: Mesh, corner: Ints, middle: Ints) -> Ints:
+    """Return the drawn points (k, 2) at the ends of each piece of the outline."""
+    edges = mesh.edges
+    outer = np.flatnonzero(edges.uses[edges.number] == 1)
+    ends, between = corner[edges.ends[outer]], middle[edges.number[outer]]
+    bent = between >= 0
+    halves = np.stack([ends[bent, 0], between[bent], between[bent], ends[bent, 1]], axis=1)
+    return np.concatenate([ends[~bent], halves.reshape(-1, 2)])

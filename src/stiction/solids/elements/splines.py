@@ -1,0 +1,223 @@
+"""The curve that a spline layer puts on a contact boundary.
+
+Quadratic B-splines have one knot between two pieces and no corner there; cubic curves with
+double knots are Hermite's, whose slopes at the nodes stand as control points in Bezier form.
+The curve meets the boundary at its Greville points, so that a straight boundary stays as it
+is; an arc of a circle is met everywhere when the curve is rational.
+
+With the angle from the middle of an arc as 2 atan(t), a circle is (1 - t^2, 2 t) / (1 + t^2):
+one rational parabola, whose polar form at successive knots gives control points and weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
+
+__all__ = ["Curve", "curve_functions", "lagrange_extraction", "spline_curve", "vertices"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# a boundary that turns by more than this between two pieces has a corner [rad]; with chords
+# alone, a smooth curve turns as well
+_CORNER, _CORNER_OF_CHORDS = np.pi / 6.0, 1.001 * np.pi / 3.0
+
+
+class Curve(NamedTuple):
+    """A curve of s pieces, n functions on each.
+
+    Parameters
+    ----------
+    numbers : (s, n) control points of each piece, numbered along the curve
+    extraction : (s, n, p + 1) function_a = sum_b extraction[a, b] Bernstein_b
+    points : (k, 2) control points [m]
+    weights : (k,) rational weights, one for splines that are polynomials
+    """
+
+    numbers: Ints
+    extraction: Floats
+    points: Floats
+    weights: Floats
+
+
+def lagrange_extraction(order: int, pieces: int) -> Floats:
+    """Return extraction (s, n, n) of Lagrange functions in the order first, middle, last."""
+    c = np.eye(2) if order == 1 else np.array([[1.0, -0.5, 0.0], [0.0, 2.0, 0.0], [0.0, -0.5, 1.0]])
+    return np.tile(c, (pieces, 1, 1))
+
+
+def curve_functions(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Floats, Floats]:
+    """Return functions and derivatives (s, q, n) of every piece at xi (q,).
+
+    Parameters
+    ----------
+    extraction : (s, n, p + 1)
+    weights : (s, n)
+
+    Verified by: tests/unit/solids/elements/test_splines.py::test_derivatives_of_rational_functions
+    """
+    b, db = bernstein(extraction.shape[2] - 1, xi)
+    f = np.matmul(b, extraction.transpose(0, 2, 1))
+    df = np.matmul(db, extraction.transpose(0, 2, 1))
+    if (weights == 1.0).all():
+        return f, df
+    f, df = f * weights[:, None], df * weights[:, None]
+    w, dw = f.sum(axis=2, keepdims=True), df.sum(axis=2, keepdims=True)
+    f = f / w
+    return f, (df - f * dw) / w
+
+
+def vertices(curve: Curve) -> tuple[Ints, Floats]:
+    """Return control points (s + 1, 2) whose shares (s + 1, 2) make the ends of pieces.
+
+    At the ends of the curve one control point stands alone; the second is -1.
+    """
+    f, _ = curve_functions(curve.extraction, curve.weights[curve.numbers], np.array([-1.0]))
+    numbers = np.concatenate([curve.numbers[:, :2], [[curve.numbers[-1, -1], -1]]])
+    shares = np.concatenate([f[:, 0, :2], [[1.0, 0.0]]])
+    numbers[0], shares[0] = (curve.numbers[0, 0], -1), (1.0, 0.0)
+    return numbers, shares
+
+
+def spline_curve(
+    name: str, nodes: Floats, middles: Floats | None, degree: int, exact: bool = False
+) -> Curve:
+    """Return the curve of a boundary.
+
+    Parameters
+    ----------
+    name : of the boundary, for messages
+    nodes : (s + 1, 2) places between the pieces [m]
+    middles : (s, 2) places inside the pieces [m]; None takes a smooth curve through the nodes
+    degree : 2 for quadratic B-splines, 3 for Hermite curves
+    exact : take rational functions, which follow the arc of a circle everywhere
+
+    Raises
+    ------
+    ModelError : if the boundary has a corner, or is to be an arc and is none.
+
+    Source: Corbett and Sauer 2014; Sauer 2011; Piegl and Tiller 1997 for arcs.
+    Verified by: tests/unit/solids/elements/test_splines.py::test_arcs_are_exact
+    """
+    _refuse_corners(name, nodes, middles)
+    if middles is None:
+        middles = _smooth_middles(nodes)
+    known = nodes if nodes.shape[0] > 2 else np.insert(nodes, 1, middles, axis=0)
+    if exact and not _straight(known):
+        return _arc(name, nodes, known, degree)
+    lengths = np.linalg.norm(middles - nodes[:-1], axis=1)
+    lengths += np.linalg.norm(nodes[1:] - middles, axis=1)
+    numbers, extraction, _ = _pieces(np.concatenate([[0.0], np.cumsum(lengths)]), degree)
+    points = _interpolated(numbers, extraction, nodes, middles)
+    return Curve(numbers, extraction, points, np.ones(points.shape[0]))
+
+
+def _pieces(breaks: Floats, degree: int) -> tuple[Ints, Floats, Floats]:
+    """Return control points and extraction of every piece, and the knots: C1 in between."""
+    knots = open_knots(breaks, degree, degree - 1)
+    first, extraction = bezier_extraction(knots, degree)
+    return first[:, None] + np.arange(degree + 1), extraction, knots
+
+
+def _interpolated(numbers: Ints, extraction: Floats, nodes: Floats, middles: Floats) -> Floats:
+    """Return control points whose curve meets the boundary at its ends and Greville points."""
+    from scipy.linalg import solve_banded
+
+    s, n = numbers.shape
+    degree = n - 1
+    # the Greville points of both kinds of curves: one or two inside each piece
+    xi = np.array([0.0]) if degree == 2 else np.array([-1.0, 1.0]) / 3.0
+    b, _ = bernstein(degree, xi)
+    f = np.matmul(b, extraction.transpose(0, 2, 1))
+    shares = np.stack([0.5 * xi * (xi - 1.0), 1.0 - xi * xi, 0.5 * xi * (xi + 1.0)], axis=1)
+    inside = np.einsum("qk,ksd->sqd", shares, np.stack([nodes[:-1], middles, nodes[1:]]))
+    places = np.concatenate([nodes[:1], inside.reshape(-1, 2), nodes[-1:]])
+    count, band = places.shape[0], degree - 1
+    matrix = np.zeros((2 * band + 1, count))
+    rows = 1 + np.arange(s * xi.size).reshape(s, xi.size, 1)
+    columns = np.broadcast_to(numbers[:, None, :], f.shape)
+    matrix[(band + rows - columns), columns] = f
+    matrix[band, 0] = matrix[band, -1] = 1.0
+    return np.asarray(solve_banded((band, band), matrix, places))
+
+
+def _smooth_middles(nodes: Floats) -> Floats:
+    """Return places inside the pieces, on a cubic spline through the nodes."""
+    from scipy.interpolate import CubicSpline
+
+    t = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
+    return np.asarray(CubicSpline(t, nodes)(0.5 * (t[1:] + t[:-1])))
+
+
+def _refuse_corners(name: str, nodes: Floats, middles: Floats | None) -> None:
+    """Refuse a boundary that a curve without corners cannot follow."""
+    if middles is None:
+        into = out = np.diff(nodes, axis=0)
+        limit = _CORNER_OF_CHORDS
+    else:
+        # slopes of the parabolas at the ends of their pieces
+        into = nodes[:-1] - 4.0 * middles + 3.0 * nodes[1:]
+        out = -3.0 * nodes[:-1] + 4.0 * middles - nodes[1:]
+        limit = _CORNER
+    a, b = into[:-1], out[1:]
+    turn = np.abs(np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=1)))
+    wrong = np.flatnonzero(turn > limit)
+    if wrong.size:
+        at = nodes[wrong[0] + 1]
+        got = f"a corner of {np.degrees(turn[wrong[0]]):.0f} degrees near "
+        got += f"({at[0]:.6g}, {at[1]:.6g})"
+        why = "the curve of a spline layer has no corners and would round this one off."
+        try_ = "split the boundary there, or use Q1 or Q2."
+        needs = "a smooth boundary"
+        raise ModelError(explain(f"Mesh.boundaries[{name!r}]", got, needs, why, try_))
+
+
+def _straight(nodes: Floats) -> bool:
+    along = nodes[-1] - nodes[0]
+    away = nodes - nodes[0]
+    off = np.abs(away[:, 0] * along[1] - away[:, 1] * along[0]).max()
+    return bool(off <= 1e-12 * (along @ along))
+
+
+def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
+    """Return the arc of the circle through known places as a rational curve."""
+    middle = known.mean(axis=0)
+    x = known - middle
+    system = np.column_stack([2.0 * x, np.ones(x.shape[0])])
+    found = np.linalg.lstsq(system, (x * x).sum(axis=1), rcond=None)[0]
+    centre = middle + found[:2]
+    away = nodes - centre
+    size = np.linalg.norm(away, axis=1)
+    radius = float(size.mean())
+    angle = np.unwrap(np.arctan2(away[:, 1], away[:, 0]))
+    whole = abs(angle[-1] - angle[0])
+    where, why = f"Mesh.boundaries[{name!r}]", "exact_arc follows a circle."
+    if not np.abs(size - radius).max() <= 1e-9 * radius:
+        got = f"nodes up to {np.abs(size - radius).max():.3g} off the circle of radius {radius:.6g}"
+        needs, try_ = "an arc of a circle, or a straight line", "leave exact_arc out."
+        raise ModelError(explain(where, got, needs, why, try_))
+    if whole > 1.9 * np.pi:
+        got, try_ = f"an arc of {np.degrees(whole):.0f} degrees", "split the boundary in two."
+        raise ModelError(explain(where, got, "at most 342 degrees", why, try_))
+    sense = np.sign(angle[-1] - angle[0])
+    towards = 0.5 * (angle[0] + angle[-1])
+    t = np.tan(0.5 * sense * (angle - towards))
+    e1 = np.array([np.cos(towards), np.sin(towards)])
+    e2 = sense * np.array([-e1[1], e1[0]])
+    numbers, extraction, knots = _pieces(t, degree)
+    count = knots.size - degree - 1
+    at = knots[np.arange(count)[:, None] + np.arange(1, degree + 1)]
+    # polar forms of 1 and t are 1 and the mean; that of t^2 is the mean of the products
+    product = (at.sum(axis=1) ** 2 - (at * at).sum(axis=1)) / (degree * (degree - 1))
+    weights = 1.0 + product
+    place = np.outer(1.0 - product, e1) + np.outer(2.0 * greville(knots, degree), e2)
+    points = centre + radius * place / weights[:, None]
+    # the corners of the mesh themselves, to the last digit
+    points[0], points[-1] = nodes[0], nodes[-1]
+    return Curve(numbers, extraction, points, weights)

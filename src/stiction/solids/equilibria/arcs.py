@@ -1,0 +1,514 @@
+"""Pseudo-arclength steps: displacements and program time together, with a bordered Newton."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.methods import Quasistatic
+from stiction.numerics.linear_solvers import LinearSolveError
+from stiction.numerics.vectors import inner, size_of
+from stiction.results.determinism import Loss
+from stiction.solids.contact import kernels as k
+from stiction.solids.equilibria.checkpoint import pack
+from stiction.solids.equilibria.history import missing_energy, step_energies
+from stiction.solids.equilibria.load_steps import March
+from stiction.solids.equilibria.newton import Limits, Probe, force_scale, search
+from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.outcome import build_run
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.numerics.linear_solvers import Factors
+    from stiction.results.run import Request, Run
+    from stiction.solids.continuation import Continuation
+    from stiction.solids.model import SolidSystem
+
+__all__ = ["run_continuation"]
+
+Floats = npt.NDArray[np.float64]
+
+_EASY, _HARD = 7, 12
+# arcs, in lengths of the first one, below which the energy of adhesion leads instead; and how
+# much farther than its length an arc may reach
+_SHORT, _FAR = 0.01, 2.5
+# steps of program time that an arc may take, and the part of the energy turned over that may be
+# missing
+_LEAP, _MISSING = 2.0, 0.02
+# energy of adhesion over that of two elements that counts as given or taken back
+_BACK = 1e-4
+_GROWTH = 1.4
+# difference of program time for what no derivative is known of: the ramp of attraction
+_STEP = 1e-7
+
+
+class Point(NamedTuple):
+    """A point of the path: program time and displacements."""
+
+    t: float
+    u: Floats
+
+
+class Arc(NamedTuple):
+    """What came of one arc; `trial` is None unless it converged."""
+
+    trial: Trial | None
+    t: float
+    iterations: int
+    residuals: tuple[float, ...]
+    factors: Factors | None
+    matrix: csr_matrix | None
+    reason: str
+
+
+class ByLength(NamedTuple):
+    """The arc has a given length: the point lies in a plane across the way to the guess."""
+
+    problem: Problem
+    first: Point
+    along_u: Floats
+    along_t: float
+    size: float
+
+    def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
+        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        moved = (trial.u - self.first.u).ravel()[self.problem.free]
+        off = inner(self.along_u, moved) + self.along_t * (t - self.first.t) - self.size
+        return off, self.along_u, self.along_t
+
+
+class ByAdhesion(NamedTuple):
+    """Adhesion gives up a given energy: what peels cannot come back, whatever the load does."""
+
+    problem: Problem
+    before: float
+    size: float
+
+    def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
+        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        energy, slope = adhesive_slope(self.problem, trial)
+        return energy - self.before - self.size, slope.ravel()[self.problem.free], 0.0
+
+
+Control = ByLength | ByAdhesion
+
+
+def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
+    """Return the adhesive energy [J/m] and its derivatives by displacements (nodes, 2) [N/m]."""
+    slope = np.zeros((problem.size, 2))
+    energy = 0.0
+    for p, out in zip(problem.passes, trial.outs, strict=True):
+        share = 1.0 if p.partner.rigid else 0.5
+        energy += share * float(out[:, k.POTENTIAL].sum())
+        pull = -out[:, k.WEIGHT] * out[:, k.PRESSURE] * out[:, k.STRETCH]
+        force = pull[:, None] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
+        s, q = p.own.areas.shape
+        onto = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, 2))
+        np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, 2))
+        if p.partner.rigid:
+            slope[p.partner.node] -= force.sum(axis=0)
+    return energy, slope
+
+
+class Path:
+    """The path of a solid from the last state of a march on.
+
+    Parameters
+    ----------
+    march : load steps that led to the start, with their record
+    method : arc lengths, tolerances, bounds
+    end : program time at which the path ends
+    """
+
+    def __init__(self, march: March, method: Continuation, end: float) -> None:
+        self.march, self.method, self.end = march, method, end
+        self.problem: Problem = march.problem
+        self.space = march.space
+        self.limits = Limits(method.newton_tolerance, method.max_iterations)
+        self.travelled = march.state.time
+        self.iterations = self.cuts = self.steps = 0
+        assert march.trial is not None
+        self.state, self.trial = march.state, march.trial
+        self.points: list[Point] = []
+        self.length, self.peels = 1.0, 0.0
+        self.rising, self.gave = True, 0.0
+        self.reached = march.state.time
+        self.span = (end - march.state.time) / method.steps
+        # without friction and against rigid partners the tangent is that of a potential
+        self.rigid = all(p.partner.rigid for p in self.problem.passes)
+        self.symmetric = self.rigid and not self.problem.rubs(np.inf)
+        self.unstable = -1
+
+    # ------------------------------------------------------------ one arc
+
+    def _by_time(self, trial: Trial, matrix: csr_matrix, state: State, t: float) -> Floats:
+        """Return dr/dt of the free unknowns with everything prescribed moving along."""
+        problem = self.problem
+        h = _STEP * max(abs(self.end), 1.0)
+        rate = (problem.prescribed(t + h) - problem.prescribed(t - h)) / (2.0 * h)
+        load = (problem.loads(t + h) - problem.loads(t - h)) / (2.0 * h)
+        found = matrix @ rate.ravel() - load.ravel()
+        ramp = problem.assembled.attraction
+        if ramp.at(t + h) != ramp.at(t - h):
+            ahead, _ = problem.evaluate(state, trial.u, t + h, None, data=False)
+            change = ahead.residual + problem.loads(t + h)
+            found += ((change - trial.residual - problem.loads(t)) / h).ravel()
+        return np.asarray(found)[problem.free]
+
+    def _arc(self, state: State, guess: Point, control: Control) -> Arc:
+        """Solve for the point at which the control has its value, near the guess."""
+        problem, free = self.problem, self.problem.free
+        t, u = guess
+        u = np.where(problem.fixed, problem.prescribed(t), u)
+        residuals: list[float] = []
+        trial, matrix = problem.evaluate(state, u, t, None, data=True)
+        if trial.bad or not np.isfinite(trial.residual).all():
+            return Arc(None, t, 0, (), None, None, "an element is inside out at the first guess")
+        factors: Factors | None = None
+        for iteration in range(self.limits.iterations):
+            size = size_of(trial.residual.ravel()[free]) / force_scale(problem, trial)
+            residuals.append(size)
+            off, along_u, along_t = control.at(trial, t)
+            if size <= self.limits.tolerance and iteration > 0 and abs(off) <= 1e-6 * control.size:
+                return Arc(trial, t, iteration, tuple(residuals), factors, matrix, "")
+            assert matrix is not None
+            by_time = self._by_time(trial, matrix, state, t)
+            rest = trial.residual.ravel()[free]
+            try:
+                factors = self.space.factorise(problem.reduced(matrix))
+                both = factors.solve(np.stack([-rest, -by_time], axis=1))
+            except LinearSolveError:
+                return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
+            across = along_t + inner(along_u, both[:, 1])
+            if across == 0.0:
+                reason = "the control does not feel the load"
+                return Arc(None, t, iteration, tuple(residuals), None, None, reason)
+            dt = (-off - inner(along_u, both[:, 0])) / across
+            step = both[:, 0] + dt * both[:, 1]
+            if not np.isfinite(dt) or not np.isfinite(step).all():
+                return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
+            moved = self._advance(state, u, t, step, dt, inner(rest, step))
+            if moved is None:
+                reason = "no part of Newton's step keeps the elements from turning inside out"
+                return Arc(None, t, iteration, tuple(residuals), None, None, reason)
+            u, t, trial, matrix, _ = moved
+        reason = "Newton's method did not converge"
+        return Arc(None, t, self.limits.iterations, tuple(residuals), None, None, reason)
+
+    def _advance(
+        self, state: State, u: Floats, t: float, step: Floats, dt: float, start: float
+    ) -> Probe | None:
+        """Return where a step of displacements and time leads."""
+        problem, free = self.problem, self.problem.free
+
+        def probe(part: float) -> Probe:
+            new_t = t + part * dt
+            new = u.ravel().copy()
+            new[free] += part * step
+            tried = np.where(problem.fixed, problem.prescribed(new_t), new.reshape(u.shape))
+            trial, matrix = problem.evaluate(state, tried, new_t, None, data=True)
+            return Probe(tried, new_t, trial, matrix, part)
+
+        return search(probe, free, step, start)
+
+    # ------------------------------------------------------------ the path
+
+    def follow(self) -> None:
+        """Follow the path until the program ends, or it cannot be followed."""
+        record, problem, method = self.march.record, self.problem, self.method
+        checkpoint = self.march.request.checkpoint
+        if self.march.kept is not None and "path" in self.march.kept:
+            self._unpack(self.march.kept)
+        elif not self._begin():
+            return
+        arc: Arc | None = None
+        start = self.march.request.t_start
+        while self.points[-1].t < self.end:
+            if self.points[-1].t < start:
+                record.status = Status.NO_CONTINUATION
+                record.reason = "the path led back to before the program's beginning"
+                return
+            length, peels = self.length, self.peels
+            if self.steps >= method.max_steps:
+                record.status = Status.WORK_LIMIT
+                record.reason = f"{self.steps} arcs were taken, the most allowed"
+                return
+            if peels:
+                arc = self._peeled(peels)
+            else:
+                length = min(length, method.longest)
+                arc, length = self._along(length)
+            self.iterations += arc.iterations
+            if arc.trial is not None and not self._closes(arc):
+                arc = arc._replace(trial=None, reason="the energies of a step do not close")
+            if arc.trial is not None:
+                self._accept(arc)
+                factor = _GROWTH if arc.iterations <= _EASY else 1.0
+                factor = 0.6 if arc.iterations > _HARD else factor
+                length *= factor
+                peels = min(peels * factor, self._most_peeled())
+                if peels and self._gone():
+                    # nothing is left to give: from here on the load leads again
+                    peels, length = 0.0, 1.0
+                    if not self._begin():
+                        return
+                self.length, self.peels = length, peels
+                self._tell()
+                if checkpoint is not None and checkpoint.due():
+                    checkpoint.save(self._pack())
+                continue
+            self.cuts += 1
+            if peels:
+                self.peels = peels = 0.5 * peels
+                if peels < 0.5**method.max_cuts * self._most_peeled():
+                    self._give_up(arc)
+                    return
+                continue
+            self.length = length = 0.5 * length
+            if length < _SHORT and problem.passes and not self._gone():
+                # the path turns too sharply for an arc, as where slip turns round
+                self.peels = 0.05 * self._most_peeled()
+            elif length < 0.5**method.max_cuts:
+                self._give_up(arc)
+                return
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        """Return everything that the path needs to go on."""
+        march = self.march
+        march.state, march.trial = self.state, self.trial
+        kept = pack(march)
+        kept["counts"] += np.array(
+            [self.iterations, self.cuts, self.steps, self.space.factorisations]
+        )
+        scales = [self.weight, self.time_weight, self.length, self.peels]
+        where = [self.travelled, self.reached, float(self.rising), self.gave]
+        kept["path"] = np.array(scales + where)
+        kept["path_t"] = np.array([point.t for point in self.points])
+        kept["path_u"] = np.array([point.u for point in self.points])
+        return kept
+
+    def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Put the path back to where it was; its counts are with those of the march."""
+        self.state = self.march.state
+        assert self.march.trial is not None
+        self.trial = self.march.trial
+        numbers = [float(v) for v in kept["path"]]
+        self.weight, self.time_weight, self.length, self.peels = numbers[:4]
+        self.travelled, self.reached = numbers[4:6]
+        self.rising, self.gave = bool(numbers[6]), numbers[7]
+        pairs = zip(kept["path_t"], kept["path_u"], strict=True)
+        self.points = [Point(float(t), u) for t, u in pairs]
+
+    def _tell(self) -> None:
+        begin = self.march.record.wanted[0]
+        done = (max(self.reached, self.points[-1].t) - begin) / (self.end - begin)
+        self.reached = max(self.reached, self.points[-1].t)
+        note = f"arc {self.steps}, {self.iterations} Newton iterations"
+        self.march.request.progress(min(done, 1.0), note)
+
+    def _give_up(self, arc: Arc) -> None:
+        tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
+        self.march.record.status = Status.UNCONVERGED
+        self.march.record.reason = (
+            f"{arc.reason or 'the path breaks off'} at program time {self.points[-1].t:.9g} "
+            f"after {self.method.max_cuts} cuts of the arc; last residuals {tail}"
+        )
+
+    def _along(self, length: float) -> tuple[Arc, float]:
+        """Try an arc of a length, shortened so that the program's end is met."""
+        before, last = self.points[-2:]
+        gone = self._length(before, last)
+        ahead = last.t + (last.t - before.t) * length / gone
+        if ahead > self.end:
+            length = max(length * (self.end - last.t) / (ahead - last.t), 1e-6)
+        ratio = length / gone
+        guess = Point(last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u))
+        free = self.problem.free
+        along_u = self.weight * (guess.u - last.u).ravel()[free] / length
+        along_t = self.time_weight * (guess.t - last.t) / length
+        control = ByLength(self.problem, last, along_u, along_t, length)
+        arc = self._arc(self.state, guess, control)
+        if arc.trial is not None:
+            found = Point(arc.t, arc.trial.u)
+            if self._length(last, found) > _FAR * length:
+                # the plane meets the path again far away: that is no step of it
+                arc = arc._replace(trial=None, reason="the path turns back on itself")
+        return arc, length
+
+    def _peeled(self, energy: float) -> Arc:
+        """Try a step in which adhesion gives up this energy."""
+        before, _ = adhesive_slope(self.problem, self.trial)
+        last = self.points[-1]
+        return self._arc(self.state, last, ByAdhesion(self.problem, before, energy))
+
+    def _most_peeled(self) -> float:
+        """Return the energy of adhesion over a length of two boundary elements."""
+        most = 0.0
+        for p in self.problem.passes:
+            law = p.contact.adhesion
+            work = float(-np.asarray(law.potential(law.gap_eq)))
+            most = max(most, 2.0 * work * float(p.own.areas.sum(axis=1).mean()))
+        return most
+
+    def _gone(self) -> bool:
+        """Return whether adhesion has nothing left to give."""
+        energy, _ = adhesive_slope(self.problem, self.trial)
+        return energy > -0.02 * self._most_peeled()
+
+    def _begin(self) -> bool:
+        """Take a load step, and let it set the scale of arcs; return whether it was found."""
+        march = self.march
+        march.state, march.trial = self.state, self.trial
+        first = Point(self.state.time, self.state.u)
+        second = self._first_step(self.state, self.trial)
+        if second is None:
+            return False
+        scale = size_of((second.u - first.u).ravel()[self.problem.free])
+        # the first step has length one, half of its square each from places and time
+        self.weight = 0.5 / max(scale, 1e-300) ** 2
+        self.time_weight = 0.5 / (second.t - first.t) ** 2
+        self.points = [first, second]
+        self.rising = True
+        self.state = march.state
+        assert march.trial is not None
+        self.trial = march.trial
+        return True
+
+    def _length(self, a: Point, b: Point) -> float:
+        free = self.problem.free
+        square = self.weight * float(np.sum((b.u - a.u).ravel()[free] ** 2))
+        return float(np.sqrt(square + self.time_weight * (b.t - a.t) ** 2))
+
+    def _first_step(self, state: State, trial: Trial) -> Point | None:
+        """Take one small load step, and return where it leads."""
+        march = self.march
+        span = (self.end - state.time) / self.method.steps
+        for _ in range(self.method.max_cuts + 1):
+            target = state.time + span
+            outcome = march.attempt(target, smooth=False)
+            if outcome.trial is not None:
+                self.travelled += span
+                march.accept(outcome, target, at=self.travelled)
+                return Point(target, march.state.u)
+            span *= 0.5
+        march.give_up(outcome, target)
+        return None
+
+    def _closes(self, arc: Arc) -> bool:
+        """Return whether a step is short enough for its energies to close, and in time."""
+        assert arc.trial is not None
+        last = self.march.energy
+        times = (self.state.time, arc.t)
+        now = step_energies(self.problem, self.trial, arc.trial, times, last)
+        if abs(times[1] - times[0]) > _LEAP * self.method.longest * self.span:
+            return False
+        # adhesion that gave energy and now takes it back: the step leads back the way it came
+        gives = now.adhesive - last.adhesive
+        least = _BACK * self._most_peeled()
+        if self.gave > least and gives < -least:
+            return False
+        missing, turned = missing_energy(last, now)
+        scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
+        part = _MISSING if self.rigid else 5.0 * _MISSING
+        return missing <= max(part * turned, 1e-4 * scale)
+
+    def _accept(self, arc: Arc) -> None:
+        trial = arc.trial
+        assert trial is not None
+        march, times = self.march, (self.state.time, arc.t)
+        last = march.energy.adhesive
+        march.energy = step_energies(self.problem, self.trial, trial, times, march.energy)
+        self.gave = march.energy.adhesive - last
+        self.state = self.problem.accepted(self.state, trial, arc.t)
+        self.trial = trial
+        self.travelled += abs(times[1] - times[0])
+        self.steps += 1
+        self.unstable = -1
+        extra = {"program_time": arc.t, "sign_of_determinant": self._sign(arc)}
+        extra["unstable_ways"] = float(self.unstable) if self.unstable >= 0 else float("nan")
+        march.record.add(
+            self.state,
+            trial,
+            march.energy,
+            arc.iterations,
+            arc.residuals[-1],
+            at=self.travelled,
+            extra=extra,
+        )
+        self.points = [*self.points[-2:], Point(arc.t, self.state.u)]
+        rising = times[1] >= times[0]
+        if rising != self.rising:
+            self._limit_point(self.points)
+            self.rising = rising
+
+    def _sign(self, arc: Arc) -> float:
+        """Return the sign of the tangent's determinant, NaN where it is not told."""
+        if not self.method.stability or arc.factors is None or arc.matrix is None:
+            return float("nan")
+        if self.symmetric:
+            inertia = self.space.inertia(self.problem.reduced(arc.matrix))
+            if inertia is not None:
+                self.unstable = inertia[1]
+                return -1.0 if inertia[1] % 2 else 1.0
+        return float(arc.factors.sign)
+
+    def _limit_point(self, points: list[Point]) -> None:
+        """Tell where the program's time turned, by a parabola through three points."""
+        a, b, c = points[-3:]
+        s1, s2 = self._length(a, b), self._length(b, c)
+        slope1, slope2 = (b.t - a.t) / s1, (c.t - b.t) / s2
+        bend = (slope2 - slope1) / (0.5 * (s1 + s2))
+        top = b.t
+        if bend != 0.0:
+            here = slope1 + bend * 0.5 * s1
+            top = b.t - 0.5 * here * here / bend
+        problem, record = self.problem, self.march.record
+        readings = problem.assembled.readings
+        where: dict[str, object] = {"program_time": top, "displacement": top}
+        if readings.displacement is not None:
+            condition = problem.assembled.conditions[readings.displacement]
+            where["displacement"] = condition.program.at(top)  # type: ignore[attr-defined]
+        if record.last is not None:
+            for name in ("force_x", "force_y", "contact_length"):
+                if name in record.last.curves:
+                    where[name] = record.last.curves[name]
+        record.losses.append(
+            Loss(self.travelled, "limit_point", where, "the path was followed around it")
+        )
+
+
+def run_continuation(system: SolidSystem, method: Continuation, request: Request) -> Run:
+    """Return the run of a solid along its path of equilibria."""
+    import dataclasses
+
+    problem = Problem(system.assembled())
+    start = max(problem.assembled.readings.start, request.t_start)
+    whole = request.t_end - request.t_start
+    part = min(max(start - request.t_start, 0.0) / whole, 1.0)
+    start = request.t_start + part * whole
+    steps = Quasistatic(
+        steps=max(1, round(method.steps * part)),
+        max_cuts=method.max_cuts,
+        newton_tolerance=method.newton_tolerance,
+        max_iterations=method.max_iterations,
+        solver=method.solver,
+    )
+    marks = np.array([request.t_start, max(start, request.t_start)])
+    first = dataclasses.replace(request, t_end=start, save=np.unique(marks), every_step=True)
+    march = March(problem, steps, first, end=request.t_end)
+    try:
+        if march.lead() and start < request.t_end:
+            path = Path(march, method, request.t_end)
+            try:
+                path.follow()
+            finally:
+                march.iterations += path.iterations
+                march.steps += path.steps
+                march.cuts += path.cuts
+    finally:
+        march.close()
+    return build_run(system, method, problem, march.record)

@@ -1,0 +1,143 @@
+"""The state of a march as arrays and back, to the last bit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.results.determinism import Loss
+from stiction.solids.contact.model import Found, History
+from stiction.solids.equilibria.history import Energies, Recorder, Row
+from stiction.solids.equilibria.problem import State, Trial
+
+if TYPE_CHECKING:
+    from stiction.solids.equilibria.load_steps import March
+
+__all__ = ["pack", "pack_record", "unpack"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def pack(march: March) -> Arrays:
+    """Return everything that a march needs to go on."""
+    state, trial = march.state, march.trial
+    assert trial is not None
+    made: Arrays = {
+        "time": np.array(state.time),
+        "u": state.u,
+        "residual": trial.residual,
+        "internal": trial.internal,
+        "counts": np.array([march.iterations, march.cuts, march.steps, march.factorised]),
+        "analysed": march.space.analysed,
+        "step": np.array([march.dt, float(march.smooth)]),
+        **_energies("energy", [march.energy]),
+        **pack_record(march.record),
+    }
+    if march.before is not None:
+        made["before_time"] = np.array(march.before[0])
+        made["before_u"] = march.before[1]
+    for i, (history, found, out) in enumerate(
+        zip(state.histories, state.founds, trial.outs, strict=True)
+    ):
+        made[f"out{i}"] = out
+        for name, value in zip(History._fields, history, strict=True):
+            made[f"history{i}_{name}"] = value
+        for name, value in zip(Found._fields, found, strict=True):
+            made[f"found{i}_{name}"] = value
+    for i, (rows, columns) in enumerate(march.problem.coupled):
+        made[f"coupled{i}_rows"], made[f"coupled{i}_columns"] = rows, columns
+    return made
+
+
+def _energies(name: str, energies: list[Energies]) -> Arrays:
+    plain = [(e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity) for e in energies]
+    heat = [e.heat for e in energies]
+    return {
+        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 5),
+        f"{name}_heat": np.array(heat, dtype=np.float64).reshape(len(energies), -1),
+    }
+
+
+def _energies_back(name: str, kept: Arrays) -> list[Energies]:
+    found = []
+    for plain, heat in zip(kept[f"{name}_plain"], kept[f"{name}_heat"], strict=True):
+        stored, adhesive, work, algorithmic, reciprocity = (float(v) for v in plain)
+        given = tuple(float(h) for h in heat)
+        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity))
+    return found
+
+
+def pack_record(record: Recorder) -> Arrays:
+    """Return what was recorded so far."""
+    rows = record.rows if record.last in record.rows else [*record.rows, record.last]
+    rows = [row for row in rows if row is not None]
+    names = list(dict.fromkeys(name for row in rows for name in row.curves))
+    points = list(rows[0].points)
+    made: Arrays = {
+        "row_time": np.array([row.time for row in rows]),
+        "row_iterations": np.array([row.iterations for row in rows]),
+        "row_kept": np.array(len(record.rows)),
+        "row_curves": np.array([[row.curves.get(n, np.nan) for n in names] for row in rows]),
+        "row_names": np.array(json.dumps([names, points])),
+        "worst_residual": np.array(record.worst_residual),
+        "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
+        "losses": np.array(
+            json.dumps([(v.time, v.kind, dict(v.where), v.choice) for v in record.losses])
+        ),
+        "picture_time": np.array([t for t, _ in record.pictures]),
+        "picture_u": np.array([u for _, u in record.pictures]),
+        **_energies("row_energy", [row.energy for row in rows]),
+    }
+    for name in points:
+        made[f"row_point_{name}"] = np.array([row.points[name] for row in rows])
+    for i, pairs in record.balances.items():
+        made[f"balance{i}"] = np.array(pairs)
+    return made
+
+
+def unpack(kept: Arrays, march: March) -> None:
+    """Put a march back to where it was."""
+    problem = march.problem
+    t = float(kept["time"])
+    passes = range(len(problem.passes))
+    histories = tuple(
+        History(*(kept[f"history{i}_{name}"] for name in History._fields)) for i in passes
+    )
+    founds = tuple(Found(*(kept[f"found{i}_{name}"] for name in Found._fields)) for i in passes)
+    u = kept["u"]
+    march.state = State(t, u, histories, founds)
+    outs = tuple(kept[f"out{i}"] for i in passes)
+    march.trial = Trial(u, kept["residual"], kept["internal"], outs, founds, 0)
+    march.iterations, march.cuts, march.steps, march.factorised = (int(v) for v in kept["counts"])
+    march.dt, march.smooth = float(kept["step"][0]), bool(kept["step"][1])
+    march.energy = _energies_back("energy", kept)[0]
+    march.before = None
+    if "before_time" in kept:
+        march.before = (float(kept["before_time"]), kept["before_u"])
+    problem.couple([(kept[f"coupled{i}_rows"], kept[f"coupled{i}_columns"]) for i in passes])
+    _record_back(kept, march.record)
+
+
+def _record_back(kept: Arrays, record: Recorder) -> None:
+    names, points = json.loads(str(kept["row_names"]))
+    energies = _energies_back("row_energy", kept)
+    rows = []
+    for i, t in enumerate(kept["row_time"]):
+        values = kept["row_curves"][i]
+        curves = {n: float(v) for n, v in zip(names, values, strict=True)}
+        at = {name: kept[f"row_point_{name}"][i] for name in points}
+        rows.append(Row(float(t), curves, at, energies[i], int(kept["row_iterations"][i])))
+    record.last = rows[-1]
+    record.rows = rows[: int(kept["row_kept"])]
+    record.worst_residual = float(kept["worst_residual"])
+    record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
+    record.losses = [Loss(*loss) for loss in json.loads(str(kept["losses"]))]
+    pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)
+    record.pictures = [(float(t), u) for t, u in pictures]
+    for name in kept:
+        if name.startswith("balance"):
+            pairs = [(pair[0], pair[1]) for pair in kept[name]]
+            record.balances[int(name.removeprefix("balance"))] = pairs

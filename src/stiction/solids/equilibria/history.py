@@ -1,0 +1,277 @@
+"""What is kept while a solid is followed: rows of curves, tractions, energies, snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.laws.adhesive_friction import Frictionless
+from stiction.results.determinism import Loss
+from stiction.solids.contact import kernels as k
+from stiction.solids.contact.partners import Boundary
+from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.equilibria.readings import force_on, lengths
+
+__all__ = ["Energies", "Recorder", "Row", "missing_energy", "step_energies"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Energies(NamedTuple):
+    """Energies of a state, and what has been spent since the start [J/m]."""
+
+    stored: float
+    adhesive: float
+    work: float
+    heat: tuple[float, ...]
+    algorithmic: float
+    reciprocity: float
+
+
+class Row(NamedTuple):
+    """One accepted state."""
+
+    time: float
+    curves: dict[str, float]
+    points: dict[str, Floats]
+    energy: Energies
+    iterations: int
+
+
+def energies_at(problem: Problem, trial: Trial) -> Energies:
+    """Return the energies of a state at which nothing has been spent yet."""
+    stored, adhesive = problem.stored(trial)
+    heats = tuple(0.0 for _ in problem.assembled.contacts)
+    return Energies(stored, adhesive, 0.0, heats, 0.0, 0.0)
+
+
+def step_energies(
+    problem: Problem, before: Trial, after: Trial, times: tuple[float, float], last: Energies
+) -> Energies:
+    """Return the energies after a step, work and heat by the trapezoidal rule.
+
+    Parameters
+    ----------
+    before, after : the accepted states at both ends of the step
+    times : when
+    last : the energies before
+
+    Notes
+    -----
+    Heat is that of the return map, threshold times slip at the end of the step, which is never
+    negative. The difference to the trapezoidal rule is of first order in the step and is told as
+    `algorithmic`, with what springs of stick gain where they count per current area; what is
+    left over falls as the step squared. Between two deformable bodies the two passes do not
+    follow from one potential, and friction on a rigid circle acts at a gap from where slip is
+    counted: the work of tractions that neither energy nor heat accounts for is told as
+    `reciprocity` and counts as algorithmic too.
+
+    Source: formulas sheet, section 4.
+    Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
+    """
+    stored, adhesive = problem.stored(after)
+    moved = after.u - before.u
+    given = problem.loads(times[0]) + problem.loads(times[1])
+    reaction = np.where(problem.fixed, before.residual + after.residual, 0.0)
+    work = 0.5 * float(np.sum((reaction + given) * moved))
+    ramp = problem.assembled.attraction
+    heat = list(last.heat)
+    algorithmic = reciprocity = 0.0
+    for i, p in enumerate(problem.passes):
+        a, b = before.outs[i], after.outs[i]
+        share = 1.0 if p.partner.rigid else 0.5
+        change = ramp.at(times[1]) - ramp.at(times[0])
+        if change:
+            by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
+            work += 0.5 * share * change * float(by_ramp)
+        h = b[:, k.HEAT]
+        heat[problem.contact_of_pass[i]] += share * float(h.sum())
+        slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        if p.contact.friction.per_current_area:
+            slid -= _spread_springs(a, b)
+        algorithmic += share * slid
+        if p.partner.rigid and p.partner.shape[0] != 0.0:
+            # friction acts at a gap from the curve on which slip is counted
+            way = b[:, [k.X, k.Y]] - a[:, [k.X, k.Y]] - moved[p.partner.node]
+            taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
+            springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
+            reciprocity += taken - springs - float(h.sum()) - slid
+    if any(not p.partner.rigid for p in problem.passes):
+        # what the tractions of the passes took out of the bodies, against what is accounted for
+        spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
+        change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
+        new_heat = sum(heat) - sum(last.heat)
+        reciprocity = work - spent - change - new_heat - algorithmic
+    return Energies(
+        stored,
+        adhesive,
+        last.work + work,
+        tuple(heat),
+        last.algorithmic + algorithmic + reciprocity,
+        last.reciprocity + reciprocity,
+    )
+
+
+def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
+    """Return the energy a step does not account for, and how much it turned over [J/m].
+
+    Between two deformable bodies the work that the two passes do not share is counted as missing
+    here: a jump hides in it.
+    """
+    change = after.stored + after.adhesive - before.stored - before.adhesive
+    work = after.work - before.work
+    lost = after.algorithmic - before.algorithmic - (after.reciprocity - before.reciprocity)
+    spent = sum(after.heat) - sum(before.heat) + lost
+    return abs(change - work + spent), abs(change) + abs(work) + abs(spent)
+
+
+def _friction(out: Floats) -> Floats:
+    """Return the friction that resists slip at every point, (p, 2) [N/m]."""
+    pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
+    return np.asarray(pressure - out[:, [k.FORCE_X, k.FORCE_Y]])
+
+
+def _spread_springs(a: Floats, b: Floats) -> float:
+    """Return what springs of stick gain because the area they count on grows [J/m].
+
+    Tractions do not follow from this part of the energy; it vanishes with a stiff penalty.
+    """
+    grown = b[:, k.OWN_STRETCH] - a[:, k.OWN_STRETCH]
+    springs = a[:, k.SPRING] / a[:, k.OWN_STRETCH] + b[:, k.SPRING] / b[:, k.OWN_STRETCH]
+    return 0.5 * float(np.sum(springs * grown))
+
+
+@dataclass
+class Recorder:
+    """Collects rows, snapshots and losses of a run.
+
+    Parameters
+    ----------
+    problem : the equations
+    wanted : times at which the state is asked for; rows are kept at these alone
+    every_step : keep a row at every accepted step instead
+    snapshots : about how many pictures of the whole body are kept
+    end : time of the last picture
+    """
+
+    problem: Problem
+    wanted: Floats
+    every_step: bool
+    snapshots: int
+    end: float
+    rows: list[Row] = field(default_factory=list)
+    pictures: list[tuple[float, Floats]] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    status: Status = Status.SOLVED
+    reason: str = ""
+    stats: dict[str, int | float] = field(default_factory=dict)
+    worst_residual: float = 0.0
+    last: Row | None = None
+    missed: list[tuple[int, float]] = field(default_factory=list)
+    balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        begin = float(self.wanted[0])
+        self._picture_times = np.linspace(begin, self.end, max(2, self.snapshots))
+
+    def add(
+        self,
+        state: State,
+        trial: Trial,
+        energy: Energies,
+        iterations: int,
+        residual: float = 0.0,
+        at: float | None = None,
+        extra: dict[str, float] | None = None,
+    ) -> None:
+        """Keep an accepted state, if it is wanted.
+
+        Parameters
+        ----------
+        at : time of the row; None takes that of the program
+        extra : more curves of the row
+        """
+        t = state.time if at is None else at
+        self.worst_residual = max(self.worst_residual, residual)
+        curves = {**self._curves(trial, state.time), **(extra or {})}
+        self.last = Row(t, curves, self._points(trial), energy, iterations)
+        x = self.problem.points + trial.u
+        lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
+        self.missed.append((lost, t))
+        for i, contact in enumerate(self.problem.assembled.contacts):
+            if isinstance(contact.partner, Boundary):
+                sides = (contact.boundary.body, contact.partner.body)
+                pair = [force_on(self.problem, trial, i, side) for side in sides]
+                self.balances.setdefault(i, []).append((pair[0], pair[1]))
+        if self.every_step or np.any(np.abs(self.wanted - t) <= 1e-12 * max(1.0, abs(t))):
+            self.rows.append(self.last)
+        due = self._picture_times[len(self.pictures) :]
+        if due.size and t >= due[0] - 1e-12:
+            # times passed in one step count as taken
+            for _ in range(int(np.sum(due <= t + 1e-12))):
+                self.pictures.append((t, state.u.copy()))
+
+    def finish(self) -> None:
+        """Keep the last state, however the run ended."""
+        if self.last is not None and (not self.rows or self.rows[-1].time != self.last.time):
+            self.rows.append(self.last)
+        seen: dict[float, Floats] = dict(self.pictures)
+        self.pictures = sorted(seen.items())
+
+    def _curves(self, trial: Trial, t: float) -> dict[str, float]:
+        problem = self.problem
+        readings = problem.assembled.readings
+        found: dict[str, float] = {"displacement": t}
+        if readings.displacement is not None:
+            condition = problem.assembled.conditions[readings.displacement]
+            found["displacement"] = condition.program.at(t)  # type: ignore[attr-defined]
+        if problem.passes and not readings.support:
+            force = force_on(problem, trial, readings.contact, readings.body)
+        else:
+            nodes = self._support_nodes()
+            force = trial.residual[nodes].sum(axis=0)
+        found["force_x"], found["force_y"] = float(force[0]), float(force[1])
+        if problem.passes:
+            i = self._pass_number()
+            p = problem.passes[i]
+            x = problem.points + trial.u
+            long = lengths(p, trial.outs[i], trial.founds[i], x)
+            found["contact_length"] = long.nominal if readings.nominal else long.current
+            found["nominal_contact"], found["sticking_length"] = long.nominal, long.sticking
+            friction = not isinstance(p.contact.friction, Frictionless)
+            if friction and t <= p.contact.friction_from:
+                # friction has not begun: nothing has slid against it
+                found["sticking_length"] = long.nominal
+            found["contact_left"], found["contact_right"] = long.left, long.right
+            if p.partner.rigid:
+                found["normal_displacement"] = float(trial.u[p.partner.node, 1])
+        return found
+
+    def _support_nodes(self) -> npt.NDArray[np.int64]:
+        number = self.problem.assembled.readings.displacement
+        if number is None:
+            return np.flatnonzero(self.problem.fixed.any(axis=1))
+        return self.problem.nodes_of(self.problem.assembled.conditions[number].where)
+
+    def _pass_number(self) -> int:
+        readings = self.problem.assembled.readings
+        pairs = list(zip(self.problem.contact_of_pass, self.problem.body_of_pass, strict=True))
+        wanted = (readings.contact, readings.body)
+        return pairs.index(wanted) if wanted in pairs else 0
+
+    def _points(self, trial: Trial) -> dict[str, Floats]:
+        if not trial.outs:
+            return {}
+        out = np.concatenate(trial.outs)
+        return {
+            "gap": out[:, k.GAP].copy(),
+            "normal_traction": out[:, k.PRESSURE].copy(),
+            "tangential_traction": out[:, k.SHEAR].copy(),
+            "slides": out[:, k.STATE].copy(),
+            "surface_x": out[:, k.X].copy(),
+            "surface_y": out[:, k.Y].copy(),
+        }

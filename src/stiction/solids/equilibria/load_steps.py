@@ -1,0 +1,312 @@
+"""From load step to load step: steps grow, are cut when they fail, and everything rolls back."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
+from stiction.results.determinism import Loss
+from stiction.solids.equilibria.checkpoint import pack, unpack
+from stiction.solids.equilibria.history import (
+    Energies,
+    Recorder,
+    energies_at,
+    missing_energy,
+    step_energies,
+)
+from stiction.solids.equilibria.newton import Limits, Outcome, solve_step
+from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.outcome import build_run
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.methods import Quasistatic
+    from stiction.results.run import Request, Run
+    from stiction.solids.model import SolidSystem
+
+__all__ = ["run_quasistatic"]
+
+Floats = npt.NDArray[np.float64]
+
+_EASY, _HARD = 6, 12
+_GROWTH = 1.5
+_SNAPSHOTS = 13
+# part of the energy turned over in a step that may be missing before it counts as a jump
+_JUMP = 0.25
+
+
+class Remembering:
+    """A workspace that remembers which matrix its solver analysed.
+
+    Parameters
+    ----------
+    space : of the solver
+    """
+
+    def __init__(self, space: Workspace) -> None:
+        self.space = space
+        self.analysed = np.zeros(0)
+
+    @property
+    def factorisations(self) -> int:
+        """How many factorisations were done."""
+        return self.space.factorisations
+
+    def factorise(self, matrix: csr_matrix) -> Factors:
+        """Return the factors of a matrix; see `Workspace.factorise`."""
+        before = self.space.analyses
+        made = self.space.factorise(matrix)
+        if self.space.analyses != before:
+            self.analysed = np.array(matrix.data)
+        return made
+
+    def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
+        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
+        return self.space.inertia(matrix)
+
+    def close(self) -> None:
+        """Free what is kept."""
+        self.space.close()
+
+
+class March:
+    """A solid followed step by step.
+
+    Parameters
+    ----------
+    problem : the equations
+    method : step lengths, tolerances, bounds
+    request : when to start, end and save
+    end : where the path ends that goes on from here; None for the end of the request
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Quasistatic,
+        request: Request,
+        end: float | None = None,
+    ) -> None:
+        self.problem, self.method, self.request = problem, method, request
+        span = request.t_end - request.t_start
+        self.most = span / method.steps
+        self.least = self.most * 0.5**method.max_cuts
+        self.limits = Limits(method.newton_tolerance, method.max_iterations)
+        solver = method.solver if method.solver is not None else fastest()
+        self.space = Remembering(solver.start())
+        wanted = request.save
+        last = request.t_end if end is None else end
+        self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
+        self.corners = problem.corners()
+        marks = np.concatenate([self.corners, wanted])
+        inside = (marks > request.t_start) & (marks <= request.t_end)
+        self.marks = np.unique(np.concatenate([marks[inside], [request.t_end]]))
+        self.state = problem.start(request.t_start)
+        self.trial: Trial | None = None
+        self.before: tuple[float, Floats] | None = None
+        self.iterations = self.cuts = self.steps = self.factorised = 0
+        self.dt, self.smooth = self.most, False
+
+    def run(self) -> None:
+        """Follow the program to its end, or to where it cannot be followed."""
+        try:
+            self.lead()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Count the work and keep the last state."""
+        self.record.stats = {
+            "steps": self.steps,
+            "newton_iterations": self.iterations,
+            "step_cuts": self.cuts,
+            "factorisations": self.factorised + self.space.factorisations,
+            "unknowns": int(self.problem.free.size),
+        }
+        self.space.close()
+        self.record.finish()
+
+    def lead(self) -> bool:
+        """Follow the program to the end asked for, and return whether it was reached."""
+        checkpoint = self.request.checkpoint
+        kept = None if checkpoint is None else checkpoint.load()
+        self.kept = kept
+        if kept is not None:
+            unpack(kept, self)
+            self._warm()
+            if "path" in kept:
+                return True
+        elif not self._begin():
+            return False
+        end = self.request.t_end
+        while self.state.time < end:
+            if self.steps >= self.method.max_steps:
+                self.record.status = Status.WORK_LIMIT
+                self.record.reason = f"{self.steps} load steps were taken, the most allowed"
+                return False
+            if not self._step():
+                return False
+            self.request.progress(
+                (self.state.time - self.request.t_start) / (end - self.request.t_start),
+                f"step {self.steps}, {self.iterations} Newton iterations",
+            )
+            if checkpoint is not None and checkpoint.due():
+                kept = pack(self)
+                kept["counts"][3] += self.space.factorisations
+                checkpoint.save(kept)
+        return True
+
+    def _warm(self) -> None:
+        """Let the solver analyse the matrix that it had analysed when the checkpoint was made.
+
+        Orders and scalings come from that matrix, and SuperLU keeps its order from the second
+        matrix on: both decide how the rest is rounded.
+        """
+        trial = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)
+        matrix = trial[1]
+        assert matrix is not None
+        assert self.kept is not None
+        before = self.space.factorisations
+        reduced = self.problem.reduced(matrix)
+        reduced.data = self.kept["analysed"]
+        for _ in range(2):
+            with contextlib.suppress(LinearSolveError):
+                self.space.factorise(reduced)
+        self.factorised -= self.space.factorisations - before
+
+    def _begin(self) -> bool:
+        """Find balance at the start, and keep it as the first row."""
+        start = self.state
+        first = self._settle()
+        if first is None:
+            return False
+        self.energy = energies_at(self.problem, first)
+        self._look_for_jump_in(start)
+        self.trial = first
+        self.record.add(self.state, first, self.energy, self.iterations)
+        return True
+
+    def _step(self) -> bool:
+        """Take one load step, cut as often as need be; return whether it was found."""
+        while True:
+            t = self.state.time
+            target = self._target(t, min(self.dt, self.most))
+            outcome = self.attempt(target, self.smooth)
+            if outcome.trial is not None:
+                break
+            self.cuts += 1
+            self.dt = 0.5 * (target - t)
+            if self.dt < self.least:
+                self.give_up(outcome, target)
+                return False
+        self.accept(outcome, target)
+        # where a program changes its slope, the last two states point nowhere
+        self.smooth = target not in self.corners
+        if outcome.iterations <= _EASY:
+            self.dt = max(self.dt, target - t) * _GROWTH
+        elif outcome.iterations > _HARD:
+            self.dt = 0.6 * (target - t)
+        return True
+
+    def _settle(self) -> Trial | None:
+        """Find balance at the start."""
+        t = self.state.time
+        outcome = solve_step(self.problem, self.state, t, self.state.u, self.limits, self.space)
+        self.iterations += outcome.iterations
+        if outcome.trial is None:
+            self.give_up(outcome, t)
+            return None
+        self.state = self.problem.accepted(self.state, outcome.trial, t)
+        return outcome.trial
+
+    def _target(self, t: float, dt: float) -> float:
+        """Return where a step of about dt ends: on the next mark, if it is near."""
+        mark = float(self.marks[np.searchsorted(self.marks, t, side="right")])
+        if t + 1.001 * dt >= mark:
+            return mark
+        # two even steps rather than a long and a tiny one
+        return t + dt if t + 2.0 * dt <= mark else 0.5 * (t + mark)
+
+    def attempt(self, target: float, smooth: bool) -> Outcome:
+        """Try a step, from where the last two states point to, and else from the last one."""
+        problem, state = self.problem, self.state
+        if smooth and self.before is not None:
+            ratio = (target - state.time) / (state.time - self.before[0])
+            guess = state.u + ratio * (state.u - self.before[1])
+            outcome = solve_step(problem, state, target, guess, self.limits, self.space)
+            self.iterations += outcome.iterations
+            if outcome.trial is not None:
+                return outcome
+        outcome = solve_step(problem, state, target, None, self.limits, self.space)
+        self.iterations += outcome.iterations
+        return outcome
+
+    def accept(self, outcome: Outcome, target: float, at: float | None = None) -> None:
+        """Commit a load step; `at` is the time of its row, if it is not that of the program."""
+        trial = outcome.trial
+        assert trial is not None
+        assert self.trial is not None
+        times = (self.state.time, target)
+        last = self.energy
+        self.energy = step_energies(self.problem, self.trial, trial, times, last)
+        self._look_for_jump(last, times)
+        self.before = (self.state.time, self.state.u)
+        self.state = self.problem.accepted(self.state, trial, target)
+        self.trial = trial
+        self.steps += 1
+        residual = outcome.residuals[-1] if outcome.residuals else 0.0
+        self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
+
+    def _look_for_jump_in(self, start: State) -> None:
+        """Tell bodies that snap together at the start: energy falls before anything is done."""
+        t = start.time
+        if self.problem.loads(t).any() or not self.problem.passes:
+            return
+        before, _ = self.problem.evaluate(start, start.u, t, None, data=False)
+        stored, adhesive = self.problem.stored(before)
+        released = stored + adhesive - self.energy.stored - self.energy.adhesive
+        turned = abs(self.energy.adhesive - adhesive)
+        if released > _JUMP * turned and released > 1e-3 * abs(self.energy.adhesive):
+            where = {"energy_missing": released}
+            choice = "the state of rest that Newton's method found from the given places"
+            self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
+
+    def _look_for_jump(self, last: Energies, times: tuple[float, float]) -> None:
+        """Tell a step whose energies do not close: Newton's method left the branch it followed."""
+        now = self.energy
+        missing, turned = missing_energy(last, now)
+        scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
+        if missing > _JUMP * turned and missing > 1e-3 * scale:
+            where = {"from": times[0], "energy_missing": missing}
+            choice = "the state at which Newton's method arrived; inertia would decide"
+            self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
+
+    def give_up(self, outcome: Outcome, target: float) -> None:
+        last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
+        self.record.status = Status.UNCONVERGED
+        advice = (
+            "A limit point may be near: Continuation() follows the path around it; a smaller "
+            "penalty helps where stick and slip cycle"
+        )
+        if self.steps == 0 and "singular" in outcome.reason:
+            advice = "Nothing may hold a body against rigid motion: look at its conditions"
+        elif not self.problem.passes:
+            advice = "The load may be more than the body can carry: look at its conditions"
+        self.record.reason = (
+            f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
+            f"last residuals {last}. {advice}"
+        )
+
+
+def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) -> Run:
+    """Return the run of a solid, load step by load step."""
+    problem = Problem(system.assembled())
+    march = March(problem, method, request)
+    march.run()
+    return build_run(system, method, problem, march.record)

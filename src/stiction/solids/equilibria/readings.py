@@ -1,0 +1,113 @@
+"""What a run tells at a state: forces, lengths of contact, tractions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.contact import kernels as k
+from stiction.solids.contact.model import ContactPass, Found, knots_of
+from stiction.solids.equilibria.problem import Problem, Trial
+
+__all__ = ["Lengths", "lengths"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Lengths(NamedTuple):
+    """Lengths of contact on the reference boundary and on the deformed one, and of stick."""
+
+    nominal: float
+    current: float
+    sticking: float
+    left: float
+    right: float
+
+
+def _covered(edges: Floats, begins_inside: bool, end: float) -> Floats:
+    """Return the intervals (k, 2) between crossings that lie inside."""
+    marks = np.concatenate([[0.0] if begins_inside else [], edges])
+    if marks.size % 2:
+        marks = np.concatenate([marks, [end]])
+    return marks.reshape(-1, 2)
+
+
+def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
+    """Return how long the contact of one pass is, its edges located on the gap itself.
+
+    Parameters
+    ----------
+    p, out, found : the pass, what it told, and its nearest points
+    x : (nodes, 2) places
+
+    Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
+    """
+    from stiction.solids.contact.edge_kernels import crossings, gap_at
+
+    own, part = p.own, p.partner
+    knots = knots_of(own)
+    limit = float(p.contact.adhesion.gap_max)
+    curve = (own.nodes, own.extraction, own.weights, knots)
+    other = (*part, p.neighbours)
+    # the ends of the boundary join the sampled points
+    ends = np.array([0.0, knots[-1]])
+    gaps = np.empty(2)
+    place = np.empty((2, 2))
+    for i, q in enumerate((0, -1)):
+        guess = (int(found.element[q]), float(found.xi[q]))
+        gaps[i] = gap_at(ends[i], curve, other, guess, x, place[i])
+    zeta = np.concatenate([ends[:1], p.coordinate, ends[1:]])
+    gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
+    elements = np.concatenate([found.element[:1], found.element, found.element[-1:]])
+    xis = np.concatenate([found.xi[:1], found.xi, found.xi[-1:]])
+    marks, places = np.empty(zeta.size), np.empty((zeta.size, 2))
+    count = crossings(limit, zeta, gap, elements, xis, curve, other, x, marks, places)
+    edges = marks[:count].copy()
+    inside = _covered(edges, bool(gap[0] < limit), float(knots[-1]))
+    nominal = float(np.diff(inside, axis=1).sum())
+    samples = np.concatenate([place[:1], out[:, [k.X, k.Y]], place[1:]])
+    order = np.argsort(np.concatenate([zeta, edges]), kind="stable")
+    along = np.concatenate([zeta, edges])[order]
+    line = np.concatenate([samples, places[:count]])[order]
+    middle = 0.5 * (along[1:] + along[:-1])
+    within = np.zeros(middle.size, dtype=bool)
+    for low, high in inside:
+        within |= (middle > low) & (middle < high)
+    current = float(np.linalg.norm(np.diff(line, axis=0), axis=1)[within].sum())
+    left = float(inside[0, 0]) if inside.size else np.nan
+    right = float(inside[-1, 1]) if inside.size else np.nan
+    return Lengths(nominal, current, _sticking(p, out, knots[-1]), left, right)
+
+
+def _sticking(p: ContactPass, out: Floats, end: float) -> float:
+    """Return the reference length on which friction holds: trial traction below threshold."""
+    zeta, excess = p.coordinate, out[:, k.EXCESS].copy()
+    excess[out[:, k.STATE] == k.NONE] = np.abs(excess[out[:, k.STATE] == k.NONE]) + 1e-300
+    sticks = excess < 0.0
+    if not sticks.any():
+        return 0.0
+    total = 0.0
+    if sticks[0]:
+        total += float(zeta[0])
+    if sticks[-1]:
+        total += float(end - zeta[-1])
+    gap = np.diff(zeta)
+    both = sticks[1:] & sticks[:-1]
+    total += float(gap[both].sum())
+    one = sticks[1:] != sticks[:-1]
+    a, b = np.abs(excess[:-1][one]), np.abs(excess[1:][one])
+    share = np.where(sticks[:-1][one], a, b) / (a + b)
+    return total + float((gap[one] * share).sum())
+
+
+def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
+    """Return the force (2,) of a contact on a body [N/m]."""
+    total = np.zeros(2)
+    for number, owner, out in zip(
+        problem.contact_of_pass, problem.body_of_pass, trial.outs, strict=True
+    ):
+        if number == contact and owner == body:
+            total += out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
+    return total

@@ -1,0 +1,387 @@
+"""What the figures of solids read from a run, and what they derive from it.
+
+Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.plot import style
+from stiction.plot.run_data import RunData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = ["NO_FRICTION", "SLIDES", "STICKS", "SolidData"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+NO_FRICTION, STICKS, SLIDES = 0, 1, 2
+_SAME = 1e-9  # share of its range within which a displacement counts as not moved yet
+_CONSTANT = 1e-9  # share of its size within which a curve says nothing
+_LOOSE = 0.1  # spread over the largest loss from which a quadratic fit says nothing
+_SMALL = 0.01  # smaller values are written with a power of ten
+_REACH = 2e-3  # share of the largest traction from which a place belongs to the contact
+
+# what the literature calls the unit of length of its dimensionless examples
+_LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R"}
+_SYMBOLS = {
+    "displacement": "u",
+    "force_x": "F_x",
+    "force_y": "F_y",
+    "tangential_force": "|F_x|",
+    "normal_force": r"F_\mathrm{n}",
+    "contact_length": r"L_\mathrm{c}",
+    "contact_length_initial": r"L_\mathrm{c,0}",
+    "peeling_length": r"L_\mathrm{peel}",
+    "fracture_energy": r"\Gamma",
+    "surface_coordinate": "X",
+    "gap": r"g_\mathrm{n}",
+    "normal_traction": r"T_\mathrm{n}",
+    "tangential_traction": r"T_\mathrm{t}",
+    "stress_trace": r"\mathrm{tr}\,\sigma",
+    "stress_yy": r"\sigma_{yy}",
+    "xi": r"\xi",
+    "eta": r"\eta",
+}
+_OVER = {
+    "length": "{L}",
+    "force": "(E\\,{L})",
+    "stress": "E",
+    "xi": "(E^2 {L})",
+    "number": "",
+}
+_KINDS = {
+    "displacement": "length",
+    "force_x": "force",
+    "force_y": "force",
+    "tangential_force": "force",
+    "normal_force": "force",
+    "contact_length": "length",
+    "contact_length_initial": "length",
+    "peeling_length": "length",
+    "length": "length",
+    "fracture_energy": "force",
+    "energy": "force",
+    "surface_coordinate": "length",
+    "gap": "length",
+    "normal_traction": "stress",
+    "tangential_traction": "stress",
+    "stress_trace": "stress",
+    "stress_yy": "stress",
+    "stress": "stress",
+    "xi": "xi",
+    "eta": "number",
+}
+_UNITS = {"length": "m", "force": "N/m", "stress": "Pa", "xi": "m$^3$/N$^2$", "number": ""}
+
+
+@dataclass(frozen=True, eq=False)
+class SolidData(RunData):
+    """The saved history of solids and quantities derived from it.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+
+    Raises
+    ------
+    ModelError : if the run holds no displacement.
+    """
+
+    NEEDED = ("displacement",)
+    FAMILY = "solids"
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Begin and end of the displacements drawn; a body that never moved gets 1."""
+        u = self.curve("displacement")
+        low, high = float(u.min()), float(u.max())
+        return low, high if high > low else low + 1.0
+
+    # ---- variables
+
+    def values(self, name: str) -> Floats:
+        """Return a variable as it was saved."""
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
+    def has(self, *names: str) -> bool:
+        """Return whether the run holds these variables, each finite somewhere."""
+        return all(
+            name in self.run.variables and bool(np.isfinite(self.values(name)).any())
+            for name in names
+        )
+
+    def require(self, figure: str, *names: str) -> None:
+        """Raise a ModelError that names the variables a figure misses."""
+        missing = [name for name in names if not self.has(name)]
+        if missing:
+            drawn = "displacement" if figure == "forces" else "forces"
+            raise ModelError(
+                explain(
+                    f"plot.{figure}",
+                    f"a run of {self.run.system_name} without {', '.join(missing)}",
+                    "the variables " + ", ".join(names),
+                    "this figure shows them.",
+                    f"draw another figure, such as {drawn}, or solve with snapshots.",
+                )
+            )
+
+    @functools.cached_property
+    def begin(self) -> int:
+        """The row from which the displacement is driven; what came before is preload.
+
+        Verified by: tests/unit/solids/figures/test_figures.py::test_preload_is_left_out
+        """
+        u = self.values("displacement")
+        moved = np.abs(u - u[0]) > _SAME * max(float(np.ptp(u)), 1e-300)
+        return int(np.argmax(moved)) - 1 if moved.any() else 0
+
+    def curve(self, name: str) -> Floats:
+        """Return (t,) a variable over time, from `begin` on."""
+        return style.finite(self.values(name)[self.begin :])
+
+    def changes(self, name: str) -> bool:
+        """Return whether a curve is there and is not constant."""
+        if not self.has(name):
+            return False
+        curve = self.curve(name)
+        curve = curve[np.isfinite(curve)]
+        return bool(curve.size > 1 and np.ptp(curve) > _CONSTANT * max(np.abs(curve).max(), 1e-9))
+
+    def quantity(self, name: str) -> float | None:
+        """Return a named result that is a number; None if it is not there."""
+        found = self.run.quantities.get(name)
+        value = None if found is None else found.value
+        return float(value) if isinstance(value, (int, float)) and np.isfinite(value) else None
+
+    @property
+    def peeled(self) -> float:
+        """Largest length of contact that was lost, over the length at the begin."""
+        if not self.has("peeling_length", "contact_length"):
+            return 0.0
+        start = float(np.nan_to_num(self.curve("contact_length")[0]))
+        return float(np.nanmax(self.curve("peeling_length"))) / start if start > 0.0 else 0.0
+
+    @property
+    def fit_holds(self) -> bool:
+        """Whether contact shrinks with the square of the force nearly as the fit says."""
+        spread = self.quantity("xi_spread")
+        return self.quantity("xi") is not None and (spread is None or spread < _LOOSE)
+
+    # ---- places on the curves
+
+    def row_of_time(self, time: float) -> int:
+        """Return the row (from `begin`) saved nearest to a `time`."""
+        return int(np.argmin(np.abs(self.time[self.begin :] - time)))
+
+    def _row_of_displacement(self, name: str) -> list[int]:
+        at = self.quantity(name)
+        return [] if at is None else [int(np.nanargmin(np.abs(self.curve("displacement") - at)))]
+
+    @property
+    def full_sliding(self) -> list[int]:
+        """Row (from `begin`) at which all of the contact began to slide, if it did."""
+        log = self.run.event_log
+        times = [t for t, kind in zip(log.time, log.kind, strict=True) if kind == "full_sliding"]
+        times = [t for t in times if t > self.time[self.begin]]
+        if times:
+            return [self.row_of_time(float(times[0]))]
+        return self._row_of_displacement("full_sliding_at")
+
+    @property
+    def limit_points(self) -> list[int]:
+        """Rows (from `begin`) nearest to the limit points of the path."""
+        losses = [loss for loss in self.run.determinism.losses if loss.kind == "limit_point"]
+        if losses:
+            return sorted({self.row_of_time(float(loss.time)) for loss in losses})
+        return self._row_of_displacement("limit_point_at")
+
+    @property
+    def unstable(self) -> Bools:
+        """(t,) whether the state is unstable, as far as it is known, from `begin` on."""
+        count = self.curve("displacement").size
+        if self.has("unstable_ways"):
+            return np.asarray(np.nan_to_num(self.curve("unstable_ways")) > 0.0)
+        if self.has("sign_of_determinant"):
+            return np.asarray(np.nan_to_num(self.curve("sign_of_determinant")) < 0.0)
+        return np.zeros(count, dtype=bool)
+
+    # ---- the surface
+
+    @property
+    def bodies(self) -> list[int]:
+        """Numbers of the bodies whose surfaces have points."""
+        if not self.has("body_of_point"):
+            return [1]
+        return [int(b) for b in np.unique(self.values("body_of_point"))]
+
+    def of_body(self, body: int) -> Ints:
+        """Return the points of a body in the order of their surface coordinate."""
+        x = self.values("surface_coordinate")
+        mine = np.arange(x.size)
+        if self.has("body_of_point"):
+            mine = np.flatnonzero(self.values("body_of_point") == body)
+        return np.asarray(mine[np.argsort(x[mine], kind="stable")])
+
+    def active(self, rows: Sequence[int]) -> Bools:
+        """Return (point,) which points touch in any of the saved states `rows`."""
+        found = np.zeros(self.values("surface_coordinate").size, dtype=bool)
+        for name in ("normal_traction", "tangential_traction"):
+            if self.has(name):
+                size = np.abs(np.nan_to_num(self.values(name)[list(rows)]))
+                found |= (size > _REACH * max(float(size.max(initial=0.0)), 1e-300)).any(axis=0)
+        return found
+
+    def rows(self, times: Sequence[float] | None, most: int = 4) -> list[int]:
+        """Return saved states: those nearest to `times`, or some that are spread out.
+
+        By default they are spread over the part of the run in which there is contact.
+
+        Raises
+        ------
+        ModelError : if a time lies outside the run.
+        """
+        if times is not None:
+            return [int(np.argmin(np.abs(self.time - t))) for t in _inside(times, self.time)]
+        rows = np.arange(self.begin, self.time.size)
+        if self.has("contact_length"):
+            length = self.curve("contact_length")
+            touching = np.flatnonzero(length > 0.01 * np.nanmax(length))
+            rows = rows[: touching[-1] + 1] if touching.size else rows
+        if rows.size > most:
+            rows = rows[style.few(rows.size, most + 1)[1:]]
+        return [int(row) for row in rows]
+
+    # ---- the bodies
+
+    @property
+    def snapshot_time(self) -> Floats:
+        """(s,) times of the snapshots."""
+        return self.values("snapshot_time")
+
+    def snapshots(self, times: Sequence[float] | None, most: int = 4) -> list[int]:
+        """Return numbers of snapshots: those nearest to `times`, or some that are spread out.
+
+        Raises
+        ------
+        ModelError : if a time lies outside the snapshots.
+        """
+        taken = self.snapshot_time
+        if times is not None:
+            return [int(np.argmin(np.abs(taken - t))) for t in _inside(times, taken)]
+        driven = np.flatnonzero(taken > self.time[self.begin])
+        driven = driven if driven.size else np.arange(taken.size)
+        picks = style.few(driven.size, most + 1)
+        return [int(driven[k]) for k in (picks[1:] if picks.size > most else picks)]
+
+    @functools.cached_property
+    def cells(self) -> Ints:
+        """(c, k) corners of the drawn cells."""
+        return np.asarray(self.run.variables["drawn_cell"].values, dtype=np.int64)
+
+    @functools.cached_property
+    def outlines(self) -> list[Ints]:
+        """Points along each line around a body."""
+        from stiction.solids.figures.outline import loops, outline
+
+        places = self.values("drawn_position")[0]
+        body = np.zeros(places.shape[0], dtype=np.int64)
+        if self.has("body_of_drawn"):
+            body = self.values("body_of_drawn").astype(np.int64)
+        return loops(outline(places, self.cells, body))
+
+    def displacement_at(self, time: float) -> float:
+        """Return the displacement at a `time`."""
+        return float(np.interp(time, self.time, self.values("displacement")))
+
+    # ---- words
+
+    @property
+    def plain(self) -> bool:
+        """Whether the run is dimensionless."""
+        return self.run.variables["displacement"].unit == "1"
+
+    def ratio(self, name: str) -> str:
+        """Return the symbol of `name` over its unit where the unit has a name: "$u/L_0$".
+
+        Verified by: tests/unit/solids/figures/test_figures.py::test_labels_carry_units
+        """
+        symbol = _SYMBOLS.get(name, "")
+        length = _LENGTHS.get(self.run.system_name, "")
+        over = _OVER[_KINDS[name]].replace("{L}", length)
+        if not symbol or not self.plain or not length or not over:
+            return f"${symbol}$" if symbol else ""
+        return f"${symbol}/{over}$"
+
+    def label(self, axis: Axis, name: str, word: str) -> None:
+        """Label an axis with a word, the symbol of `name`, and its unit."""
+        from stiction.plot.figure import ScaledTicks
+
+        kind = _KINDS[name]
+        length = _LENGTHS.get(self.run.system_name, "")
+        if self.plain and length and not _SYMBOLS.get(name):
+            over = _OVER[kind].replace("{L}", length)
+            style.scale_axis(axis, f"{word} / ${over}$" if over else word)
+        else:
+            unit = "" if self.plain else _UNITS[kind]
+            power, times = _power(axis) if self.plain else (1.0, "")
+            symbol = self.ratio(name)
+            symbol = symbol.replace("$", f"${times}", 1) if symbol else ""
+            style.scale_axis(axis, f"{word} {symbol}".strip(), unit)
+            if times:
+                axis.set_major_formatter(ScaledTicks(power))
+
+    def state(self, time: float) -> str:
+        """Return the state at a time in words, as in "u = 12.5 L₀"."""
+        u = self.displacement_at(time)
+        length = _LENGTHS.get(self.run.system_name, "")
+        size = self.span[1] - self.span[0]
+        digits = int(np.clip(2 - np.floor(np.log10(size)), 0, 12)) if size > 0.0 else 3
+        text = f"{u:.{digits}f}" if size >= 1e-2 else f"{u:.4g}"
+        text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+        text = "0" if text in ("-0", "") else text.replace("-", "−")
+        after = (f"\\,{length}" if length else "") if self.plain else "\\,\\mathrm{m}"
+        return f"$u = {text}{after}$"
+
+    def displacement_axis(self, ax: Axes) -> None:
+        """Label the horizontal axis as displacement and fit it to the span."""
+        ax.set_xlim(*self.span)
+        self.label(ax.xaxis, "displacement", "displacement")
+
+
+def _power(axis: Axis) -> tuple[float, str]:
+    """Return what ticks are divided by and the factor of their label, for small values."""
+    largest = float(np.abs(axis.get_view_interval()).max())
+    if not 0.0 < largest < _SMALL:
+        return 1.0, ""
+    power = 3 * int(np.floor((np.log10(largest) + 1.0) / 3.0))
+    return 10.0**power, f"10^{{{-power}}}\\,"
+
+
+def _inside(times: Sequence[float], known: Floats) -> list[float]:
+    """Return the times asked for, checked."""
+    low, high = float(known[0]), float(known[-1])
+    asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if asked.ndim != 1 or asked.size == 0 or not ((asked >= low) & (asked <= high)).all():
+        raise ModelError(
+            explain(
+                "plot.times",
+                repr(times),
+                f"times between {low:.6g} and {high:.6g}",
+                "what was saved is drawn.",
+                "leave it out to have some chosen.",
+            )
+        )
+    return [float(t) for t in asked]

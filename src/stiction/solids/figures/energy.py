@@ -1,0 +1,91 @@
+"""The ledger of a solid over its displacement."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stiction.plot import style
+from stiction.plot.energy import ledger_handles, ledger_panel
+from stiction.results.ledger import Ledger
+from stiction.results.run import Run
+from stiction.solids.figures.curves import page
+from stiction.solids.figures.data import SolidData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["energy"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ledgered:
+    """A run whose ledger counts over displacement, as `plot.energy` draws it."""
+
+    run: Run
+    span: tuple[float, float]
+
+
+def energy(data: SolidData) -> PaperFigure:
+    """Return the ledger as stacked shares, and its imbalance, over the displacement.
+
+    Adhesive energy, negative in contact, is counted from its lowest value. A path that turns
+    back is drawn over the time of the program instead.
+
+    Verified by: tests/unit/solids/figures/test_figures.py::test_ledger_is_drawn_over_displacement
+    """
+    ledgered, over_u = _ledgered(data)
+    handles = ledger_handles(ledgered, lines=False)
+    figure, (above, below) = page(2.9, handles, rows=2, heights=[1.6, 0.8])
+    ledger_panel(above, ledgered)
+    data.label(above.yaxis, "energy", "ledger" if data.plain else "ledger per width")
+    _imbalance(below, ledgered.run.energy)
+    if over_u:
+        data.displacement_axis(below)
+    else:
+        below.set_xlim(*ledgered.span)
+        style.scale_axis(below.xaxis, "time of the program")
+    figure.align_ylabels([above, below])
+    return figure
+
+
+def _imbalance(ax: Axes, ledger: Ledger) -> None:
+    """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
+    size = np.abs(style.finite(ledger.imbalance)) / (ledger.scale or 1.0)
+    drawn = np.where(size > 0.0, size, np.nan)
+    ax.semilogy(ledger.time, drawn, color=style.INK, lw=0.9)
+    worst = float(np.nanmax(drawn)) if np.isfinite(drawn).any() else 1e-12
+    ax.set_ylim(1e-6 * worst, 10.0 * worst)
+    ax.set_ylabel("rel. imbalance")
+
+
+def _ledgered(data: SolidData) -> tuple[_Ledgered, bool]:
+    """Return the ledger from the begin of the drive on, and whether it is over displacement."""
+    ledger = data.run.energy
+    first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
+    full = np.zeros(ledger.time.size)
+    adhesive = full + ledger.adhesive
+    u = np.interp(ledger.time, data.time, data.values("displacement"))[first:]
+    step = np.diff(u)
+    over_u = bool(u.size > 1 and (np.all(step > 0.0) or np.all(step < 0.0)))
+    work, heat = ledger.external_work, ledger.friction_heat
+    gone = full + ledger.algorithmic
+    begun = dataclasses.replace(
+        ledger,
+        time=u if over_u else ledger.time[first:],
+        kinetic=(full + ledger.kinetic)[first:],
+        stored=(full + ledger.stored)[first:],
+        adhesive=(adhesive - np.nanmin(adhesive[first:]))[first:],
+        external_work=(work - work[first])[first:],
+        friction_heat=(heat - heat[first])[first:],
+        viscous_heat=(full + ledger.viscous_heat)[first:],
+        impact_loss=(full + ledger.impact_loss)[first:],
+        algorithmic=(gone - gone[first])[first:],
+    )
+    span = data.span if over_u else (float(begun.time[0]), float(begun.time[-1]))
+    return _Ledgered(dataclasses.replace(data.run, energy=begun), span), over_u

@@ -1,0 +1,142 @@
+"""The figures of deformable solids in contact."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stiction.plot.figures import Figures
+from stiction.solids.figures.data import SolidData
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["SolidFigures"]
+
+_LITTLE, _MUCH = 0.01, 0.25  # shares of the contact that peel, from which figures show it
+
+
+class SolidFigures(Figures):
+    """The figures of solids; every method returns a new matplotlib Figure.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+    """
+
+    NAMES = (
+        "forces",
+        "fronts",
+        "tractions",
+        "shapes",
+        "energy",
+        "fracture",
+        "contact_length",
+        "contact_length_force",
+        "stress",
+        "interface",
+    )
+
+    @functools.cached_property
+    def _data(self) -> SolidData:
+        return SolidData(self.run)
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The figures written when none are named: those that say something for this run.
+
+        Verified by: tests/unit/solids/figures/test_figures.py::test_default_leaves_out_the_silent
+        """
+        from stiction.solids.figures.curves import probes
+
+        data = self._data
+        says = {
+            "forces": data.changes("force_x") or data.changes("force_y"),
+            "fronts": data.peeled > _LITTLE or data.changes("sliding_length"),
+            "tractions": data.has("surface_coordinate", "normal_traction", "tangential_traction"),
+            "shapes": data.has("drawn_position", "drawn_cell", "snapshot_time", "stress_trace"),
+            "energy": self.run.energy.defined and self.run.energy.scale > 0.0,
+            "fracture": data.changes("fracture_energy") and data.peeled > _MUCH,
+            "contact_length": data.changes("contact_length"),
+            "contact_length_force": data.changes("contact_length")
+            and data.changes("force_x")
+            and data.fit_holds,
+            "stress": any(data.changes(name) for name in probes(data)),
+            "interface": data.has("surface_coordinate", "gap"),
+        }
+        return tuple(name for name in self.NAMES if says[name])
+
+    def forces(self) -> PaperFigure:
+        """Return both force components over displacement, with peak and limit points."""
+        from stiction.solids.figures.curves import forces
+
+        return forces(self._data)
+
+    def fronts(self) -> PaperFigure:
+        """Return length of contact, peeling front and sliding front over displacement."""
+        from stiction.solids.figures.curves import fronts
+
+        return fronts(self._data)
+
+    def tractions(self, times: Sequence[float] | None = None) -> PaperFigure:
+        """Return contact tractions along the surface at `times`, default four spread ones."""
+        from stiction.solids.figures.surface import tractions
+
+        return tractions(self._data, times)
+
+    def shapes(self, times: Sequence[float] | None = None) -> PaperFigure:
+        """Return the deformed bodies with their stress at `times`, default four spread ones."""
+        from stiction.solids.figures.shapes import shapes
+
+        return shapes(self._data, times)
+
+    def energy(self) -> PaperFigure:
+        """Return the ledger over displacement, and its imbalance."""
+        from stiction.solids.figures.energy import energy
+
+        return energy(self._data)
+
+    def fracture(self) -> PaperFigure:
+        """Return the fracture energy over the peeled length, with the work of adhesion."""
+        from stiction.solids.figures.curves import fracture
+
+        return fracture(self._data)
+
+    def contact_length(self) -> PaperFigure:
+        """Return the length of contact over displacement."""
+        from stiction.solids.figures.curves import contact_length
+
+        return contact_length(self._data)
+
+    def contact_length_force(self) -> PaperFigure:
+        """Return the length of contact over the tangential force, with its quadratic fit."""
+        from stiction.solids.figures.curves import contact_length_force
+
+        return contact_length_force(self._data)
+
+    def stress(self) -> PaperFigure:
+        """Return the stress at the probes over displacement."""
+        from stiction.solids.figures.curves import stress
+
+        return stress(self._data)
+
+    def interface(self, times: Sequence[float] | None = None) -> PaperFigure:
+        """Return the normal gap near the contact at `times`, default four spread ones."""
+        from stiction.solids.figures.surface import interface
+
+        return interface(self._data, times)
+
+    def animate(self, path: str | Path, *, seconds: float = 6.0, fps: float = 15.0) -> Path:
+        """Write an animation of the snapshots (.gif or .mp4) and return its path.
+
+        Parameters
+        ----------
+        path : ends in .gif, or .mp4 (needs the program ffmpeg)
+        seconds : how long the animation plays
+        fps : frames per second
+        """
+        from stiction.solids.figures.shapes import animate
+
+        return animate(self._data, path, seconds=seconds, fps=fps)

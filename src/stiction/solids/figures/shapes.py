@@ -1,0 +1,228 @@
+"""Deformed bodies coloured with stress, at a few moments and as a film."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.plot.pictures import check_path, frame_times, picture_of, write_film
+from stiction.solids.figures.data import SolidData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.tri import Triangulation
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["animate", "shapes"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+NEEDED = ("drawn_position", "drawn_cell", "snapshot_time", "stress_trace")
+_MAP = "RdBu_r"  # blue in compression, red in tension; told apart by colour-blind readers
+_CLIPPED = 0.995  # share of the points inside the scale; corners would use all of it up
+_LEFT, _RIGHT, _BOTTOM, _TITLE = 0.5, 0.72, 0.42, 0.2  # margins [in]
+_BETWEEN = 0.34  # between panels [in]
+_TALLEST = 8.0  # of the figure [in]
+_DPI = 120
+
+
+def shapes(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
+    """Return the deformed bodies at a few snapshots, coloured with the trace of the stress.
+
+    All panels share one scale of colours and of lengths. Dashed: the bodies at the start.
+
+    Parameters
+    ----------
+    times : of the snapshots drawn; default four that are spread over the run
+
+    Source: Mergel, Scheibert, Sauer 2021, Figs. 6, 9 and 12.
+    Verified by: tests/unit/solids/figures/test_figures.py::test_shapes_are_the_deformed_bodies
+    """
+    data.require("shapes", *NEEDED)
+    picks = data.snapshots(times)
+    box = bounds(data, [0, *picks])
+    aspect = (box[3] - box[2]) / (box[1] - box[0])
+    columns = 1 if len(picks) == 1 or aspect < 0.2 else 2
+    rows = -(-len(picks) // columns)
+    wide = (style.PAGE - _LEFT - _RIGHT - (columns - 1) * _BETWEEN) / columns
+    most = (_TALLEST - _BOTTOM - rows * (_TITLE + 0.08)) / rows
+    high = min(wide * aspect, most)
+    wide = high / aspect
+    width = columns * wide + (columns - 1) * _BETWEEN + _LEFT + _RIGHT
+    height = rows * high + (rows - 1) * (_TITLE + 0.08) + _TITLE + _BOTTOM
+    figure = style.new_figure(width, height)
+    axes = style.grid(
+        figure,
+        rows,
+        columns,
+        margins=(_LEFT, _RIGHT, _BOTTOM, _TITLE),
+        gaps=(_BETWEEN, _TITLE + 0.08),
+    )
+    panels = [ax for line in axes for ax in line]
+    limit, clipped = _limit(data, picks)
+    for k, ax in enumerate(panels):
+        if k >= len(picks):
+            ax.set_axis_off()
+            continue
+        below = k + columns >= len(picks)
+        _panel(ax, data, picks[k], box, limit, below=below, left=k % columns == 0)
+    _scale(figure, axes, data, limit, clipped)
+    return figure
+
+
+def _panel(
+    ax: Axes,
+    data: SolidData,
+    k: int,
+    box: tuple[float, float, float, float],
+    limit: float,
+    *,
+    below: bool,
+    left: bool,
+) -> None:
+    start = data.values("drawn_position")[0]
+    ax.add_collection(_lines([start[line] for line in data.outlines], "#8a8a8a", 0.5, (0, (3, 2))))
+    draw(ax, data, k, limit)
+    ax.set_xlim(box[0], box[1])
+    ax.set_ylim(box[2], box[3])
+    ax.set_aspect("equal")
+    style.scale_axis(ax.xaxis, _place(data, "x") if below else "")
+    style.scale_axis(ax.yaxis, _place(data, "y") if left else "")
+    ax.tick_params(labelbottom=below, labelleft=left)
+    time = float(data.snapshot_time[k])
+    ax.set_title(data.state(time), size=style.FONT, color=style.INK, pad=3.0, loc="left")
+
+
+def _place(data: SolidData, axis: str) -> str:
+    ratio = data.ratio("surface_coordinate").replace("X", axis)
+    return ratio if data.plain else f"{ratio} (m)"
+
+
+def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:
+    """Draw the bodies and the rigid partner of a snapshot; return what was added."""
+    places, cells = data.values("drawn_position")[k], data.cells
+    shading = ax.tripcolor(
+        _triangles(places, cells),
+        np.nan_to_num(data.values("stress_trace")[k]),
+        shading="gouraud",
+        cmap=_MAP,
+        vmin=-limit,
+        vmax=limit,
+        rasterized=True,
+    )
+    edge = ax.add_collection(_lines([places[line] for line in data.outlines], style.INK, 0.5))
+    added: list[Any] = [shading, edge]
+    if data.has("rigid_x", "rigid_y"):
+        x, y = data.values("rigid_x")[k], data.values("rigid_y")[k]
+        added += ax.plot(x, y, color=style.INK, lw=1.4, solid_capstyle="butt", zorder=3.0)
+    return added
+
+
+def _triangles(places: Floats, cells: Ints) -> Triangulation:
+    """Return the cells cut into triangles; matplotlib shades no other shape."""
+    from matplotlib.tri import Triangulation
+
+    cut = cells if cells.shape[1] == 3 else np.concatenate([cells[:, :3], cells[:, [0, 2, 3]]])
+    # a triangle whose corners fall together has no inside to colour
+    proper = (cut[:, 0] != cut[:, 1]) & (cut[:, 1] != cut[:, 2]) & (cut[:, 2] != cut[:, 0])
+    return Triangulation(places[:, 0], places[:, 1], cut[proper])
+
+
+def _lines(
+    pieces: Sequence[Floats], colour: str, width: float, dashes: Any = "-"
+) -> LineCollection:
+    from matplotlib.collections import LineCollection
+
+    return LineCollection(pieces, colors=colour, linewidths=width, linestyles=[dashes])
+
+
+def bounds(data: SolidData, picks: Sequence[int]) -> tuple[float, float, float, float]:
+    """Return left, right, bottom and top of the bodies at the snapshots, with a little room."""
+    places = data.values("drawn_position")[list(picks)].reshape(-1, 2)
+    low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
+    spare = 0.03 * float((high - low).max())
+    return (
+        float(low[0] - spare),
+        float(high[0] + spare),
+        float(low[1] - spare),
+        float(high[1] + spare),
+    )
+
+
+def _limit(data: SolidData, picks: Sequence[int]) -> tuple[float, bool]:
+    """Return the end of the colour scale, and whether some stresses lie beyond it."""
+    size = np.abs(data.values("stress_trace")[list(picks)])
+    size = size[np.isfinite(size)]
+    if not size.size or size.max() == 0.0:
+        return 1.0, False
+    end = float(np.quantile(size, _CLIPPED))
+    return (end, True) if 0.0 < end < 0.8 * size.max() else (float(size.max()), False)
+
+
+def _scale(
+    figure: PaperFigure, axes: list[list[Axes]], data: SolidData, limit: float, clipped: bool
+) -> None:
+    """Add one scale of colours for all panels; its ends are pointed where stresses exceed it."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    width = figure.get_figwidth()
+    above, below = axes[0][-1].get_position(), axes[-1][-1].get_position()
+    height = min(above.y1 - below.y0, 2.4 / figure.get_figheight())
+    middle = 0.5 * (above.y1 + below.y0)
+    slim = figure.add_axes((above.x1 + 0.1 / width, middle - height / 2, 0.09 / width, height))
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(-limit, limit), _MAP),
+        cax=slim,
+        extend="both" if clipped else "neither",
+    )
+    bar.outline.set_linewidth(0.4)
+    slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
+    word = data.ratio("stress_trace") + ("" if data.plain else " (Pa)")
+    slim.set_title(word, size=style.FONT, color=style.INK, pad=5.0 + (7.0 if clipped else 0.0))
+
+
+def animate(data: SolidData, path: str | Path, *, seconds: float, fps: float) -> Path:
+    """Write an animation of the snapshots and return its path; the suffix names the format.
+
+    Raises
+    ------
+    ModelError : if the format is not known or cannot be made here, if an option is no number,
+        or if the run holds no snapshots.
+    StoreError : if the file cannot be written.
+
+    Verified by: tests/unit/solids/figures/test_figures.py::test_animation_has_every_frame
+    """
+    path = check_path(path)
+    data.require("animate", *NEEDED)
+    taken = data.snapshot_time
+    times = frame_times((float(taken[0]), float(taken[-1])), seconds, fps)
+    picks = [int(np.argmin(np.abs(taken - t))) for t in times]
+    every = list(range(taken.size))
+    box = bounds(data, every)
+    limit, clipped = _limit(data, every)
+    wide = style.PAGE - _LEFT - _RIGHT
+    high = min(wide * (box[3] - box[2]) / (box[1] - box[0]), 4.5)
+    figure = style.new_figure(style.PAGE, high + _BOTTOM + _TITLE)
+    axes = style.grid(figure, margins=(_LEFT, _RIGHT, _BOTTOM, _TITLE))
+    ax = axes[0][0]
+    _panel(ax, data, 0, box, limit, below=True, left=True)
+    _scale(figure, axes, data, limit, clipped)
+    for artist in [*ax.collections[1:], *ax.lines]:
+        artist.remove()
+    pictures: dict[int, Any] = {}
+    for k in sorted(set(picks)):
+        added = draw(ax, data, k, limit)
+        ax.set_title(data.state(float(taken[k])), size=style.FONT, loc="left", pad=3.0)
+        pictures[k] = picture_of(figure, _DPI)
+        for artist in added:
+            artist.remove()
+    return write_film([pictures[k] for k in picks], path, fps, colours=160)

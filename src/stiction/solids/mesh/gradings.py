@@ -1,0 +1,159 @@
+"""Gradings: rising values from 0 to 1 between which cells lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import number, numbers, whole
+
+__all__ = [
+    "dense_between",
+    "graded",
+    "refined",
+    "rising",
+    "toward",
+    "toward_end",
+    "toward_middle",
+    "uniform",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# values of the density of cells per cell: enough that its integral is smooth
+_FINE = 20
+
+
+def uniform(n: int) -> Floats:
+    """Return n + 1 values from 0 to 1 in equal steps."""
+    return np.linspace(0.0, 1.0, _count("uniform.n", n) + 1)
+
+
+def graded(n: int, ratio: float) -> Floats:
+    """Return n + 1 values from 0 to 1 in steps that grow by `ratio` from first to last.
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
+    """
+    count = _count("graded.n", n)
+    steps = _ratio("graded.ratio", ratio) ** (np.arange(count) / max(count - 1, 1))
+    values = np.concatenate([[0.0], np.cumsum(steps) / steps.sum()])
+    values[-1] = 1.0
+    return values
+
+
+def toward_end(n: int, ratio: float) -> Floats:
+    """Return n + 1 values from 0 to 1 in steps that are `ratio` times finer at the end.
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
+    """
+    return graded(n, 1.0 / _ratio("toward_end.ratio", ratio))
+
+
+def toward_middle(n: int, ratio: float) -> Floats:
+    """Return n + 1 values from 0 to 1, `ratio` times finer in the middle than at the ends.
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
+    """
+    count = _count("toward_middle.n", n)
+    r = _ratio("toward_middle.ratio", ratio)
+    away = np.abs(2.0 * (np.arange(count) + 0.5) / count - 1.0)
+    steps = r**away
+    values = np.concatenate([[0.0], np.cumsum(steps) / steps.sum()])
+    return _mirrored(values)
+
+
+def toward(n: int, places: float | Sequence[float], width: float, ratio: float) -> Floats:
+    """Return n + 1 values from 0 to 1 that lie `ratio` times denser around some places.
+
+    Parameters
+    ----------
+    n : cells
+    places : where cells are fine, from 0 to 1
+    width : of each fine zone, as a part of the whole
+    ratio : how much finer
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
+    """
+    count = _count("toward.n", n)
+    why = "cells are fine there."
+    given = [places] if isinstance(places, (int, float)) else places
+    at = numbers("toward.places", given, per="zone", why=why, try_="give values from 0 to 1.")
+    if at.min() < 0.0 or at.max() > 1.0:
+        needs = "values from 0 to 1"
+        raise ModelError(explain("toward.places", at.tolist(), needs, why, "give 0.5."))
+    wide = number("toward.width", width, rule="positive", why=why, try_="give 0.1.")
+    r = _ratio("toward.ratio", ratio)
+    t = np.linspace(0.0, 1.0, max(_FINE * count, 2000) + 1)
+    bump = np.exp(-((2.0 * (t[:, None] - at) / wide) ** 2)).max(axis=1)
+    values = _by_density(t, 1.0 + (r - 1.0) * bump, count)
+    if np.allclose(np.sort(at), np.sort(1.0 - at), rtol=0.0, atol=1e-12):
+        values = _mirrored(values)
+    return values
+
+
+def dense_between(n: int, low: float, high: float, ratio: float) -> Floats:
+    """Return n + 1 values from 0 to 1, `ratio` times finer between low and high than far away.
+
+    The change is smooth: steps follow 1 / (1 + (ratio - 1) bump), a bump of width high - low.
+    """
+    count = _count("dense_between.n", n)
+    t = np.linspace(0.0, 1.0, _FINE * count + 1)
+    width = 0.15 * max(high - low, 1e-3) + 1e-3
+    inside = 0.5 * (np.tanh((t - low) / width) - np.tanh((t - high) / width))
+    values = _by_density(t, 1.0 + (_ratio("dense_between.ratio", ratio) - 1.0) * inside, count)
+    if abs(low + high - 1.0) < 1e-12:
+        values = _mirrored(values)
+    return values
+
+
+def rising(name: str, values: Floats | None, n: int) -> Floats:
+    """Return a grading with n cells, checked; equal cells for None."""
+    if values is None:
+        return uniform(n)
+    why = "cells lie between these values."
+    needs, try_ = f"{n + 1} rising values from 0 to 1", "leave it out for equal cells."
+    v = numbers(name, values, per="line between cells", why=why, try_=try_)
+    got = f"{v.size} values"
+    if v.size == n + 1:
+        flat = np.flatnonzero(~(np.diff(v) > 0.0))
+        if flat.size == 0 and v[0] == 0.0 and v[-1] == 1.0:
+            return v
+        got = f"{v.size} values from {v[0]:.6g} to {v[-1]:.6g}"
+        if flat.size:
+            got += f" that do not rise at position {flat[0] + 2}"
+    raise ModelError(explain(name, got, needs, why, try_))
+
+
+def refined(values: Floats) -> Floats:
+    """Return the values with the middles between them."""
+    out = np.empty(2 * values.size - 1)
+    out[::2] = values
+    out[1::2] = 0.5 * (values[1:] + values[:-1])
+    return out
+
+
+def _by_density(t: Floats, density: Floats, n: int) -> Floats:
+    """Return values with equally much of the density between them."""
+    total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+    values = np.interp(np.linspace(0.0, total[-1], n + 1), total, t)
+    values[0], values[-1] = 0.0, 1.0
+    return np.asarray(values)
+
+
+def _mirrored(values: Floats) -> Floats:
+    """Return the same values from both sides, so that symmetric bodies get symmetric meshes."""
+    values = np.asarray(0.5 * (values + 1.0 - values[::-1]))
+    values[0], values[-1] = 0.0, 1.0
+    return values
+
+
+def _count(name: str, n: int) -> int:
+    return whole(name, n, least=1, why="there is at least one cell.", try_="give 10.")
+
+
+def _ratio(name: str, value: float) -> float:
+    why = "it is the size of coarse cells over that of fine ones."
+    return number(name, value, rule="positive", why=why, try_="give 5.")

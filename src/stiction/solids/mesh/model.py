@@ -1,0 +1,396 @@
+"""Meshes of quadrilaterals and triangles with named boundaries, and the shapes of the examples.
+
+A quadrilateral has four corners, counter-clockwise, or nine nodes: corners, the middles of the
+edges 0-1, 1-2, 2-3, 3-0, and the centre. A triangle has three corners, or six nodes: corners
+and the middles of 0-1, 1-2, 2-0; in a list with quadrilaterals -1 stands in the places it
+leaves empty. Edge k goes from corner k to the next one, so that the body's outside lies to its
+right.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.solids.mesh import checks
+from stiction.solids.mesh.gradings import (
+    dense_between,
+    graded,
+    refined,
+    rising,
+    toward,
+    toward_end,
+    toward_middle,
+    uniform,
+)
+
+__all__ = [
+    "Mesh",
+    "block",
+    "cap",
+    "dense_between",
+    "graded",
+    "half_disc",
+    "merged",
+    "rectangle",
+    "rotated",
+    "toward",
+    "toward_end",
+    "toward_middle",
+    "uniform",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh(Record):
+    """Quadrilaterals and triangles, and named boundaries.
+
+    Parameters
+    ----------
+    points : (n, 2) places of the nodes [m]
+    cells : (c, 4) or (c, 9) nodes of each cell, counter-clockwise; triangles alone also as
+        (c, 3) or (c, 6), among quadrilaterals with -1 in the places they leave empty
+    boundaries : name -> (k, 2) cell and edge of each piece; a boundary that touches something
+        is one open chain of pieces in order, the body to its left
+
+    Raises
+    ------
+    ModelError : for cells that are inverted, flat, overlapping or loosely connected, nodes that
+        hang on an edge, belong to no cell or lie at one place, and edges that are no boundary.
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
+    """
+
+    points: Floats = field(default_factory=lambda: np.zeros((0, 2)))
+    cells: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
+    boundaries: Mapping[str, Ints] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        points = checks.clean_points(self.points)
+        cells = checks.clean_cells(self.cells, points.shape[0])
+        boundaries = checks.clean_boundaries(self.boundaries)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "boundaries", boundaries)
+        checks.check_body(points, cells, self.edges)
+        for name, pieces in boundaries.items():
+            checks.check_pieces(name, pieces, cells, self.edges)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], contact: str | Sequence[str] = ()) -> Mesh:
+        """Return the mesh in a file of any format that meshio reads.
+
+        Boundaries are the named groups of lines, in Gmsh physical curves, or of nodes.
+
+        Parameters
+        ----------
+        path : the file
+        contact : names of the boundaries that will touch something, checked at once
+
+        Raises
+        ------
+        ModelError : if meshio is missing, or the file holds no usable plane mesh.
+
+        Verified by: tests/unit/solids/mesh/test_files.py::test_a_written_mesh_comes_back
+        """
+        from stiction.solids.mesh.files import read
+
+        mesh = cls(*read(path))
+        for name in (contact,) if isinstance(contact, str) else contact:
+            mesh.chain(name)
+        return mesh
+
+    # ------------------------------------------------------------ what it knows
+
+    @functools.cached_property
+    def edges(self) -> checks.EdgeTable:
+        """The edges of all cells, and which of them are one."""
+        return checks.edge_table(self.cells)
+
+    @property
+    def triangles(self) -> npt.NDArray[np.bool_]:
+        """Which cells are triangles, (c,)."""
+        return np.asarray(self.cells[:, 3] < 0)
+
+    def boundary(self, name: str) -> Ints:
+        """Return the pieces (k, 2) of a boundary.
+
+        Raises
+        ------
+        ModelError : if there is none of that name.
+        """
+        if name not in self.boundaries:
+            why = "contacts and conditions refer to boundaries by name."
+            needs = "one of " + (", ".join(sorted(self.boundaries)) or "none: the mesh has none")
+            try_ = nearest(str(name), self.boundaries) if self.boundaries else "name boundaries."
+            raise ModelError(explain("boundary", repr(name), needs, why, try_))
+        return self.boundaries[name]
+
+    def chain(self, name: str) -> Ints:
+        """Return the pieces (k, 2) of a boundary that is one open chain.
+
+        Raises
+        ------
+        ModelError : if there is none of that name, or it has gaps, or closes.
+        """
+        pieces = self.boundary(name)
+        checks.check_chain(name, self.edge_nodes(name)[:, :2])
+        return pieces
+
+    def edge_nodes(self, name: str) -> Ints:
+        """Return first, last and, with nine nodes, middle node of every edge, (k, 2 or 3)."""
+        pieces = self.boundary(name)
+        cell, edge = pieces[:, 0], pieces[:, 1]
+        after = np.where(self.triangles[cell] & (edge == 2), 0, (edge + 1) % 4)
+        ends = np.stack([self.cells[cell, edge], self.cells[cell, after]], axis=1)
+        if self.cells.shape[1] == 9:
+            ends = np.concatenate([ends, self.cells[cell, 4 + edge][:, None]], axis=1)
+        return ends
+
+    def split(self, name: str, count: int, first: str, second: str) -> Mesh:
+        """Return the mesh with a boundary cut in two after `count` edges, under new names."""
+        pieces = self.chain(name)
+        why = "the first part has this many edges."
+        whole("Mesh.split.count", count, least=1, why=why, try_="give 1.")
+        rest = {key: value for key, value in self.boundaries.items() if key != name}
+        if first == second or first in rest or second in rest:
+            got = f"{first!r} and {second!r}"
+            why = "every boundary has a name of its own."
+            needs = "two names that no other boundary has"
+            raise ModelError(explain("Mesh.split", got, needs, why, "choose other names."))
+        if count > pieces.shape[0]:
+            why = "the first part is made of edges of the boundary."
+            needs = f"at most {pieces.shape[0]}, its number of edges"
+            raise ModelError(explain("Mesh.split.count", count, needs, why, "give fewer."))
+        rest[first] = pieces[:count]
+        if count < pieces.shape[0]:
+            rest[second] = pieces[count:]
+        return Mesh(self.points, self.cells, rest)
+
+    def moved(self, shift: Sequence[float] | Floats) -> Mesh:
+        """Return the mesh, shifted [m]."""
+        why = "it is moved by these lengths."
+        by = numbers("Mesh.moved", shift, size=2, unit="m", why=why, try_="give (0, 1).")
+        return Mesh(self.points + by, self.cells, self.boundaries)
+
+
+def rotated(mesh: Mesh) -> Mesh:
+    """Return the mesh turned by half a turn about the origin, exactly."""
+    return Mesh(-mesh.points, mesh.cells, mesh.boundaries)
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def block(
+    mapping: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    cells: tuple[int, int],
+    xi: Floats | None = None,
+    eta: Floats | None = None,
+) -> Mesh:
+    """Return a mapped unit square; boundaries bottom, right, top, left, counter-clockwise.
+
+    Parameters
+    ----------
+    mapping : (xi, eta) arrays -> (x, y) arrays [m], keeping the orientation
+    cells : how many along xi and along eta
+    xi, eta : values from 0 to 1 between the cells; equal cells when None
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
+    """
+    nx, ny = _counts("block.cells", cells)
+    a, b = refined(rising("block.xi", xi, nx)), refined(rising("block.eta", eta, ny))
+    s, t = np.meshgrid(a, b)
+    x, y = mapping(s, t)
+    points = np.stack([np.broadcast_to(x, s.shape), np.broadcast_to(y, s.shape)], axis=-1)
+    wide = 2 * nx + 1
+    i, j = np.meshgrid(np.arange(nx), np.arange(ny))
+    corner = (2 * j * wide + 2 * i).ravel()
+    at = [0, 2, 2 * wide + 2, 2 * wide, 1, wide + 2, 2 * wide + 1, wide, wide + 1]
+    made = corner[:, None] + np.array(at)
+    row, column = np.arange(nx), np.arange(ny)
+    sides = {
+        "bottom": np.stack([row, np.zeros_like(row)], axis=1),
+        "right": np.stack([column * nx + nx - 1, np.ones_like(column)], axis=1),
+        "top": np.stack([(ny - 1) * nx + row, np.full_like(row, 2)], axis=1)[::-1],
+        "left": np.stack([column * nx, np.full_like(column, 3)], axis=1)[::-1],
+    }
+    return Mesh(points.reshape(-1, 2), made, sides)
+
+
+def rectangle(
+    width: float,
+    height: float,
+    cells: tuple[int, int],
+    origin: tuple[float, float] = (0.0, 0.0),
+    grading_x: Floats | None = None,
+    grading_y: Floats | None = None,
+) -> Mesh:
+    """Return a rectangle with its lower left corner at `origin` [m].
+
+    Parameters
+    ----------
+    width, height : [m], > 0
+    cells : how many along x and along y
+    grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
+    """
+    _extents("rectangle", width=width, height=height)
+    why = "it is the lower left corner."
+    x0, y0 = numbers("rectangle.origin", origin, size=2, unit="m", why=why, try_="give (0, 0).")
+    return block(lambda s, t: (x0 + width * s, y0 + height * t), cells, grading_x, grading_y)
+
+
+def cap(
+    radius: float,
+    height: float,
+    half_width: float,
+    cells: tuple[int, int],
+    grading_x: Floats | None = None,
+    grading_y: Floats | None = None,
+) -> Mesh:
+    """Return a body with flat base at y = 0 and a circular top, `height` high in the middle.
+
+    Parameters
+    ----------
+    radius : of the top [m]
+    height : in the middle [m]
+    half_width : of the base [m]; the sides are vertical
+    cells : how many along x and along y
+    grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
+    """
+    _extents("cap", radius=radius, height=height, half_width=half_width)
+    edge = height - radius + math.sqrt(max(radius**2 - half_width**2, 0.0))
+    if half_width > radius or edge <= 0.0:
+        why = "the circle must stay above the base over the whole width."
+        least = math.sqrt(max(radius**2 - (radius - height) ** 2, 0.0))
+        needs = f"less than {min(least, radius):.6g} [m]"
+        raise ModelError(explain("cap.half_width", half_width, needs, why, "make it narrower."))
+
+    def mapping(s: Floats, t: Floats) -> tuple[Floats, Floats]:
+        x = half_width * (2.0 * s - 1.0)
+        # written so that the middle, where bodies touch, is free of cancellation
+        drop = x * x / (radius + np.sqrt(radius * radius - x * x))
+        return x, t * (height - drop)
+
+    return block(mapping, cells, grading_x, grading_y)
+
+
+def half_disc(
+    radius: float,
+    along: tuple[int, int],
+    across: int,
+    inner: float = 0.58,
+    grading_arc: Floats | None = None,
+    grading_across: Floats | None = None,
+) -> Mesh:
+    """Return the upper half of a disc: a rectangle inside a ring, boundaries "arc" and "base".
+
+    Parameters
+    ----------
+    radius : [m]
+    along : cells on the top of the inner rectangle, and on each of its sides
+    across : cells of the ring
+    inner : distance of the rectangle's corners from the centre over the radius, below 0.9
+    grading_arc : values from 0 to 1 between the cells on the arc, from the right end; equal
+        cells when None
+    grading_across : values from 0 to 1 between the cells of the ring, outward
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_half_disc
+    """
+    _extents("half_disc", radius=radius, inner=inner)
+    if not inner < 0.9:
+        why = "the corners of the rectangle lie inside the disc."
+        raise ModelError(explain("half_disc.inner", inner, "less than 0.9", why, "give 0.58."))
+    top, side = _counts("half_disc.along", along)
+    why = "the ring has cells."
+    across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
+    parts = 2 * side + top
+    graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
+    # the rectangle's corners lie on the rays through the arc's nodes that they are joined to
+    corner = 0.5 * math.pi * float(graded_arc[side] + 1.0 - graded_arc[side + top])
+    r = float(radius)
+    a, b = inner * r * math.cos(corner), inner * r * math.sin(corner)
+    ends = np.array([0.0, side, side + top, parts]) / parts
+    xs, ys = np.array([a, a, -a, -a]), np.array([0.0, b, b, 0.0])
+
+    def ring(s: Floats, t: Floats) -> tuple[Floats, Floats]:
+        # s runs along the arc from the right, t outward; sine and cosine keep mirror symmetry
+        angle = np.pi * (np.interp(s, uniform(parts), graded_arc) - 0.5)
+        x, y = -r * np.sin(angle), r * np.cos(angle)
+        y = np.where((s == 0.0) | (s == 1.0), 0.0, y)
+        x0, y0 = np.interp(s, ends, xs), np.interp(s, ends, ys)
+        return (1.0 - t) * x0 + t * x, (1.0 - t) * y0 + t * y
+
+    def flipped(s: Floats, t: Floats) -> tuple[Floats, Floats]:
+        return ring(t, s)
+
+    graded_ring = rising("half_disc.grading_across", grading_across, across)
+    outer = block(flipped, (across, parts), xi=graded_ring)
+    middle = block(lambda s, t: (a * (2.0 * s - 1.0), b * t), (top, side))
+    joined = merged([outer, middle])
+    n = outer.cells.shape[0]
+    first, last = outer.boundaries["bottom"], outer.boundaries["top"]
+    base = np.concatenate([last, middle.boundaries["bottom"] + [n, 0], first])
+    return Mesh(joined.points, joined.cells, {"arc": outer.boundaries["right"], "base": base})
+
+
+def merged(meshes: Sequence[Mesh]) -> Mesh:
+    """Return several meshes as one, nodes at one place made one; without boundaries.
+
+    Raises
+    ------
+    ModelError : if some have corners alone and others more nodes, or cells overlap.
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_merging_joins_nodes
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
+        why = "cells that meet share all nodes of an edge."
+        got, needs = "meshes with and without middle nodes", "meshes of one kind"
+        raise ModelError(explain("merged", got, needs, why, "make them alike."))
+    points = np.concatenate([mesh.points for mesh in meshes])
+    shift = np.cumsum([0, *(mesh.points.shape[0] for mesh in meshes)])
+    cells = np.concatenate(
+        [
+            np.where(mesh.cells < 0, -1, mesh.cells + s)
+            for mesh, s in zip(meshes, shift, strict=False)
+        ]
+    )
+    # trees find equal places whatever their last digits, where rounded numbers may not
+    near = 1e-10 * float(np.ptp(points, axis=0).max())
+    pairs = cKDTree(points).query_pairs(near, output_type="ndarray")
+    n = points.shape[0]
+    graph = coo_matrix((np.ones(pairs.shape[0]), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    _, place = connected_components(graph, directed=False)
+    _, first, back = np.unique(place, return_index=True, return_inverse=True)
+    number = back.ravel()
+    return Mesh(points[first], np.where(cells < 0, -1, number[cells]), {})
+
+
+def _extents(where: str, **values: float) -> None:
+    for name, value in values.items():
+        why = "a body has an extent."
+        number(f"{where}.{name}", value, rule="positive", unit="m", why=why, try_="give 1.")
+
+
+def _counts(where: str, cells: object) -> tuple[int, int]:
+    """Return two numbers of cells, checked."""
+    why, try_ = "a body has cells along and across.", "give (20, 5)."
+    if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
+        raise ModelError(explain(where, repr(cells), "two whole numbers", why, try_))
+    nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)
+    return nx, ny

@@ -1,0 +1,165 @@
+"""The loop over the blocks of an ensemble: threads that each own one set of arrays."""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.methods import EventDriven
+from stiction.numerics.checks import whole
+from stiction.switching.model import SwitchingSystem
+
+if TYPE_CHECKING:
+    from stiction.switching.flow.records import Flow
+
+__all__ = ["MOST_STEPS", "Outcome", "Task", "run_task"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# starts of one call of the kernel: a few milliseconds, and a fixed number, so that sums
+# over blocks do not depend on how many threads there are
+_BLOCK = 256
+MOST_STEPS = 20_000
+
+
+class Outcome(NamedTuple):
+    """What kernels fill, one row per start.
+
+    state (N, n), signs (N, m), numbers (N, 2) end time and speed, codes (N, 2) end and
+    steps, counts (N, kinds) of events, first (N, kinds) time of the first of each kind
+    """
+
+    state: Floats
+    signs: Floats
+    numbers: Floats
+    codes: Ints
+    counts: npt.NDArray[np.int32]
+    first: Floats
+    density: Floats = np.zeros((0, 0))
+    outside: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """An ensemble as kernels need it; `backward` runs in negative time, without a grid.
+
+    x, sides : (N, n) and (N, m) starts, NaN for signs the field forces
+    dwell : (N, 2) when a state that slides leaves, and to which side; inf for never
+    stop : (kinds,) 1 for the kinds of events that end a trajectory
+    grid : axes, lower ends, widths and numbers of cells; None for no grid
+    interval : time between two looks at the state for the grid
+    """
+
+    system: SwitchingSystem
+    x: Floats
+    sides: Floats
+    dwell: Floats
+    t_end: float
+    method: EventDriven
+    stop: Ints
+    grid: tuple[Ints, Floats, Floats, tuple[int, int]] | None = None
+    interval: float = 1.0
+    backward: bool = False
+
+
+def run_task(
+    task: Task, workers: int | None = None, progress: Callable[[float], None] | None = None
+) -> Outcome:
+    """Return what became of every start of a task; its arrays have been checked."""
+    compiled, n_starts, kinds = task.system.compiled, len(task.x), task.stop.size
+    out = Outcome(
+        np.empty((n_starts, compiled.n)),
+        np.empty((n_starts, compiled.m)),
+        np.empty((n_starts, 2)),
+        np.empty((n_starts, 2), dtype=np.int64),
+        np.zeros((n_starts, kinds), dtype=np.int32),
+        np.empty((n_starts, kinds)),
+    )
+    density = np.zeros((0, 0) if task.grid is None else task.grid[3])
+    outside = 0.0
+    for done, cells, beyond in _blocks(task, out, _workers(task.system, workers)):
+        density += cells
+        outside += beyond
+        for callback in compiled.keep:
+            if hasattr(callback, "check"):
+                callback.check()
+        if progress is not None:
+            progress(done / n_starts)
+    return out._replace(density=density, outside=outside)
+
+
+def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Floats, float]]:
+    """Yield, in order, how many starts are done and what each block spent in the grid."""
+    from stiction.switching.ensembles.kernels import follow
+
+    n_starts = len(task.x)
+    way = -1.0 if task.backward else 1.0
+    most = min(task.method.max_steps, MOST_STEPS)
+    limits = np.array([way * task.t_end, way, float(most)])
+    flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
+    for _ in range(workers):
+        flows.put(_flow(task))
+
+    def work(begin: int) -> tuple[int, Floats, float]:
+        part = slice(begin, min(begin + _BLOCK, n_starts))
+        grid, flow = _grid(task), flows.get()
+        try:
+            views = cast(Any, tuple(array[part] for array in out[:6]))
+            starts = (task.x[part], task.sides[part], task.dwell[part])
+            outside = follow(flow, *starts, task.stop, limits, grid, views)
+        finally:
+            flows.put(flow)
+        return part.stop, grid[3], float(outside)
+
+    # the first block compiles, which happens in one thread anyway
+    yield work(0)
+    begins = range(_BLOCK, n_starts, _BLOCK)
+    if workers == 1:
+        yield from map(work, begins)
+        return
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from pool.map(work, begins)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _flow(task: Task) -> Flow:
+    """Return the arrays of one thread; two rows for events hand each event over at once."""
+    from stiction.switching.flow.records import flow_arrays
+    from stiction.switching.flow.trajectory import Tolerance
+
+    method = task.method
+    longest = np.inf if method.max_step is None else float(method.max_step)
+    tolerance = Tolerance(method.rtol, method.atol, longest).array()
+    save: Floats = np.empty(0)
+    if task.grid is not None:
+        looks = int(np.ceil(task.t_end / task.interval))
+        save = np.asarray((np.arange(looks) + 0.5) * task.interval, dtype=np.float64)
+    return flow_arrays(task.system.compiled, tolerance, save, 2, energies=False)
+
+
+def _grid(task: Task) -> tuple[Ints, Floats, Floats, Floats]:
+    if task.grid is None:
+        return np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), np.zeros((0, 0))
+    axes, low, width, bins = task.grid
+    return axes, low, width, np.zeros(bins)
+
+
+def _workers(system: SwitchingSystem, workers: int | None) -> int:
+    if workers is not None:
+        whole("ensemble.workers", workers, least=1, why="it counts threads.", try_="leave it out.")
+    if not system.compiled.parallel:
+        return 1
+    if workers is not None:
+        return workers
+    here = getattr(os, "sched_getaffinity", None)
+    return len(here(0)) if here is not None else os.cpu_count() or 1

@@ -1,0 +1,266 @@
+"""Ensembles of wheels on a graphics card: the kernels of the processor, compiled for CUDA.
+
+Each thread owns one set of arrays and takes one start after the other. The plain Python
+functions behind the kernels are compiled again; only the calls by address become direct
+calls of the wheel's functions, since a card knows no addresses of the processor.
+"""
+
+# Numba re-exports some names silently and is not typed
+# mypy: disable-error-code="attr-defined, no-untyped-call, call-arg"
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.methods import EventDriven
+from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
+from stiction.switching.ensembles.study import (
+    DEFAULT,
+    ENDED_ALWAYS,
+    KINDS,
+    EnsembleResult,
+    check_end_time,
+    check_sides,
+    check_starts,
+    result_of,
+    stop_flags,
+)
+from stiction.switching.wheel.model import WheelOnTurntable
+
+__all__ = ["ensemble_on_gpu"]
+
+# what the arrays of a flow share among threads; every thread has its own of the others
+_SHARED = ("addr", "dims", "p", "scale", "table", "nodes", "to_bernstein", "tail", "tol", "save")
+_THREADS = 64
+_MOST_THREADS = 1 << 16
+# stand-ins for addresses; the kernels ask only whether one is 0
+_FIELD, _SURFACE, _GRADIENT = 1, 2, 3
+
+
+def ensemble_on_gpu(
+    wheel: WheelOnTurntable,
+    starts: npt.ArrayLike,
+    t_end: float,
+    *,
+    sides: npt.ArrayLike | None = None,
+    method: EventDriven = DEFAULT,
+    until: Sequence[str] = ENDED_ALWAYS,
+) -> EnsembleResult:
+    """Return what `ensemble` does, computed on a graphics card.
+
+    Parameters are those of `ensemble`. It needs the extra `gpu`. The numbers agree with
+    those of the processor to rounding, which steps near their tolerance can amplify.
+
+    Raises
+    ------
+    ModelError : without numba-cuda or a card, and as `ensemble` does.
+
+    Verified by: tests/unit/switching/ensembles/test_gpu.py::test_same_as_on_the_processor
+    """
+    wheel.only_for_the_paper_law("ensemble_on_gpu")
+    cuda = _cuda()
+    x = check_starts(wheel, starts)
+    n_starts = len(x)
+    signs = check_sides(wheel, sides, n_starts)
+    end, stop = check_end_time(t_end, None), stop_flags(until)
+    out = Outcome(
+        np.empty((n_starts, 3)),
+        np.empty((n_starts, 1)),
+        np.empty((n_starts, 2)),
+        np.empty((n_starts, 2), dtype=np.int64),
+        np.zeros((n_starts, len(KINDS)), dtype=np.int32),
+        np.empty((n_starts, len(KINDS))),
+    )
+    threads = min(n_starts, _MOST_THREADS)
+    arrays = _arrays(wheel, method, threads)
+    limits = np.array([end, float(min(method.max_steps, MOST_STEPS))])
+    given = [cuda.to_device(a) for a in (*arrays.values(), x, signs, stop, limits)]
+    results = [cuda.to_device(a) for a in out[:6]]
+    launch = _kernel(cuda, tuple(arrays))
+    per_block = min(_THREADS, threads)
+    launch[-(-threads // per_block), per_block](threads, *given, *results)
+    filled = (device.copy_to_host() for device in results)
+    return result_of(Outcome(*filled))
+
+
+def _cuda() -> Any:
+    """Return numba.cuda, or refuse where it cannot run."""
+    cuda: Any = None
+    try:
+        from numba import cuda
+    except ImportError:
+        ready = False
+    else:
+        ready = bool(cuda.is_available())
+    if not ready:
+        raise ModelError(
+            explain(
+                "ensemble_on_gpu",
+                "no numba-cuda, or no graphics card it can use",
+                "the extra `gpu` and a card with CUDA",
+                "the kernels are compiled for it.",
+                'use `ensemble`, or pip install "stiction[gpu]".',
+            )
+        )
+    return cuda
+
+
+def _arrays(wheel: WheelOnTurntable, method: EventDriven, threads: int) -> dict[str, Any]:
+    """Return the arrays of a flow by name; those a thread owns have one row per thread."""
+    from stiction.switching.flow.records import flow_arrays
+    from stiction.switching.flow.trajectory import Tolerance
+
+    longest = np.inf if method.max_step is None else float(method.max_step)
+    tolerance = Tolerance(method.rtol, method.atol, longest).array()
+    one = flow_arrays(wheel.compiled, tolerance, np.empty(0), 2, energies=False)
+    arrays: dict[str, Any] = {}
+    for name, array in one._asdict().items():
+        if name == "addr":
+            array = np.array([_FIELD, _SURFACE, _GRADIENT, 0], dtype=np.int64)
+        elif name in ("save", "saved", "saved_signs"):
+            # nothing is saved, but a card has no arrays without entries
+            array = np.full((1,) * array.ndim, np.inf)
+        shared = name in _SHARED
+        arrays[name] = array if shared else np.repeat(array[None], threads, axis=0)
+    return arrays
+
+
+def _kernel(cuda: Any, names: tuple[str, ...]) -> Any:
+    """Return the kernel that gives each thread its arrays and lets it follow its starts."""
+    from stiction.switching.ensembles import kernels
+    from stiction.switching.flow.records import Flow
+
+    made: dict[Any, Any] = {}
+    specials = _specials(cuda, made)
+    scope: dict[str, Any] = {
+        "cuda": cuda,
+        "Flow": Flow,
+        "place": _device(cuda, kernels.place, made, specials),
+        "one": _device(cuda, kernels.one, made, specials),
+        "note_end": _device(cuda, kernels.note_end, made, specials),
+        "NAN": np.nan,
+        "INF": np.inf,
+    }
+    rows = ", ".join(name if name in _SHARED else f"{name}[thread]" for name in names)
+    lines = [
+        f"def launch(threads, {', '.join(names)}, starts, signs, stop, limits,",
+        "           end_state, end_signs, end_numbers, end_codes, end_counts, end_first):",
+        "    thread = cuda.grid(1)",
+        "    if thread >= threads:",
+        "        return",
+        f"    flow = Flow({rows})",
+        "    for b in range(thread, starts.shape[0], threads):",
+        "        code = place(flow, 0.0, starts[b], signs[b], 1.0)",
+        "        if code == 0:",
+        "            code = one(flow, limits[0], INF, 0.0, int(limits[1]), stop,",
+        "                       end_counts[b], end_first[b])",
+        "        else:",
+        "            for c in range(end_first.shape[1]):",
+        "                end_first[b, c] = NAN",
+        "        note_end(flow, code, end_state[b], end_signs[b], end_numbers[b], end_codes[b])",
+    ]
+    exec("\n".join(lines), scope)
+    return cuda.jit(scope["launch"])
+
+
+def _device(cuda: Any, function: Any, made: dict[Any, Any], specials: dict[str, Any]) -> Any:
+    """Return a kernel of the processor compiled for the card, with all it calls."""
+    plain = function.py_func
+    if plain.__name__ in specials:
+        return specials[plain.__name__]
+    if plain not in made:
+        scope = dict(plain.__globals__)
+        for name in plain.__code__.co_names:
+            if hasattr(scope.get(name), "py_func"):
+                scope[name] = _device(cuda, scope[name], made, specials)
+        if not _simulated():
+            scope["np"] = _numbers()
+        again = types.FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
+        made[plain] = cuda.jit(device=True)(again)
+    return made[plain]
+
+
+def _simulated() -> bool:
+    from numba.cuda import config
+
+    return bool(getattr(config, "ENABLE_CUDASIM", False))
+
+
+def _numbers() -> types.ModuleType:
+    """Return what kernels use of NumPy from the standard library, which a card knows better."""
+    found = types.ModuleType("numbers_for_cards")
+    for name in ("sqrt", "log", "isfinite", "inf", "nan"):
+        setattr(found, name, getattr(math, name))
+    return found
+
+
+def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
+    """Return what stands for the calls by address."""
+    from stiction.switching.wheel import kernels as wheel
+
+    field = _device(cuda, wheel.wheel_field, made, {})
+    surface = _device(cuda, wheel.wheel_surface, made, {})
+    gradient = _device(cuda, wheel.wheel_gradient, made, {})
+
+    def call_arrays(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
+        if address == _FIELD:
+            field(x, s, p, out)
+        elif address == _SURFACE:
+            surface(x, s, p, out)
+        else:
+            gradient(x, s, p, out)
+
+    count = len(wheel.PARAMETERS)
+    direct = cuda.jit(device=True)(call_arrays)
+    array_at: Callable[[Any, int], Any] = _array_at(cuda)
+
+    def call_at(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
+        direct(address, array_at(x, 3), array_at(s, 1), array_at(p, count), array_at(out, 3))
+
+    def row_at(a: Any, row: Any) -> Any:
+        return a.ctypes.data + row * a.shape[1] * 8
+
+    return {
+        "call_arrays": direct,
+        "call_at": cuda.jit(device=True)(call_at),
+        "row_at": cuda.jit(device=True)(row_at),
+    }
+
+
+def _array_at(cuda: Any) -> Any:
+    """Return array_at(address, size): the numbers at an address as an array."""
+    if _simulated():
+        import ctypes
+
+        def simulated(address: int, size: int) -> Any:
+            return np.ctypeslib.as_array((ctypes.c_double * size).from_address(int(address)))
+
+        return simulated
+    return _compiled_array_at(cuda)
+
+
+def _compiled_array_at(cuda: Any) -> Any:
+    from numba import carray
+    from numba.core import types as numba_types
+    from numba.cuda.extending import intrinsic
+
+    kind = numba_types.CPointer(numba_types.float64)
+
+    @intrinsic
+    def pointer(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], context.get_value_type(kind))
+
+        return kind(address), codegen
+
+    def array_at(address: Any, size: Any) -> Any:
+        return carray(pointer(address), (size,))
+
+    return cuda.jit(device=True)(array_at)

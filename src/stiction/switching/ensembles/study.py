@@ -1,0 +1,383 @@
+"""Many starts of one flow in one call: where each ends, when, and what happened on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.methods import EventDriven
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.switching.ensembles.blocks import Outcome, Task, run_task
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["ENDS", "KINDS", "Ending", "EnsembleResult", "Occupation", "ensemble"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# what the codes of the kernels mean, in their order; an event the caller waits for follows
+ENDS = (
+    "time",
+    "work_limit",
+    "work_limit",
+    "two_fold",
+    "codim2_line",
+    "accumulation",
+    "stalled",
+    "not_finite",
+    "corner",
+    "fold",
+    "escaping_start",
+    "no_start",
+)
+# the kinds of events, in the order of the kernels
+KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")
+ENDED_ALWAYS = ("two_fold", "codim2_line")
+DEFAULT = EventDriven(rtol=1e-8)
+
+
+@dataclass(frozen=True, eq=False)
+class Occupation(Record):
+    """A grid over two states, on which an ensemble adds up the time spent in each cell.
+
+    Parameters
+    ----------
+    axes : the two states, by name or by place (from 0)
+    low, high : ends of the grid along each axis
+    bins : number of cells along each axis
+    interval : time between two looks at the state [time unit]
+    """
+
+    axes: tuple[str | int, str | int]
+    low: tuple[float, float]
+    high: tuple[float, float]
+    bins: tuple[int, int] = (100, 100)
+    interval: float = 0.05
+
+    def __post_init__(self) -> None:
+        why, try_ = "it is the end of a grid.", "for example low=(0.0, -1.2), high=(0.4, -0.8)."
+        for name in ("low", "high"):
+            value = numbers(
+                f"Occupation.{name}", getattr(self, name), size=2, per="axis", why=why, try_=try_
+            )
+            object.__setattr__(self, name, (float(value[0]), float(value[1])))
+        for low, high in zip(self.low, self.high, strict=True):
+            if not low < high:
+                raise ModelError(
+                    explain("Occupation.high", repr(high), f"more than low = {low!r}", why, try_)
+                )
+        for count in self.bins:
+            whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
+        number(
+            "Occupation.interval",
+            self.interval,
+            rule="positive",
+            why="it is the time between two looks at the state.",
+            try_="a tenth of the time a trajectory needs to pass through a cell.",
+        )
+
+    def grid(self, names: Sequence[str]) -> tuple[Ints, Floats, Floats, tuple[int, int]]:
+        """Return the axes as places among the states, lower ends and widths of cells, bins."""
+        places = []
+        for axis in self.axes:
+            place = list(names).index(axis) if isinstance(axis, str) and axis in names else axis
+            if isinstance(place, str) or not 0 <= place < len(names):
+                raise ModelError(
+                    explain(
+                        "Occupation.axes",
+                        repr(axis),
+                        "one of " + ", ".join(names),
+                        "the grid lies over two states.",
+                        "name two of them.",
+                    )
+                )
+            places.append(int(place))
+        low, high = np.array(self.low), np.array(self.high)
+        width = (high - low) / np.array(self.bins, dtype=np.float64)
+        return np.array(places, dtype=np.int64), low, width, self.bins
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The trajectories that ended in one way.
+
+    Parameters
+    ----------
+    end : the way
+    count : how many
+    share, share_error : their share of all, and its standard error
+    mean, quantiles : of their end times [time unit]; quantiles at 5, 25, 50, 75, 95 per cent
+    """
+
+    end: str
+    count: int
+    share: float
+    share_error: float
+    mean: float
+    quantiles: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleResult:
+    """What became of every start.
+
+    Parameters
+    ----------
+    state : (N, n) state at the end
+    sides : (N, m) signs at the end, 0 on a surface it slides on
+    time : (N,) end time [time unit]
+    speed : (N,) |x'| at the end, in units of the scale of each state
+    code : (N,) how it ended, a place in `ends`
+    ends : words for the codes: `time` (the end time came), `two_fold`, `codim2_line`, a kind
+        of event in `until`, `accumulation`, `fold` (the state may leave to either side there),
+        `escaping_start` (no side was given), `no_start` (the sign contradicts the state),
+        `corner`, `stalled`, `not_finite`, `work_limit`
+    steps : (N,) steps taken
+    counts, first : (N, kinds) events of each kind and the time of the first, NaN for none
+    kinds : names of the kinds
+    density : (cells, cells) time spent per cell of the `Occupation`; empty without one
+    outside : time spent outside its grid
+    """
+
+    state: Floats
+    sides: Floats
+    time: Floats
+    speed: Floats
+    code: Ints
+    ends: tuple[str, ...]
+    steps: Ints
+    counts: npt.NDArray[np.int32]
+    first: Floats
+    kinds: tuple[str, ...]
+    density: Floats
+    outside: float
+
+    @property
+    def end(self) -> npt.NDArray[np.str_]:
+        """(N,) how each trajectory ended, in words."""
+        return np.array(self.ends)[self.code]
+
+    def ended(self, *ends: str) -> Flags:
+        """Return (N,) whether each trajectory ended in one of these ways."""
+        for end in ends:
+            if end not in self.ends:
+                raise ModelError(
+                    explain(
+                        "EnsembleResult.ended",
+                        repr(end),
+                        "one of " + ", ".join(dict.fromkeys(self.ends)),
+                        "these are the ways a trajectory can end.",
+                        "see `ends`.",
+                    )
+                )
+        good = np.array([end in ends for end in self.ends])
+        return np.asarray(good[self.code])
+
+    def return_times(self, kind: str) -> Floats:
+        """Return (N,) the time of the first event of a kind, NaN where there was none.
+
+        For `two_fold` and `codim2_line`, which end a trajectory, it is the end time.
+
+        Verified by: tests/unit/switching/ensembles/test_study.py::test_return_times
+        """
+        if kind in ENDED_ALWAYS:
+            return np.where(self.ended(kind), self.time, np.nan)
+        if kind not in self.kinds:
+            raise ModelError(
+                explain(
+                    "EnsembleResult.return_times",
+                    repr(kind),
+                    "one of " + ", ".join(self.kinds),
+                    "these are the kinds of events.",
+                    "see `kinds`.",
+                )
+            )
+        return self.first[:, self.kinds.index(kind)].copy()
+
+    def statistics(self) -> tuple[Ending, ...]:
+        """Return count, share and end times for every way of ending, the commonest first.
+
+        Verified by: tests/unit/switching/ensembles/test_study.py::test_statistics
+        """
+        found = []
+        for end in dict.fromkeys(self.ends):
+            these = self.ended(end)
+            if these.any():
+                times = self.time[these]
+                quantiles = np.quantile(times, [0.05, 0.25, 0.5, 0.75, 0.95])
+                share = _share(these)
+                mean = float(times.mean())
+                found.append(Ending(end, int(these.sum()), *share, mean, tuple(quantiles.tolist())))
+        return tuple(sorted(found, key=lambda ending: -ending.count))
+
+    def escaped(self, recurrent: Callable[[Floats], Flags] | None = None) -> tuple[float, float]:
+        """Return the share that ended elsewhere, and its standard error.
+
+        Elsewhere: neither at a two-fold nor on a codimension-2 line nor where `recurrent`,
+        given the end states (N, n), says True.
+
+        Verified by: tests/unit/switching/ensembles/test_study.py::test_statistics
+        """
+        gone = ~self.ended(*ENDED_ALWAYS)
+        if recurrent is not None:
+            gone &= ~np.asarray(recurrent(self.state), dtype=bool)
+        return _share(gone)
+
+
+def _share(these: Flags) -> tuple[float, float]:
+    """Return the share of True and its standard error; with none or all, that of one more."""
+    count, total = int(these.sum()), these.size
+    share = count / total
+    safe = min(max(share, 1.0 / (total + 1)), total / (total + 1))
+    return share, float(np.sqrt(safe * (1.0 - safe) / total))
+
+
+def ensemble(
+    system: SwitchingSystem,
+    starts: npt.ArrayLike,
+    t_end: float,
+    *,
+    sides: npt.ArrayLike | None = None,
+    method: EventDriven = DEFAULT,
+    until: Sequence[str] = ENDED_ALWAYS,
+    workers: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    occupation: Occupation | None = None,
+) -> EnsembleResult:
+    """Return what becomes of many starts of one flow, integrated by compiled code.
+
+    Each trajectory ends at `t_end`, at an event named in `until`, or where the model does not
+    decide how it goes on; `method.policy` is not asked. The numbers do not depend on
+    `workers`.
+
+    Parameters
+    ----------
+    starts : (N, n) states at time 0
+    t_end : end time [time unit], > 0; may be inf if every trajectory ends otherwise
+    sides : (N,) or (N, m) signs at the start: 1, -1, 0 for sliding, NaN for what the field
+        forces, which is what is taken when left out
+    method : tolerances and bounds on the work; at most 20000 steps per trajectory, or
+        `max_steps` if that is less
+    until : kinds of events at which a trajectory ends: `cross`, `slide`, `leave`, `kink`,
+        `fold`. Two-folds and codimension-2 lines always end it
+    workers : threads; as many as there are processors when left out
+    progress : called with the share that is done
+    occupation : grid on which the time spent is added up
+
+    Raises
+    ------
+    ModelError : on starts, signs or kinds that do not fit the system.
+
+    Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
+    """
+    x = check_starts(system, starts)
+    n_starts = len(x)
+    end = check_end_time(t_end, occupation)
+    occupation_at = None if occupation is None else occupation.grid(system.state_names)
+    task = Task(
+        system=system,
+        x=x,
+        sides=check_sides(system, sides, n_starts),
+        dwell=np.tile([np.inf, 0.0], (n_starts, 1)),
+        t_end=end,
+        method=method,
+        stop=stop_flags(until),
+        grid=occupation_at,
+        interval=1.0 if occupation is None else occupation.interval,
+    )
+    return result_of(run_task(task, workers, progress))
+
+
+def result_of(outcome: Outcome) -> EnsembleResult:
+    """Return what a task produced in the words of the interface."""
+    return EnsembleResult(
+        state=outcome.state,
+        sides=outcome.signs,
+        time=outcome.numbers[:, 0].copy(),
+        speed=outcome.numbers[:, 1].copy(),
+        code=outcome.codes[:, 0].copy(),
+        ends=ENDS + KINDS,
+        steps=outcome.codes[:, 1].copy(),
+        counts=outcome.counts,
+        first=outcome.first,
+        kinds=KINDS,
+        density=outcome.density,
+        outside=outcome.outside,
+    )
+
+
+# ---- checks at the door
+
+
+def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
+    n = len(system.state_names)
+    x = np.array(starts, dtype=np.float64, order="C")
+    if x.ndim != 2 or x.shape[1] != n or not len(x) or not np.isfinite(x).all():
+        got = f"an array of shape {x.shape}" + ("" if np.isfinite(x).all() else " with NaN or inf")
+        raise ModelError(
+            explain(
+                "ensemble.starts",
+                got,
+                f"finite numbers of shape (N, {n})",
+                f"each start is ({', '.join(system.state_names)}).",
+                "stack the starts row by row.",
+            )
+        )
+    return x
+
+
+def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: int) -> Floats:
+    m = system.compiled.m
+    if sides is None:
+        return np.full((n_starts, m), np.nan)
+    given = np.array(sides, dtype=np.float64, order="C")
+    if given.ndim == 1 and m == 1:
+        given = given.reshape(-1, 1)
+    if given.shape != (n_starts, m) or not np.isin(given[~np.isnan(given)], (-1, 0, 1)).all():
+        raise ModelError(
+            explain(
+                "ensemble.sides",
+                f"an array of shape {given.shape}",
+                f"1, -1, 0 or NaN in the shape ({n_starts}, {m})",
+                "each start has one sign per surface.",
+                "leave it out for what the field forces.",
+            )
+        )
+    return given
+
+
+def stop_flags(until: Sequence[str]) -> Ints:
+    stop = np.zeros(len(KINDS), dtype=np.int64)
+    for kind in until:
+        if kind not in KINDS:
+            raise ModelError(
+                explain(
+                    "ensemble.until",
+                    repr(kind),
+                    "kinds of events, of " + ", ".join(KINDS),
+                    "a trajectory can end at an event.",
+                    'for example until=("slide",).',
+                )
+            )
+        stop[KINDS.index(kind)] = 1
+    return stop
+
+
+def check_end_time(t_end: float, occupation: Occupation | None) -> float:
+    unlimited = occupation is None and t_end == np.inf
+    return (
+        1e300
+        if unlimited
+        else number(
+            "ensemble.t_end",
+            t_end,
+            rule="positive",
+            why="trajectories start at time 0.",
+            try_="give a positive time; it must be finite where an occupation is asked for.",
+        )
+    )

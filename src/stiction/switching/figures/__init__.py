@@ -1,0 +1,13 @@
+"""Figures of switching: they read a run's data, live or loaded, never a model."""
+
+from stiction.plot.figures import Figures
+from stiction.results.run import Run
+
+__all__ = ["figures_of"]
+
+
+def figures_of(run: Run) -> Figures:
+    """Return the figures of a run of switching."""
+    from stiction.switching.figures.figures import FlowFigures
+
+    return FlowFigures(run)

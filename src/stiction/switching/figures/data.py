@@ -1,0 +1,139 @@
+"""What the figures of a piecewise-smooth flow read from a run, and what they derive from it.
+
+Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.plot import style
+from stiction.plot.run_data import RunData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = ["FlowData", "symbol"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_NEEDED = ("mode", "multiplier")
+_MODES = {"+": 1, "slide": 0, "-": -1}
+_GREEK = {"omega": "ω", "theta": "θ", "phi": "φ", "psi": "ψ"}
+
+
+@dataclass(frozen=True, eq=False)
+class FlowData(RunData):
+    """The saved history of a flow and quantities derived from it.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+
+    Raises
+    ------
+    ModelError : if the run holds no history of a flow.
+    """
+
+    NEEDED = _NEEDED
+    FAMILY = "a flow"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the states, in the order of the system."""
+        return tuple(self.run.final)
+
+    def state(self, name: str) -> Floats:
+        """Return (t,) one state."""
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a variable, "" where it has none."""
+        unit = self.run.variables[name].unit
+        return "" if unit == "1" else unit
+
+    @property
+    def mode(self) -> Ints:
+        """(t, m) modes: -1 where h < 0, 0 sliding, 1 where h > 0."""
+        values = np.asarray(self.run.variables["mode"].values, dtype=np.int64)
+        return values.reshape(self.time.size, -1)
+
+    @property
+    def multiplier(self) -> Floats:
+        """(t, m) sign of h, the multiplier while sliding."""
+        values = np.asarray(self.run.variables["multiplier"].values, dtype=np.float64)
+        return values.reshape(self.time.size, -1)
+
+    @property
+    def n_surface(self) -> int:
+        """Number of switching surfaces."""
+        return int(self.mode.shape[1])
+
+    @property
+    def time_word(self) -> str:
+        """How time is called: scaled when only the time is without a unit."""
+        if self.run.time_unit != "1":
+            return "time"
+        return "scaled time τ" if any(self.unit(name) for name in self.names) else "time"
+
+    def time_axis(self, ax: Axes) -> None:
+        """Label the horizontal axis of `ax` as time and fit it to the span."""
+        unit = "" if self.run.time_unit == "1" else self.run.time_unit
+        ax.set_xlim(*self.span)
+        style.scale_axis(ax.xaxis, self.time_word, unit)
+
+    def label(self, axis: Axis, name: str) -> None:
+        """Label an axis with the symbol and the unit of a state."""
+        style.scale_axis(axis, symbol(name), self.unit(name))
+
+    def chosen(self, names: Sequence[object]) -> tuple[str, ...]:
+        """Return names of states, each checked; a ModelError names the nearest known one."""
+        for name in names:
+            if name not in self.names:
+                raise ModelError(
+                    explain(
+                        "plot.phase",
+                        repr(name),
+                        "one of " + ", ".join(self.names),
+                        "an axis shows one state.",
+                        nearest(str(name), self.names),
+                    )
+                )
+        return tuple(str(name) for name in names)
+
+    def mode_changes(self, i: int) -> tuple[Floats, Ints]:
+        """Return when surface `i` (from 0) enters each mode, and the modes (-1, 0, 1).
+
+        Verified by: tests/unit/switching/figures/test_figures.py::test_modes_come_from_the_events
+        """
+        log = self.run.event_log
+        begin, first = self.time[:1], self.mode[:1, i]
+        mine = [
+            k
+            for k in np.flatnonzero(log.contact == i + 1).tolist()
+            if log.before[k] != log.after[k] and log.after[k] in _MODES
+        ]
+        if not mine:
+            return begin, first
+        modes = np.array([_MODES[log.before[mine[0]]], *(_MODES[log.after[k]] for k in mine)])
+        return np.concatenate([begin, log.time[mine]]), modes
+
+    @property
+    def losses(self) -> list[tuple[float, str]]:
+        """Time and kind of each loss of determinism."""
+        return [(loss.time, loss.kind) for loss in self.run.determinism.losses]
+
+
+def symbol(name: str) -> str:
+    """Return how a state is written: Greek letters by name, digits at the end lowered."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    return _GREEK.get(stem, stem) + (style.subscript(int(digits)) if digits else "")

@@ -1,0 +1,79 @@
+"""The figures of a piecewise-smooth flow."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from stiction.plot.figures import Figures
+from stiction.switching.figures.data import FlowData
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["FlowFigures"]
+
+
+class FlowFigures(Figures):
+    """The figures of a flow; every method returns a new matplotlib Figure.
+
+    Parameters
+    ----------
+    run : the run, live or loaded
+    """
+
+    NAMES = ("overview", "phase", "multiplier", "energy", "events")
+
+    @functools.cached_property
+    def _data(self) -> FlowData:
+        return FlowData(self.run)
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The figures written when none are named: those that say something for this run."""
+        return self.NAMES if self.run.energy.defined else tuple(self._without("energy"))
+
+    def _without(self, name: str) -> list[str]:
+        return [other for other in self.NAMES if other != name]
+
+    def overview(self) -> PaperFigure:
+        """Return the states against time over bands of the modes, with events and losses."""
+        from stiction.switching.figures.over_time import overview
+
+        return overview(self._data)
+
+    def phase(
+        self, x: str | None = None, y: str | None = None, z: str | None = None
+    ) -> PaperFigure:
+        """Return the path in the space of two or three states, default the first three.
+
+        Parameters
+        ----------
+        x, y, z : names of states; without `z` but with `x` and `y` a plane is drawn
+        """
+        from stiction.switching.figures.phase import phase
+
+        return phase(self._data, (x, y, z))
+
+    def multiplier(self) -> PaperFigure:
+        """Return the share of friction used while sliding, within its bounds."""
+        from stiction.switching.figures.over_time import multiplier
+
+        return multiplier(self._data)
+
+    def energy(self) -> PaperFigure:
+        """Return energies, the ledger, and its imbalance.
+
+        Raises
+        ------
+        ModelError : if the system has no energy.
+        """
+        from stiction.switching.figures.over_time import energy_of_flow
+
+        return energy_of_flow(self._data)
+
+    def events(self) -> PaperFigure:
+        """Return a tick for every event, one line per kind."""
+        from stiction.switching.figures.over_time import events
+
+        return events(self._data)

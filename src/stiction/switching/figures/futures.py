@@ -1,0 +1,96 @@
+"""The funnel of a two-fold as one figure: where its futures leave, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.switching.figures.data import symbol
+from stiction.switching.figures.over_time import LINES
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["FunnelData", "funnel_figure"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_LINES = 60
+
+
+class FunnelData(Protocol):
+    """What the figure reads of a funnel; see `stiction.switching.funnel.Funnel`."""
+
+    names: tuple[str, ...]
+    x_star: Floats
+    exits: Floats
+    dwell: Floats
+    side: Floats
+    time: Floats
+    states: Floats
+    end_time: Floats
+
+    def boundary(self) -> Floats:
+        """Return (e, n) the border of the region of exits."""
+
+
+def funnel_figure(funnel: FunnelData) -> PaperFigure:
+    """Return the region of exits in a plane, and the first states of the futures over time.
+
+    The plane is that of the two states that vary most over the exits. Lines end where
+    determinism is lost again; the last panel is the share of futures that still run.
+
+    Verified by: tests/unit/switching/test_funnel.py::test_figure_shows_every_future
+    """
+    figure = style.new_figure(style.PAGE, 3.1)
+    left, right = style.grid(figure, 1, 2, margins=(0.62, 0.6, 0.42, 0.2), gaps=(1.25, 0.12))[0]
+    a, b = _plane(funnel.exits)
+    edge = funnel.boundary()
+    left.fill(edge[:, a], edge[:, b], color="#f0f0f0", lw=0.0, zorder=1.0)
+    left.plot(edge[:, a], edge[:, b], color=style.INK, lw=0.6, zorder=2.0)
+    points = left.scatter(
+        funnel.exits[:, a],
+        funnel.exits[:, b],
+        c=funnel.dwell,
+        s=9.0,
+        cmap=style.many_colours(),
+        linewidths=0.0,
+        zorder=3.0,
+    )
+    left.plot(*funnel.x_star[[a, b]], "*", color="#CC79A7", ms=9.0, zorder=4.0)
+    left.set_xlabel(symbol(funnel.names[a]))
+    left.set_ylabel(symbol(funnel.names[b]))
+    bar = figure.colorbar(points, ax=left, pad=0.03, fraction=0.05)
+    bar.set_label("time of dwelling", fontsize=style.FONT)
+    bar.ax.tick_params(labelsize=style.FONT, width=0.6, length=2.5)
+    shown = style.few(funnel.dwell.size, _MOST_LINES)
+    for row in shown.tolist():
+        colour = LINES[int(funnel.side[row])]
+        right.plot(funnel.time, funnel.states[row, :, b], color=colour, lw=0.5, alpha=0.6)
+    right.set_xlabel("time since the two-fold")
+    right.set_ylabel(symbol(funnel.names[b]))
+    alive = (funnel.end_time[:, None] >= funnel.time).mean(axis=0)
+    share = style.dress(right.twinx())
+    share.spines["right"].set_visible(True)
+    share.plot(funnel.time, alive, color="#8a8a8a", lw=1.0, ls="--")
+    share.set_ylim(0.0, 1.05)
+    share.set_ylabel("share still running", color="#6a6a6a")
+    return figure
+
+
+def _plane(exits: Floats) -> tuple[int, int]:
+    """Return the two states in whose plane the exits spread over the largest share of a box."""
+    if exits.shape[1] < 3:
+        return 0, 1
+    unit = np.ptp(exits, axis=0)
+    centred = (exits - exits.mean(axis=0)) / np.where(unit > 0.0, unit, 1.0)
+    best, found = -1.0, (0, 1)
+    for i in range(exits.shape[1]):
+        for j in range(i + 1, exits.shape[1]):
+            area = float(np.linalg.det(centred[:, [i, j]].T @ centred[:, [i, j]]))
+            if area > best:
+                best, found = area, (i, j)
+    return found

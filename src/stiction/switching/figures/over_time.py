@@ -1,0 +1,250 @@
+"""Flows against time: states, multiplier, energy and events over bands of the modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stiction.errors import ModelError, explain
+from stiction.plot import style
+from stiction.switching.figures.data import FlowData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["BANDS", "KINDS", "LINES", "energy_of_flow", "events", "multiplier", "overview"]
+
+# pale for areas, full for lines; by mode
+BANDS = {1: "#d7e6f4", 0: "#dcdcdc", -1: "#fbe3d2"}
+LINES = {1: "#0072B2", 0: "#404040", -1: "#D55E00"}
+_WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
+# marker, colour and word of each kind of event
+KINDS = {
+    "cross": ("|", "#0072B2", "crossing"),
+    "slide": ("^", "#262626", "onto surface"),
+    "leave": ("v", "#262626", "off surface"),
+    "kink": ("x", "#8a8a8a", "kink"),
+    "fold": ("s", "#009E73", "fold"),
+    "two_fold": ("*", "#CC79A7", "two-fold"),
+    "codim2_line": ("D", "#D55E00", "line h = g = 0"),
+    "escaping_start": ("P", "#E69F00", "escaping start"),
+}
+_MOST_STATES = 6
+# losses closer than this share of the span share one line
+_CLOSE = 0.004
+_MOST_LINES = 12
+
+
+def overview(data: FlowData) -> PaperFigure:
+    """Return one panel per state (of six, when there are more) and a strip per surface.
+
+    Verified by: tests/unit/switching/figures/test_figures.py::test_overview_shows_states_and_losses
+    """
+    names = [data.names[int(i)] for i in style.few(len(data.names), _MOST_STATES)]
+    strip = 0.16 * data.n_surface
+    height = 0.95 * len(names) + strip + 0.12 * len(names) + 0.42 + 0.42
+    figure = style.new_figure(style.COLUMN, height)
+    rows = style.grid(
+        figure,
+        len(names) + 1,
+        margins=(0.62, 0.16, 0.42, 0.42),
+        gaps=(0.0, 0.12),
+        heights=[0.95] * len(names) + [strip],
+        share_time=True,
+    )
+    axes = [row[0] for row in rows]
+    for ax, name in zip(axes[:-1], names, strict=True):
+        values = data.state(name)
+        if data.n_surface == 1:
+            _bands(ax, data, 0)
+        keep = style.thin(values)
+        ax.plot(data.time[keep], values[keep], color=style.INK, lw=0.9, zorder=3.0)
+        style.room(ax.set_ylim, values)
+        data.label(ax.yaxis, name)
+        _losses(ax, data)
+    _strip(axes[-1], data)
+    _losses(axes[-1], data)
+    data.time_axis(axes[-1])
+    style.key(axes[0], _band_handles(data) + _loss_handles(data), columns=3)
+    figure.align_ylabels(axes)
+    return figure
+
+
+def multiplier(data: FlowData) -> PaperFigure:
+    """Return the multiplier of each surface while it slides; outside [-1, 1] it must leave.
+
+    Verified by: tests/unit/switching/figures/test_figures.py::test_multiplier_while_sliding
+    """
+    count = data.n_surface
+    figure = style.new_figure(style.COLUMN, 1.15 * count + 0.12 * (count - 1) + 0.84)
+    margins = (0.62, 0.16, 0.42, 0.42)
+    rows = style.grid(figure, count, margins=margins, gaps=(0.0, 0.12), share_time=True)
+    for i, (ax,) in enumerate(rows):
+        _bands(ax, data, i)
+        values = np.where(data.mode[:, i] == 0, data.multiplier[:, i], np.nan)
+        keep = style.thin(values)
+        ax.plot(data.time[keep], values[keep], color=style.INK, lw=1.0, zorder=3.0)
+        for bound in (-1.0, 1.0):
+            ax.axhline(bound, color=style.INK, lw=0.6, ls=(0, (4, 2)), zorder=2.0)
+        ax.set_ylim(-1.25, 1.25)
+        word = "multiplier" + (f" λ{style.subscript(i + 1)}" if count > 1 else " λ")
+        style.scale_axis(ax.yaxis, word)
+        _losses(ax, data)
+    data.time_axis(rows[-1][0])
+    style.key(rows[0][0], _band_handles(data) + _loss_handles(data), columns=3)
+    figure.align_ylabels([row[0] for row in rows])
+    return figure
+
+
+def events(data: FlowData) -> PaperFigure:
+    """Return the events as ticks, one line per kind that occurs, coloured by the new mode.
+
+    Verified by: tests/unit/switching/figures/test_figures.py::test_events_have_a_line_per_kind
+    """
+    log = data.run.event_log
+    kinds = [kind for kind in KINDS if kind in log.kind]
+    kinds += sorted(set(log.kind) - set(kinds))
+    figure = style.new_figure(style.COLUMN, 0.72 + 0.22 * max(len(kinds), 1))
+    ((ax,),) = style.grid(figure, margins=(0.98, 0.16, 0.42, 0.26))
+    modes = {"+": 1, "slide": 0, "-": -1}
+    after = np.array([modes.get(word, 0) for word in log.after])
+    named = np.array(log.kind)
+    for row, kind in enumerate(kinds):
+        for mode in (1, -1, 0):
+            times = log.time[(named == kind) & (after == mode)]
+            ax.vlines(times, row - 0.36, row + 0.36, color=LINES[mode], lw=0.9)
+    ax.set_ylim(len(kinds) - 0.4, -0.6)
+    words = [KINDS[kind][2] if kind in KINDS else kind for kind in kinds]
+    data.time_axis(ax)
+    ax.set_yticks(range(len(kinds)), words)
+    ax.tick_params(axis="y", length=0.0)
+    style.key(ax, _line_handles("to "), columns=3)
+    if (legend := ax.get_legend()) is not None:
+        legend.set_bbox_to_anchor((-0.36, 1.0))
+    if not kinds:
+        ax.text(0.5, 0.5, "no events", transform=ax.transAxes, ha="center", va="center", size=8.0)
+    return figure
+
+
+def energy_of_flow(data: FlowData) -> PaperFigure:
+    """Return energies, the ledger, and its imbalance.
+
+    Raises
+    ------
+    ModelError : if the system has no energy.
+
+    Verified by: tests/unit/switching/figures/test_figures.py::test_energy_has_the_units_of_the_run
+    """
+    from stiction.plot import energy as parts
+
+    if not data.run.energy.defined:
+        raise ModelError(
+            explain(
+                "plot.energy",
+                f"a run of {data.run.system_name}, which has no energy",
+                "a system with kinetic and stored energy",
+                "its equations are those of a flow, not of a machine.",
+                "draw overview or phase instead.",
+            )
+        )
+    handles = parts.ledger_handles(data, lines=True)
+    top = 0.1 + 0.155 * -(-len(handles) // 3)
+    figure = style.new_figure(style.COLUMN, 4.1 + top)
+    rows = style.grid(
+        figure,
+        3,
+        margins=(0.62, 0.16, 0.42, top),
+        gaps=(0.0, 0.13),
+        heights=[1.0, 1.35, 0.75],
+        share_time=True,
+    )
+    axes = [row[0] for row in rows]
+    style.key(axes[0], handles, columns=3)
+    parts.energy_panel(axes[0], data)
+    parts.ledger_panel(axes[1], data)
+    parts.imbalance_panel(axes[2], data)
+    if data.run.energy_unit == "1":
+        for ax, word in zip(axes, ("energy", "ledger"), strict=False):
+            style.scale_axis(ax.yaxis, word)
+    data.time_axis(axes[2])
+    figure.align_ylabels(axes)
+    return figure
+
+
+# ---- parts
+
+
+def _bands(ax: Axes, data: FlowData, i: int, low: float = 0.0, high: float = 1.0) -> None:
+    """Shade the times of each mode of surface `i`, between two heights of the axes."""
+    times, modes = data.mode_changes(i)
+    ends = np.append(times[1:], data.time[-1])
+    for mode, colour in BANDS.items():
+        here = (modes == mode) & (ends > times)
+        spans = np.column_stack([times[here], (ends - times)[here]])
+        if len(spans):
+            place = (low, high - low)
+            ax.broken_barh(
+                spans.tolist(),
+                place,
+                facecolors=colour,
+                lw=0.0,
+                transform=ax.get_xaxis_transform(),
+                zorder=0.5,
+            )
+
+
+def _strip(ax: Axes, data: FlowData) -> None:
+    for i in range(data.n_surface):
+        # the first surface on top
+        row = data.n_surface - 1 - i
+        _bands(ax, data, i, row / data.n_surface, (row + 0.86) / data.n_surface)
+    places = [(row + 0.43) / data.n_surface for row in range(data.n_surface)]
+    words = ["mode"] if data.n_surface == 1 else [f"{i}" for i in range(data.n_surface, 0, -1)]
+    ax.set_ylim(0.0, 1.0)
+    ax.set_yticks(places, words)
+    ax.tick_params(axis="y", length=0.0)
+    ax.spines["left"].set_visible(False)
+
+
+def _losses(ax: Axes, data: FlowData) -> None:
+    """Mark where determinism was lost; of losses too close to tell apart, one."""
+    begin, end = data.span
+    last: dict[str, float] = {}
+    kinds = [kind for _, kind in data.losses]
+    for time, kind in data.losses:
+        if time - last.get(kind, -np.inf) > _CLOSE * (end - begin):
+            last[kind] = time
+            colour = KINDS.get(kind, KINDS["fold"])[1]
+            # many would hide the curve: then they are ticks at the upper edge
+            many = kinds.count(kind) > _MOST_LINES
+            low, dashes = (0.92, "-") if many else (0.0, (0, (2, 1.2)))
+            ax.axvline(time, ymin=low, color=colour, lw=0.8, ls=dashes, zorder=2.5)
+
+
+def _band_handles(data: FlowData) -> list[Any]:
+    from matplotlib.patches import Patch
+
+    present = {int(mode) for i in range(data.n_surface) for mode in data.mode_changes(i)[1]}
+    return [Patch(facecolor=BANDS[m], label=_WORDS[m]) for m in BANDS if m in present]
+
+
+def _line_handles(prefix: str = "", modes: Sequence[int] = (1, 0, -1)) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    return [Line2D([], [], color=LINES[m], lw=1.2, label=prefix + _WORDS[m]) for m in modes]
+
+
+def _loss_handles(data: FlowData) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    kinds = list(dict.fromkeys(kind for _, kind in data.losses))
+    looks: dict[str, Any] = {"lw": 0.9, "ls": (0, (2, 1.2))}
+    return [
+        Line2D([], [], color=KINDS[kind][1], label=KINDS[kind][2], **looks)
+        for kind in kinds
+        if kind in KINDS
+    ]

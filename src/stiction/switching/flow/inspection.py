@@ -1,0 +1,59 @@
+"""What saved states say by themselves, without trusting the solver: a kernel."""
+
+# NumPy's stubs type a single entry of an array as Any
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.jit import kernel
+from stiction.switching.flow.geometry import gradients
+
+__all__ = ["inspect_states"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@kernel
+def inspect_states(
+    surface: int,
+    gradient: int,
+    p: Floats,
+    scale: Floats,
+    plane: Floats,
+    k: int,
+    states: Floats,
+    signs: Floats,
+    worst: Floats,
+    row: npt.NDArray[np.int64],
+) -> None:
+    """Fill worst[3] and row[3]: off the surface, on the wrong side, largest multiplier.
+
+    Parameters
+    ----------
+    plane : (m, n) gradients where they never change; its first entry NaN otherwise
+    k : number of kinks
+    states, signs : (t, n) and (t, m); |sign| < 1 or > 1 while sliding
+    """
+    m, n = signs.shape[1], states.shape[1]
+    grad, work, values = plane.copy(), np.empty((2, m + k + n)), np.empty(m + k)
+    flat = plane[0, 0] == plane[0, 0]
+    for t in range(states.shape[0]):
+        x = states[t]
+        call_arrays(surface, x, x, p, values)
+        if not flat:
+            gradients(surface, gradient, p, scale, x, grad, work)
+        for i in range(m):
+            reach = 1e-300
+            for j in range(n):
+                reach += abs(grad[i, j]) * max(abs(x[j]), scale[j])
+            sliding = abs(signs[t, i]) != 1.0
+            found = 0 if sliding else 1
+            value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])
+            if value / reach > worst[found]:
+                worst[found], row[found] = value / reach, t
+            if sliding and abs(signs[t, i]) > worst[2]:
+                worst[2], row[2] = abs(signs[t, i]), t

@@ -1,0 +1,433 @@
+"""The set of futures of a two-fold: every exit from its escaping region, and what follows.
+
+A state that slides into a two-fold of case 1 slides on into the escaping region and may
+leave it anywhere, to either side. The set is parametrised by the exit point p: backward from
+p the state returns to the two-fold, which gives the time of dwelling; forward from p the
+future is unique until determinism is lost again.
+
+Source: formulas sheet of the paper on switching, section 5 (funnel).
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.methods import EventDriven
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.switching.exits import EscapingWedge, Exit, dwell_time
+from stiction.switching.flow import records as r
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["Funnel", "futures"]
+
+Floats = npt.NDArray[np.float64]
+
+_METHOD = EventDriven(rtol=1e-10)
+_STEPS = 50_000
+_ENDS = {
+    r.DONE: "horizon",
+    r.TWO_FOLD_HIT: "two_fold",
+    r.LINE_HIT: "codim2_line",
+    r.SPLIT: "fold",
+    r.PILED_UP: "accumulation",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Funnel(Record):
+    """The futures of a two-fold on a grid of exits; times count from the two-fold.
+
+    Parameters
+    ----------
+    x_star : (n,) the two-fold
+    names : names of the states
+    horizon : the time up to which futures are followed [time unit]
+    exits : (f, n) points where they leave the surface; where they are at the horizon if
+        they still slide then
+    dwell : (f,) times of leaving [time unit]
+    angle, ray : (f,) direction of the exit from the two-fold, and which ray it lies on
+    cell : (f, 2) times of dwelling between which the exit stands for its ray
+    side : (f,) 1 and -1 for the side it leaves to, 0 for one that slides to the horizon
+    time : (t,) grid of times
+    states : (f, t, n) states; NaN after the end of a future
+    end_kind, end_time : (f,) how and when each ends: `horizon`, or the next loss of
+        determinism (`codim2_line`, `two_fold`, `fold`), or `accumulation`, `failed`
+    edge : (e, n) the border of the exits found, as a polyline from and to the two-fold
+    """
+
+    x_star: Floats
+    names: tuple[str, ...]
+    horizon: float
+    exits: Floats
+    dwell: Floats
+    angle: Floats
+    ray: npt.NDArray[np.int64]
+    cell: Floats
+    side: Floats
+    time: Floats
+    states: Floats
+    end_kind: tuple[str, ...]
+    end_time: Floats
+    edge: Floats
+
+    def __str__(self) -> str:
+        """Return a few lines: how many futures, how long they dwell, how they end."""
+        kinds = sorted(set(self.end_kind))
+        ends = ", ".join(f"{self.end_kind.count(kind)} at {kind}" for kind in kinds)
+        where = ", ".join(f"{n} = {v:.6g}" for n, v in zip(self.names, self.x_star, strict=True))
+        return (
+            f"Funnel of {len(self)} futures from the two-fold {where}, up to {self.horizon:g}\n"
+            f"dwell    {self.dwell.min():.6g} ... {self.dwell.max():.6g} on "
+            f"{np.unique(self.ray).size} rays, to both sides\n"
+            f"ends     {ends}"
+        )
+
+    def __len__(self) -> int:
+        return int(self.dwell.size)
+
+    def boundary(self) -> Floats:
+        """Return (e, n) the border of the exits found: outermost rays, and farthest exits."""
+        return self.edge.copy()
+
+    def at(self, t: float) -> Floats:
+        """Return (f, n) the states at time t, between grid times by linear interpolation."""
+        i, share = self._place(t)
+        states: Floats = (1.0 - share) * self.states[:, i] + share * self.states[:, i + 1]
+        return states
+
+    def bounds(self, t: float) -> tuple[Floats, Floats, Floats]:
+        """Return lower and upper ends of every state over the futures that still run at t.
+
+        A future that has met the next loss of determinism before t has a whole set of states
+        then and is left out; `running` says how probable the others are.
+
+        Returns
+        -------
+        low, high : (n,) [state units]
+        doubt : (n,) how much they change when every second ray is left out [state units]:
+            an estimate of what the grid of exits misses
+
+        Verified by: tests/unit/switching/test_funnel.py::test_bounds_settle_as_the_grid_grows
+        """
+        states = self.at(t)
+        good = np.isfinite(states).all(axis=1)
+        if not good.any():
+            empty = np.full(len(self.names), np.nan)
+            return empty, empty.copy(), empty.copy()
+        low, high = states[good].min(axis=0), states[good].max(axis=0)
+        half = good & (self.ray % 2 == 0)
+        part = states[half] if half.any() else states[good]
+        doubt = np.maximum(part.min(axis=0) - low, high - part.max(axis=0))
+        return low, high, doubt
+
+    def running(self, t: float, hazard: float) -> float:
+        """Return the probability that determinism has not been lost again before time t."""
+        alive = self.end_time >= t
+        return float(self.weights(hazard)[alive].sum())
+
+    def hull(self, t: float, axes: tuple[int, int] = (0, 1)) -> Floats:
+        """Return (k, 2) the convex hull of the futures that still run at t, in a plane."""
+        from scipy.spatial import ConvexHull
+
+        points = self.at(t)[:, list(axes)]
+        points = points[np.isfinite(points).all(axis=1)]
+        return np.asarray(points[ConvexHull(points).vertices])
+
+    def weights(self, hazard: float) -> Floats:
+        """Return (f,) probabilities of the futures when the state leaves at random.
+
+        Directions and sides are equally likely, and the time of dwelling is exponential
+        with rate `hazard` [1 / time unit], cut off where a ray ends.
+
+        Verified by: tests/unit/switching/test_funnel.py::test_weights_are_a_probability
+        """
+        number(
+            "Funnel.weights",
+            hazard,
+            rule="positive",
+            why="it is the rate of leaving.",
+            try_="give 1 over the mean time you expect.",
+        )
+        mass = np.exp(-hazard * self.cell[:, 0]) - np.exp(-hazard * self.cell[:, 1])
+        mass = np.where(self.side == 0.0, mass, 0.5 * mass)
+        total = np.zeros(int(self.ray.max()) + 1)
+        np.add.at(total, self.ray, mass)
+        found: Floats = mass / total[self.ray] / np.unique(self.ray).size
+        return found
+
+    def mean(self, t: float, hazard: float) -> Floats:
+        """Return (n,) the mean state at time t of the futures that still run."""
+        states, weights = self.at(t), self.weights(hazard)
+        good = np.isfinite(states).all(axis=1)
+        return np.asarray(weights[good] @ states[good] / weights[good].sum())
+
+    def quantiles(self, t: float, hazard: float, q: Sequence[float]) -> Floats:
+        """Return (q, n) quantiles of every state at time t of the futures that still run."""
+        states, weights = self.at(t), self.weights(hazard)
+        good = np.isfinite(states).all(axis=1)
+        found = np.empty((len(q), len(self.names)))
+        for j in range(len(self.names)):
+            order = np.argsort(states[good, j])
+            share = np.cumsum(weights[good][order])
+            places = np.searchsorted(share, np.asarray(q) * share[-1])
+            found[:, j] = states[good, j][order][np.minimum(places, order.size - 1)]
+        return found
+
+    def return_times(self, kind: str, hazard: float) -> tuple[Floats, Floats]:
+        """Return when the futures that end in `kind` do so, and their probabilities."""
+        picked = np.array([end == kind for end in self.end_kind])
+        return self.end_time[picked], self.weights(hazard)[picked]
+
+    def plot(self) -> Any:
+        """Return a figure: the region of exits, and the futures over time."""
+        # looked up by name: systems lie below plots
+        return importlib.import_module("stiction.switching.figures.futures").funnel_figure(self)
+
+    def _place(self, t: float) -> tuple[int, float]:
+        if not 0.0 <= t <= self.horizon:
+            raise ModelError(
+                explain(
+                    "Funnel",
+                    f"t = {t}",
+                    f"a time between 0 and the horizon {self.horizon}",
+                    "futures are followed so far.",
+                    "ask for an earlier time, or compute them with a longer horizon.",
+                )
+            )
+        i = min(int(np.searchsorted(self.time, t, side="right")) - 1, self.time.size - 2)
+        return i, float((t - self.time[i]) / (self.time[i + 1] - self.time[i]))
+
+
+def futures(
+    system: SwitchingSystem,
+    x_star: Sequence[float] | Floats,
+    horizon: float,
+    *,
+    angles: int = 16,
+    distances: int = 16,
+    times: int = 201,
+    method: EventDriven = _METHOD,
+) -> Funnel:
+    """Return the funnel: every exit of a two-fold on a grid, each to both sides.
+
+    Parameters
+    ----------
+    system : the flow; the two-fold is one of its surface 1
+    x_star : (n,) a two-fold of case 1, such as `two_fold(system, guess).x`
+    horizon : time up to which futures are followed, from the two-fold [time unit]
+    angles, distances : rays from the two-fold, and exits on each, evenly spaced up to the
+        farthest one that comes from the two-fold within the horizon
+    times : size of the grid of times
+
+    Raises
+    ------
+    ModelError : if x_star is no two-fold, or no orbit passes it into an escaping region.
+
+    Source: formulas sheet, section 5.
+    Verified by: tests/unit/switching/test_funnel.py::test_futures_of_the_normal_form
+    """
+    x = _checked(system, x_star, horizon)
+    for name, value, least in (("angles", angles, 2), ("distances", distances, 2)):
+        whole(f"futures.{name}", value, least=least, why="it is a grid.", try_="give 16.")
+    whole("futures.times", times, least=2, why="it is a grid.", try_="give 201.")
+    tolerance = Tolerance(method.rtol, method.atol)
+    wedge = EscapingWedge(system, x, tolerance)
+    grid = np.linspace(0.0, horizon, times)
+    rows: list[dict[str, Any]] = []
+    rim: list[Floats] = []
+    for ray, angle in enumerate((np.arange(angles) + 0.5) / angles * math.pi / 2):
+        last = _last_exit(wedge, float(angle), horizon)
+        if last is None:
+            continue
+        rim.append(last.x)
+        rows += _ray(wedge, last, ray, distances, grid, horizon, tolerance)
+    if not rows:
+        # says why, in the words of the wedge
+        wedge.longest(math.pi / 4)
+    return _gathered(system, x, horizon, grid, rows, _edge(rows, rim, x))
+
+
+def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon: float) -> Floats:
+    n = len(system.state_names)
+    x = numbers(
+        "futures.x_star",
+        x_star,
+        size=n,
+        per="state",
+        why="the futures start there.",
+        try_="give two_fold(system, guess).x.",
+    )
+    number(
+        "futures.horizon",
+        horizon,
+        rule="positive",
+        why="futures are followed for some time.",
+        try_="give a time such as 10.0.",
+    )
+    normal = system.gradient(x)[0]
+    worst = 0.0
+    for side in (1.0, -1.0):
+        signs = np.ones(system.compiled.m)
+        signs[0] = side
+        rate = system.field(x, signs)
+        speed = float(np.linalg.norm(normal) * np.linalg.norm(rate))
+        worst = max(worst, abs(float(normal @ rate)) / max(speed, 1e-300))
+    off = abs(float(system.surfaces_at(x)[0]))
+    if not (worst <= 1e-6 and off <= 1e-8 * (1.0 + float(np.abs(x).max()))):
+        raise ModelError(
+            explain(
+                "futures.x_star",
+                f"{x.tolist()}, where h = {off:.3g} and |L| is {worst:.3g} of its size",
+                "a two-fold: h = L+ = L- = 0",
+                "only there does one state have a whole set of futures.",
+                "give two_fold(system, guess).x.",
+            )
+        )
+    return np.array(x)
+
+
+def _last_exit(wedge: EscapingWedge, angle: float, horizon: float) -> Exit | None:
+    """Return the farthest exit of a ray within the horizon; None if it has none."""
+    try:
+        last = wedge.longest(angle)
+    except ModelError:
+        return None
+    return last if last.dwell <= horizon else wedge.exit_after(angle, horizon)
+
+
+def _ray(
+    wedge: EscapingWedge,
+    last: Exit,
+    ray: int,
+    distances: int,
+    grid: Floats,
+    horizon: float,
+    tolerance: Tolerance,
+) -> list[dict[str, Any]]:
+    """Return the futures whose exits lie on one ray."""
+    rows: list[dict[str, Any]] = []
+    edges = [0.0]
+    exits: list[Exit] = []
+    for b in range(distances):
+        middle = wedge.exit_at(last.angle, last.distance * (b + 0.5) / distances)
+        end = last if b == distances - 1 else None
+        end = end or wedge.exit_at(last.angle, last.distance * (b + 1.0) / distances)
+        if middle is None or end is None:
+            break
+        exits.append(middle)
+        edges.append(end.dwell)
+    for b, exit_ in enumerate(exits):
+        before = _dwelling(wedge, exit_, grid, tolerance)
+        for side in (1.0, -1.0):
+            states = before.copy()
+            kind, t = _onward(wedge, exit_, side, grid, horizon, states, tolerance)
+            cell = (edges[b], edges[b + 1])
+            rows.append(_row(exit_, ray, cell, side, states, kind, t))
+    if last.dwell >= horizon * (1.0 - 1e-9):
+        states = _dwelling(wedge, last, grid, tolerance)
+        rows.append(_row(last, ray, (last.dwell, math.inf), 0.0, states, "horizon", horizon))
+    return rows
+
+
+def _row(
+    exit_: Exit,
+    ray: int,
+    cell: tuple[float, float],
+    side: float,
+    states: Floats,
+    kind: str,
+    end: float,
+) -> dict[str, Any]:
+    return {
+        "exits": exit_.x,
+        "dwell": exit_.dwell,
+        "angle": exit_.angle,
+        "ray": ray,
+        "cell": cell,
+        "side": side,
+        "states": states,
+        "end_kind": kind,
+        "end_time": end,
+    }
+
+
+def _dwelling(wedge: EscapingWedge, exit_: Exit, grid: Floats, tolerance: Tolerance) -> Floats:
+    """Return (t, n) the states before the exit, which are computed backward from it."""
+    n = exit_.x.size
+    states = np.full((grid.size, n), np.nan)
+    # the horizon is a time of the grid, and the last exit meets it to rounding
+    count = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
+    save = np.minimum(grid[:count] - exit_.dwell, 0.0)[::-1]
+    back = dwell_time(wedge.system, exit_.x, tolerance, save=save)[2]
+    rows = int(back.flow.count[r.N_SAVES])
+    states[count - rows : count] = back.flow.saved[:rows, 1 : n + 1][::-1]
+    # what is left is nearer to the two-fold than the way back was followed
+    states[: count - rows] = wedge.x
+    return states
+
+
+def _onward(
+    wedge: EscapingWedge,
+    exit_: Exit,
+    side: float,
+    grid: Floats,
+    horizon: float,
+    states: Floats,
+    tolerance: Tolerance,
+) -> tuple[str, float]:
+    """Fill the states after the exit; return how and when the future ends."""
+    n = exit_.x.size
+    first = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
+    path = Trajectory(wedge.system, tolerance, grid[first:])
+    sides = np.ones(wedge.system.compiled.m)
+    sides[0] = side
+    path.place(exit_.dwell, exit_.x, sides)
+    code = path.advance(horizon, _STEPS)
+    rows = int(path.flow.count[r.N_SAVES])
+    states[first : first + rows] = path.flow.saved[:rows, 1 : n + 1]
+    return _ENDS.get(code, "failed"), path.t
+
+
+def _edge(rows: list[dict[str, Any]], rim: list[Floats], x: Floats) -> Floats:
+    """Return the border: out along the first ray, over the farthest exits, back on the last."""
+    if not rows:
+        return x[None, :]
+    rays = sorted({row["ray"] for row in rows})
+    first, last = ([row["exits"] for row in rows if row["ray"] == k] for k in (rays[0], rays[-1]))
+    return np.array([x, *first, *rim, *last[::-1], x])
+
+
+def _gathered(
+    system: SwitchingSystem,
+    x: Floats,
+    horizon: float,
+    grid: Floats,
+    rows: list[dict[str, Any]],
+    edge: Floats,
+) -> Funnel:
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return Funnel(
+        x_star=x,
+        names=system.state_names,
+        horizon=float(horizon),
+        exits=np.array(columns["exits"]),
+        dwell=np.array(columns["dwell"]),
+        angle=np.array(columns["angle"]),
+        ray=np.array(columns["ray"], dtype=np.int64),
+        cell=np.array(columns["cell"]),
+        side=np.array(columns["side"]),
+        time=grid,
+        states=np.array(columns["states"]),
+        end_kind=tuple(columns["end_kind"]),
+        end_time=np.array(columns["end_time"]),
+        edge=edge,
+    )

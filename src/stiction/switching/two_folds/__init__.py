@@ -1,0 +1,1 @@
+"""Two-folds: found, classified, followed as parameters change, and the flow near them."""

@@ -1,0 +1,403 @@
+"""Two-folds as parameters change: where they go, and where their case changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain, nearest
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.two_folds.arclength import corrected, solved_nearby, tangent_of, trace
+from stiction.switching.two_folds.finding import TwoFold, checked_system, described, two_fold
+from stiction.switching.two_folds.newton import Probe, Search, search
+
+__all__ = [
+    "BOUNDARIES",
+    "BoundaryCurve",
+    "CaseChange",
+    "TwoFoldCurve",
+    "continue_boundary",
+    "continue_two_fold",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# what vanishes on each boundary, a polynomial in K so that it is smooth across it
+BOUNDARIES: dict[str, Callable[[Floats], float]] = {
+    "J1 J2 = 1": lambda k: float(k[1, 0] * k[0, 1] - k[0, 0] * k[1, 1]),
+    "J1 = 0": lambda k: float(k[1, 0]),
+    "J2 = 0": lambda k: float(k[0, 1]),
+    "J1 + J2 = 0": lambda k: float(k[1, 0] - k[0, 1]),
+    "K++ = 0": lambda k: float(k[0, 0]),
+    "K-- = 0": lambda k: float(k[1, 1]),
+}
+_SQUARES = ("J1 J2 = 1",)
+_FOR_INVISIBLE = ("J1 J2 = 1", "J1 = 0", "J2 = 0", "J1 + J2 = 0")
+
+_STEP = 2.0**-17
+_MOST_KEPT = 64
+# a longer move than this, over the scale, has gone to another two-fold
+_POLISH = 1e-8
+_MOST_HALVINGS = 60
+# relative size of what vanishes, or of the last move, that ends the search for a change
+_NOTHING = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class CaseChange(Record):
+    """A point of a curve of two-folds where one of `BOUNDARIES` is crossed.
+
+    Parameters
+    ----------
+    boundary : key of `BOUNDARIES`
+    parameter : value of the parameter
+    x : (n,) the two-fold
+    before, after : case, or kind where there is no case, on both sides along the curve
+    """
+
+    boundary: str
+    parameter: float
+    x: Floats
+    before: int | str
+    after: int | str
+
+
+@dataclass(frozen=True, eq=False)
+class TwoFoldCurve(Record):
+    """Two-folds along one parameter, around its turns.
+
+    Parameters
+    ----------
+    parameter : (k,) values, one per two-fold
+    points : the two-folds, in order along the curve
+    changes : where the case changes
+    ended : why each end of the curve is one
+    """
+
+    parameter: Floats
+    points: tuple[TwoFold, ...]
+    changes: tuple[CaseChange, ...]
+    ended: tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class BoundaryCurve(Record):
+    """A boundary between cases in the plane of two parameters.
+
+    Parameters
+    ----------
+    boundary : key of `BOUNDARIES`
+    parameters : (k, 2) points of the curve, in order
+    x : (k, n) the two-fold at each
+    ended : why each end of the curve is one
+    """
+
+    boundary: str
+    parameters: Floats
+    x: Floats
+    ended: tuple[str, str]
+
+
+class _Family:
+    """G(x, p) = (h, L+, L-, and what vanishes on a boundary) of systems with parameters p."""
+
+    def __init__(
+        self,
+        make_system: Callable[..., SwitchingSystem],
+        start: TwoFold,
+        at: Floats,
+        spans: Floats,
+        boundary: str | None,
+    ) -> None:
+        self._make, self._start, self._boundary = make_system, start, boundary
+        self._probes: dict[tuple[float, ...], Probe] = {}
+        self.n = start.x.size
+        probe = self.probe(at)
+        self.scale = np.concatenate([probe.scale, spans[:, 1] - spans[:, 0]])
+        names = ["the parameter"] if len(spans) == 1 else ["parameter 1", "parameter 2"]
+        self.limits = tuple(
+            (self.n + i, float(low), float(high), names[i]) for i, (low, high) in enumerate(spans)
+        )
+        self._sizes = probe.sizes(start.x)
+        size = float(np.abs(start.K).max())
+        self._size = size**2 if boundary in _SQUARES else size
+
+    def probe(self, p: Floats) -> Probe:
+        """Return h, L+ and L- of the system at p; ModelError where there is none."""
+        key = tuple(float(value) for value in p)
+        if key not in self._probes:
+            system = self._make(*key)
+            checked_system("make_system", system, self._start.surface)
+            if len(self._probes) >= _MOST_KEPT:
+                self._probes.clear()
+            self._probes[key] = Probe(system, self._start.surface, self._start.signs)
+        return self._probes[key]
+
+    def split(self, u: Floats) -> tuple[Probe, Floats]:
+        """Return the system at u and its state."""
+        return self.probe(u[self.n :]), u[: self.n]
+
+    def residual(self, u: Floats) -> Floats:
+        """Return G(u) over its sizes."""
+        probe, x = self.split(u)
+        values = probe.values(x[None, :])[0] / self._sizes
+        if self._boundary is None:
+            return np.asarray(values)
+        return np.append(values, self.test(u, self._boundary) / self._size)
+
+    def test(self, u: Floats, boundary: str) -> float:
+        """Return what vanishes on a boundary."""
+        probe, x = self.split(u)
+        return BOUNDARIES[boundary](probe.lie_derivatives(x)[0])
+
+    def jacobian(self, u: Floats) -> Floats:
+        """Return dG/du times the scale, by central differences."""
+        columns = []
+        for i, size in enumerate(self.scale):
+            d = _STEP * size
+            up, down = u.copy(), u.copy()
+            up[i], down[i] = u[i] + d, u[i] - d
+            columns.append((self.residual(up) - self.residual(down)) / (up[i] - down[i]) * size)
+        return np.stack(columns, axis=1)
+
+    def two_fold(self, u: Floats) -> TwoFold:
+        """Return the two-fold at u; SolveError where it has ceased to be one."""
+        probe, x = self.split(u)
+        # to the last digit, which K needs where fields vary fast across the surface
+        polished = search(probe, x)
+        if polished.solved and (np.abs(polished.x - x) <= _POLISH * probe.scale).all():
+            return described(probe, polished)
+        residual = probe.values(x[None, :])[0] / probe.sizes(x)
+        return described(probe, Search(x.copy(), residual, True, 0))
+
+
+def continue_two_fold(
+    make_system: Callable[[float], SwitchingSystem],
+    guess: Sequence[float] | Floats,
+    *,
+    start: float,
+    span: tuple[float, float],
+    step: float = 0.05,
+    most_points: int = 400,
+    surface: int = 0,
+) -> TwoFoldCurve:
+    """Return the curve of two-folds through the one near `guess`, both ways.
+
+    Parameters
+    ----------
+    make_system : make_system(p) -> a system of three states. One that is described by
+        numbers costs nothing; functions given to `PiecewiseSmooth` are compiled for each p.
+    guess : (3,) a state near the two-fold at p = start
+    start, span : parameter to begin with, and its range
+    step : longest step along the curve; 1 is the width of the span, or a state's scale
+    most_points : per direction
+    surface : index of the switching function
+
+    Raises
+    ------
+    ModelError : on input that makes no sense.
+    SolveError : if there is no two-fold at `start`.
+
+    Source: pseudo-arclength continuation (Keller 1977) of h = L+ = L- = 0.
+    Verified by: tests/unit/switching/two_folds/test_curves.py::test_changes_on_the_normal_form
+    """
+    where = "continue_two_fold"
+    _check_steps(where, make_system, step, most_points)
+    spans = _spans(where, (span,), (start,))
+    at = np.array([float(start)])
+    found = _first(where, make_system, at, guess, surface)
+    family = _Family(make_system, found, at, spans, None)
+    us, ended = _both_ways(family, np.append(found.x, at), step, most_points)
+    points: list[TwoFold] = []
+    kept: list[Floats] = []
+    for u in us:
+        try:
+            points.append(family.two_fold(u))
+        except SolveError:
+            # an equilibrium or a kink on the curve: the points beside it say more
+            continue
+        kept.append(u)
+    changes = [
+        change
+        for i in range(len(kept) - 1)
+        for change in _changes(family, kept[i], kept[i + 1], points[i], points[i + 1])
+    ]
+    parameter = np.array([u[-1] for u in kept])
+    return TwoFoldCurve(parameter, tuple(points), tuple(changes), ended)
+
+
+def continue_boundary(
+    make_system: Callable[[float, float], SwitchingSystem],
+    boundary: str,
+    guess: Sequence[float] | Floats,
+    *,
+    start: tuple[float, float],
+    spans: tuple[tuple[float, float], tuple[float, float]],
+    step: float = 0.05,
+    most_points: int = 400,
+    surface: int = 0,
+) -> BoundaryCurve:
+    """Return the curve in the plane of two parameters on which a boundary lies.
+
+    The points hold h = L+ = L- = 0 and the boundary together, so the curve goes on where
+    the two-fold turns.
+
+    Parameters
+    ----------
+    make_system : make_system(p1, p2) -> a system of three states
+    boundary : key of `BOUNDARIES`
+    guess : (3,) a state near the two-fold at the start
+    start : parameters near the boundary; `TwoFoldCurve.changes` has them
+    spans : ranges of both parameters
+    step, most_points, surface : as in `continue_two_fold`
+
+    Raises
+    ------
+    ModelError : on input that makes no sense.
+    SolveError : if there is no two-fold at `start`, or no boundary is found from there.
+
+    Source: pseudo-arclength continuation (Keller 1977); boundaries of the formulas sheet,
+    section 5.
+    Verified by: tests/unit/switching/two_folds/test_curves.py::test_boundaries_of_the_wheel
+    """
+    where = "continue_boundary"
+    _check_steps(where, make_system, step, most_points)
+    if boundary not in BOUNDARIES:
+        needs = "one of " + ", ".join(map(repr, BOUNDARIES))
+        why = "a boundary is where one of these vanishes."
+        try_ = nearest(str(boundary), BOUNDARIES)
+        raise ModelError(explain(f"{where}.boundary", repr(boundary), needs, why, try_))
+    box = _spans(where, spans, start)
+    at = np.array(start, dtype=np.float64)
+    found = _first(where, make_system, at, guess, surface)
+    family = _Family(make_system, found, at, box, boundary)
+    first = solved_nearby(family, np.append(found.x, at))
+    if first is None or not _inside(first[-2:], box):
+        got = "no zero within the spans" if first is None else f"{first[-2:].tolist()}"
+        why = "Newton's method from there did not end inside."
+        try_ = "start at a change of `continue_two_fold`."
+        needs = f"a start near {boundary}"
+        raise SolveError(explain(f"{where}.start", got, needs, why, try_))
+    us, ended = _both_ways(family, first, step, most_points)
+    rows = np.array(us)
+    return BoundaryCurve(boundary, rows[:, -2:].copy(), rows[:, :-2].copy(), ended)
+
+
+def _both_ways(
+    family: _Family, first: Floats, step: float, most: int
+) -> tuple[list[Floats], tuple[str, str]]:
+    forward, end = trace(family, first, 1.0, step=step, most=most)
+    if end == "the curve is closed":
+        return forward, (end, end)
+    backward, begin = trace(family, first, -1.0, step=step, most=most)
+    return [*backward[:0:-1], *forward], (begin, end)
+
+
+def _changes(
+    family: _Family, u: Floats, new: Floats, point: TwoFold, other: TwoFold
+) -> list[CaseChange]:
+    """Return the boundaries between two points of a curve, in order."""
+    found = []
+    for name, test in BOUNDARIES.items():
+        if test(point.K) * test(other.K) >= 0.0 or _lost(name, point) or _lost(name, other):
+            continue
+        place = _located(family, u, new, name, test(point.K))
+        if place is None:
+            continue
+        probe, x = family.split(place[1])
+        k = probe.lie_derivatives(x)[0]
+        if name in _FOR_INVISIBLE and not k[0, 0] < 0.0 < k[1, 1]:
+            # J1 and J2 do not exist here
+            continue
+        parameter = float(place[1][-1])
+        sides = [p.kind if p.case is None else p.case for p in (point, other)]
+        found.append((place[0], CaseChange(name, parameter, x.copy(), sides[0], sides[1])))
+    return [change for _, change in sorted(found, key=lambda pair: pair[0])]
+
+
+def _lost(boundary: str, point: TwoFold) -> bool:
+    """Return whether what vanishes on a boundary is smaller than it is known."""
+    doubt = 2.0 * float(point.K_doubt.max())
+    if boundary in _SQUARES:
+        doubt *= 2.0 * float(np.abs(point.K).max())
+    return abs(BOUNDARIES[boundary](point.K)) <= doubt
+
+
+def _located(
+    family: _Family, u: Floats, new: Floats, boundary: str, value: float
+) -> tuple[float, Floats] | None:
+    """Return where between two points of the curve the boundary lies (Illinois method)."""
+    jacobian = family.jacobian(u)
+    row = tangent_of(jacobian, (new - u) / family.scale)
+    low, high, at_low = 0.0, 1.0, value
+    at_high = family.test(new, boundary)
+    best: tuple[float, Floats] | None = None
+    nothing = _NOTHING * max(abs(at_low), abs(at_high))
+    for _ in range(_MOST_HALVINGS):
+        share = (low * at_high - high * at_low) / (at_high - at_low)
+        place = corrected(family, jacobian, row, u + share * (new - u))
+        if place is None:
+            return best
+        now = family.test(place, boundary)
+        moved = 1.0 if best is None else abs(share - best[0])
+        best = share, place
+        if abs(now) <= nothing or moved <= _NOTHING:
+            return best
+        if (now > 0.0) == (at_high > 0.0):
+            high, at_high, at_low = share, now, 0.5 * at_low
+        else:
+            low, at_low, at_high = share, now, 0.5 * at_high
+    return best
+
+
+def _first(
+    where: str,
+    make_system: Callable[..., SwitchingSystem],
+    at: Floats,
+    guess: Sequence[float] | Floats,
+    surface: int,
+) -> TwoFold:
+    system = make_system(*(float(value) for value in at))
+    checked_system(where, system, surface)
+    if system.compiled.n != 3:
+        got, needs = f"a system of {system.compiled.n} states", "3 states"
+        why = "with more, two-folds are no points, and one parameter gives no curve."
+        raise ModelError(explain(where, got, needs, why, "hold the other states fixed."))
+    return two_fold(system, guess, surface=surface)
+
+
+def _check_steps(where: str, make_system: object, step: float, most_points: int) -> None:
+    if not callable(make_system):
+        needs, why = "a function of the parameters", "it makes the system for each of them."
+        try_ = "for example lambda p: NormalForm(p, -1.5)."
+        raise ModelError(explain(f"{where}.make_system", repr(make_system), needs, why, try_))
+    why, try_ = "it is the distance between points of the curve.", "for example 0.05."
+    number(f"{where}.step", step, rule="positive", why=why, try_=try_)
+    why, try_ = "it bounds the work.", "for example 400."
+    whole(f"{where}.most_points", most_points, least=2, why=why, try_=try_)
+
+
+def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floats:
+    why, try_ = "the curve ends where a parameter leaves its span.", "for example (-2.0, 0.0)."
+    rows = [numbers(f"{where}.span", s, size=2, per="end", why=why, try_=try_) for s in spans]
+    at = numbers(
+        f"{where}.start", start, size=len(rows), per="parameter", why="the curve begins there.",
+        try_="give one number per parameter.",
+    )  # fmt: skip
+    box = np.stack(rows)
+    if not (box[:, 0] < box[:, 1]).all():
+        got, needs = f"{box.tolist()}", "a lower end below the upper one"
+        raise ModelError(explain(f"{where}.span", got, needs, why, try_))
+    if not _inside(at, box):
+        got, needs = f"{at.tolist()}", f"values inside {box.tolist()}"
+        try_ = "move the start or widen the span."
+        raise ModelError(explain(f"{where}.start", got, needs, why, try_))
+    return box
+
+
+def _inside(p: Floats, box: Floats) -> bool:
+    return bool(((p >= box[:, 0]) & (p <= box[:, 1])).all())

@@ -1,0 +1,188 @@
+"""Two-folds: points of a switching surface where the flow of both sides is tangent to it.
+
+There sliding can run into a point in finite time and have no unique future. The local flow
+is fixed by four numbers, K_ab = d(L_a) . f^b with L_a = grad h . f^a, and both its kind and
+its sliding orbits follow from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import numbers, whole
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.two_folds.local_flow import LocalForm, TwoFold
+from stiction.switching.two_folds.newton import Probe, Search, search
+
+__all__ = ["LocalForm", "TwoFold", "all_two_folds", "two_fold"]
+
+Floats = npt.NDArray[np.float64]
+
+# relative doubt about a K_ab above which the fields are not smooth there
+_ROUGH = 1e-4
+# rates and K_ab below this, relative to their usual sizes, are zero
+_FLAT = 1e-9
+# two-folds closer than this, over the scale of the states, are the same
+_SAME = 1e-6
+
+
+def two_fold(
+    system: SwitchingSystem, guess: Sequence[float] | Floats, *, surface: int = 0
+) -> TwoFold:
+    """Return the two-fold that Newton's method finds from `guess`.
+
+    With more than three states two-folds form a set of dimension n - 3; the steps have
+    least norm, so the one near the guess is found.
+
+    Parameters
+    ----------
+    system : with at least three states
+    guess : (n,) a state near it
+    surface : index of the switching function
+
+    Raises
+    ------
+    ModelError : if system, guess or surface make no sense.
+    SolveError : if there is none to be found from there, for example only a fold.
+
+    Source: Szalai, Jeffrey 2014, section III.
+    Verified by: tests/unit/switching/two_folds/test_finding.py::test_wheel_reference
+    """
+    where = "two_fold"
+    checked_system(where, system, surface)
+    why, try_ = "the search starts at one state.", "give one number per state."
+    n = system.compiled.n
+    x = numbers(f"{where}.guess", guess, size=None, per="state", why=why, try_=try_)
+    if x.size != n:
+        got = f"{x.size} values"
+        raise ModelError(explain(f"{where}.guess", got, f"{n} values, one per state", why, try_))
+    probe = Probe(system, surface, _signs(system, x))
+    if not np.isfinite(probe.values(x[None, :])).all():
+        got, needs = "fields that are not finite there", "a guess where both fields are finite"
+        why = "Newton's method needs their values."
+        raise ModelError(explain(f"{where}.guess", got, needs, why, "start elsewhere."))
+    result = search(probe, x)
+    if not result.solved:
+        raise SolveError(_none_found(result))
+    return described(probe, result)
+
+
+def all_two_folds(
+    system: SwitchingSystem,
+    lower: Sequence[float] | Floats,
+    upper: Sequence[float] | Floats,
+    *,
+    n: int = 100,
+    seed: int = 0,
+    surface: int = 0,
+) -> tuple[TwoFold, ...]:
+    """Return the two-folds that searches from random states of a box find in it.
+
+    Each search is bounded; a two-fold with a small basin may be missed, so raise `n` to be
+    surer. With more than three states the points are a sample of a continuum.
+
+    Parameters
+    ----------
+    lower, upper : (n_state,) corners of the box
+    n : number of searches
+    seed : of the random starts; the same seed gives the same answer
+    surface : index of the switching function
+
+    Returns
+    -------
+    Two-folds without repetition, in ascending order of their first state.
+
+    Source: multi-start Newton; the wheel has at most four by the formulas sheet, section 4.
+    Verified by: tests/unit/switching/two_folds/test_finding.py::test_all_two_folds_of_the_wheel
+    """
+    where = "all_two_folds"
+    checked_system(where, system, surface)
+    size = system.compiled.n
+    why, try_ = "they are the corners of the box to search.", "give one number per state."
+    low = numbers(f"{where}.lower", lower, size=size, per="state", why=why, try_=try_)
+    high = numbers(f"{where}.upper", upper, size=size, per="state", why=why, try_=try_)
+    if not (low < high).all():
+        got, needs = f"{low.tolist()} and {high.tolist()}", "lower < upper in every state"
+        raise ModelError(explain(where, got, needs, why, "exchange them."))
+    n = whole(f"{where}.n", n, least=1, why="it is a number of searches.", try_="for example 100.")
+    seed = whole(f"{where}.seed", seed, least=0, why="it fixes the starts.", try_="give 0.")
+    starts = np.random.default_rng(seed).uniform(low, high, size=(n, size))
+    found: list[TwoFold] = []
+    for start in starts:
+        probe = Probe(system, surface, _signs(system, start))
+        result = search(probe, start)
+        slack = _SAME * probe.scale
+        if not result.solved or ((result.x < low - slack) | (result.x > high + slack)).any():
+            continue
+        if any((np.abs(result.x - known.x) <= slack * 10.0).all() for known in found):
+            continue
+        try:
+            found.append(described(probe, result))
+        except SolveError:
+            # both fields vanish, or they are not smooth: no two-fold, though h = L+ = L- = 0
+            continue
+    return tuple(sorted(found, key=lambda point: tuple(point.x)))
+
+
+def described(probe: Probe, result: Search) -> TwoFold:
+    """Return the two-fold at the end of a search; SolveError where it is none after all."""
+    x = result.x
+    plus, minus = probe.fields(x)
+    k, doubt = probe.lie_derivatives(x)
+    speeds = [float(np.linalg.norm(f / probe.scale)) for f in (plus, minus)]
+    steep = float(np.linalg.norm(probe.system.gradient(x)[probe.surface] * probe.scale))
+    size, at = float(np.abs(k).max()), f"at x = {x.tolist()}"
+    why = "K_ab, and with it the local flow, would say nothing."
+    got = ""
+    if min(speeds) <= _FLAT * float(np.linalg.norm(1.0 + np.abs(x / probe.scale))):
+        got = f"fields that vanish {at}"
+    elif size <= _FLAT * steep * max(speeds) ** 2:
+        got = f"fields tangent to the surface all around {at}"
+    elif not float(doubt.max()) <= _ROUGH * size:
+        got = f"a kink or a singular point {at} (K_ab known to {float(doubt.max() / size):.2g})"
+    if got:
+        needs = "two smooth fields that move, and turn off the surface"
+        raise SolveError(explain("two_fold", got, needs, why, "start elsewhere."))
+    return TwoFold(
+        probe.system, probe.surface, probe.signs, x, plus, minus, k, doubt, result.residual
+    )
+
+
+def checked_system(where: str, system: object, surface: object) -> None:
+    """Refuse what is no system of at least three states, and a surface it does not have."""
+    if not isinstance(system, SwitchingSystem):
+        needs = "a switching system, such as PiecewiseSmooth(...)"
+        why = "two-folds belong to flows that switch."
+        raise ModelError(explain(where, repr(system), needs, why, "give the system first."))
+    c = system.compiled
+    if c.n < 3:
+        why = "h = L+ = L- = 0 are three equations; a plane has no stable two-fold."
+        got = f"a system of {c.n} states"
+        raise ModelError(explain(where, got, "at least 3 states", why, "look for folds instead."))
+    why, try_ = "surfaces are counted from 0.", "give 0 for the first."
+    index = whole(f"{where}.surface", surface, least=0, why=why, try_=try_)
+    if index >= c.m:
+        needs = f"a whole number below {c.m}"
+        raise ModelError(explain(f"{where}.surface", index, needs, why, try_))
+
+
+def _signs(system: SwitchingSystem, x: Floats) -> Floats:
+    return np.where(system.surfaces_at(x) >= 0.0, 1.0, -1.0)
+
+
+def _none_found(result: Search) -> str:
+    h, up, down = (float(v) for v in np.abs(result.residual))
+    end = f"h = {h:.2g}, L+ = {up:.2g}, L- = {down:.2g} of their sizes at {result.x.tolist()}"
+    small = 1e-3 * max(h, up, down)
+    got = f"no zero after {result.steps} steps ({end})"
+    why = "the search ended where the residual has a minimum, or left the domain."
+    if h <= small and min(up, down) <= small:
+        side, other = ("f+", "f-") if up <= down else ("f-", "f+")
+        got = f"a fold of {side} alone ({end})"
+        why = f"{side} is tangent to the surface there, but {other} is not."
+    try_ = "start nearer, or search a box with all_two_folds."
+    return explain("two_fold", got, "a point with h = L+ = L- = 0", why, try_)

@@ -1,0 +1,400 @@
+"""The local flow at a two-fold: its kind, its sliding orbits and what follows them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, numbers
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.two_folds.newton import Probe
+
+if TYPE_CHECKING:
+    from stiction.switching.presets import NormalForm
+
+__all__ = ["LocalForm", "TwoFold"]
+
+Floats = npt.NDArray[np.float64]
+
+# distance from h = 0, relative to its size, that counts as on it
+_ON = 1e-6
+
+
+class LocalForm(NamedTuple):
+    """The local sliding flow of an invisible two-fold, scaled.
+
+    (xi S, eta)' = matrix (xi S, eta) / ((J1 J2 - 1) (eta + xi)) in the time tbar.
+
+    Parameters
+    ----------
+    matrix : [[J1, 1], [1, J2]]
+    scaling : S = sqrt(-K++ / K--); only xi is scaled
+    time_scale : tbar over the time of the flow, 2 / sqrt(-K++ K--)
+    plus, minus : sqrt(-K++) and sqrt(K--), rates of the model f+ = plus (-y, 1, J1),
+        f- = minus (z, J2, 1) with h = x, which keeps the time of the flow
+    """
+
+    matrix: Floats
+    scaling: float
+    time_scale: float
+    plus: float
+    minus: float
+
+
+@dataclass(frozen=True, eq=False)
+class TwoFold(Record):
+    """A two-fold and everything its four numbers say.
+
+    Local coordinates on the surface are x* + xi v+ + eta v-, where v+ = (K++ f- - K+- f+) / 2
+    spans L+ = 0 and v- = (K-+ f- - K-- f+) / 2 spans L- = 0: half differences of the fields,
+    the paper's convention with mu = 1.
+
+    Parameters
+    ----------
+    system, surface, signs : what it is a two-fold of; signs of the other surfaces
+    x : (n,) the point
+    f_plus, f_minus : (n,) the fields there
+    K : (2, 2) [[K++, K+-], [K-+, K--]] [h unit / time unit^2]
+    K_doubt : (2, 2) how far they are known
+    residual : (3,) h, L+ and L- at `x` over their sizes
+
+    Source: Szalai, Jeffrey 2014, section III; formulas sheet, section 5.
+    Verified by: tests/unit/switching/two_folds/test_finding.py::test_wheel_reference
+    """
+
+    system: SwitchingSystem
+    surface: int
+    signs: Floats
+    x: Floats
+    f_plus: Floats
+    f_minus: Floats
+    K: Floats
+    K_doubt: Floats
+    residual: Floats
+
+    def __str__(self) -> str:
+        """Return a few lines: where it is, its kind and case, and what that means."""
+        names = self.system.state_names
+        where = ", ".join(f"{n} = {v:.9g}" for n, v in zip(names, self.x, strict=True))
+        numbers = f"K++ {self.Kpp:.6g}, K+- {self.Kpm:.6g}, K-+ {self.Kmp:.6g}, K-- {self.Kmm:.6g}"
+        lines = [f"two-fold at {where}: {self.kind}", numbers]
+        if self.J1 is not None:
+            slow, fast = self.eigenvalues
+            lines.append(
+                f"J1 {self.J1:.9g}, J2 {self.J2:.9g}, eigenvalues {slow:.6g} and {fast:.6g}, "
+                f"case {self.case}"
+            )
+        return "\n".join([*lines, self.why])
+
+    # ---- the four numbers
+
+    @property
+    def Kpp(self) -> float:
+        """K++, the second rate of h along f+."""
+        return float(self.K[0, 0])
+
+    @property
+    def Kpm(self) -> float:
+        """K+-, the rate of L+ along f-."""
+        return float(self.K[0, 1])
+
+    @property
+    def Kmp(self) -> float:
+        """K-+, the rate of L- along f+."""
+        return float(self.K[1, 0])
+
+    @property
+    def Kmm(self) -> float:
+        """K--, the second rate of h along f-."""
+        return float(self.K[1, 1])
+
+    @property
+    def D(self) -> float:
+        """K-+ K+- - K++ K--; L+ = eta D / 2 and L- = -xi D / 2 near the point."""
+        return self.Kmp * self.Kpm - self.Kpp * self.Kmm
+
+    # ---- kind
+
+    @property
+    def visible(self) -> tuple[bool, bool]:
+        """Whether the orbit tangent to the surface lies on its own side: of f+ and of f-."""
+        return self.Kpp > 0.0, self.Kmm < 0.0
+
+    @property
+    def kind(self) -> str:
+        """`visible-visible`, `visible-invisible` or `invisible-invisible`."""
+        return ("invisible-invisible", "visible-invisible", "visible-visible")[sum(self.visible)]
+
+    @property
+    def J1(self) -> float | None:
+        """K-+ / sqrt(-K++ K--); None unless both folds are invisible."""
+        return None if any(self.visible) else self.Kmp / self._size
+
+    @property
+    def J2(self) -> float | None:
+        """-K+- / sqrt(-K++ K--); None unless both folds are invisible."""
+        return None if any(self.visible) else -self.Kpm / self._size
+
+    @property
+    def _size(self) -> float:
+        return float(np.sqrt(-self.Kpp * self.Kmm))
+
+    @property
+    def _pair(self) -> tuple[float, float]:
+        j1, j2 = self.J1, self.J2
+        if j1 is None or j2 is None:
+            raise ModelError(
+                explain(
+                    "TwoFold",
+                    f"a {self.kind} two-fold",
+                    "an invisible-invisible one",
+                    "J1, J2 and the normal form exist only where K++ < 0 < K--.",
+                    "read K, rates and kind instead.",
+                )
+            )
+        return j1, j2
+
+    @property
+    def case(self) -> int | None:
+        """1, 2 or 3 for invisible two-folds, None for others.
+
+        1: J1, J2 < 0 and J1 J2 > 1, sliding runs into the point. 2: J1, J2 > 0 and
+        J1 J2 > 1. 3: J1 J2 < 1 (the paper misprints > 1).
+        """
+        j1, j2 = self.J1, self.J2
+        if j1 is None or j2 is None:
+            return None
+        if j1 * j2 < 1.0:
+            return 3
+        return 1 if j1 < 0.0 else 2
+
+    # ---- the sliding flow
+
+    @property
+    def v_plus(self) -> Floats:
+        """(n,) the direction along which only xi changes; L+ = 0 on it."""
+        return np.asarray(0.5 * (self.Kpp * self.f_minus - self.Kpm * self.f_plus))
+
+    @property
+    def v_minus(self) -> Floats:
+        """(n,) the direction along which only eta changes; L- = 0 on it."""
+        return np.asarray(0.5 * (self.Kmp * self.f_minus - self.Kmm * self.f_plus))
+
+    @property
+    def matrix(self) -> Floats:
+        """(2, 2) of (xi, eta)' in desingularised time, dx/ds = (L- f+ - L+ f-) / 2.
+
+        Time runs with s in sliding regions and against it in escaping ones.
+        """
+        return 0.5 * np.array([[self.Kmp, self.Kmm], [-self.Kpp, -self.Kpm]])
+
+    @functools.cached_property
+    def _eigen(self) -> tuple[npt.NDArray[np.inexact], npt.NDArray[np.inexact]]:
+        values, vectors = np.linalg.eig(self.matrix)
+        order = np.argsort(-values.real)
+        return values[order], vectors[:, order]
+
+    @property
+    def rates(self) -> tuple[complex, complex] | tuple[float, float]:
+        """Eigenvalues of `matrix`, the larger first; a complex pair at a focus."""
+        values = self._eigen[0]
+        if np.iscomplexobj(values):
+            return complex(values[0]), complex(values[1])
+        return float(values[0]), float(values[1])
+
+    @property
+    def eigenvalues(self) -> tuple[float, float]:
+        """l1 >= l2 of [[J1, 1], [1, J2]]: `rates` times 2 / sqrt(-K++ K--)."""
+        j1, j2 = self._pair
+        half, root = 0.5 * (j1 + j2), 0.5 * float(np.hypot(j1 - j2, 2.0))
+        # the smaller one by the product, which does not cancel
+        if half == 0.0:
+            return root, -root
+        large = half + float(np.copysign(root, half))
+        small = (j1 * j2 - 1.0) / large
+        return max(large, small), min(large, small)
+
+    @property
+    def eigenvectors(self) -> Floats:
+        """(2, 2) unit eigenvectors in (xi, eta), one per row, in the order of `rates`.
+
+        The sign is such that one between both axes points into the sliding region.
+        """
+        values, vectors = self._eigen
+        if np.iscomplexobj(values):
+            return np.full((2, 2), np.nan)
+        sense = -float(np.sign(self.D)) or 1.0
+        rows = []
+        for row in vectors.T:
+            turn = sense if row[1] >= 0.0 else -sense
+            rows.append(turn * row.real)
+        return np.array(rows)
+
+    @property
+    def directions(self) -> Floats:
+        """(2, n) the same as unit vectors in state space."""
+        rows = self.eigenvectors @ np.stack([self.v_plus, self.v_minus])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+    @property
+    def weak_direction(self) -> Floats | None:
+        """(n,) unit direction along which sliding orbits arrive; None unless an open set does.
+
+        It points from the two-fold into the sliding region.
+        """
+        return None if self.deterministic else self.directions[0]
+
+    # ---- what the future is
+
+    @property
+    def deterministic(self) -> bool:
+        """False where an open set of sliding orbits arrives, to find no unique future.
+
+        That is so when both rates are negative and the slower direction lies in the sliding
+        region; among invisible two-folds exactly in case 1.
+        """
+        first, second = self.rates
+        if isinstance(first, complex) or isinstance(second, complex):
+            return True
+        weak = self.eigenvectors[0]
+        return not (first < 0.0 and second < 0.0 and weak[0] * weak[1] > 0.0)
+
+    @property
+    def why(self) -> str:
+        """One sentence on what `deterministic` means here."""
+        if not self.deterministic:
+            return (
+                "Determinism is lost: an open set of sliding orbits arrives in finite time, "
+                "and goes on into the escaping region, which may be left anywhere."
+            )
+        if self.case is not None:
+            return (
+                "Determinism is kept: only orbits of the escaping region arrive, whose future "
+                "was not unique before."
+            )
+        return (
+            "Determinism is kept for almost all states: no open set of sliding orbits arrives; "
+            "single orbits may, and their future is not unique."
+        )
+
+    @property
+    def spiral_multipliers(self) -> tuple[complex, complex] | tuple[float, float] | None:
+        """Growth per turn of the crossings around it, 2P - 1 +- 2 sqrt(P (P - 1)), P = J1 J2.
+
+        None unless both folds are invisible.
+        """
+        if any(self.visible):
+            return None
+        j1, j2 = self._pair
+        p = j1 * j2
+        if p * (p - 1.0) < 0.0:
+            root = 2.0 * float(np.sqrt(p * (1.0 - p)))
+            return complex(2.0 * p - 1.0, root), complex(2.0 * p - 1.0, -root)
+        large = 2.0 * p - 1.0 + float(np.copysign(2.0 * np.sqrt(p * (p - 1.0)), 2.0 * p - 1.0))
+        ordered = sorted((large, 1.0 / large), reverse=True)
+        return ordered[0], ordered[1]
+
+    @property
+    def local_futures(self) -> tuple[str, ...]:
+        """What may follow a state at the two-fold, in words."""
+        found = []
+        if not self.deterministic:
+            found.append("dwell in the escaping region, sliding on along an orbit from the point")
+            found.append(
+                "leave that region at any point of it, to either side: a funnel of two "
+                "two-dimensional sheets of exits"
+            )
+        elif self.case is not None:
+            found.append("slide away along the one sliding orbit that begins at the point")
+        if self.visible[0]:
+            found.append("leave to the side h > 0 along the visible fold")
+        if self.visible[1]:
+            found.append("leave to the side h < 0 along the visible fold")
+        if self.case == 1:
+            out, into = self.spiral_multipliers or (0.0, 0.0)
+            found.append(
+                "spiral out by infinitely many crossings on one surface, with multipliers "
+                f"{out:.6g} (out) and {into:.6g} (in) per turn"
+            )
+        return tuple(found) or ("no sliding orbit begins at the point to first order",)
+
+    # ---- the local model
+
+    def normal_form(self) -> LocalForm:
+        """Return the scaled local flow of an invisible two-fold.
+
+        Raises
+        ------
+        ModelError : for another kind.
+
+        Source: formulas sheet of the wheel paper, section 5; (30) with the scaling mended.
+        Verified by: tests/unit/switching/two_folds/test_finding.py::test_normal_form_finds_itself
+        """
+        j1, j2 = self._pair
+        plus, minus = float(np.sqrt(-self.Kpp)), float(np.sqrt(self.Kmm))
+        matrix = np.array([[j1, 1.0], [1.0, j2]])
+        return LocalForm(matrix, plus / minus, 2.0 / (plus * minus), plus, minus)
+
+    def model(self) -> NormalForm:
+        """Return the system `NormalForm` with these J1 and J2.
+
+        Its sliding orbits are those of the flow near the point; its time is the flow's only
+        where plus = minus = 1 in `normal_form`.
+        """
+        from stiction.switching.presets import NormalForm
+
+        return NormalForm(*self._pair)
+
+    def to_normal_form(self, x: npt.ArrayLike) -> Floats:
+        """Return (..., 3) coordinates (x, y, z) of `NormalForm` for states (..., n).
+
+        x = h, y = -L+ / sqrt(-K++), z = L- / sqrt(K--): the two-fold is the origin, and
+        sliding is where y, z > 0, exactly and not only nearby.
+        """
+        form = self.normal_form()
+        points = np.asarray(x, dtype=np.float64)
+        values = self._probe.values(points.reshape(-1, self.x.size))
+        scaled = values * np.array([1.0, -1.0 / form.plus, 1.0 / form.minus])
+        return np.asarray(scaled.reshape(*points.shape[:-1], 3))
+
+    def arrival_time(self, x: Sequence[float] | Floats) -> float:
+        """Return when the sliding orbit from `x` arrives, to leading order in the distance.
+
+        Parameters
+        ----------
+        x : (n,) a state on the surface, in the sliding region
+
+        Raises
+        ------
+        ModelError : if no open set of orbits arrives, or `x` is no sliding point.
+
+        Source: formulas sheet of the wheel paper, section 5; exact for `NormalForm`.
+        Verified by: tests/unit/switching/two_folds/test_finding.py::test_arrival_time
+        """
+        why, try_ = "the orbit starts at one state.", "give one number per state."
+        point = numbers(
+            "TwoFold.arrival_time", x, size=self.x.size, per="state", why=why, try_=try_
+        )
+        h, up, down = (float(v) for v in self._probe.values(point[None, :])[0])
+        needs = why = ""
+        if self.deterministic:
+            needs, why = "a two-fold that sliding orbits reach", self.why
+        elif abs(h) > _ON * float(self._probe.sizes(point)[0]) or not up < 0.0 < down:
+            needs, why = "a sliding point: h = 0 and L+ < 0 < L-", "only sliding orbits arrive."
+        if needs:
+            got = f"h = {h:.3g}, L+ = {up:.3g}, L- = {down:.3g} at a {self.kind} two-fold"
+            try_ = "check `deterministic`, and `to_normal_form(x)`."
+            raise ModelError(explain("TwoFold.arrival_time", got, needs, why, try_))
+        start = np.array([-2.0 * down, 2.0 * up]) / self.D
+        return float(0.25 * self.D * np.sum(np.linalg.solve(self.matrix, start)))
+
+    @functools.cached_property
+    def _probe(self) -> Probe:
+        return Probe(self.system, self.surface, self.signs)

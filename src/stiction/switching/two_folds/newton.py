@@ -1,0 +1,246 @@
+"""Where both sides of a surface have a fold: Newton's method, and derivatives to rounding.
+
+Derivatives along a direction come from Chebyshev interpolation on several radii. The last
+coefficients show truncation where the radius is too large and rounding where it is too
+small, so the radius with the smallest of them is the best one, whatever the system.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["Probe", "Search", "search"]
+
+Floats = npt.NDArray[np.float64]
+
+_NODES = 65
+# finer steps where most radii lie; the small ones are for points close to a kink
+_RADII = np.concatenate([0.5 ** (0.5 * np.arange(2, 25)), 0.5 ** np.arange(13, 22)])
+_ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
+_POINTS = np.cos(_ANGLES)
+_K = np.arange(26)
+# rows turn samples into Chebyshev coefficients; many samples average rounding away
+_TO_COEFFICIENTS = np.cos(np.outer(_K, _ANGLES)) * (np.where(_K == 0, 1.0, 2.0) / _NODES)[:, None]
+# derivative of T_k at 0
+_SLOPES = _K * np.sin(0.5 * np.pi * _K)
+_DEGREES = (6, 10, 14, 18)
+_TAIL = 6
+
+_STEP = 2.0**-17
+_MOST_STEPS = 60
+_MOST_HALVINGS = 20
+_MOST_PROJECTIONS = 8
+# relative residual and last step that count as solved
+_SOLVED = 1e-9
+
+
+class Probe:
+    """h, L+ and L- of one surface of a system, with their derivatives.
+
+    Parameters
+    ----------
+    system : any switching system
+    surface : index of the surface
+    signs : (m,) of the other surfaces
+    """
+
+    def __init__(self, system: SwitchingSystem, surface: int, signs: Floats) -> None:
+        c = system.compiled
+        self.system, self.surface, self.signs = system, surface, np.array(signs, dtype=np.float64)
+        self.scale = np.array(c.scale, dtype=np.float64)
+        self._addresses = np.array([c.field, c.surface, c.gradient], dtype=np.int64)
+        self._p = np.array(c.params, dtype=np.float64)
+        self._grad, self._work = np.zeros((c.m, c.n)), np.zeros((4, c.n + c.m + c.k))
+
+    def values(self, points: Floats) -> Floats:
+        """Return (q, 3) h, L+ and L- at (q, n) points; NaN where they are not finite."""
+        from stiction.switching.two_folds.kernels import lie_values
+
+        points = np.array(points, dtype=np.float64, order="C")
+        out = np.empty((len(points), 3))
+        signs = self.signs.copy()
+        lie_values(
+            self._addresses,
+            self._p,
+            self.scale,
+            signs,
+            self.surface,
+            points,
+            out,
+            self._grad,
+            self._work,
+        )
+        self._raise_what_failed()
+        return out
+
+    def _raise_what_failed(self) -> None:
+        """Raise what a user's function raised while compiled code was calling it."""
+        from stiction.numerics.array_callback import ArrayCallback
+
+        for part in self.system.compiled.keep:
+            if isinstance(part, ArrayCallback):
+                part.check()
+
+    def fields(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return f+ and f- at x."""
+        plus, minus = self.signs.copy(), self.signs.copy()
+        plus[self.surface], minus[self.surface] = 1.0, -1.0
+        return self.system.field(x, plus), self.system.field(x, minus)
+
+    def slope(
+        self, x: Floats, direction: Floats, off: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return the derivatives of h, L+ and L- along `direction` and how far they are known.
+
+        Parameters
+        ----------
+        off : (3,) times h is taken off the three before; where `direction` is tangent to the
+            surface this changes no derivative, and it removes what rounding of the points
+            does to fields that vary fast across the surface
+
+        Verified by: tests/unit/switching/two_folds/test_finding.py::test_slopes_to_rounding
+        """
+        length = float(np.linalg.norm(direction / self.scale))
+        if length == 0.0 or not np.isfinite(length):
+            return np.zeros(3), np.zeros(3) if length == 0.0 else np.full(3, np.inf)
+        shifts = (_RADII[:, None] * _POINTS).ravel() / length
+        samples = self.values(x + shifts[:, None] * direction)
+        if off is not None:
+            samples = samples - samples[:, :1] * off
+        samples = samples.reshape(_RADII.size, _NODES, 3)
+        rates = length / _RADII[:, None]
+        slopes, doubts = [], []
+        with np.errstate(invalid="ignore", over="ignore"):
+            coefficients = np.einsum("kj,rjc->rkc", _TO_COEFFICIENTS, samples)
+            noise = np.sqrt(np.mean(coefficients[:, -_TAIL:] ** 2, axis=1))
+            for degree in _DEGREES:
+                left_out = np.abs(coefficients[:, degree : degree + 4]).max(axis=1)
+                grown = float(np.linalg.norm(_SLOPES[:degree]))
+                slopes.append(
+                    rates * np.einsum("k,rkc->rc", _SLOPES[:degree], coefficients[:, :degree])
+                )
+                doubts.append(rates * (grown * noise + degree * left_out))
+        slope, doubt = np.concatenate(slopes), np.concatenate(doubts)
+        doubt = np.where(np.isfinite(doubt) & np.isfinite(slope), doubt, np.inf)
+        best, column = np.argmin(doubt, axis=0), np.arange(3)
+        return slope[best, column], doubt[best, column]
+
+    def lie_derivatives(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return K (2, 2), K[a, b] = d(L_a) . f^b with + first, and how far they are known."""
+        rows = self.jacobian(x)
+        across = rows @ (rows[0] * self.scale**2)
+        off = np.append(0.0, across[1:] / across[0]) if across[0] > 0.0 else np.zeros(3)
+        pairs = [self.slope(x, f, off) for f in self.fields(x)]
+        k = np.stack([pair[0][1:] for pair in pairs], axis=1)
+        return k, np.stack([pair[1][1:] for pair in pairs], axis=1)
+
+    def gradients(self, x: Floats) -> Floats:
+        """Return (3, n) the gradients of h, L+ and L- at x, as exact as they come."""
+        return np.stack([self.slope(x, e)[0] for e in np.eye(x.size)], axis=1)
+
+    def jacobian(self, x: Floats) -> Floats:
+        """Return (3, n) the same by differences of order 4: enough for Newton's method."""
+        d = _STEP * np.diag(self.scale)
+        points = np.concatenate([x + d, x - d, x + 2.0 * d, x - 2.0 * d])
+        one, back, two, far = self.values(points).reshape(4, x.size, 3)
+        return np.asarray(((8.0 * (one - back) - (two - far)) / (12.0 * np.diag(d)[:, None])).T)
+
+    def sizes(self, x: Floats) -> Floats:
+        """Return (3,) sizes that h, L+ and L- are compared with at x."""
+        grad = self.system.gradient(x)[self.surface] * self.scale
+        steep = float(np.linalg.norm(grad))
+        speeds = [float(np.linalg.norm(f / self.scale)) for f in self.fields(x)]
+        sizes = steep * np.array([1.0, max(speeds), max(speeds)])
+        return np.where(sizes > 0.0, sizes, 1.0)
+
+
+class Search(NamedTuple):
+    """Where a search ended.
+
+    Parameters
+    ----------
+    x : (n,) the last point
+    residual : (3,) h, L+ and L- there, over their sizes
+    solved : whether all of them vanish
+    steps : Newton steps taken
+    """
+
+    x: Floats
+    residual: Floats
+    solved: bool
+    steps: int
+
+
+def search(probe: Probe, guess: Floats) -> Search:
+    """Return the nearest zero of h, L+ and L- that damped Newton steps of least norm find.
+
+    Every point is put back on h = 0: fields may vary fast across the surface, and steps
+    along it need not see that.
+    """
+    x = _on_surface(probe, np.array(guess, dtype=np.float64))
+    sizes = probe.sizes(x)
+    residual, last, taken = _residual(probe, x, sizes), np.inf, 0
+    while taken < _MOST_STEPS and 0.0 < (size := float(np.linalg.norm(residual))) < np.inf:
+        move = _newton(probe, x)
+        if move is None:
+            break
+        taken += 1
+        share, better = 1.0, False
+        for _ in range(_MOST_HALVINGS):
+            trial = _on_surface(probe, x + share * move)
+            new = _residual(probe, trial, sizes)
+            better = float(np.linalg.norm(new)) < (1.0 - 1e-4 * share) * size
+            if better:
+                break
+            share *= 0.5
+        last = float(np.max(np.abs(move) / (probe.scale + np.abs(x))))
+        if not better:
+            # no smaller residual: rounding, or a minimum that is no zero
+            break
+        x, sizes = trial, probe.sizes(trial)
+        residual = _residual(probe, x, sizes)
+    size = float(np.linalg.norm(residual))
+    solved = size <= _SOLVED and (last <= 1e3 * _SOLVED or size == 0.0)
+    return Search(x, residual, bool(solved), taken)
+
+
+def _on_surface(probe: Probe, x: Floats) -> Floats:
+    """Return the point of h = 0 that a few Newton steps along its gradient reach."""
+    for _ in range(_MOST_PROJECTIONS):
+        h = float(probe.system.surfaces_at(x)[probe.surface])
+        slope = probe.system.gradient(x)[probe.surface] * probe.scale
+        steep = float(slope @ slope)
+        if h == 0.0 or steep == 0.0 or not np.isfinite(h * steep):
+            break
+        new = x - h * probe.scale * slope / steep
+        done = bool((np.abs(new - x) <= 4e-16 * (np.abs(x) + probe.scale)).all())
+        x = new
+        if done:
+            break
+    return x
+
+
+def _residual(probe: Probe, x: Floats, sizes: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(probe.values(x[None, :])[0] / sizes)
+
+
+def _newton(probe: Probe, x: Floats) -> Floats | None:
+    """Return the Newton step of least norm in scaled states; None where there is none."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        rows = probe.jacobian(x) * probe.scale
+        sizes = np.linalg.norm(rows, axis=1)
+    values = probe.values(x[None, :])[0]
+    if not (np.isfinite(sizes).all() and np.isfinite(values).all()):
+        return None
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    # a cut-off keeps the step finite where a row has vanished, as at a mere fold
+    move = np.linalg.lstsq(rows / sizes[:, None], -values / sizes, rcond=1e-10)[0]
+    length = float(np.linalg.norm(move))
+    bound = 1.0 + float(np.linalg.norm(x / probe.scale))
+    return np.asarray(probe.scale * move * min(1.0, bound / length)) if length > 0.0 else None

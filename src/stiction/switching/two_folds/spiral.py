@@ -1,0 +1,56 @@
+"""Orbits that leave a two-fold by infinitely many crossings, in the local normal form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number
+
+__all__ = ["Spiral", "spiral"]
+
+
+@dataclass(frozen=True, eq=False)
+class Spiral(Record):
+    """The rays that the crossing map of the normal form keeps.
+
+    Parameters
+    ----------
+    growth : factor of y and z per round on the ray that spirals out (> 1) [1]
+    decay : the same on the ray that spirals in, 1 / growth [1]
+    ray_out, ray_in : z / y on these rays where orbits cross upwards (y < 0 < z) [1]
+    """
+
+    growth: float
+    decay: float
+    ray_out: float
+    ray_in: float
+
+
+def spiral(J1: float, J2: float) -> Spiral:
+    """Return the rays that spiral out of and into the two-fold of `NormalForm(J1, J2)`.
+
+    A round above and below the surface maps (y, z) to (-y, z - 2 J1 y) and on to
+    ((4 J1 J2 - 1) y - 2 J2 z, 2 J1 y - z); its multipliers are
+    2 J1 J2 - 1 +- 2 sqrt(J1 J2 (J1 J2 - 1)), with product 1.
+
+    Raises
+    ------
+    ModelError : if it is not case 1, J1 < 0, J2 < 0 and J1 J2 > 1.
+
+    Source: Szalai, Jeffrey 2014, (30); formulas sheet, section 5.
+    Verified by: tests/unit/switching/two_folds/test_spiral.py::test_spiral_of_the_run
+    """
+    for name, value in (("J1", J1), ("J2", J2)):
+        why = "it turns one field against the other."
+        number(f"spiral.{name}", value, rule="finite", why=why, try_="give -1.2 and -1.5.")
+    product = J1 * J2
+    if J1 >= 0.0 or J2 >= 0.0 or product <= 1.0:
+        needs = "J1 < 0, J2 < 0 and J1 J2 > 1 (case 1)"
+        why = "no orbit spirals out of another two-fold along a ray."
+        got = f"J1 = {J1}, J2 = {J2}"
+        raise ModelError(explain("spiral", got, needs, why, "give J1 = -1.2, J2 = -1.5."))
+    growth = 2.0 * product - 1.0 + 2.0 * math.sqrt(product * (product - 1.0))
+    # the second row of the map, 2 J1 y - z = multiplier z, has no cancellation
+    return Spiral(growth, 1.0 / growth, 2.0 * J1 / (1.0 + growth), 2.0 * J1 / (1.0 + 1.0 / growth))

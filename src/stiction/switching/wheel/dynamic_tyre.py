@@ -1,0 +1,531 @@
+"""The wheel on a turntable with a tyre that remembers: a continuum in place of the singularity.
+
+In the paper force and moment jump with the sign of the lateral velocity h. Here they come
+from the displacement q(x, t) of the tread in the contact patch, which in stick follows the
+ground,
+
+    q_t = g q_x + h,      sigma q_x = -q at x = a for g > 0 (sigma q_x = q at x = -a for g < 0),
+
+breaks loose where k abs(q) passes delta, and then slips under the pressure rho delta until the
+ground moves back. The steady state at constant (h, g) is `StretchedString`. Everything is
+continuous, so that the future is unique; how well it can be predicted is another question,
+which `sensitivity` measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, Status, explain
+from stiction.laws.tyre import StretchedString
+from stiction.numerics.checks import Record, number, numbers, whole
+
+__all__ = [
+    "DynamicTyreWheel",
+    "Sensitivity",
+    "Tread",
+    "TyreMotion",
+    "lyapunov_exponent",
+    "sensitivity",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_WHY = {
+    "positive": "it is a length, a mass, a stiffness or a strength.",
+    "nonnegative": "it dissipates, or fades a string over a length.",
+    "finite": "the equations of motion use it.",
+}
+_RULES = {
+    "d": ("positive", "m"),
+    "m": ("positive", "kg"),
+    "c1": ("nonnegative", "N m s"),
+    "c2": ("nonnegative", "N s/m"),
+    "beta": ("positive", "m"),
+    "r0": ("finite", "m"),
+    "omega0": ("finite", "1/s"),
+    "mu": ("positive", "N"),
+    "gamma": ("finite", "rad"),
+    "kappa": ("positive", "m"),
+    "k2": ("finite", "N/m"),
+    "half_length": ("positive", "m"),
+    "onset_angle": ("positive", "rad"),
+    "kinetic_ratio": ("positive", "1"),
+    "relaxation": ("nonnegative", "m"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tread:
+    """What the patch remembers; the elements lie in order from its rear to its front.
+
+    Parameters
+    ----------
+    displacement : (nodes + 1,) of the material elements [m]
+    slip : (nodes + 1,) -1, 0 in stick, or 1
+    offset : share of the first element that is in the patch; the last has the rest
+    front, rear : displacement at the edges [m]
+    """
+
+    displacement: Floats
+    slip: Floats
+    offset: float = 0.5
+    front: float = 0.0
+    rear: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class TyreMotion:
+    """What `DynamicTyreWheel.integrate` returns.
+
+    Parameters
+    ----------
+    t : (n,) times [s]
+    states : (n, 3) r [m], v [m/s], omega [1/s]
+    force, moment : (n,) F [N], M [N m]
+    h, g : (n,) lateral and rolling velocity [m/s]
+    tread : what the patch remembers at the end
+    work, heat, shed : energy [J] put into the tread by the ground, turned into heat, and
+        carried out of the patch by material that leaves
+    stored : energy in the patch at the end [J]
+    status : solved, work_limit or not_finite
+    steps : number of time steps
+    """
+
+    t: Floats
+    states: Floats
+    force: Floats
+    moment: Floats
+    h: Floats
+    g: Floats
+    tread: Tread
+    work: float
+    heat: float
+    shed: float
+    stored: float
+    status: Status
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicTyreWheel(Record):
+    """The wheel on a turntable on a stretched-string tyre with a memory, in physical time.
+
+    Parameters
+    ----------
+    d, m, c1, c2, beta, r0, omega0, gamma, k2 : the wheel, as in `WheelOnTurntable`
+    mu, kappa : force [N] where slip begins, and moment over force there [m]
+    half_length : a, half the length of the contact patch [m]
+    onset_angle : slip angle at which slip begins in a steady state [rad]; a stiff tyre has
+        a small one
+    kinetic_ratio : pressure in slip over the largest one in stick [1]
+    relaxation : sigma [m]
+    string_angle : the string's own slip angle at that point [rad]. As `onset_angle` (None)
+        the tread feels h itself. arccot(6 kappa) with a small `onset_angle` stretches the
+        slip angle as the paper does, so that the limit of a stiff tyre is its law
+    turn_slip : whether the turning of the wheel also moves the tread; the paper leaves it out
+    nodes : number of elements in the patch
+
+    Notes
+    -----
+    The string breaks loose at the displacement delta / k = (2 a + sigma) tan(string_angle).
+    Its force and moment are scaled so that they are mu and mu kappa where slip begins: the
+    moment of a patch shorter than 3 kappa acts through a longer lever.
+    The patch renews itself in the time 2 a / abs(g); only where that is short is the static
+    law a limit of this model.
+
+    Source: Szalai, Jeffrey 2014, appendix B and section I; Takacs, Orosz, Stepan 2009 for
+    the string in motion; formulas sheet, section 2.
+    Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_steady_is_the_static_law
+    """
+
+    d: float
+    m: float
+    c1: float
+    c2: float
+    beta: float
+    r0: float
+    omega0: float
+    mu: float
+    gamma: float
+    kappa: float
+    k2: float
+    half_length: float = 1e-4
+    onset_angle: float = 0.01
+    kinetic_ratio: float = 2.0 / 3.0
+    relaxation: float = 0.0
+    string_angle: float | None = None
+    turn_slip: bool = False
+    nodes: int = 48
+
+    def __post_init__(self) -> None:
+        for name, (rule, unit) in _RULES.items():
+            where = f"DynamicTyreWheel.{name}"
+            given = getattr(self, name)
+            why, try_ = _WHY[rule], "see the class for its meaning and unit."
+            value = number(where, given, rule=rule, unit=unit, why=why, try_=try_)
+            object.__setattr__(self, name, value)
+        if self.string_angle is not None:
+            angle = number(
+                "DynamicTyreWheel.string_angle",
+                self.string_angle,
+                rule="positive",
+                unit="rad",
+                why="it sets the displacement at which the tread breaks loose.",
+                try_="leave it out for a tyre that feels the slip angle as it is.",
+            )
+            object.__setattr__(self, "string_angle", angle)
+        for name, value, most in (
+            ("onset_angle", self.onset_angle, 1.5),
+            ("string_angle", self._own_angle, 1.5),
+            ("kinetic_ratio", self.kinetic_ratio, 1.0),
+        ):
+            if value > most:
+                raise ModelError(
+                    explain(
+                        f"DynamicTyreWheel.{name}",
+                        value,
+                        f"a number up to {most}",
+                        "slip begins before the wheel moves sideways, and never strengthens.",
+                        "give a smaller number.",
+                    )
+                )
+        whole(
+            "DynamicTyreWheel.nodes",
+            self.nodes,
+            least=4,
+            why="the patch is cut into elements; the error falls with their number.",
+            try_="give 32 to 200.",
+        )
+
+    @property
+    def _own_angle(self) -> float:
+        return self.onset_angle if self.string_angle is None else self.string_angle
+
+    @property
+    def string(self) -> StretchedString:
+        """The string in units of its largest pressure, which the tread here relaxes to."""
+        length = 2.0 * self.half_length + self.relaxation
+        stiffness = 1.0 / (length * np.tan(self._own_angle))
+        return StretchedString(
+            stiffness, 1.0, self.kinetic_ratio, self.relaxation, self.half_length
+        )
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        """Force [N] and moment [N m] of the wheel per force and moment of `string`."""
+        a, length = self.half_length, 2.0 * self.half_length + self.relaxation
+        force = 2.0 * a * (a + self.relaxation) / length
+        return self.mu / force, self.mu * self.kappa * 1.5 * length / a**3
+
+    def steady(self, h: float, g: float) -> tuple[float, float]:
+        """Return F [N] and M [N m] of the steady state at constant h and g [m/s].
+
+        Source: the string's law at the slip angle the tread feels.
+        Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_steady_is_the_static_law
+        """
+        from stiction.switching.wheel.dynamic_tyre_kernels import drive
+
+        string, (force, moment) = self.string, self.scales
+        angle = np.arctan2(drive(self._parameters(1.0, 1.0), h, g), abs(g))
+        side = 1.0 if g > 0.0 else -1.0
+        return float(force * string.force(angle)), float(side * moment * string.moment(angle))
+
+    def integrate(
+        self,
+        start: Sequence[float] | Floats,
+        times: Sequence[float] | Floats,
+        *,
+        tread: Tread | None = None,
+        longest_step: float | None = None,
+        held: bool = False,
+        max_steps: int = 2_000_000,
+    ) -> TyreMotion:
+        """Return the motion from `start`, saved at `times`.
+
+        Parameters
+        ----------
+        start : r [m], v [m/s], omega [1/s]
+        times : rising, the first is the time of the start [s]
+        tread : the tread at the start, such as that of an earlier motion; at rest when left
+            out
+        longest_step : [s]; a twentieth of the fastest oscillation when left out. Steps are
+            also limited so that material moves at most 0.4 elements
+        held : keep r, v, omega and let the tyre alone move, for steady states
+        max_steps : the work allowed
+
+        Notes
+        -----
+        Velocity Verlet, of second order; where material breaks loose within a step, the
+        force is averaged, so that the motion depends continuously on its start.
+
+        Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_order_in_time
+        """
+        from stiction.switching.wheel import dynamic_tyre_kernels as kernels
+
+        state, when = _door(start, times)
+        step = self.fastest_step if longest_step is None else longest_step
+        step = number(
+            "integrate.longest_step",
+            step,
+            rule="positive",
+            unit="s",
+            why="time goes forward.",
+            try_="leave it out.",
+        )
+        least = whole(
+            "integrate.max_steps",
+            max_steps,
+            least=1,
+            why="the work is bounded.",
+            try_="give a larger number.",
+        )
+        p = self._parameters(step, 0.4)
+        q, slip, patch = self._unpacked(tread)
+        out = np.full((when.size, 5), np.nan)
+        stored = self._stored(q, patch)
+        code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, (least, int(held)))
+        scale = self.scales[0]
+        out = out[:rows]
+        slips = np.array([kernels.rolling(p, *row[:3]) for row in out]).reshape(-1, 2)
+        return TyreMotion(
+            t=when[:rows],
+            states=out[:, :3],
+            force=out[:, 3],
+            moment=out[:, 4],
+            h=slips[:, 0],
+            g=slips[:, 1],
+            tread=Tread(q, slip, patch[0], patch[1], patch[2]),
+            work=scale * patch[3] + stored,
+            heat=scale * patch[4],
+            shed=scale * patch[5],
+            stored=self._stored(q, patch),
+            status=(Status.SOLVED, Status.WORK_LIMIT, Status.NOT_FINITE)[code],
+            steps=steps,
+        )
+
+    @property
+    def fastest_step(self) -> float:
+        """A twentieth of the fastest period [s], or less where a damper is quicker.
+
+        Either the wheel swings on its tread, or slider and disk on their spring, which are
+        fastest together at r = 0.
+        """
+        stretch = max(1.0, np.tan(self._own_angle) / np.tan(self.onset_angle))
+        length = 2.0 * self.half_length + self.relaxation
+        tread = 8.0 * self.mu / (length * np.tan(self._own_angle)) * stretch / self.m
+        lever = (self.beta**2 + self.d**2) / (self.m * self.beta**2)
+        quick = max(self.c2 * lever, self.c1 / (self.m * self.beta**2))
+        return float(0.1 * np.pi / max(np.sqrt(max(tread, abs(self.k2) * lever)), quick))
+
+    def _stored(self, q: Floats, patch: Floats) -> float:
+        length = np.full(q.size, 2.0 * self.half_length / self.nodes)
+        length[0] *= patch[0]
+        length[-1] *= 1.0 - patch[0]
+        return float(0.5 * self.scales[0] * self.string.stiffness * np.sum(q**2 * length))
+
+    def _parameters(self, step: float, cfl: float) -> Floats:
+        break_at = 1.0 / self.string.stiffness
+        force, moment = self.scales
+        return np.array(
+            [
+                *(self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0),
+                *(self.gamma, self.k2, self.half_length, self.relaxation, self.kinetic_ratio),
+                *(break_at, self.onset_angle, self._own_angle, float(self.turn_slip)),
+                *(force, moment, step, cfl),
+            ],
+            dtype=np.float64,
+        )
+
+    def _unpacked(self, tread: Tread | None) -> tuple[Floats, Floats, Floats]:
+        """Return displacement, slip and the patch's numbers as fresh arrays."""
+        size = self.nodes + 1
+        if tread is None:
+            tread = Tread(np.zeros(size), np.zeros(size))
+        why, try_ = "the tread remembers.", "give the tread of a motion with as many nodes."
+        q, slip = (
+            numbers(f"integrate.tread.{name}", value, size=size, why=why, try_=try_)
+            for name, value in (("displacement", tread.displacement), ("slip", tread.slip))
+        )
+        patch = np.array([tread.offset, tread.front, tread.rear, 0.0, 0.0, 0.0])
+        return q.copy(), slip.copy(), patch
+
+
+def _door(start: object, times: object) -> tuple[Floats, Floats]:
+    state = numbers(
+        "integrate.start",
+        start,
+        size=3,
+        per="state",
+        why="the state is (r, v, omega).",
+        try_="for example (0.2, 0.1, -0.95).",
+    )
+    when = numbers(
+        "integrate.times",
+        times,
+        per="time to save",
+        unit="s",
+        why="the motion is saved there.",
+        try_="for example numpy.linspace(0.0, 0.5, 200).",
+    )
+    if np.any(np.diff(when) <= 0.0):
+        raise ModelError(
+            explain(
+                "integrate.times",
+                "times that do not rise",
+                "times in rising order [s]",
+                "the motion is integrated forward, once.",
+                "sort them and leave out repeated ones.",
+            )
+        )
+    return state.copy(), when.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """How copies of one motion part that start a little apart.
+
+    Parameters
+    ----------
+    t : (n,) times [s]
+    base : the motion they are compared with
+    displacements : (k,) sizes of the first displacement
+    separation : (k, copies, n) largest scaled distance from the base motion
+    growth : (k,) median over the copies of the largest separation over the displacement
+    exponent : (k,) finite-time Lyapunov exponent [1/s], the median over the copies of
+        log(separation / displacement) / t, when the separation first passes `apart`, which
+        is too large to grow on in proportion, or else at the end
+    exit_time : (k, copies) when abs(h) first rises through `exit_speed` [s]; NaN where it does
+        not
+    """
+
+    t: Floats
+    base: TyreMotion
+    displacements: Floats
+    separation: Floats
+    growth: Floats
+    exponent: Floats
+    exit_time: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+def sensitivity(
+    wheel: DynamicTyreWheel,
+    start: Sequence[float] | Floats,
+    times: Sequence[float] | Floats,
+    *,
+    displacements: Sequence[float] = (1e-6, 1e-8, 1e-10),
+    copies: int = 6,
+    exit_speed: float = 0.001,
+    apart: float = 1e-3,
+    seed: int = 1,
+) -> Sensitivity:
+    """Return how motions part that start at random displacements from one start.
+
+    Parameters
+    ----------
+    start : r, v, omega of the base motion
+    times : see `DynamicTyreWheel.integrate`
+    displacements : sizes in r [m], v [m/s], omega [1/s], each in random directions
+    copies : motions per size
+    exit_speed : abs(h) [m/s] that counts as having left the surface
+    apart : separation up to which its growth is counted
+
+    Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_linear_at_first
+    """
+    base = wheel.integrate(start, times)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    sizes = numbers(
+        "sensitivity.displacements",
+        displacements,
+        rule="positive",
+        why="copies start apart.",
+        try_="for example (1e-6, 1e-8).",
+    )
+    ways = rng.normal(size=(copies, 3))
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    n = base.t.size
+    gap = np.full((sizes.size, copies, n), np.nan)
+    exits = np.full((sizes.size, copies), np.nan)
+    for i, size in enumerate(sizes):
+        for j, way in enumerate(ways):
+            moved = wheel.integrate(base.states[0] + size * way, base.t)
+            rows = moved.t.size
+            gap[i, j, :rows] = np.max(np.abs(moved.states - base.states[:rows]), axis=1)
+            exits[i, j] = _exit_time(moved, exit_speed)
+    top = np.nanmax(gap, axis=2)
+    # NaN, where a copy was lost, counts as apart
+    far = ~(gap < apart)
+    at = np.where(far.any(axis=2), np.argmax(far, axis=2), n - 1)
+    here = np.take_along_axis(gap, at[:, :, None], axis=2)[:, :, 0]
+    rate = np.log(here / sizes[:, None]) / np.maximum(base.t[at] - base.t[0], 1e-300)
+    return Sensitivity(
+        t=base.t,
+        base=base,
+        displacements=sizes,
+        separation=gap,
+        growth=np.nanmedian(top / sizes[:, None], axis=1),
+        exponent=np.nanmedian(rate, axis=1),
+        exit_time=exits,
+    )
+
+
+def _exit_time(motion: TyreMotion, speed: float) -> float:
+    """Return when abs(h) first rises through `speed`, by linear interpolation."""
+    size = np.abs(motion.h)
+    rises = np.flatnonzero((size[:-1] < speed) & (size[1:] >= speed))
+    if rises.size == 0:
+        return np.nan
+    i = int(rises[0])
+    share = (speed - size[i]) / (size[i + 1] - size[i])
+    return float(motion.t[i] + share * (motion.t[i + 1] - motion.t[i]))
+
+
+def lyapunov_exponent(
+    wheel: DynamicTyreWheel,
+    start: Sequence[float] | Floats,
+    *,
+    window: float = 0.05,
+    windows: int = 200,
+    displacement: float = 1e-9,
+) -> tuple[Floats, Floats]:
+    """Return the growth rate [1/s] in each window of a long motion, and the states there.
+
+    A copy is set back to `displacement` from the motion after each window, in the direction
+    it had taken, on the tread of the motion. The mean of the rates is the largest Lyapunov
+    exponent, as far as the wheel's own three states show it.
+
+    Parameters
+    ----------
+    window : time between two resets [s]
+    windows : how many; the motion lasts their product
+    displacement : distance after each reset in r [m], v [m/s], omega [1/s]
+
+    Returns
+    -------
+    (n,) rates and (n, 3) states at the ends of the windows; n < windows for a motion that is
+    lost.
+
+    Source: Benettin's method.
+    Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_lyapunov_exponent_of_a_spiral
+    """
+    state = np.array(start, dtype=np.float64)
+    way = np.full(3, np.sqrt(1.0 / 3.0))
+    times = np.array([0.0, window])
+    tread: Tread | None = None
+    rates, states = [], []
+    for _ in range(windows):
+        base = wheel.integrate(state, times, tread=tread)
+        copy = wheel.integrate(state + displacement * way, times, tread=tread)
+        if not (base.status.ok and copy.status.ok):
+            break
+        state, tread = base.states[-1], base.tread
+        gap = copy.states[-1] - state
+        size = float(np.linalg.norm(gap))
+        rates.append(np.log(size / displacement) / window)
+        states.append(state)
+        way = gap / size if size > 0.0 else way
+    return np.array(rates), np.array(states).reshape(-1, 3)

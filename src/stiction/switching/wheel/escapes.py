@@ -1,0 +1,147 @@
+"""Points of the wheel's escaping region, drawn evenly, and those that come from the two-fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.methods import EventDriven
+from stiction.numerics.checks import number, whole
+from stiction.switching.wheel.model import WheelOnTurntable
+
+__all__ = ["Escapes", "escaping_points", "funnel_exits"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_METHOD = EventDriven(rtol=1e-10)
+# |omega - omega0| is searched up to this share of |omega0|
+_WIDEST = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Escapes:
+    """Exits behind a two-fold, as points of the escaping region.
+
+    Parameters
+    ----------
+    x : (N, 3) the points, on the surface
+    dwell : (N,) time from the two-fold to each along the surface [time unit]
+    share : share of the points of the region tried that come from the two-fold
+    """
+
+    x: Floats
+    dwell: Floats
+    share: float
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Return `count` random points (count, 3), sides +-1 and times of dwelling."""
+        picked = rng.integers(len(self.x), size=count)
+        side = np.where(rng.random(count) < 0.5, 1.0, -1.0)
+        return self.x[picked], side, self.dwell[picked]
+
+
+def escaping_points(
+    wheel: WheelOnTurntable, count: int, r_low: float, r_high: float, *, seed: int = 0
+) -> Floats:
+    """Return points of the escaping region, even in r and omega, with r_low <= r < r_high.
+
+    Raises
+    ------
+    ModelError : if there is no such region between r_low and r_high.
+
+    Source: Szalai, Jeffrey 2014, (9), (18); formulas sheet, section 3.
+    Verified by: tests/unit/switching/wheel/test_return_map.py::test_points_of_the_escaping_region
+    """
+    wheel.only_for_the_paper_law("escaping_points")
+    whole("escaping_points.count", count, least=1, why="it counts points.", try_="1000.")
+    for value in (r_low, r_high):
+        number("escaping_points.r", value, unit="m", why="it bounds a place.", try_="0.152, 0.186.")
+    if abs(wheel.params[8]) < 1e-12:
+        raise _none(r_low, r_high, "the wheel stands along the slit and v is free on h = 0")
+    r = np.linspace(r_low, r_high, 202)[:-1]
+    slip = np.linspace(-_WIDEST, _WIDEST, 2001) * abs(wheel.omega0)
+    grid = np.array(np.meshgrid(r, slip, indexing="ij")).reshape(2, -1)
+    inside = _escapes(wheel, _on_surface(wheel, *grid))
+    if not inside.any():
+        raise _none(r_low, r_high, "no point of h = 0 there has L- < 0 < L+")
+    margin = slip[1] - slip[0]
+    low, high = grid[1][inside].min() - margin, grid[1][inside].max() + margin
+    rng, found, total = np.random.default_rng(seed), [], 0
+    while total < count:
+        trial = _on_surface(
+            wheel, rng.uniform(r_low, r_high, 2 * count), rng.uniform(low, high, 2 * count)
+        )
+        found.append(trial[_escapes(wheel, trial)])
+        total += len(found[-1])
+    return np.concatenate(found)[:count]
+
+
+def funnel_exits(
+    wheel: WheelOnTurntable,
+    count: int,
+    r_low: float,
+    r_high: float,
+    *,
+    seed: int = 0,
+    method: EventDriven = _METHOD,
+) -> Escapes:
+    """Return the exits that come from a two-fold, out of `count` points of the region.
+
+    Backward in time every orbit of the region that comes from the two-fold runs into it, so
+    that each point is followed back.
+
+    Raises
+    ------
+    ModelError : if none of them comes from a two-fold.
+
+    Source: formulas sheet, section 5 (funnel).
+    Verified by: tests/unit/switching/wheel/test_return_map.py::test_funnel
+    """
+    from stiction.switching.ensembles.blocks import Task, run_task
+    from stiction.switching.ensembles.study import KINDS, result_of
+
+    x = escaping_points(wheel, count, r_low, r_high, seed=seed)
+    task = Task(
+        system=wheel,
+        x=x,
+        sides=np.zeros((count, 1)),
+        dwell=np.tile([np.inf, 0.0], (count, 1)),
+        t_end=1e6,
+        method=method,
+        stop=np.zeros(len(KINDS), dtype=np.int64),
+        backward=True,
+    )
+    found = result_of(run_task(task))
+    good = found.ended("two_fold")
+    if not good.any():
+        raise _none(r_low, r_high, f"none of {count} points comes from a two-fold")
+    return Escapes(x[good].copy(), -found.time[good], float(good.mean()))
+
+
+def _on_surface(wheel: WheelOnTurntable, r: Floats, slip: Floats) -> Floats:
+    sin, cos = wheel.params[8], wheel.params[9]
+    return np.column_stack([r, slip * (wheel.d - r * cos / sin), wheel.omega0 + slip])
+
+
+def _escapes(wheel: WheelOnTurntable, x: Floats) -> Flags:
+    from stiction.switching.wheel.return_kernels import surface_lie
+
+    out = np.empty((len(x), 2))
+    surface_lie(x, wheel.params, out)
+    return np.asarray((out[:, 1] < 0.0) & (out[:, 0] > 0.0))
+
+
+def _none(r_low: float, r_high: float, got: str) -> ModelError:
+    return ModelError(
+        explain(
+            "escaping_points",
+            f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",
+            "a range of r with an escaping region",
+            "exits are drawn from it.",
+            "for the paper's wheel 0.152 <= r < 0.186.",
+        )
+    )

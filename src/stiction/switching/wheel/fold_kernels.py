@@ -1,0 +1,106 @@
+"""Local numbers of the wheel's two-folds, point by point.
+
+The second derivatives of h along the fields come from the Jacobian of the whole field at
+constant force and moment, and from the Hessian of h, whose only entry is h_rw = -cos gamma.
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.switching.wheel.kernels import wheel_forced
+
+__all__ = ["COLUMNS", "curvatures", "place_two_folds"]
+
+Floats = npt.NDArray[np.float64]
+
+# what `place_two_folds` writes for each point
+COLUMNS = ("v", "g", "kappa", "k2", "kpp", "kpm", "kmp", "kmm")
+
+
+@kernel
+def curvatures(x: Floats, sign: float, p: Floats, out: Floats) -> None:
+    """Fill out[4] with K++, K+-, K-+, K-- in scaled time, K_ab = d(L_a) . f^b on h = 0.
+
+    K_ab = f^a . H f^b + h_x . J^a f^b with the Hessian H of h and the Jacobian J^a of the
+    field at the force mu a and the moment sign(g) kappa mu a, held constant: h / g is
+    stationary along both fields at a two-fold.
+
+    Parameters
+    ----------
+    x : (3,) a two-fold
+    sign : sign of g there
+
+    Source: formulas sheet, sections 3 and 5.
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+    """
+    r, v, w = x[0], x[1], x[2]
+    d, m, c2, cos = p[0], p[1], p[3], p[9]
+    slip = w - p[6]
+    inertia = p[4] * p[4] + r * r
+    pull = p[11] * (p[5] - r) - c2 * v + m * r * w * w
+    pull_r, pull_w = m * w * w - p[11], 2.0 * m * r * w
+    drag_r, drag_v, drag_w = 2.0 * m * v * w, 2.0 * m * r * w, p[2] + 2.0 * m * r * v
+    grad_r, grad_v, grad_w = -slip * cos, -p[8], d * p[8] - r * cos
+    both = np.empty((2, 3))
+    scaled = p.copy()
+    scaled[12] = 0.0
+    for a in range(2):
+        force = p[7] if a == 0 else -p[7]
+        wheel_forced(x, force, sign * p[10] * force, scaled, both[a])
+    for a in range(2):
+        force = p[7] if a == 0 else -p[7]
+        lever = inertia + d * d
+        vr = 2.0 * r * pull + lever * pull_r - d * drag_r + force * (d * cos + 2.0 * r * p[8])
+        vv = -lever * c2 - d * drag_v
+        vw = lever * pull_w - d * drag_w
+        wr = d * pull_r - drag_r + force * cos
+        wv = -d * c2 - drag_v
+        ww = d * pull_w - drag_w
+        for b in range(2):
+            fr, fv, fw = both[b, 0], both[b, 1], both[b, 2]
+            bend = -cos * (both[a, 0] * fw + both[a, 2] * fr)
+            bend += grad_r * (2.0 * m * r * v * fr + m * inertia * fv)
+            bend += grad_v * (vr * fr + vv * fv + vw * fw)
+            bend += grad_w * (wr * fr + wv * fv + ww * fw)
+            out[2 * a + b] = bend
+
+
+@kernel
+def place_two_folds(r: Floats, omega: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[i] with `COLUMNS` of the two-fold placed at r[i], omega[i].
+
+    v* makes h zero, and the corrected (10) and (11) give kappa and k2.
+
+    Parameters
+    ----------
+    p : parameters of the wheel; its kappa and k2 are not read
+
+    Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+    """
+    d, m, c1, c2, w0, sin, cos = p[0], p[1], p[2], p[3], p[6], p[8], p[9]
+    beta2 = p[4] * p[4]
+    mine, x = p.copy(), np.empty(3)
+    for i in range(r.size):
+        at, w = r[i], omega[i]
+        v = (w - w0) * (d - at * cos / sin)
+        g = at * (w - w0) / sin
+        sign = math.copysign(1.0, g)
+        inertia = beta2 + at * at
+        p2 = d * at * cos + inertia * sin
+        damped = w - w0 if p[13] != 0.0 else w
+        turn = at * at * (v * (w + w0) - d * w * w) + beta2 * v * (w0 - w)
+        top = sin * inertia * (m * at * w * w - c2 * v)
+        top -= cos * (c1 * at * damped + c2 * d * at * v + m * turn)
+        mine[10] = -sign * (at * at + beta2 * sin * sin) / (at * cos)
+        mine[11] = top / ((at - p[5]) * p2)
+        x[0], x[1], x[2] = at, v, w
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = v, g, mine[10], mine[11]
+        curvatures(x, sign, mine, out[i, 4:])

@@ -1,0 +1,283 @@
+"""Two-folds of the wheel: where they are, what kind they are, and what puts them there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from stiction.switching.wheel.model import WheelOnTurntable
+
+__all__ = ["WheelTwoFolds", "all_two_folds", "degenerate_places", "placed_two_folds"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class WheelTwoFolds:
+    """Two-folds with their local numbers, arrays of one shape.
+
+    Parameters
+    ----------
+    r, v, omega : the places [m, m/s, rad/s]
+    g : rolling velocity there [m/s]; its sign is part of the friction law
+    kappa, k2 : moment over force [m] and stiffness [N/m] with which they are two-folds
+    kpp, kpm, kmp, kmm : K_ab, the derivative of L_a = dh/dt on side a along the field of
+        side b [m/s per unit of run time squared]
+    mu : friction force [N]
+
+    Source: formulas sheet of the wheel paper, sections 4 and 5.
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+    """
+
+    r: Floats
+    v: Floats
+    omega: Floats
+    g: Floats
+    kappa: Floats
+    k2: Floats
+    kpp: Floats
+    kpm: Floats
+    kmp: Floats
+    kmm: Floats
+    mu: float
+
+    @property
+    def states(self) -> Floats:
+        """(..., 3) the places as states (r, v, omega)."""
+        return np.stack([self.r, self.v, self.omega], axis=-1)
+
+    @property
+    def size(self) -> Floats:
+        """sqrt(-K++ K--), NaN where exactly one of the two folds is visible."""
+        square = -self.kpp * self.kmm
+        return np.sqrt(np.where(square > 0.0, square, np.nan))
+
+    @property
+    def j1(self) -> Floats:
+        """J1 = K-+ / sqrt(-K++ K--)."""
+        return np.asarray(self.kmp / self.size)
+
+    @property
+    def j2(self) -> Floats:
+        """J2 = -K+- / sqrt(-K++ K--)."""
+        return np.asarray(-self.kpm / self.size)
+
+    @property
+    def eigenvalues(self) -> tuple[Floats, Floats]:
+        """lambda1 >= lambda2 of the normal form [[J1, 1], [1, J2]].
+
+        Source: formulas sheet, section 5.
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+        """
+        j1, j2 = self.j1, self.j2
+        root = np.sqrt((j1 - j2) ** 2 + 4.0)
+        return np.asarray(0.5 * (j1 + j2 + root)), np.asarray(0.5 * (j1 + j2 - root))
+
+    @property
+    def rates(self) -> tuple[Floats, Floats]:
+        """Eigenvalues of the desingularised sliding field dx/ds = B f_lam - A f0.
+
+        Source: formulas sheet, sections 3 and 5.
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+        """
+        scale = 0.5 * self.size / self.mu
+        first, second = self.eigenvalues
+        return first * scale, second * scale
+
+    @property
+    def invisible(self) -> Flags:
+        """Whether both folds are invisible: a Teixeira singularity."""
+        return np.asarray((self.kpp < 0.0) & (self.kmm > 0.0))
+
+    @property
+    def case(self) -> npt.NDArray[np.int64]:
+        """1, 2 or 3 of the Teixeira singularity, 0 where a fold is visible.
+
+        Case 1 takes in all nearby sliding orbits and lets them out by escaping; case 2 does
+        the reverse; case 3 takes one sliding orbit in.
+
+        Source: formulas sheet, section 5.
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+        """
+        j1, j2 = self.j1, self.j2
+        case = np.where(j1 * j2 < 1.0, 3, np.where((j1 < 0.0) & (j2 < 0.0), 1, 2))
+        return np.asarray(np.where(self.invisible, case, 0))
+
+    @property
+    def funnels(self) -> Flags:
+        """Whether an open set of sliding orbits runs into the point, whatever its kind.
+
+        In (a, b) = (-L+, L-), both positive in sliding, the desingularised field is
+        a' = -K+- a - K++ b, b' = K-- a + K-+ b, over 2 mu. An open set arrives where both
+        eigenvalues are negative and the weak direction points into sliding.
+
+        Source: linearised from the formulas sheet, section 3.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_statements_of_the_paper
+        """
+        trace, det = self.kmp - self.kpm, self.kpp * self.kmm - self.kpm * self.kmp
+        square = trace**2 - 4.0 * det
+        weak = 0.5 * (trace + np.sqrt(np.where(square > 0.0, square, np.nan)))
+        # (a, b) = (-K++, weak + K+-) is the eigenvector
+        inward = -self.kpp * (weak + self.kpm) > 0.0
+        return np.asarray((weak < 0.0) & (det > 0.0) & inward)
+
+    @property
+    def flags(self) -> dict[str, Flags]:
+        """The conditions of Fig. 4 by panel.
+
+        b K-- > 0, c K++ < 0, d J1 < 0, e J2 < 0, f J1 J2 > 1, g1 k2 > 0, g2 kappa > 0, and
+        `all`, where they hold together. Panels d to f are False where J1, J2 are undefined.
+
+        Source: Szalai, Jeffrey 2014, Fig. 4.
+        Verified by: tests/exact/test_wheel_references.py::test_fig4_flags
+        """
+        j1, j2 = self.j1, self.j2
+        flags = {
+            "b": self.kmm > 0.0,
+            "c": self.kpp < 0.0,
+            "d": j1 < 0.0,
+            "e": j2 < 0.0,
+            "f": j1 * j2 > 1.0,
+            "g1": self.k2 > 0.0,
+            "g2": self.kappa > 0.0,
+        }
+        flags["all"] = np.logical_and.reduce(list(flags.values()))
+        return {name: np.asarray(flag) for name, flag in flags.items()}
+
+
+def placed_two_folds(
+    wheel: WheelOnTurntable, r: npt.ArrayLike, omega: npt.ArrayLike
+) -> WheelTwoFolds:
+    """Return the two-folds at r*, omega* with the kappa and k2 that put them there.
+
+    Parameters
+    ----------
+    wheel : all other parameters
+    r, omega : places [m, rad/s], numbers or arrays of one shape
+
+    Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
+    Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+    """
+    from stiction.switching.wheel.fold_kernels import COLUMNS, place_two_folds
+
+    r, omega = (np.array(a, dtype=np.float64) for a in np.broadcast_arrays(r, omega))
+    out = np.empty((r.size, len(COLUMNS)))
+    place_two_folds(r.reshape(-1), omega.reshape(-1), wheel.params, out)
+    columns = {name: out[:, i].reshape(r.shape) for i, name in enumerate(COLUMNS)}
+    return _in_run_time(wheel, r, omega, columns)
+
+
+def all_two_folds(wheel: WheelOnTurntable) -> WheelTwoFolds:
+    """Return every two-fold of a wheel, in the order of r.
+
+    For either sign s of g, A = 0 is r^2 + s kappa cos(gamma) r + beta^2 sin^2(gamma) = 0. On
+    h = 0 omega - omega0 = g sin(gamma) / r and v = g (d sin(gamma) / r - cos(gamma)), so
+    B = 0 is quadratic in g for each r; only roots of the sign s count. In g, unlike in
+    omega, the equation stays regular at gamma = 0.
+
+    Source: Szalai, Jeffrey 2014, (8); formulas sheet, sections 3 and 4.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_all_two_folds
+    """
+    from stiction.switching.wheel.fold_kernels import curvatures
+
+    p = wheel.params
+    found: list[tuple[float, float, float, float, float]] = []
+    for sign in (1.0, -1.0):
+        roots = _real_roots(1.0, sign * p[10] * p[9], (p[4] * p[8]) ** 2)
+        for r in (root for root in roots if root != 0.0):
+            turn, slide = p[8] / r, p[0] * p[8] / r - p[9]
+            valid = [g for g in _real_roots(*_balance(p, r, turn, slide)) if sign * g > 0.0]
+            found += [(r, slide * g, p[6] + turn * g, g, sign) for g in valid]
+    found.sort()
+    rows = np.array(found).reshape(-1, 5)
+    k = np.empty((len(rows), 4))
+    for i, row in enumerate(rows):
+        curvatures(row[:3].copy(), row[4], p, k[i])
+    columns = {"v": rows[:, 1], "g": rows[:, 3]}
+    columns |= {name: k[:, i] for i, name in enumerate(("kpp", "kpm", "kmp", "kmm"))}
+    columns |= {"kappa": np.full(len(rows), p[10]), "k2": np.full(len(rows), p[11])}
+    return _in_run_time(wheel, rows[:, 0], rows[:, 2], columns)
+
+
+def degenerate_places(
+    wheel: WheelOnTurntable, r: npt.ArrayLike, omega: npt.ArrayLike
+) -> dict[str, Floats]:
+    """Return where in the (r*, omega*) plane a Teixeira singularity is degenerate.
+
+    `product` J1 J2 = 1, an eigenvalue of the sliding field is zero; `sum` J1 + J2 = 0, the
+    two eigenvalues are opposite. As rows r*, omega*, by bisection in omega* for each r*.
+
+    Parameters
+    ----------
+    r : (n,) r* [m]
+    omega : (k,) increasing omega* [rad/s], whose intervals are searched
+
+    Source: Szalai, Jeffrey 2014, section IV; formulas sheet, section 5.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_degenerate_places
+    """
+    r, omega = np.asarray(r, dtype=np.float64), np.asarray(omega, dtype=np.float64)
+    grid = placed_two_folds(wheel, r[:, None], omega[None, :])
+    good = grid.invisible
+    found = {}
+    for name, gap in (("product", _product_gap), ("sum", _sum_gap)):
+        positive = gap(grid) > 0.0
+        hit = (positive[:, :-1] != positive[:, 1:]) & good[:, :-1] & good[:, 1:]
+        # across omega0 the sign of g changes: another law, not a root
+        hit &= grid.g[:, :-1] * grid.g[:, 1:] > 0.0
+        row, column = np.nonzero(hit)
+        low, high, at = omega[column], omega[column + 1], r[row]
+        rising = ~positive[row, column]
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            before = (gap(placed_two_folds(wheel, at, middle)) > 0.0) != rising
+            low, high = np.where(before, middle, low), np.where(before, high, middle)
+        found[name] = np.stack([at, 0.5 * (low + high)], axis=-1)
+    return found
+
+
+def _product_gap(folds: WheelTwoFolds) -> Floats:
+    """J1 J2 - 1 times a positive number."""
+    return folds.kpp * folds.kmm - folds.kmp * folds.kpm
+
+
+def _sum_gap(folds: WheelTwoFolds) -> Floats:
+    """J1 + J2 times a positive number."""
+    return folds.kmp - folds.kpm
+
+
+def _balance(p: Floats, r: float, turn: float, slide: float) -> tuple[float, float, float]:
+    """Return the coefficients of B on h = 0 as a quadratic in g, the highest first."""
+    d, m, c1, c2, w0, sin, cos = (float(p[i]) for i in (0, 1, 2, 3, 6, 8, 9))
+    inertia = float(p[4]) ** 2 + r * r
+    p2 = d * r * cos + inertia * sin
+    grounded = 0.0 if p[13] != 0.0 else 1.0
+    rest = float(p[11]) * (float(p[5]) - r) + m * r * w0 * w0
+    steep = -c2 * slide + 2.0 * m * r * w0 * turn
+    two = -m * r * turn**2 * p2 + m * slide * turn * cos * (2.0 * r * r - inertia)
+    one = -steep * p2 + r * cos * (c1 * turn + 2.0 * m * r * slide * w0)
+    return two, one, -rest * p2 + grounded * r * cos * c1 * w0
+
+
+def _in_run_time(
+    wheel: WheelOnTurntable, r: Floats, omega: Floats, columns: dict[str, Floats]
+) -> WheelTwoFolds:
+    """Return the record; L+- = 0 there, so that a change of time only divides the K's."""
+    if wheel.physical_time:
+        factor = (wheel.m * (wheel.beta**2 + r**2)) ** 2
+        for name in ("kpp", "kpm", "kmp", "kmm"):
+            columns[name] = columns[name] / factor
+    return WheelTwoFolds(r=r, omega=omega, mu=wheel.mu, **columns)
+
+
+def _real_roots(a: float, b: float, c: float) -> list[float]:
+    """Return the real roots of a x^2 + b x + c; each from the form without cancellation."""
+    square = b * b - 4.0 * a * c
+    if square < 0.0:
+        return []
+    half = -0.5 * (b + float(np.copysign(np.sqrt(square), b)))
+    return [top / bottom for top, bottom in ((half, a), (c, half)) if bottom != 0.0]

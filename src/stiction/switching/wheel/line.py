@@ -1,0 +1,276 @@
+"""The line h = g = 0 of the wheel: which ways lead into it, and which lead out.
+
+Lateral and rolling velocity vanish together on (r, 0, omega0) for any r, and on (0,
+d (omega - omega0), omega). Friction has no limit there, only one per direction of approach,
+so that several solutions may leave one point of the line: a second loss of determinism.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.switching.model import LineExit
+
+if TYPE_CHECKING:
+    from stiction.switching.wheel.model import WheelOnTurntable
+
+__all__ = ["LineChange", "LineRay", "line_changes", "line_exits_at", "line_rays_at", "on_line"]
+
+Floats = npt.NDArray[np.float64]
+
+# places on the line closer than this, relative, are one
+_SAME = 1e-10
+
+
+@dataclass(frozen=True)
+class LineRay:
+    """One direction in which orbits enter or leave a point of the line, or rest at it.
+
+    Parameters
+    ----------
+    kind : `slip`, `slide` (sticking laterally, stable), `escape` (so, but unstable) or `rest`
+    mode : "+", "-" or "slide"
+    angle : atan2(h, g) along it; NaN for rest
+    growth : rho' = d sqrt(h^2 + g^2) / dt, > 0 out of the line, < 0 into it
+    attracting : whether neighbouring directions turn towards it as time goes on
+    velocity : x' along it, in the run's time
+    """
+
+    kind: str
+    mode: str
+    angle: float
+    growth: float
+    attracting: bool
+    velocity: tuple[float, ...]
+
+    @property
+    def outgoing(self) -> bool:
+        """Whether it leaves the line; rest stays on it."""
+        return self.growth > 0.0
+
+    @property
+    def ratio(self) -> float:
+        """Ratio h / g along the ray."""
+        return math.tan(self.angle)
+
+    @property
+    def label(self) -> str:
+        """The kind, the signs of h and g, and `in` or `out`, as in "slip +- in"."""
+        if self.kind == "rest":
+            return "rest"
+        way = "out" if self.outgoing else "in"
+        rolling = "+" if abs(self.angle) < 0.5 * math.pi else "-"
+        side = self.mode if self.kind == "slip" else "0"
+        return f"{self.kind} {side}{rolling} {way}"
+
+
+@dataclass(frozen=True)
+class LineChange:
+    """A place on the line where a way in or out appears or disappears.
+
+    Parameters
+    ----------
+    r : place [m]
+    below, above : labels of the rays on either side
+    """
+
+    r: float
+    below: tuple[str, ...]
+    above: tuple[str, ...]
+
+    @property
+    def gained(self) -> tuple[str, ...]:
+        """Labels that appear as r grows."""
+        return _minus(self.above, self.below)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Labels that disappear as r grows."""
+        return _minus(self.below, self.above)
+
+
+def on_line(wheel: WheelOnTurntable, x: npt.ArrayLike) -> Floats:
+    """Return the point of the line closest to `x`, on the branch that is closer."""
+    r, v, w = (float(a) for a in np.asarray(x, dtype=np.float64))
+    slip = w - wheel.omega0
+    if abs(r) + abs(v - wheel.d * slip) < abs(v) + abs(slip):
+        return np.array([0.0, wheel.d * slip, w])
+    return np.array([r, 0.0, wheel.omega0])
+
+
+def line_rays_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineRay, ...]:
+    """Return every ray at a point of the line, incoming ones too, and rest if it is one.
+
+    At (0, 0, omega0), where both branches meet, h and g do not tell directions apart, and
+    nothing is returned.
+
+    Parameters
+    ----------
+    x : (r, v, omega), moved to the line first
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
+    """
+    from stiction.switching.wheel.line_kernels import MOST_RAYS, line_rates, sector_rays
+
+    x, p = on_line(wheel, x), wheel.params
+    if x[0] == 0.0 and x[1] == 0.0:
+        return ()
+    rates, scan, table = np.empty(6), np.empty(64), np.empty((MOST_RAYS, 4))
+    line_rates(x, p, np.empty((2, 3)), rates)
+    found = []
+    for sector in range(4):
+        count = sector_rays(sector, rates, p, scan, table)
+        found += [_slip_ray(wheel, x, *row) for row in table[:count].tolist()]
+    found += _sliding_rays(wheel, x, rates)
+    if _rests(wheel, rates):
+        found.append(LineRay("rest", "slide", math.nan, 0.0, False, (0.0, 0.0, 0.0)))
+    return tuple(found)
+
+
+def line_exits_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineExit, ...]:
+    """Return the ways out of a point of the line, and rest where it is possible.
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_exits_at_the_paper_parameters
+    """
+    exits = []
+    for ray in line_rays_at(wheel, x):
+        speed = math.hypot(*ray.velocity)
+        if ray.kind == "rest":
+            exits.append(LineExit("rest", "slide", ray.velocity, 0.0, 0.0))
+        elif ray.outgoing:
+            direction = tuple(a / speed for a in ray.velocity)
+            exits.append(LineExit(ray.kind, ray.mode, direction, speed, ray.angle))
+    return tuple(exits)
+
+
+def line_changes(
+    wheel: WheelOnTurntable, r_low: float, r_high: float, count: int = 400
+) -> tuple[LineChange, ...]:
+    """Return where between r_low and r_high the set of rays changes, by bisection.
+
+    The labels of the rays are compared on `count` intervals; a pair of changes inside one
+    interval that restores the set is not seen.
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line
+    """
+
+    def labels(r: float) -> tuple[str, ...]:
+        return tuple(sorted(ray.label for ray in line_rays_at(wheel, (r, 0.0, wheel.omega0))))
+
+    changes: list[LineChange] = []
+    places = np.linspace(r_low, r_high, count + 1).tolist()
+    sets = [labels(r) for r in places]
+    for i in range(count):
+        low, below = places[i], sets[i]
+        # several changes in one interval come out one after the other
+        while below != sets[i + 1]:
+            high, above = places[i + 1], sets[i + 1]
+            while low < (middle := 0.5 * (low + high)) < high:
+                at = labels(middle)
+                if at == below:
+                    low = middle
+                else:
+                    high, above = middle, at
+            if changes and high - changes[-1].r < _SAME * abs(high):
+                # next to a change the rates are rounding: what flickers there is one change
+                below = changes.pop().below
+            changes.append(LineChange(high, below, above))
+            low, below = high, above
+    return tuple(changes)
+
+
+def _slip_ray(
+    wheel: WheelOnTurntable, x: Floats, angle: float, growth: float, slope: float, side: float
+) -> LineRay:
+    from stiction.switching.wheel.kernels import tyre_contact
+
+    p = wheel.params
+    force, moment = tyre_contact(side, math.sin(angle), math.cos(angle), p)
+    mode = "+" if side > 0.0 else "-"
+    velocity = _velocity(wheel, x, force, moment)
+    return LineRay("slip", mode, angle, growth, slope < 0.0, velocity)
+
+
+def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Floats) -> list[LineRay]:
+    """Return the rays on h = 0: h' = B + lam A = 0 with lam within [-mu, mu]."""
+    if wheel.has_string:
+        # no friction at h = 0, so nothing slides
+        return []
+    found = []
+    for rolling in (1.0, -1.0):
+        a = float(rates[1] + rolling * wheel.kappa * rates[2])
+        b = float(rates[0])
+        if not abs(b) < wheel.mu * abs(a):
+            continue
+        force = -b / a
+        moment = rolling * wheel.kappa * force
+        growth = rolling * float(rates[3] + rates[4] * force + rates[5] * moment)
+        kind = "slide" if a < 0.0 else "escape"
+        angle = 0.0 if rolling > 0.0 else math.pi
+        velocity = _velocity(wheel, x, force, moment)
+        found.append(LineRay(kind, "slide", angle, growth, a < 0.0, velocity))
+    return found
+
+
+def _rests(wheel: WheelOnTurntable, rates: Floats) -> bool:
+    """Return whether h' = g' = 0 for a force and a moment in Filippov's convex set.
+
+    The set is the hull of all limits of (F, M): the hexagon |M| <= kappa mu, |F| + |M| / (3
+    kappa) <= 4 mu / 3.
+    """
+    found = rest_contact(rates)
+    if found is None:
+        return False
+    force, moment = found
+    if wheel.has_string:
+        return _within_hull(wheel, force, moment)
+    within = abs(force) + abs(moment) / (3.0 * wheel.kappa) <= 4.0 * wheel.mu / 3.0
+    return bool(within and abs(moment) <= wheel.kappa * wheel.mu)
+
+
+def _within_hull(wheel: WheelOnTurntable, force: float, moment: float) -> bool:
+    """Return whether a pair lies in the hull of the string's limits, sampled in the angle."""
+    assert wheel.tyre is not None
+    angle = np.linspace(0.0, 2.0 * math.pi, 4001)
+    f, m = wheel.tyre.contact(np.sin(angle), np.cos(angle))
+    size = np.array([np.max(np.abs(f)), max(float(np.max(np.abs(m))), 1e-300)])
+    turn = np.linspace(0.0, 2.0 * math.pi, 721)
+    ways = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    reach = (ways @ (np.stack([f, m]) / size[:, None])).max(axis=1)
+    return bool(np.all(ways @ (np.array([force, moment]) / size) <= reach))
+
+
+def rest_contact(rates: Floats) -> tuple[float, float] | None:
+    """Return the force and the moment with h' = g' = 0, None where no single pair does it."""
+    l0, lf, lm, g0, gf, gm = rates.tolist()
+    det = lf * gm - lm * gf
+    if abs(det) <= 1e-13 * (abs(lf * gm) + abs(lm * gf)):
+        return None
+    return (lm * g0 - gm * l0) / det, (gf * l0 - lf * g0) / det
+
+
+def _velocity(wheel: WheelOnTurntable, x: Floats, force: float, moment: float) -> tuple[float, ...]:
+    from stiction.switching.wheel.kernels import wheel_forced
+
+    out = np.empty(3)
+    wheel_forced(x.copy(), force, moment, wheel.params, out)
+    return tuple(out.tolist())
+
+
+def _minus(these: tuple[str, ...], those: tuple[str, ...]) -> tuple[str, ...]:
+    left = list(those)
+    found = []
+    for label in these:
+        if label in left:
+            left.remove(label)
+        else:
+            found.append(label)
+    return tuple(found)

@@ -1,0 +1,194 @@
+"""The wheel close to the line h = g = 0, where friction has one limit per direction.
+
+In (h, g) = rho (sin th, cos th) both velocities change at rates that depend on th alone as
+rho -> 0, L(th) and G(th), so that rho th' = L cos th - G sin th and rho' = L sin th + G cos th.
+Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi part the circle in four sectors:
+
+    0: h > 0, g > 0     1: h > 0, g < 0     2: h < 0, g < 0     3: h < 0, g > 0
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.switching.wheel.kernels import tyre_contact, wheel_forced
+
+__all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_and_growth"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_RAYS = 8
+_SCAN = 48
+_GOLDEN = 0.3819660112501051
+
+
+@kernel
+def line_rates(x: Floats, p: Floats, work: Floats, out: Floats) -> None:
+    """Fill out[6] with L0, LF, LM, G0, GF, GM: h' = L0 + LF F + LM M, and so for g'.
+
+    Parameters
+    ----------
+    x : (3,) a point of the line
+    work : (2, 3) scratch space
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
+    """
+    slip = x[2] - p[6]
+    free, pushed = work[0], work[1]
+    wheel_forced(x, 0.0, 0.0, p, free)
+    for i in range(3):
+        if i > 0:
+            wheel_forced(x, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0, p, pushed)
+            for j in range(3):
+                pushed[j] -= free[j]
+        else:
+            for j in range(3):
+                pushed[j] = free[j]
+        lateral = -slip * p[9] * pushed[0] - p[8] * pushed[1]
+        out[i] = lateral + (p[0] * p[8] - x[0] * p[9]) * pushed[2]
+        rolling = slip * p[8] * pushed[0] - p[9] * pushed[1]
+        out[3 + i] = rolling + (p[0] * p[9] + x[0] * p[8]) * pushed[2]
+
+
+@kernel
+def turn_and_growth(
+    angle: float, side: float, rolling: float, rates: Floats, p: Floats
+) -> tuple[float, float]:
+    """Return rho th' and rho' in the direction `angle` on one side of h = 0.
+
+    Parameters
+    ----------
+    side : +1 or -1, the sign of h; matters where sin(angle) = 0
+    rolling : the sign of g; matters where cos(angle) = 0
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
+    """
+    sin, cos = math.sin(angle), math.cos(angle)
+    force, moment = tyre_contact(side, sin, rolling * abs(cos), p)
+    lateral = rates[0] + rates[1] * force + rates[2] * moment
+    along = rates[3] + rates[4] * force + rates[5] * moment
+    return lateral * cos - along * sin, lateral * sin + along * cos
+
+
+@kernel
+def _refined(
+    low: float, high: float, side: float, rolling: float, rates: Floats, p: Floats
+) -> float:
+    """Return the root of rho th' in the bracket, halved to the last bit."""
+    falling = turn_and_growth(low, side, rolling, rates, p)[0] > 0.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if (turn_and_growth(middle, side, rolling, rates, p)[0] > 0.0) == falling:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+@kernel
+def _lowest(
+    low: float, high: float, side: float, rolling: float, rates: Floats, p: Floats
+) -> float:
+    """Return where |rho th'| is smallest before it changes sign, by golden section.
+
+    With its sign at `low` counted as positive: beyond a change of sign it goes on falling,
+    so that two close roots have their lowest point between them.
+    """
+    sign = math.copysign(1.0, turn_and_growth(low, side, rolling, rates, p)[0])
+    a = low + _GOLDEN * (high - low)
+    b = high - _GOLDEN * (high - low)
+    at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
+    at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
+    for _ in range(60):
+        if min(at_a, at_b) < 0.0:
+            break
+        if at_a < at_b:
+            high, b, at_b = b, a, at_a
+            a = low + _GOLDEN * (high - low)
+            at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
+        else:
+            low, a, at_a = a, b, at_b
+            b = high - _GOLDEN * (high - low)
+            at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
+    return a if at_a < at_b else b
+
+
+@kernel
+def sector_rays(sector: int, rates: Floats, p: Floats, scan: Floats, rays: Floats) -> int:
+    """Fill rays[:, 4] with angle, rho', sign of d(rho th')/dth, side; return how many.
+
+    A scan of the sector brackets the roots; where |rho th'| has a minimum between nodes the
+    minimum itself is looked at, so that two rays about to merge are both found.
+
+    Parameters
+    ----------
+    sector : 0 to 3, see the module
+    scan : (>= 49,) scratch space
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
+    """
+    side = 1.0 if sector < 2 else -1.0
+    rolling = 1.0 if sector == 0 or sector == 3 else -1.0
+    begin = 0.5 * math.pi * (sector if sector < 2 else sector - 4)
+    step, count = 0.5 * math.pi / _SCAN, 0
+    for i in range(_SCAN + 1):
+        scan[i] = turn_and_growth(begin + i * step, side, rolling, rates, p)[0]
+    for i in range(_SCAN):
+        low, high = begin + i * step, begin + (i + 1) * step
+        split = high
+        if scan[i] * scan[i + 1] > 0.0:
+            # no change of sign, but two roots may hide beside the lowest of three nodes
+            if i + 1 == _SCAN or scan[i] * scan[i + 2] <= 0.0:
+                continue
+            if abs(scan[i + 1]) > min(abs(scan[i]), abs(scan[i + 2])):
+                continue
+            high += step
+            split = _lowest(low, high, side, rolling, rates, p)
+            if scan[i] * turn_and_growth(split, side, rolling, rates, p)[0] > 0.0:
+                continue
+        for half in range(2 if split < high else 1):
+            left = low if half == 0 else split
+            right = split if half == 0 else high
+            if count == rays.shape[0]:
+                return count
+            rising = turn_and_growth(left, side, rolling, rates, p)[0] < 0.0
+            angle = _refined(left, right, side, rolling, rates, p)
+            rays[count, 0] = angle
+            rays[count, 1] = turn_and_growth(angle, side, rolling, rates, p)[1]
+            rays[count, 2] = 1.0 if rising else -1.0
+            rays[count, 3] = side
+            count += 1
+    return count
+
+
+@kernel
+def line_exit_angles(r: Floats, p: Floats, out: Floats) -> None:
+    """Fill out[i, 4] with the angle of the ray out of the line in each sector, NaN for none.
+
+    Points are (r[i], 0, omega0). Of several rays out of one sector the fastest counts.
+
+    Source: formulas sheet, section 7.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_exit_angles_of_many_points
+    """
+    x, rates, work = np.empty(3), np.empty(6), np.empty((2, 3))
+    scan, rays = np.empty(_SCAN + 1), np.empty((MOST_RAYS, 4))
+    for i in range(r.size):
+        x[0], x[1], x[2] = r[i], 0.0, p[6]
+        line_rates(x, p, work, rates)
+        for sector in range(4):
+            best, angle = 0.0, math.nan
+            for j in range(sector_rays(sector, rates, p, scan, rays)):
+                if rays[j, 1] > best:
+                    best, angle = rays[j, 1], rays[j, 0]
+            out[i, sector] = angle

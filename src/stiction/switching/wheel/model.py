@@ -1,0 +1,432 @@
+"""A wheel on a turntable: a slider in a slit, a tyre with dry friction, and a two-fold.
+
+A disk carries a slider in a straight slit at the distance d from its axis. The slider holds
+a wheel at the angle gamma to the slit, which rolls and slips on a turntable below that turns
+at omega0. States are the place r of the slider along the slit, its velocity v there, and
+the speed omega of the disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
+from stiction.numerics.checks import number
+from stiction.switching.model import Compiled, LineExit, SwitchingSystem
+
+if TYPE_CHECKING:
+    from stiction.switching.wheel.folds import WheelTwoFolds
+    from stiction.switching.wheel.line import LineChange, LineRay
+
+__all__ = ["WheelOnTurntable"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# a start off the surface, from which the wheel slips, slides and meets the two-fold
+_START = (0.2, 0.1, -0.95)
+
+_FIELDS = (
+    ("d", "finite", "m", "it is the distance of the slit from the axis."),
+    ("m", "positive", "kg", "a slider without mass has no acceleration."),
+    ("c1", "nonnegative", "N m s", "a damper takes energy away."),
+    ("c2", "nonnegative", "N s/m", "a damper takes energy away."),
+    ("beta", "positive", "m", "the disk has a moment of inertia m beta^2."),
+    ("r0", "finite", "m", "it is where the spring is unstressed."),
+    ("omega0", "finite", "rad/s", "it is the speed of the turntable."),
+    ("mu", "positive", "N", "without friction there is nothing to switch."),
+    ("gamma", "finite", "rad", "it is the angle of the wheel to the slit."),
+    ("kappa", "positive", "m", "the contact trails the wheel by it."),
+    ("k2", "nonnegative", "N/m", "the spring pulls the slider back."),
+)
+
+
+@functools.cache
+def _functions() -> tuple[Any, ...]:
+    """Return the compiled field, surface, gradient and power, made once per process."""
+    from stiction.numerics.array_callback import address_of
+    from stiction.switching.wheel import kernels
+
+    parts = (kernels.field_at, kernels.surface_at, kernels.gradient_at, kernels.power_at)
+    return tuple(address_of(part) for part in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class WheelOnTurntable(SwitchingSystem):
+    """A wheel under a slider in the slit of a disk, rolling on a turntable.
+
+    Time is scaled, dt = m (beta^2 + r^2) dtau, unless `physical_time` is set. The defaults
+    are the paper's, with the two-fold at r* = 0.1859 m, omega* = -1.037 rad/s.
+
+    Parameters
+    ----------
+    d : distance of the slit from the axis [m]
+    m : mass of the slider [kg], > 0
+    c1 : damping of the disk [N m s], >= 0
+    c2 : damping of the slider [N s/m], >= 0
+    beta : radius of gyration of the disk [m], > 0; its moment of inertia is m beta^2
+    r0 : rest place of the spring [m]
+    omega0 : speed of the turntable [rad/s]
+    mu : friction force at h = 0 [N], > 0
+    gamma : angle of the wheel to the slit [rad]
+    kappa : moment over force at h = 0 [m], > 0
+    k2 : stiffness of the spring [N/m], >= 0
+    x0 : start (r, v, omega) [m, m/s, rad/s]; (0.2, 0.1, -0.95) when left out, a point with
+        h > 0, g > 0 from which the paper's wheel slips, slides and meets the two-fold
+    mode : at a start on the surface "+", "-" or "slide"
+    physical_time : whether the time of a run is t [s] instead of tau
+    c1_between_disks : whether c1 acts between disk and turntable instead of on the ground
+    tyre : None for the paper's law with `mu` and `kappa`; a `SimplifiedTyre` gives both,
+        which must then be left out or agree; a `StretchedString` gives force and moment in
+        its own units, N and N m, scaled by nothing, and `mu` and `kappa` are not used
+
+    Notes
+    -----
+    With a string the field is continuous across h = 0, which is only crossed; the borders of
+    its three regimes are kinks. Two-folds belong to the paper's law.
+
+    Source: Szalai, Jeffrey 2014, (1)-(7), with the corrections of the formulas sheet.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
+    """
+
+    d: float = 1.0
+    m: float = 1.0
+    c1: float = 1e-3
+    c2: float = 1e-3
+    beta: float = 0.05
+    r0: float = 0.1
+    omega0: float = -1.0
+    mu: float = 1.0
+    gamma: float = -0.75 * math.pi
+    kappa: float = 0.272411537140620278
+    k2: float = 2.22709922538860144
+    x0: Sequence[float] | None = None
+    mode: str | None = None
+    physical_time: bool = False
+    c1_between_disks: bool = False
+    tyre: TyreLaw | None = None
+
+    def __post_init__(self) -> None:
+        for name, rule, unit, why in _FIELDS:
+            value = number(
+                f"WheelOnTurntable.{name}",
+                getattr(self, name),
+                rule=rule,
+                unit=unit,
+                why=why,
+                try_="leave it out for the paper's value.",
+            )
+            object.__setattr__(self, name, value)
+        for name in ("physical_time", "c1_between_disks"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ModelError(
+                    explain(
+                        f"WheelOnTurntable.{name}",
+                        repr(getattr(self, name)),
+                        "True or False",
+                        "it chooses one of two forms of the equations.",
+                        "leave it out for the paper's form.",
+                    )
+                )
+        self._check_tyre()
+        if self.x0 is None:
+            object.__setattr__(self, "x0", _START)
+        self._check_start()
+
+    def _check_tyre(self) -> None:
+        tyre = self.tyre
+        if tyre is None or isinstance(tyre, StretchedString):
+            return
+        if not isinstance(tyre, SimplifiedTyre):
+            raise ModelError(
+                explain(
+                    "WheelOnTurntable.tyre",
+                    repr(tyre),
+                    "None, a SimplifiedTyre or a StretchedString",
+                    "it gives the force and the moment on the wheel.",
+                    "leave it out for the paper's law.",
+                )
+            )
+        for name in ("mu", "kappa"):
+            mine, given = getattr(self, name), getattr(tyre, name)
+            if mine not in (given, getattr(WheelOnTurntable, name)):
+                raise ModelError(
+                    explain(
+                        f"WheelOnTurntable.{name}",
+                        f"{mine!r} beside a tyre with {name} = {given!r}",
+                        "one number",
+                        "the tyre and the wheel state the same friction.",
+                        f"leave {name} out; the tyre gives it.",
+                    )
+                )
+            object.__setattr__(self, name, given)
+
+    @property
+    def has_string(self) -> bool:
+        """Whether the tyre is a stretched string, without friction at h = 0."""
+        return isinstance(self.tyre, StretchedString)
+
+    def only_for_the_paper_law(self, what: str) -> None:
+        """Refuse a wheel with a string where the paper's law is asked for.
+
+        Raises
+        ------
+        ModelError : if the tyre is a stretched string.
+        """
+        if self.has_string:
+            raise ModelError(
+                explain(
+                    f"WheelOnTurntable.{what}",
+                    "a wheel with a stretched-string tyre",
+                    "the paper's law, tyre=None",
+                    "a string has no friction at h = 0, so nothing slides there and no "
+                    "two-fold exists.",
+                    "leave the tyre out, or follow the motion with `solve`.",
+                )
+            )
+
+    # ---- what methods read
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order."""
+        return ("r", "v", "omega")
+
+    @property
+    def state_units(self) -> tuple[str, ...]:
+        """Units of the states."""
+        return ("m", "m/s", "rad/s")
+
+    @property
+    def time_unit(self) -> str:
+        """Unit of time: seconds, or 1 for the scaled time tau."""
+        return "s" if self.physical_time else "1"
+
+    @property
+    def params(self) -> Floats:
+        """The numbers kernels get, in the order of `_wheel_kernels.PARAMETERS`."""
+        first = [self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0, self.mu]
+        last = [self.kappa, self.k2, float(self.physical_time), float(self.c1_between_disks)]
+        # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
+        turn = [math.sin(self.gamma), math.cos(self.gamma)]
+        psi0 = math.atan(1.0 / (6.0 * self.kappa))
+        law = [psi0, 1.0 - 2.0 * psi0 / math.pi, *self._string_numbers()]
+        return np.array([*first, *(0.0 if abs(a) < 1e-15 else a for a in turn), *last, *law])
+
+    def _string_numbers(self) -> tuple[float, ...]:
+        t = self.tyre
+        if not isinstance(t, StretchedString):
+            return (0.0,) * 5
+        return (t.stiffness, t.max_pressure, t.kinetic_ratio, t.relaxation, t.half_length)
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; called once per object."""
+        keep = _functions()
+        field_, surface, gradient, power = (int(c.address) for c in keep)
+        return Compiled(
+            field=field_,
+            surface=surface,
+            gradient=gradient,
+            power=power,
+            params=self.params,
+            n=3,
+            m=1,
+            k=3 if self.has_string else 1,
+            line=True,
+            scale=np.array([0.1, 0.1, 0.1]),
+            keep=keep,
+        )
+
+    def energies(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return kinetic and stored energy [J] for states (t, 3).
+
+        Source: formulas sheet, section 1, of which (A1')-(A3) are Lagrange's equations.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
+        """
+        r, v, w = np.asarray(x, dtype=np.float64).T
+        slider = 0.5 * self.m * ((v - self.d * w) ** 2 + (r * w) ** 2)
+        disk = 0.5 * self.m * self.beta**2 * w**2
+        return slider + disk, 0.5 * self.k2 * (r - self.r0) ** 2
+
+    def outputs(self, x: Floats, s: Floats) -> dict[str, tuple[Floats, str, str]]:
+        """Return friction and reactions by name as (values, unit, meaning).
+
+        Parameters
+        ----------
+        x : (t, 3) states
+        s : (t, 1) signs; the multiplier in [-1, 1] on the surface
+
+        Source: Szalai, Jeffrey 2014, (4)-(7), (12) and appendix A with the signs of the
+        formulas sheet, section 1.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_outputs
+        """
+        from stiction.switching.wheel.kernels import wheel_forces
+
+        x = np.array(x, dtype=np.float64, order="C").reshape(-1, 3)
+        s = np.array(s, dtype=np.float64, order="C").reshape(-1)
+        contact = np.empty((len(x), 2))
+        wheel_forces(x, s, self.params, contact)
+        force, moment = contact.T.copy()
+        (r, v, w), sin, cos = x.T, self.params[8], self.params[9]
+        slip = w - self.omega0
+        along = v - self.d * slip
+        spring = -self.k2 * (r - self.r0) - self.c2 * v
+        # (3) in physical time gives the acceleration of the disk, which (A1') needs
+        damping = self.c1 * (slip if self.c1_between_disks else w)
+        pull = spring + self.m * r * w**2
+        torque = self.d * pull - damping - 2.0 * self.m * r * v * w + force * r * cos + moment
+        turn = torque / (self.m * (self.beta**2 + r**2))
+        wall = self.m * (-r * turn + self.d * w**2 - 2.0 * v * w) + force * cos
+        return {
+            "friction_force": (force, "N", "lateral force on the wheel, opposed to slip"),
+            "friction_moment": (moment, "N m", "aligning moment on the wheel"),
+            "slip_velocity": (-along * sin - r * slip * cos, "m/s", "lateral velocity h"),
+            "rolling_velocity": (-along * cos + r * slip * sin, "m/s", "rolling velocity g"),
+            "multiplier": (s, "1", "sign of h, or the share of friction used in stick"),
+            "wall_force": (wall, "N", "R1, force of the slit on the slider across it"),
+            "spring_force": (spring, "N", "R2, force of spring and damper on the slider"),
+        }
+
+    # ---- two-folds
+
+    @classmethod
+    def at_two_fold(
+        cls, r_star: float = 0.1859, omega_star: float = -1.037, **others: Any
+    ) -> WheelOnTurntable:
+        """Return the wheel whose kappa and k2 put a two-fold at r* [m], omega* [rad/s].
+
+        Parameters
+        ----------
+        others : any other field but kappa and k2
+
+        Raises
+        ------
+        ModelError : where no kappa > 0 and k2 >= 0 do so.
+
+        Source: Szalai, Jeffrey 2014, (10), (11); formulas sheet, section 4.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_at_two_fold
+        """
+        name = "WheelOnTurntable.at_two_fold"
+        why, try_ = "it is a place of the wheel.", "for example 0.1859 and -1.037."
+        r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
+        omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
+        wheel = cls(**others)
+        wheel.only_for_the_paper_law("at_two_fold")
+        found = wheel.two_folds_at(r, omega)
+        kappa, k2 = float(found.kappa), float(found.k2)
+        if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
+            raise ModelError(
+                explain(
+                    name,
+                    f"r* = {r!r}, omega* = {omega!r}, which ask for kappa = {kappa:.4g}, "
+                    f"k2 = {k2:.4g}",
+                    "a place with kappa > 0 and k2 >= 0",
+                    "kappa > 0 asks for r* cos(gamma) g* < 0, where g* is "
+                    "r* (omega* - omega0) / sin(gamma).",
+                    "move r* or omega*, or look at `fig4_flags`; the cases gamma = 0 and "
+                    "gamma = pi/2 have no such two-fold.",
+                )
+            )
+        return cls(**others, kappa=kappa, k2=k2)
+
+    def two_fold_state(self) -> WheelTwoFolds:
+        """Return all two-folds of this wheel with their local numbers, in the order of r.
+
+        Source: formulas sheet, sections 4 and 5.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_all_two_folds
+        """
+        self.only_for_the_paper_law("two_fold_state")
+        from stiction.switching.wheel.folds import all_two_folds
+
+        return all_two_folds(self)
+
+    def two_folds_at(self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike) -> WheelTwoFolds:
+        """Return the two-folds other kappa, k2 would put at r* [m], omega* [rad/s].
+
+        Numbers or arrays that broadcast; kappa and k2 of this wheel are not used.
+
+        Source: formulas sheet, sections 4 and 5.
+        Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
+        """
+        self.only_for_the_paper_law("two_folds_at")
+        from stiction.switching.wheel.folds import placed_two_folds
+
+        return placed_two_folds(self, r_star, omega_star)
+
+    def fig4_flags(self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike) -> dict[str, Flags]:
+        """Return the conditions of Fig. 4 on a grid, (n_omega, n_r) by panel.
+
+        Parameters
+        ----------
+        r_star : (n_r,) [m]
+        omega_star : (n_omega,) [rad/s]
+
+        Returns
+        -------
+        `b` K-- > 0, `c` K++ < 0, `d` J1 < 0, `e` J2 < 0, `f` J1 J2 > 1, `g1` k2 > 0, `g2`
+        kappa > 0, and `all` of them.
+
+        Source: Szalai, Jeffrey 2014, Fig. 4.
+        Verified by: tests/exact/test_wheel_references.py::test_fig4_flags
+        """
+        r = np.atleast_1d(np.asarray(r_star, dtype=np.float64))
+        omega = np.atleast_1d(np.asarray(omega_star, dtype=np.float64))
+        return self.two_folds_at(r[None, :], omega[:, None]).flags
+
+    def degenerate_places(
+        self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike
+    ) -> dict[str, Floats]:
+        """Return rows (r*, omega*) with J1 J2 = 1 (`product`) and with J1 + J2 = 0 (`sum`).
+
+        Parameters
+        ----------
+        r_star : (n,) [m]
+        omega_star : (k,) increasing [rad/s]; each interval is searched
+
+        Source: Szalai, Jeffrey 2014, section IV.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_degenerate_places
+        """
+        self.only_for_the_paper_law("degenerate_places")
+        from stiction.switching.wheel.folds import degenerate_places
+
+        return degenerate_places(self, r_star, omega_star)
+
+    # ---- the line h = g = 0
+
+    def line_exits(self, x: Floats) -> tuple[LineExit, ...]:
+        """Return the ways out of the line h = g = 0 at its point closest to `x`.
+
+        Source: formulas sheet, section 7.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_exits_at_the_paper_parameters
+        """
+        from stiction.switching.wheel.line import line_exits_at
+
+        return line_exits_at(self, x)
+
+    def line_rays(self, r: float) -> tuple[LineRay, ...]:
+        """Return every way into and out of the point (r, 0, omega0) of the line; r in m.
+
+        Source: formulas sheet, section 7.
+        Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
+        """
+        from stiction.switching.wheel.line import line_rays_at
+
+        return line_rays_at(self, (r, 0.0, self.omega0))
+
+    def line_changes(self, r_low: float, r_high: float) -> tuple[LineChange, ...]:
+        """Return the places r [m] where ways into or out of the line appear or disappear.
+
+        Source: formulas sheet, section 7.
+        Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line
+        """
+        from stiction.switching.wheel.line import line_changes
+
+        return line_changes(self, r_low, r_high)

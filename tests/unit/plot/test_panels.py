@@ -1,0 +1,25 @@
+"""Panels of curves: lines, dots, keys and letters."""
+
+import numpy as np
+
+from stiction.plot.panels import Line, Panel, panels
+
+X = np.linspace(0.1, 1.0, 50)
+
+
+def test_panels_hold_their_lines():
+    shown = [
+        Panel("x", "y", [Line(X, X**2, "square"), Line(X, X**3, "cube", "--", 1.0)]),
+        Panel("x", "y", [Line(X, X, "", "")], logarithmic=True),
+        Panel("x", "y", [Line(X, X, shade=None)], limits=(0.0, 2.0)),
+    ]
+    figure = panels(shown)
+    assert len(figure.axes) == 3
+    first, second, third = figure.axes
+    assert [len(ax.lines) for ax in figure.axes] == [2, 1, 1]
+    np.testing.assert_allclose(first.lines[1].get_ydata(), X**3)
+    assert [text.get_text() for text in first.get_legend().get_texts()] == ["square", "cube"]
+    assert second.get_xscale() == "log"
+    assert third.get_legend() is None
+    assert third.get_xlim() == (0.0, 2.0)
+    assert [text.get_text() for text in figure.texts] == ["(a)", "(b)", "(c)"]

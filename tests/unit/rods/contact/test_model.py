@@ -1,0 +1,191 @@
+"""Contact of two axes: derivatives by differences, and what is refused at the door."""
+
+import numpy as np
+import pytest
+from crossed import ACROSS, ALONG, SECTION, UP, crossed_rods
+from numpy.testing import assert_allclose
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.rods.assembly import assemble
+from stiction.rods.centreline import Straight
+from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.model import ContactSearch, RollingContact
+from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
+from stiction.rods.contact.state import ContactState
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.model import Rods
+from stiction.rods.rod import CosseratRod, Free
+from stiction.rods.rod_kernels import drift
+
+
+class Bent:
+    """Two free rods, bent and moving at random, with their contact located."""
+
+    def __init__(self, seed=5):
+        random = np.random.default_rng(seed)
+        rods = crossed_rods(elements=20, end=Free, s1=0.47, s2=0.53, opens=True)
+        self.flat, self.rods = assemble(rods), rods
+        f = self.flat
+        f.r[:] += 0.003 * random.standard_normal(f.r.shape)
+        f.q[:] += 0.05 * random.standard_normal(f.q.shape)
+        f.q[:] /= np.linalg.norm(f.q, axis=0)
+        f.v[:] = random.standard_normal(f.v.shape)
+        f.p[:] = random.standard_normal(f.p.shape)
+        self.state = ContactState(rods, f)
+        self.mobility = f.mobility(0.0)
+        self.locate()
+
+    def locate(self):
+        """Find the contact again."""
+        s = self.state
+        assert ck.locate(self.flat.r, 0, s.place, s.index, s.geom) == ck.INSIDE
+
+    def slip(self):
+        """Return the slip velocity."""
+        f, s = self.flat, self.state
+        return np.array(ck.slip_velocity(f.q, 0, s.index, s.geom, f.v, f.p))
+
+    def moved(self, time):
+        """Return a copy that moved freely for a time."""
+        other = Bent()
+        f = other.flat
+        drift(f.r, f.q, f.v, f.p, time)
+        other.locate()
+        return other
+
+
+def test_place_obeys_tangency():
+    bent = Bent()
+    f, s = bent.flat, bent.state
+    ends = [
+        np.array(
+            [ck.axis_point(f.r, s.index[0, ck.FIRST1 + k], s.place[0, k], a) for a in range(3)]
+        )
+        for k in range(2)
+    ]
+    apart = ends[1][:, 0] - ends[0][:, 0]
+    for end in ends:
+        assert abs(apart @ end[:, 1]) <= 1e-14
+    assert s.geom[0, ck.DISTANCE] == pytest.approx(np.linalg.norm(apart), rel=1e-12)
+
+
+def test_response_is_the_slip_that_a_push_gives():
+    bent = Bent()
+    f, s = bent.flat, bent.state
+    ck.response(f.q, 0, s.index, s.geom, bent.mobility)
+    given = s.geom[0, ck.G : ck.G + 9].reshape(3, 3)
+    seen, start = np.zeros((3, 3)), bent.slip()
+    for k in range(3):
+        f.v[:] = f.p[:] = 0.0
+        ck.push(f.q, 0, s.index, s.geom, *np.eye(3)[k], bent.mobility, f.v, f.p)
+        seen[:, k] = bent.slip()
+    assert_allclose(seen, given, rtol=1e-12, atol=1e-12 * np.abs(given).max())
+    assert_allclose(given, given.T, rtol=0, atol=1e-13 * np.abs(given).max())
+    assert np.all(np.linalg.eigvalsh(given) > 0.0)
+    assert np.linalg.norm(start) > 0.1
+
+
+def test_normal_and_tangential_response_do_not_couple():
+    bent = Bent()
+    f, s = bent.flat, bent.state
+    ck.response(f.q, 0, s.index, s.geom, bent.mobility)
+    given = s.geom[0, ck.G : ck.G + 9].reshape(3, 3)
+    normal = s.geom[0, ck.N : ck.N + 3]
+    assert np.linalg.norm(np.cross(given @ normal, normal)) <= 1e-13 * np.linalg.norm(given)
+
+
+def test_rates_are_those_of_the_located_places():
+    bent = Bent()
+    s = bent.state
+    rates = contact_rates(bent.flat.v, 0, s.place, s.index, s.geom)
+    eps = 1e-6
+    change = (bent.moved(eps).state.place - bent.moved(-eps).state.place)[0] / (2.0 * eps)
+    assert_allclose(rates, change, rtol=1e-7, atol=1e-7)
+
+
+def test_drift_of_slip_is_its_rate_along_the_free_motion():
+    bent = Bent()
+    f, s = bent.flat, bent.state
+    out = np.zeros(6)
+    rates = contact_rates(f.v, 0, s.place, s.index, s.geom)
+    slip_drift(f.q, 0, s.place, s.index, s.geom, f.v, f.p, *rates, out)
+    eps = 1e-6
+    change = (bent.moved(eps).slip() - bent.moved(-eps).slip()) / (2.0 * eps)
+    assert_allclose(out[:3], change, rtol=1e-6, atol=1e-7 * np.abs(change).max())
+
+
+def test_the_approach_is_the_rate_of_the_gap():
+    bent = Bent()
+    eps, normal = 1e-6, bent.state.geom[0, ck.N : ck.N + 3]
+    later, sooner = (bent.moved(t).state.geom[0, ck.DISTANCE] for t in (eps, -eps))
+    assert bent.slip() @ normal == pytest.approx(-(later - sooner) / (2.0 * eps), rel=1e-7)
+
+
+def start(system):
+    """Return the run of a few steps."""
+    return st.solve(system, RollingLeapfrog(1e-4), (0.0, 5e-4), save=2)
+
+
+@pytest.mark.parametrize(
+    ("place", "label"), [(0.19, "s1"), (0.81, "s1"), (-0.5, "s1"), (2.0, "s1")]
+)
+def test_a_contact_off_the_rod_is_refused(place, label):
+    with pytest.raises(
+        ModelError, match=rf"Rods\.contacts\[1\]\.{label}.*\n?.*between 0\.2 and 0\.8"
+    ):
+        crossed_rods(s1=place)
+
+
+def test_rods_apart_are_refused_and_projected_on_request():
+    with pytest.raises(ModelError, match=r"are apart by 0\.003"):
+        start(crossed_rods(lift=0.003))
+    run = start(crossed_rods(lift=0.003, project=True))
+    assert abs(run.data.gap.values[0]) <= 1e-15
+
+
+def test_interpenetrating_rods_are_refused_and_projected_on_request():
+    with pytest.raises(ModelError, match=r"interpenetrate by 0\.003"):
+        start(crossed_rods(lift=-0.003))
+    run = start(crossed_rods(lift=-0.003, project=True))
+    assert abs(run.data.gap.values[0]) <= 1e-15
+
+
+@pytest.mark.parametrize("degrees", [0.0, 5.0])
+def test_nearly_parallel_rods_are_refused(degrees):
+    turn = np.deg2rad(degrees)
+    other = np.cos(turn) * ALONG + np.sin(turn) * ACROSS
+    high = 2.0 * SECTION.radius * UP
+    rods = [
+        CosseratRod(SECTION, Straight(c - 0.5 * d, c + 0.5 * d), elements=20)
+        for c, d in ((0.0 * UP, ALONG), (high, other))
+    ]
+    with pytest.raises(ModelError, match=r"10 degrees|nearest pair of points"):
+        start(Rods(rods, [RollingContact(0.5, 0.5)]))
+
+
+@pytest.mark.parametrize("kind", [RollingContact, ContactSearch])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"restitution": 1.1}, "at most 1"),
+        ({"restitution": -0.1}, "restitution"),
+        ({"tangential_restitution": np.nan}, "tangential_restitution"),
+        ({"friction": st.StaticKinetic(0.3, 0.2)}, "exact solution of Coulomb"),
+        ({"friction": 0.3}, "Coulomb"),
+    ],
+)
+def test_bad_laws_are_refused(kind, change, message):
+    places = {"s1": 0.5, "s2": 0.5} if kind is RollingContact else {}
+    with pytest.raises(ModelError, match=message):
+        kind(**places, **change)
+
+
+@pytest.mark.parametrize(
+    "change", [{"s1": np.nan}, {"first": 0}, {"second": 3}, {"opens": False, "friction": 1}]
+)
+def test_bad_contacts_are_refused(change):
+    if "friction" in change:
+        change = {**change, "friction": st.Coulomb(0.3)}
+    with pytest.raises(ModelError, match=next(iter(change))):
+        crossed_rods(**change)

@@ -1,0 +1,149 @@
+"""The leapfrog: ends, loads and damping in the ledger, decay of a mode, what is refused."""
+
+import numpy as np
+import pytest
+from crossed import ACROSS, ALONG, SECTION, UP, crossed_rods
+from numpy.testing import assert_allclose
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.rods.centreline import Straight
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.model import Rods
+from stiction.rods.rod import (
+    Clamped,
+    CosseratRod,
+    Driven,
+    Free,
+    LineForce,
+    Pinned,
+    PointForce,
+    PointMoment,
+    SineVelocity,
+)
+
+
+def one(**more):
+    """Return a single straight rod of 20 elements along x."""
+    given = {"elements": 20, **{k: v for k, v in more.items() if k != "gravity"}}
+    rod = CosseratRod(SECTION, Straight(-0.5 * ALONG, 0.5 * ALONG), **given)
+    return Rods([rod], gravity=more.get("gravity", (0.0, 0.0, 0.0)))
+
+
+def solved(system, step, end=0.1, save=51):
+    """Return the run."""
+    return st.solve(system, RollingLeapfrog(step), (0.0, end), save=save)
+
+
+RISE = {"times": (0.0, 0.03, 0.06), "factors": (0.0, 1.0, 0.2)}
+PLUCK = [SineVelocity(1, 0.5 * UP), SineVelocity(2, 0.3 * ALONG)]
+CASES = {
+    "driven": {"left": Driven([0.1, 0.2, 0.0], [0.0, 0.5, 1.0], rise=0.02)},
+    "driven at once": {"right": Driven([0.0, 0.1, 0.1], [0.3, 0.0, 0.0]), "motion": PLUCK},
+    "gravity": {"right": Free(), "gravity": (0.0, 0.0, -9.81)},
+    "gravity on a moving rod": {"motion": PLUCK, "gravity": (0.0, 0.0, -9.81)},
+    "pinned": {"left": Pinned(), "right": Pinned(), "motion": PLUCK},
+    "line force": {"loads": [LineForce(2.0 * ACROSS, **RISE)]},
+    "point force": {"right": Free(), "loads": [PointForce(0.5 * UP + ACROSS, 1.0, **RISE)]},
+    "point moment": {"right": Free(), "loads": [PointMoment(0.01 * UP, 1.0, **RISE)]},
+    "drag": {"motion": PLUCK, "drag": 3.0, "rotational_drag": 1e-3},
+    "internal damping": {"motion": PLUCK, "internal_damping": 1e-4},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_ledger_closes_with_second_order(name):
+    errors = []
+    for step in (5e-5, 2.5e-5):
+        energy = solved(one(**CASES[name]), step).energy
+        errors.append(np.abs(energy.imbalance).max() / energy.scale)
+        assert np.all(np.diff(energy.viscous_heat) >= -1e-15)
+    assert errors[1] < 1e-4
+    assert 3.5 < errors[0] / errors[1] < 4.5
+
+
+def test_ends_are_held():
+    run = solved(one(left=Clamped(), right=Pinned(), motion=PLUCK), 1e-4)
+    x = run.data.position.values
+    assert_allclose(x[:, [0, 1, -1]], x[[0]][:, [0, 1, -1]].repeat(51, 0), rtol=0, atol=0)
+    assert np.abs(x[:, -2] - x[0, -2]).max() > 1e-4
+
+
+def test_a_driven_end_moves_as_told():
+    run = solved(one(left=Driven([0.1, 0.2, 0.0], [0.0, 0.0, 1.0], rise=0.04)), 1e-4)
+    t = run.time
+    way = np.where(t < 0.04, 0.5 * t**2 / 0.04, t - 0.02)
+    x = run.data.position.values
+    assert_allclose(x[:, 0] - x[0, 0], np.outer(way, [0.1, 0.2, 0.0]), rtol=0, atol=1e-12)
+    arm = np.stack([np.cos(way), np.sin(way), 0.0 * way], axis=1) * 0.05
+    assert_allclose(x[:, 1] - x[:, 0], arm, rtol=0, atol=1e-6)
+
+
+def test_a_free_rod_falls():
+    run = solved(one(left=Free(), right=Free(), gravity=(0.0, 1.0, -9.81)), 1e-4)
+    moved = run.data.position.values - run.data.position.values[0]
+    way = 0.5 * run.time[:, None, None] ** 2 * np.array([0.0, 1.0, -9.81])
+    assert_allclose(moved, np.broadcast_to(way, moved.shape), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["drag", "internal_damping"])
+def test_a_mode_of_stretching_decays_as_in_closed_form(kind):
+    """Between pinned ends the nodes of a rod that only stretches are a chain of springs."""
+    n, mode = 20, 1
+    value = {"drag": 10.0, "internal_damping": 1e-3}[kind]
+    damped = one(
+        left=Pinned(), right=Pinned(), motion=[SineVelocity(mode, 1e-3 * ALONG)], **{kind: value}
+    )
+    omega = 2.0 * n * np.sin(0.5 * mode * np.pi / n)
+    omega *= np.sqrt(SECTION.axial_stiffness / SECTION.line_density)
+    rate = 0.5 * value / SECTION.line_density
+    if kind == "internal_damping":
+        rate = 0.5 * value * omega**2
+    ring = np.sqrt(omega**2 - rate**2)
+    run = solved(damped, 1e-5, 0.1, 101)
+    moved = run.data.position.values[:, n // 2, 0] - run.data.position.values[0, n // 2, 0]
+    exact = 1e-3 * np.exp(-rate * run.time) * np.sin(ring * run.time) / ring
+    assert_allclose(moved, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
+    assert run.energy.viscous_heat[-1] > 0.1 * run.energy.kinetic[0]
+
+
+def test_damped_contact_closes_the_ledger():
+    system = crossed_rods(friction=st.Coulomb(0.3))
+    drag = {"drag": 1.0, "internal_damping": 1e-5}
+    rods = [CosseratRod(**{**fields(rod), **drag}) for rod in system.rods]
+    errors = []
+    for step in (5e-5, 2.5e-5):
+        energy = solved(Rods(rods, system.contacts), step).energy
+        errors.append(np.abs(energy.imbalance).max() / energy.kinetic.max())
+    assert errors[1] < 1e-5
+    assert errors[0] / errors[1] > 3.0
+
+
+def fields(record):
+    """Return the fields of a frozen record."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"step": 0.0}, "step"),
+        ({"step": np.nan}, "step"),
+        ({"part": 1.5}, "at most 1"),
+        ({"shake": 1}, "True or False"),
+        ({"max_steps": 0}, "max_steps"),
+    ],
+)
+def test_bad_methods_are_refused(given, message):
+    with pytest.raises(ModelError, match=message):
+        RollingLeapfrog(**given)
+
+
+def test_too_much_work_is_refused():
+    with pytest.raises(ModelError, match="at least 1000 for this time span"):
+        st.solve(one(), RollingLeapfrog(1e-4, max_steps=999), (0.0, 0.1))
+
+
+def test_other_systems_are_refused():
+    with pytest.raises(ModelError, match="a system of rods"):
+        st.solve(st.switching.RelayFeedback(), RollingLeapfrog(1e-4), (0.0, 0.1))

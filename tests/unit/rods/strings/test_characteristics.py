@@ -1,0 +1,82 @@
+"""The method Characteristics: what it refuses, and what it says of itself."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.rods import Pluck, RollingStrings, Sine
+from stiction.rods.strings.characteristics import Characteristics
+
+WEAK = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=5)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"step": 0.0},
+        {"step": float("nan")},
+        {"corners": -1},
+        {"max_steps": 0},
+        {"check": 1},
+        {"tolerance": -1.0},
+        {"end_margin": "small"},
+    ],
+)
+def test_bad_fields_are_refused(fields):
+    with pytest.raises(st.ModelError, match="Why:"):
+        Characteristics(**fields)
+
+
+def test_other_systems_and_drag_are_refused():
+    with pytest.raises(st.ModelError, match="RollingStrings"):
+        st.solve(st.Chain(mass=[1.0], stiffness=1.0), Characteristics())
+    with pytest.raises(st.ModelError, match="scatters waves everywhere"):
+        st.solve(RollingStrings(u0=Sine(2, 1.0), drag=0.1), Characteristics())
+
+
+def test_step_too_short_for_the_work_is_refused():
+    with pytest.raises(st.ModelError, match="there and back"):
+        st.solve(WEAK, Characteristics(step=1e-9))
+
+
+def test_work_limit_is_a_status():
+    run = st.solve(
+        WEAK, Characteristics(step=0.2, max_steps=100, check=False), (0.0, 50.0), throw=False
+    )
+    assert run.status is st.Status.WORK_LIMIT
+    assert run.stats["steps"] == 100
+    assert run.t_end == run.time[-1] < 50.0
+
+
+def test_contact_that_comes_to_an_end_is_an_event():
+    method = Characteristics(step=1e-2, end_margin=0.29, check=False)
+    run = st.solve(WEAK, method, (0.0, 10.0), save=101, throw=False)
+    check = {c.check: c for c in run.audit}["contact_inside"]
+    assert run.status is st.Status.NO_CONTINUATION
+    assert not check.ok
+    assert list(run.events.kind) == ["end"]
+    assert run.data.s1.values[-1] / (2.0 * np.pi) == pytest.approx(0.29, abs=1e-9)
+    assert run.quantities["end_time"].value == run.t_end
+
+
+def test_steps_land_on_corners():
+    system = RollingStrings(u0=Pluck(1.0, 0.3), G1=0.5, G2=0.5, nodes=5)
+    many = st.solve(system, Characteristics(step=0.02, check=False), (0.0, 8.0), save=9)
+    none = st.solve(
+        system,
+        Characteristics(step=0.02, corners=0, tolerance=1e9, check=False),
+        (0.0, 8.0),
+        save=9,
+    )
+    fine = st.solve(system, Characteristics(step=5e-4, check=False), (0.0, 8.0), save=9)
+    # the two kinks pass u's contact at t = 1 and 3; what they made comes back from 5 on
+    assert many.stats["corners_met"] >= 5
+    assert none.stats["corners_met"] == 0
+    error = [np.abs(run.data.s1.values - fine.data.s1.values).max() for run in (many, none)]
+    assert error[0] < 1e-3 * error[1]
+
+
+def test_saved_times_do_not_matter():
+    one = st.solve(WEAK, Characteristics(check=False), (0.0, 4.0), save=3)
+    two = st.solve(WEAK, Characteristics(check=False), (0.0, 4.0), save=81)
+    assert np.abs(one.data.u.values[-1] - two.data.u.values[-1]).max() <= 1e-11

@@ -1,0 +1,193 @@
+"""Curves, nearest points and rigid shapes under contact."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from solid_cases import curve
+
+from stiction.errors import ModelError
+from stiction.solids.contact.curve_kernels import (
+    along,
+    basis_at,
+    bernstein,
+    curve_at,
+    locate,
+    nearest_all,
+    rigid_at,
+    rigid_place,
+)
+from stiction.solids.contact.kernels import scatter
+from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
+
+XIS = np.array([-1.0, -0.6, 0.0, 0.3, 1.0])
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_bernstein(degree):
+    b = np.empty((3, 4))
+    t = np.polynomial.Polynomial([0.5, 0.5])
+    for k in range(degree + 1):
+        exact = math.comb(degree, k) * t**k * (1 - t) ** (degree - k)
+        for xi in XIS:
+            bernstein(xi, degree, b)
+            wanted = [exact(xi), exact.deriv()(xi), exact.deriv(2)(xi)]
+            assert_allclose(b[:, k], wanted, atol=1e-15)
+
+
+def at(surface, e, xi, x):
+    """Return place, derivative and second derivative of a curve."""
+    n = surface.nodes.shape[1]
+    f, b, out = np.empty((3, n)), np.empty((3, 4)), np.empty((3, 2))
+    basis_at(xi, surface.extraction[e], surface.weights[e], b, f)
+    curve_at(surface.nodes[e], f, x, out)
+    return f, out
+
+
+def test_rational_basis():
+    """A quarter of a circle is a rational quadratic; its derivatives, against differences."""
+    control = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    arc = curve(control, 2, weights=np.array([1.0, math.sqrt(0.5), 1.0]))
+    step = 1e-3
+    for xi in (-0.9, -0.2, 0.0, 0.7):
+        f, out = at(arc, 0, xi, control)
+        assert_allclose(f.sum(axis=1), [1.0, 0.0, 0.0], atol=1e-15)
+        assert_allclose(np.hypot(*out[0]), 1.0, rtol=1e-15)
+        assert abs(out[0] @ out[1]) < 1e-15
+        near = [at(arc, 0, xi + s * step, control)[1] for s in (-2, -1, 1, 2)]
+        slope = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * step)
+        assert_allclose(out[1:], slope[:2], atol=1e-10)
+
+
+def wavy(degree, rational=False):
+    """Return a curve with its control points."""
+    random = np.random.default_rng(degree)
+    count = {1: 7, 2: 8, 3: 14}[degree]
+    x = np.linspace(0.0, 6.0, count)
+    control = np.stack([x, 0.25 * random.standard_normal(count)], axis=1)
+    weights = 1.0 + 0.4 * random.random(count) if rational else None
+    return curve(control, degree, weights=weights), control
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+def test_projection_is_orthogonal(degree, rational):
+    surface, x = wavy(degree, rational)
+    pieces = surface.nodes.shape[0]
+    fine = np.concatenate(
+        [[at(surface, e, xi, x)[1][0] for xi in np.linspace(-1, 1, 201)] for e in range(pieces)]
+    )
+    random = np.random.default_rng(9)
+    points = np.stack([random.uniform(0.3, 5.7, 60), random.uniform(-0.5, 0.4, 60)], axis=1)
+    far = np.linalg.norm(points[:, None] - fine, axis=2)
+    first = np.argmin(far, axis=1)
+    # begin in the neighbour of the right element, at its middle
+    element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
+    xi, normal = np.zeros(60), np.zeros(60, dtype=bool)
+    nearest_all(
+        points,
+        element,
+        xi,
+        surface.nodes,
+        surface.extraction,
+        surface.weights,
+        surface.neighbours,
+        x,
+        normal,
+    )
+    found = np.stack([at(surface, e, s, x)[1] for e, s in zip(element, xi, strict=True)])
+    away = found[:, 0] - points
+    slope = np.einsum("qd,qd->q", away, found[:, 1])
+    assert normal.sum() >= (20 if degree == 1 else 55)
+    assert np.abs(slope[normal]).max() < 1e-12
+    # a corner is nearest from both sides; elsewhere the line is normal and none is nearer
+    best = np.linalg.norm(away, axis=1)
+    near = best < far.min(axis=1) + 1e-9
+    assert near[normal].mean() > 0.9
+
+
+def test_beyond_the_end_nothing_is_normal():
+    surface, x = wavy(2)
+    points = np.array([[-0.5, 0.1], [6.6, 0.0]])
+    element, xi = np.array([2, 2]), np.zeros(2)
+    normal = np.ones(2, dtype=bool)
+    parts = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
+    nearest_all(points, element, xi, *parts, x, normal)
+    assert not normal.any()
+    assert element.tolist() == [0, surface.nodes.shape[0] - 1]
+    assert xi.tolist() == [-1.0, 1.0]
+
+
+SHAPES = {
+    "plane": RigidPlane((0.3, -0.2), (0.6, 1.2)),
+    "circle": RigidCircle((0.4, -2.0), 1.7),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_rigid_shapes(name):
+    """Nearest point, unit tangent, change of the tangent, outward normal, and the way back."""
+    shape, out = SHAPES[name].table(), np.empty((3, 2))
+    random = np.random.default_rng(2)
+    step = 1e-3
+    for x, y in random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3]):
+        s = rigid_at(x, y, shape, out)
+        place, tangent, change = out.copy()
+        back = np.empty((4, 2))
+        rigid_place(s, shape, back[0])
+        assert_allclose(back[0], place, atol=1e-14)
+        for k, side in enumerate((-2, -1, 1, 2)):
+            rigid_place(s + side * step, shape, back[k])
+        slope = (back[0] - back[3] + 8.0 * (back[2] - back[1])) / (12.0 * step)
+        assert_allclose(tangent, slope, atol=1e-11)
+        bend = (back[1] + back[2] - 2.0 * place) / step**2
+        assert_allclose(change, bend, atol=1e-6)
+        away = np.array([x, y]) - place
+        assert abs(away @ tangent) < 1e-13
+        assert_allclose(np.hypot(*tangent), 1.0, rtol=1e-14)
+        normal = np.array([tangent[1], -tangent[0]])
+        outward = SHAPES[name].normal if name == "plane" else (x - 0.4, y + 2.0)
+        assert normal @ outward > 0.0
+
+
+def test_outlines_lie_on_the_shapes():
+    plane, circle = SHAPES["plane"], SHAPES["circle"]
+    assert_allclose((plane.outline(3.0) - plane.point) @ plane.normal, 0.0, atol=1e-15)
+    ring = circle.outline(1.0) - np.asarray(circle.centre)
+    assert_allclose(np.linalg.norm(ring, axis=1), circle.radius, rtol=1e-14)
+
+
+def test_place_along_a_boundary():
+    knots = np.array([0.0, 0.5, 2.0, 2.25])
+    for zeta in (0.0, 0.2, 0.5, 1.9, 2.1, 2.25):
+        e, xi = locate(zeta, knots)
+        assert -1.0 <= xi <= 1.0
+        assert_allclose(along(e, xi, knots), zeta, atol=1e-15)
+    assert locate(-1.0, knots) == (0, -1.0)
+    assert locate(3.0, knots) == (2, 1.0)
+
+
+def test_scatter_adds_blocks():
+    values = np.arange(16.0).reshape(1, 4, 4)
+    # two nodes, rows of four entries each: a dense matrix
+    places = np.array([[[0, 2], [8, 10]]], dtype=np.int32)
+    data = np.ones(16)
+    scatter(values, places, np.array([[0, 1]]), np.array([4, 4], dtype=np.int32), data)
+    assert_allclose(data.reshape(4, 4), values[0] + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: RigidPlane((0.0, 0.0, 0.0)), "point"),
+        (lambda: RigidPlane(normal=(0.0, 0.0)), "normal"),
+        (lambda: RigidPlane(point=(float("nan"), 0.0)), "point"),
+        (lambda: RigidCircle(radius=0.0), "radius"),
+        (lambda: RigidCircle(centre=(1.0,)), "centre"),
+        (lambda: Boundary(-1), "body"),
+        (lambda: Boundary(0, ""), "name"),
+    ],
+)
+def test_bad_partners_are_refused(make, name):
+    with pytest.raises(ModelError, match=name):
+        make()

@@ -1,0 +1,131 @@
+"""Lengths of contact and of stick, on boundaries whose edges are known."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from solid_cases import ELEMENTS
+
+from stiction.laws import EA, Frictionless, LennardJones
+from stiction.solids.contact import kernels as k
+from stiction.solids.contact.edge_kernels import crossings, gap_at
+from stiction.solids.contact.model import Contact, knots_of
+from stiction.solids.contact.partners import Boundary, RigidPlane
+from stiction.solids.equilibria.problem import Problem
+from stiction.solids.equilibria.readings import force_on, lengths
+from stiction.solids.mesh.model import block, rectangle
+from stiction.solids.model import Assembled, Body
+
+LAW = LennardJones(1.0, 0.3)
+BEND, CELLS = 0.05, 12
+
+
+def parabola(element, gap=0.15, shift=0.0):
+    """Return a body whose lower side is y = gap + BEND x^2, on the plane y = 0."""
+
+    def mapping(s, t):
+        x = 4.0 * s - 2.0
+        return x + shift, gap + BEND * x * x + t * (1.0 - 0.5 * BEND * x * x)
+
+    return Body(block(mapping, (CELLS, 2)), ELEMENTS[element]())
+
+
+def at_rest(bodies, partner, friction=None):
+    """Return a problem and what it tells about the undeformed state."""
+    contact = Contact(Boundary(0, "bottom"), partner, LAW, friction or Frictionless())
+    problem = Problem(Assembled(bodies, [contact]))
+    state = problem.start(0.0)
+    return problem, problem.evaluate(state, state.u, 0.0, None, data=False)[0]
+
+
+def arc_length(x):
+    """Return the length of the parabola from its middle to x."""
+    slope = 2.0 * BEND * x
+    return 0.5 * x * np.sqrt(1.0 + slope**2) + np.arcsinh(slope) / (4.0 * BEND)
+
+
+@pytest.mark.parametrize("element", ["Q2", "Q2N2", "Q1N2"])
+@pytest.mark.parametrize("partner", ["plane", "body"])
+def test_edges_of_a_parabola(element, partner):
+    """On a plane and on a body; Q2 holds a parabola exactly, splines in arc length nearly."""
+    bodies, against = [parabola(element)], RigidPlane()
+    if partner == "body":
+        bodies.append(Body(rectangle(5.0, 1.0, (7, 2), (-2.4, -1.0)), ELEMENTS[element]()))
+        against = Boundary(1, "top")
+    problem, trial = at_rest(bodies, against)
+    p, out, found = problem.passes[0], trial.outs[0], trial.founds[0]
+    knots = knots_of(p.own)
+    curve = (p.own.nodes, p.own.extraction, p.own.weights, knots)
+    other = (*p.partner, p.neighbours)
+    edge = np.sqrt((LAW.gap_max - 0.15) / BEND)
+    marks, places = np.empty(p.count), np.empty((p.count, 2))
+    x = problem.points
+    count = crossings(
+        LAW.gap_max,
+        p.coordinate,
+        out[:, k.GAP].copy(),
+        found.element,
+        found.xi,
+        curve,
+        other,
+        x,
+        marks,
+        places,
+    )
+    assert count == 2
+    assert_allclose(places[:2, 0], [-edge, edge], atol=1e-12 if element == "Q2" else 1e-5)
+    assert_allclose(places[:2, 1], LAW.gap_max, rtol=1e-12)
+    place = np.empty(2)
+    gap = gap_at(marks[0], curve, other, (int(found.element[0]), 0.0), x, place)
+    assert_allclose(gap, LAW.gap_max, rtol=1e-12)
+    # the coordinate is the arc length, but for its change inside one element
+    told = lengths(p, out, found, x)
+    exact = 2.0 * arc_length(edge)
+    assert_allclose(told.nominal, exact, rtol=1e-4)
+    assert_allclose(told.current, exact, rtol=1e-3)
+    assert_allclose(told.right - told.left, told.nominal, rtol=1e-14)
+    assert_allclose(0.5 * (told.left + told.right), 0.5 * knots[-1], rtol=1e-12)
+
+
+def test_a_flat_body_touches_everywhere_or_nowhere():
+    for gap, wanted in ((0.18, 2.0), (0.4, 0.0)):
+        body = Body(rectangle(2.0, 0.5, (4, 2), (0.3, gap)), ELEMENTS["Q1N2"]())
+        problem, trial = at_rest([body], RigidPlane())
+        told = lengths(problem.passes[0], trial.outs[0], trial.founds[0], problem.points)
+        assert_allclose([told.nominal, told.current], wanted, atol=1e-13)
+        assert np.isnan(told.left) == (wanted == 0.0)
+
+
+def test_stretching_changes_the_current_length_alone():
+    body = Body(rectangle(2.0, 0.5, (4, 2), (0.0, 0.18)), ELEMENTS["Q2N2"]())
+    problem, trial = at_rest([body], RigidPlane())
+    x = problem.points * np.array([1.25, 1.0])
+    told = lengths(problem.passes[0], trial.outs[0], trial.founds[0], x)
+    assert_allclose([told.nominal, told.current], [2.0, 2.5], rtol=1e-13)
+
+
+def test_stick_ends_where_the_traction_meets_the_threshold():
+    body = Body(rectangle(2.0, 0.5, (4, 2), (0.0, 0.18)), ELEMENTS["Q1N2"]())
+    problem, trial = at_rest([body], RigidPlane(), EA(0.5))
+    p, out = problem.passes[0], trial.outs[0].copy()
+    for low, high in ((0.37, 1.42), (-1.0, 0.61), (0.8, 3.0), (-1.0, 3.0)):
+        z = p.coordinate
+        inside = (z > low) & (z < high)
+        middle = 0.5 * (low + high)
+        # a straight excess beside each end
+        out[:, k.EXCESS] = np.where(z < middle, low - z, z - high)
+        out[:, k.STATE] = np.where(inside, k.STICKS, k.SLIDES)
+        told = lengths(p, out, trial.founds[0], problem.points)
+        assert_allclose(told.sticking, min(high, 2.0) - max(low, 0.0), rtol=1e-13)
+    out[:, k.EXCESS], out[:, k.STATE] = 1.0, k.SLIDES
+    assert lengths(p, out, trial.founds[0], problem.points).sticking == 0.0
+
+
+def test_the_force_of_a_contact():
+    bodies = [
+        Body(rectangle(2.0, 0.5, (4, 2), (0.0, 0.2)), ELEMENTS["Q1"]()),
+        Body(rectangle(2.0, 0.5, (3, 2), (0.0, -0.5)), ELEMENTS["Q1"]()),
+    ]
+    problem, trial = at_rest(bodies, Boundary(1, "top"))
+    exact = 2.0 * float(LAW.traction(0.2))
+    assert_allclose(force_on(problem, trial, 0, 0), [0.0, exact], atol=1e-12)
+    assert_allclose(force_on(problem, trial, 0, 1), [0.0, -exact], atol=1e-12)

@@ -1,0 +1,163 @@
+"""Many trajectories in one call: the same as one by one, and counted right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.methods import EventDriven
+from stiction.switching.ensembles.study import ENDS, KINDS, Occupation, ensemble
+from stiction.switching.flow import records
+from stiction.switching.model import PiecewiseSmooth
+from stiction.switching.presets import BeltOscillator, NormalForm
+from stiction.switching.wheel.model import WheelOnTurntable
+
+
+def wheel_starts(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform([0.05, -0.2, -1.2], [0.4, 0.2, -0.8], (n, 3))
+
+
+def test_words_are_those_of_the_kernels():
+    assert records.KINDS == KINDS
+    assert ENDS[records.LINE_HIT] == "codim2_line"
+    assert ENDS[records.TWO_FOLD_HIT] == "two_fold"
+    assert ENDS[records.SPLIT] == "fold"
+    assert ENDS[records.CORNER] == "corner"
+
+
+def test_same_as_single_runs():
+    x = wheel_starts(12)
+    method = EventDriven(rtol=1e-9)
+    found = ensemble(WheelOnTurntable(), x, 20.0, method=method)
+    for i in range(len(x)):
+        run = st.solve(WheelOnTurntable(x0=x[i]), method, t_span=(0.0, 20.0))
+        assert run.t_end == pytest.approx(found.time[i], rel=1e-9)
+        state = [run.events[name].iloc[-1] for name in ("r", "v", "omega")]
+        if run.status.name == "STOPPED":
+            assert found.end[i] in run.reason.split(" at ")[0]
+            assert found.state[i] == pytest.approx(state, abs=1e-8)
+        else:
+            assert found.end[i] == "time"
+
+
+def test_arrival_at_a_two_fold_in_closed_form():
+    j1, j2 = -1.2, -1.5
+    rng = np.random.default_rng(1)
+    zy = rng.uniform(0.05, 0.5, (50, 2))
+    # z first: (30) in (z, y)
+    x = np.column_stack([np.zeros(50), zy[:, 1], zy[:, 0]])
+    found = ensemble(NormalForm(j1, j2), x, 100.0, method=EventDriven(rtol=1e-11))
+    exact = -np.linalg.solve(np.array([[j1, 1.0], [1.0, j2]]).T, np.ones(2)) @ zy.T
+    assert set(found.end) == {"two_fold"}
+    assert found.time == pytest.approx(exact, rel=1e-9)
+
+
+def test_numbers_do_not_depend_on_the_threads():
+    x = wheel_starts(700)
+    grid = Occupation(axes=("r", "omega"), low=(0.0, -1.3), high=(0.5, -0.7), bins=(7, 5))
+    one = ensemble(WheelOnTurntable(), x, 3.0, workers=1, occupation=grid)
+    three = ensemble(WheelOnTurntable(), x, 3.0, workers=3, occupation=grid)
+    for name in ("state", "sides", "time", "speed", "code", "steps", "counts", "first", "density"):
+        assert np.array_equal(getattr(one, name), getattr(three, name), equal_nan=name == "first")
+    assert one.outside == three.outside
+    # and a start is the same alone as in company
+    alone = ensemble(WheelOnTurntable(), x[600:601], 3.0)
+    assert (alone.state == one.state[600]).all()
+    assert alone.time[0] == one.time[600]
+
+
+def test_occupation_adds_up_to_the_time():
+    grid = Occupation(axes=("r", "v"), low=(0.1, -0.1), high=(0.3, 0.1), bins=(8, 8), interval=0.01)
+    found = ensemble(WheelOnTurntable(), wheel_starts(300), 3.0, occupation=grid)
+    assert found.density.sum() + found.outside == pytest.approx(found.time.sum(), rel=1e-12)
+    assert found.outside > 0.0
+    assert (found.density >= 0.0).all()
+
+
+def test_occupation_of_a_turning_point():
+    # x' = -y, y' = x runs evenly round a circle: each quadrant has a quarter of the time
+    turn = PiecewiseSmooth(
+        h=lambda x: x[0] + 5.0,
+        f_plus=lambda x: (-x[1], x[0]),
+        f_minus=lambda x: (-x[1], x[0]),
+        x0=[1.0, 0.0],
+    )
+    grid = Occupation(
+        axes=("x1", "x2"), low=(-2.0, -2.0), high=(2.0, 2.0), bins=(2, 2), interval=np.pi / 500
+    )
+    found = ensemble(turn, [[1.0, 0.0]], 2.0 * np.pi, occupation=grid)
+    assert found.density == pytest.approx(np.full((2, 2), np.pi / 2), rel=1e-6)
+
+
+def test_return_times():
+    belt = BeltOscillator()
+    x0 = np.array(belt.x0, dtype=float)
+    found = ensemble(belt, [x0], 20.0, until=("slide",))
+    run = st.solve(belt, EventDriven(rtol=1e-10), t_span=(0.0, 20.0))
+    first = run.events[run.events.kind == "slide"].time.iloc[0]
+    assert found.end[0] == "slide"
+    assert found.return_times("slide")[0] == pytest.approx(first, rel=1e-7)
+    assert found.time[0] == pytest.approx(first, rel=1e-7)
+    assert np.isnan(found.return_times("two_fold")[0])
+    # without `until` it goes on, and events are counted as the run does
+    whole = ensemble(belt, [x0], 20.0)
+    for kind, count in zip(whole.kinds, whole.counts[0], strict=True):
+        assert count == (run.events.kind == kind).sum()
+
+
+def test_statistics():
+    x = wheel_starts(200)
+    found = ensemble(WheelOnTurntable(), x, 2.0)
+    endings = found.statistics()
+    assert sum(ending.count for ending in endings) == 200
+    assert sum(ending.share for ending in endings) == pytest.approx(1.0)
+    by_name = {ending.end: ending for ending in endings}
+    assert by_name["time"].mean == 2.0
+    line = found.time[found.ended("codim2_line")]
+    assert by_name["codim2_line"].mean == pytest.approx(line.mean())
+    assert by_name["codim2_line"].quantiles[2] == pytest.approx(np.median(line))
+    gone, error = found.escaped()
+    assert gone == pytest.approx(1.0 - (found.ended("two_fold", "codim2_line")).mean())
+    assert 0.0 < error < 0.05
+    assert found.escaped(lambda state: np.ones(len(state), dtype=bool))[0] == 0.0
+
+
+def test_starts_that_are_none():
+    # on the surface in an escaping region nothing decides; a wrong sign is refused
+    form = NormalForm(-1.2, -1.5)
+    x = [[0.0, -0.3, -0.2], [0.5, 1.0, 1.0], [0.0, -0.3, -0.2], [0.5, 1.0, 1.0]]
+    found = ensemble(form, x, 0.1, sides=[np.nan, -1.0, 1.0, 0.0])
+    assert list(found.end) == ["escaping_start", "no_start", "time", "no_start"]
+
+
+def test_python_functions_run_in_one_thread():
+    def slow(x):
+        if x[0] > 1e9:
+            raise ValueError("far away")
+        return [1.0 * 1.0]
+
+    flow = PiecewiseSmooth(h=lambda x: x[0] - 10.0, f_plus=slow, f_minus=slow, x0=[0.0])
+    assert not flow.compiled.parallel
+    seen = []
+    found = ensemble(flow, [[0.0], [1.0]], 2.0, workers=4, progress=seen.append)
+    assert found.state[:, 0] == pytest.approx([2.0, 3.0])
+    assert seen == [1.0]
+
+
+def test_what_is_refused():
+    wheel = WheelOnTurntable()
+    with pytest.raises(st.ModelError, match=r"shape \(N, 3\)"):
+        ensemble(wheel, [1.0, 2.0, 3.0], 1.0)
+    with pytest.raises(st.ModelError, match=r"ensemble\.sides"):
+        ensemble(wheel, wheel_starts(3), 1.0, sides=[1.0, 2.0, 1.0])
+    with pytest.raises(st.ModelError, match=r"ensemble\.until"):
+        ensemble(wheel, wheel_starts(3), 1.0, until=("line",))
+    with pytest.raises(st.ModelError, match=r"ensemble\.t_end"):
+        ensemble(wheel, wheel_starts(3), -1.0)
+    grid = Occupation(axes=("r", "speed"), low=(0.0, 0.0), high=(1.0, 1.0))
+    with pytest.raises(st.ModelError, match=r"Occupation\.axes"):
+        ensemble(wheel, wheel_starts(3), 1.0, occupation=grid)
+    with pytest.raises(st.ModelError, match=r"Occupation\.high"):
+        Occupation(axes=("r", "v"), low=(0.0, 0.0), high=(1.0, 0.0))
