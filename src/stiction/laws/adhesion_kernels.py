@@ -5,8 +5,6 @@ Functions of numbers: no mesh, no clock, no history of their own. The constants 
 entries are named below.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
@@ -14,6 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -62,7 +61,7 @@ def adhesion(gap: float, c: Floats) -> tuple[float, float]:
 
 
 @kernel
-def adhesion_potential(gap: float, c: Floats) -> float:
+def adhesion_potential(gap: float, c: Vector) -> float:
     """Return the potential [J/m^2], the work of T from `gap` to infinity.
 
     Source: formulas sheet, section 1.

@@ -11,8 +11,6 @@ normal traction P = -K and S = 0. A rigid partner at rest needs K alone, with st
 change of it. Results are filled into arrays of the caller, which serve all points in turn.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
@@ -20,6 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -33,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @kernel
-def _invert(q: Floats, out: Floats) -> float:
+def _invert(q: Matrix, out: Matrix) -> float:
     """Fill in the inverse of a symmetric 1x1 or 2x2 matrix and return its determinant."""
     if q.shape[0] == 1:
         out[0, 0] = 1.0 / q[0, 0]

@@ -1,7 +1,5 @@
 """Tyre laws as functions of numbers, for kernels that integrate a wheel."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math

@@ -5,9 +5,6 @@ the hull of its coefficients and has at most as many roots as they change sign, 
 without an event is recognised for certain and two events in one step cannot hide.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import functools
@@ -15,6 +12,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -65,7 +63,7 @@ def tail_from_samples() -> Floats:
 
 
 @kernel
-def value_and_slope(b: Floats, s: float, work: Floats) -> tuple[float, float]:
+def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
     """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1]."""
     count = b.size
     for i in range(count):
@@ -80,7 +78,7 @@ def value_and_slope(b: Floats, s: float, work: Floats) -> tuple[float, float]:
 
 
 @kernel
-def first_fall(b: Floats, work: Floats) -> float:
+def first_fall(b: Vector, work: Matrix) -> float:
     """Return the first s in (0, 1] where the polynomial falls to zero or below, or NONE.
 
     Parameters
@@ -132,7 +130,7 @@ def first_fall(b: Floats, work: Floats) -> float:
 
 
 @kernel
-def _halve(work: Floats, top: int, count: int) -> None:
+def _halve(work: Matrix, top: int, count: int) -> None:
     """Split row `top` by de Casteljau at the middle: left half into row top + 1."""
     work[top + 1, 0] = work[top, 0]
     for level in range(1, count):
@@ -142,7 +140,7 @@ def _halve(work: Floats, top: int, count: int) -> None:
 
 
 @kernel
-def _refine(b: Floats, low: float, high: float, work: Floats) -> float:
+def _refine(b: Vector, low: float, high: float, work: Vector) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)
     for _ in range(60):

@@ -6,14 +6,12 @@ coefficients of one sign holds no event, and halving separates roots that lie cl
 together: two crossings inside one step cannot hide from each other.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
 __all__ = ["NO_ROOT", "first_root", "horner"]
@@ -53,7 +51,7 @@ def first_root(c: npt.NDArray[np.float64], count: int, work: npt.NDArray[np.floa
         return NO_ROOT
     _to_bernstein(c, count, work[0])
     # a stack of intervals, the leftmost on top; row r covers [low[r], low[r] + width[r]]
-    low = np.empty(_DEPTH + 2)
+    low: Vector = np.empty(_DEPTH + 2)
     width = np.empty(_DEPTH + 2)
     low[0], width[0], top = 0.0, 1.0, 0
     while top >= 0:

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """What drives and damps rods: dead loads, internal damping, clamps that move."""
 
 from __future__ import annotations

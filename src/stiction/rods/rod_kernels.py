@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Elastic forces, kicks and free motion of all rods at once.
 
 All rods stand one after another in flat arrays, one slot per node; the element of a slot joins

@@ -9,8 +9,6 @@ and g_a = cof F grad N_a, and psi(a, j) the energy in |F|^2 and det F, a block i
 Rows 2i and 2i + 1 of the matrix have one pattern, so that one number says where a block is.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import functools

@@ -6,8 +6,6 @@ stretch l across it, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with a = |F|^2 
 of the 2x2 deformation gradient: stress and tangent need six numbers.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math

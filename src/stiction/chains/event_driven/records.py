@@ -1,8 +1,5 @@
 """What an event-driven run keeps: its state, its saved rows, its log of mode changes."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -18,6 +15,7 @@ from stiction.chains.event_driven.series_kernels import (
     load_at,
     mu_of,
 )
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 from stiction.numerics.locate import horner
 
@@ -102,7 +100,7 @@ def drive_at(p: Problem, state: State, t: float, i: int) -> float:
 
 
 @kernel
-def drive_of(p: Problem, x: Floats, v: Floats, load: float, t: float, i: int) -> float:
+def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) -> float:
     """Return the force on mass `i` from its links, the plate and the load, without friction [N]."""
     c = i + 1
     left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])

@@ -12,9 +12,6 @@ keeps the coefficients near one. Arrays of masses have a ghost at both ends, the
 mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -22,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Vector
 from stiction.numerics.callback import call
 from stiction.numerics.jit import kernel
 
@@ -58,24 +56,24 @@ FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 class Problem(NamedTuple):
     """A chain as kernels read it; units as in `Chain`."""
 
-    mass: Floats
-    link_k: Floats
-    link_c: Floats
-    share: Floats
-    plate_k: Floats
+    mass: Vector
+    link_k: Vector
+    link_c: Vector
+    share: Vector
+    plate_k: Vector
     plate_speed: float
-    normal: Floats
-    mu_static: Floats
-    mu_kinetic: Floats
-    v_scale: Floats
+    normal: Vector
+    mu_static: Vector
+    mu_kinetic: Vector
+    v_scale: Vector
     law: int
     belt: float
-    piece_time: Floats
-    piece_offset: Floats
-    piece_rate: Floats
-    sine_amplitude: Floats
-    sine_frequency: Floats
-    sine_phase: Floats
+    piece_time: Vector
+    piece_offset: Vector
+    piece_rate: Vector
+    sine_amplitude: Vector
+    sine_frequency: Vector
+    sine_phase: Vector
     load_address: int
     mu_address: int
     rate: float
@@ -122,7 +120,8 @@ def mu_of(p: Problem, i: int, speed: float) -> float:
     """Return the coefficient mu(speed) of mass i in slip, speed >= 0."""
     if p.law == EXPONENTIAL:
         drop = p.mu_static[i] - p.mu_kinetic[i]
-        return p.mu_kinetic[i] + drop * np.exp(-speed / p.v_scale[i])
+        fading: float = np.exp(-speed / p.v_scale[i])
+        return p.mu_kinetic[i] + drop * fading
     if p.law == USER:
         return call(p.mu_address, speed)
     return p.mu_kinetic[i]

@@ -7,9 +7,6 @@ because the mass matrix is diagonal; at a tie, from the first coefficient that d
 from zero.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np

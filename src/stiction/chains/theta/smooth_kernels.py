@@ -7,9 +7,6 @@ in the unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks th
 theta. With theta = 0 the step is explicit and needs no solve.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
@@ -56,6 +53,7 @@ from stiction.chains.theta.step_kernels import (
     slope_of,
     time_after,
 )
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.callback import call
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import (
@@ -228,7 +226,7 @@ def residual(p: Problem, f: Floats) -> float:
 
 
 @kernel
-def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
+def friction_slope(p: Problem, f: Matrix, i: int, w: float) -> float:
     """Return the derivative of N mu(|w|) phi(w / eps) with respect to w."""
     mu, sign = mu_of(p, f, i, abs(w)), smooth_sign(p, w)
     weakening = slope_of(p, f, i, abs(w)) * abs(sign)

@@ -16,9 +16,6 @@ tridiagonal system of `numerics.tridiagonal`, whose solution is w; the others ar
 below. Entry i of a row belongs to mass i, or to the link on its left.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -26,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import call
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import ROWS, SOLUTION
@@ -133,22 +131,24 @@ class Events(NamedTuple):
 
 
 @kernel
-def mu_of(p: Problem, f: Floats, i: int, speed: float) -> float:
+def mu_of(p: Problem, f: Matrix, i: int, speed: float) -> float:
     """Return mu(speed) of mass i in slip, speed >= 0."""
     if p.law == EXPONENTIAL:
         drop = f[MU_STATIC, i] - f[MU_KINETIC, i]
-        return f[MU_KINETIC, i] + drop * np.exp(-speed / f[V_SCALE, i])
+        fading: float = np.exp(-speed / f[V_SCALE, i])
+        return f[MU_KINETIC, i] + drop * fading
     if p.law == USER:
         return call(p.mu_address, speed)
     return f[MU_KINETIC, i]
 
 
 @kernel
-def slope_of(p: Problem, f: Floats, i: int, speed: float) -> float:
+def slope_of(p: Problem, f: Matrix, i: int, speed: float) -> float:
     """Return d mu / d speed of mass i in slip, speed >= 0."""
     if p.law == EXPONENTIAL:
         drop = f[MU_STATIC, i] - f[MU_KINETIC, i]
-        return -drop / f[V_SCALE, i] * np.exp(-speed / f[V_SCALE, i])
+        fading: float = np.exp(-speed / f[V_SCALE, i])
+        return -drop / f[V_SCALE, i] * fading
     if p.law == USER:
         return call(p.mu_slope_address, speed)
     return 0.0
@@ -161,7 +161,7 @@ def time_after(p: Problem, step: int) -> float:
 
 
 @kernel
-def load_at(pieces: Floats, sines: Floats, address: int, t: float, piece: int) -> float:
+def load_at(pieces: Matrix, sines: Matrix, address: int, t: float, piece: int) -> float:
     """Return the load [N] at time t, on the given piece."""
     pull = pieces[1, piece] + pieces[2, piece] * (t - pieces[0, piece])
     for j in range(sines.shape[1]):
@@ -172,7 +172,7 @@ def load_at(pieces: Floats, sines: Floats, address: int, t: float, piece: int) -
 
 
 @kernel
-def begin_step(p: Problem, pieces: Floats, sines: Floats, clock: Floats, counter: Ints) -> float:
+def begin_step(p: Problem, pieces: Matrix, sines: Matrix, clock: Vector, counter: Ints) -> float:
     """Read the load at the end of the step and return its value f_theta."""
     t = time_after(p, counter[STEP])
     last = pieces.shape[1] - 1

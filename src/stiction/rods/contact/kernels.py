@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Contact of two spline axes: where it is, how it responds to a force, and the laws it obeys.
 
 The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """What is read off a state: contact forces at the level of accelerations, contact motion.
 
 Source: formulas sheet of the rods paper, sections 2, 3 and 6.

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Pairs of short pieces of rods that may be near each other, at a cost linear in the pieces.
 
 Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Where rods come near each other: nearest points of the contact curves of pairs of pieces.
 
 Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Impulses of all contacts in one kick or impact, by block Gauss-Seidel with exact 3x3 solutions.
 
 Everything is written in impulses P = h l over a step and in u' = u(before) + u(after), twice the

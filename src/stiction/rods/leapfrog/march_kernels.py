@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Steps of the nonholonomic leapfrog: drift with impacts, elastic forces, kick with contacts.
 
 Source: formulas sheet of the rods paper, section 6.

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Parts of the implicit midpoint rule: turned frames, its matrix by differences, its rows J.
 
 Unknowns are six per slot: displacement of the node, rotation vector of the element in space.

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """One rod on a rigid plane: impulses of all touching nodes, impacts, and the march.
 
 Every node can touch at one point, one radius below it. Its surface moves there with

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return"
 """Steps of a rod on a plane: half kick, drift up to an impact, half kick, impact.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.

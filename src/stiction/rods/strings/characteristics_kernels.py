@@ -12,13 +12,12 @@ now: 0 t, 1-2 s, 3 V, 4 lam, 5 heat, 6-9 forcing of the harmonics, 10-11 largest
 12-13 largest |w|/V_m and when, 14 steps, 15 corners met, 16 fresh, 17 longest step now, 18 tries.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -47,9 +46,9 @@ _LOCATED = 1e-11
 
 
 @kernel
-def _wave(f: int, x: float, knot: Floats, coef: Floats, where: Ints) -> float:
+def _wave(f: int, x: float, knot: Matrix, coef: Stack, where: Ints) -> float:
     """Return outgoing wave f at x; where: rows of last, first allowed, last allowed cubic."""
-    j = max(where[0, f], where[1, f])
+    j: int = max(where[0, f], where[1, f])
     while j < where[2, f] and knot[f, j + 1] <= x:
         j += 1
     while j > where[1, f] and knot[f, j] > x:
@@ -60,7 +59,7 @@ def _wave(f: int, x: float, knot: Floats, coef: Floats, where: Ints) -> float:
 
 
 @kernel
-def _place(m: int, t: float, s: float, par: Floats) -> float:
+def _place(m: int, t: float, s: float, par: Vector) -> float:
     """Return where incoming wave m is read at time t."""
     c, length = par[m // 2], par[2 + m // 2]
     turn = length if par[8] > 0.0 else (2.0 * length if m % 2 else 0.0)
@@ -198,13 +197,13 @@ def extend(
 
 
 @kernel
-def part_of_area(d: float, c: Floats) -> float:
+def part_of_area(d: float, c: Vector) -> float:
     """Return the integral of a cubic from its knot over d."""
     return d * (c[0] + d * (c[1] / 2.0 + d * (c[2] / 3.0 + d * c[3] / 4.0)))
 
 
 @kernel
-def part_of_square(d: float, c: Floats) -> float:
+def part_of_square(d: float, c: Vector) -> float:
     """Return the integral of the square of a cubic from its knot over d."""
     low = c[0] * c[0] + d * (c[0] * c[1] + d * (2.0 * c[0] * c[2] + c[1] * c[1]) / 3.0)
     high = (c[0] * c[3] + c[1] * c[2]) / 2.0 + d * (2.0 * c[1] * c[3] + c[2] * c[2]) / 5.0
@@ -212,7 +211,7 @@ def part_of_square(d: float, c: Floats) -> float:
 
 
 @kernel
-def _jump(f: int, j: int, step: float, knot: Floats, coef: Floats) -> float:
+def _jump(f: int, j: int, step: float, knot: Matrix, coef: Stack) -> float:
     """Return how much wave f breaks at knot j: jumps of value, slope and bend over one step."""
     p, q, d = coef[f, j - 1], coef[f, j], knot[f, j] - knot[f, j - 1]
     value = p[0] + d * (p[1] + d * (p[2] + d * p[3])) - q[0]

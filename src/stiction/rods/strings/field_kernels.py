@@ -4,13 +4,12 @@ The arrays are those of `_characteristics_kernels`. Nothing is interpolated on a
 and a time t name two characteristics, and the waves on them are known.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Integers, Matrix, Stack
 from stiction.numerics.jit import kernel
 from stiction.rods.strings.characteristics_kernels import part_of_area, part_of_square
 
@@ -21,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @kernel
-def _find(f: int, x: float, knot: Floats, count: Ints, last: Ints) -> int:
+def _find(f: int, x: float, knot: Matrix, count: Integers, last: Integers) -> int:
     """Return the cubic of wave f at x: near the last one if it is, else by bisection."""
     j = last[f]
     for _ in range(4):
@@ -32,14 +31,14 @@ def _find(f: int, x: float, knot: Floats, count: Ints, last: Ints) -> int:
         else:
             break
     if (knot[f, j] > x and j > 0) or (knot[f, j + 1] <= x and j < count[f] - 1):
-        j = np.searchsorted(knot[f, : count[f] + 1], x, side="right") - 1
+        j = int(np.searchsorted(knot[f, : count[f] + 1], x, side="right")) - 1
         j = min(max(j, 0), count[f] - 1)
     last[f] = j
     return j
 
 
 @kernel
-def _value(f: int, x: float, knot: Floats, coef: Floats, count: Ints, last: Ints) -> float:
+def _value(f: int, x: float, knot: Matrix, coef: Stack, count: Ints, last: Ints) -> float:
     """Return wave f at x."""
     j = _find(f, x, knot, count, last)
     d, c = x - knot[f, j], coef[f, j]
@@ -48,7 +47,7 @@ def _value(f: int, x: float, knot: Floats, coef: Floats, count: Ints, last: Ints
 
 @kernel
 def _area(
-    f: int, x: float, knot: Floats, coef: Floats, area: Floats, count: Ints, last: Ints
+    f: int, x: float, knot: Matrix, coef: Stack, area: Matrix, count: Ints, last: Ints
 ) -> float:
     """Return the running integral of wave f at x."""
     j = _find(f, x, knot, count, last)
@@ -57,7 +56,7 @@ def _area(
 
 @kernel
 def _square(
-    f: int, x: float, knot: Floats, coef: Floats, square: Floats, count: Ints, last: Ints
+    f: int, x: float, knot: Matrix, coef: Stack, square: Matrix, count: Ints, last: Ints
 ) -> float:
     """Return the running integral of the square of wave f at x."""
     j = _find(f, x, knot, count, last)

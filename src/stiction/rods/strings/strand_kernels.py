@@ -7,13 +7,12 @@ g = (1, -F) the constraint is sum_i g_i V_i = 0, V_i = sum_k bump psi_k(s_i) p_k
 mode k of strand i is -pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2).
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -54,7 +53,7 @@ def _basis(angle: float, periodic: bool, kappa: Floats, psi: Floats, slope: Floa
 
 @kernel
 def contact(
-    a: Floats, p: Floats, s: Floats, strands: Floats, shared: Floats, work: Floats, out: Floats
+    a: Floats, p: Floats, s: Floats, strands: Floats, shared: Floats, work: Floats, out: Vector
 ) -> None:
     """Fill out = (V_1, V_2, lam, mismatch, weight, pull_1, pull_2) and the forces work[2 + i].
 
@@ -91,7 +90,7 @@ def contact(
 
 @kernel
 def settle(
-    a: Floats, p: Floats, s: Floats, strands: Floats, shared: Floats, work: Floats, out: Floats
+    a: Floats, p: Floats, s: Floats, strands: Floats, shared: Floats, work: Floats, out: Vector
 ) -> float:
     """Make the velocities obey the constraint by the least impulse; return the energy it takes."""
     contact(a, p, s, strands, shared, work, out)

@@ -1,7 +1,5 @@
 """Points on contact boundaries: rational Bezier curves, their derivatives, nearest points."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = ["basis_at", "bernstein", "curve_at", "locate", "nearest_all", "nearest_on_curve"]
@@ -170,13 +169,13 @@ def locate(zeta: float, knots: Floats) -> tuple[int, float]:
 
 
 @kernel
-def along(element: int, xi: float, knots: Floats) -> float:
+def along(element: int, xi: float, knots: Vector) -> float:
     """Return the coordinate along the whole curve."""
     return knots[element] + 0.5 * (1.0 + xi) * (knots[element + 1] - knots[element])
 
 
 @kernel
-def rigid_at(x: float, y: float, shape: Floats, out: Floats) -> float:
+def rigid_at(x: float, y: float, shape: Vector, out: Matrix) -> float:
     """Return the coordinate of the nearest point of a rigid shape and fill in its place.
 
     Parameters

@@ -1,7 +1,5 @@
 """Where along a boundary the gap crosses a value: the edges of contact."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from typing import Any
@@ -59,7 +57,8 @@ def gap_at(zeta: float, own: Any, partner: Any, guess: Any, x: Floats, place: Fl
             return np.inf
     size = np.sqrt(out[1, 0] ** 2 + out[1, 1] ** 2)
     dx, dy = place[0] - out[0, 0], place[1] - out[0, 1]
-    return (dx * out[1, 1] - dy * out[1, 0]) / size
+    gap: float = (dx * out[1, 1] - dy * out[1, 0]) / size
+    return gap
 
 
 @kernel

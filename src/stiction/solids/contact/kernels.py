@@ -5,8 +5,6 @@ current area where the law says so. A rigid partner is one more node, its transl
 takes the opposite force. Two deformable bodies make two passes.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
@@ -30,6 +28,7 @@ from stiction.laws.interface_kernels import (
     surface_stretch,
     tangential_derivatives,
 )
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 from stiction.solids.contact.curve_kernels import (
     along,
@@ -399,7 +398,7 @@ def _surface_there(
 
 
 @kernel
-def _span(knots: Floats, element: int) -> float:
+def _span(knots: Vector, element: int) -> float:
     """Return d zeta / d xi of an element of the partner."""
     return 0.5 * (knots[element + 1] - knots[element])
 
