@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.methods import EventDriven, Policy
-from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
 from stiction.switching.choices import Place, Start, starts

@@ -252,7 +252,7 @@ def _plain(values: object) -> Floats:
 
 
 def _called(address: int, x: object, s: Floats, p: Floats, count: int) -> Floats:
-    from stiction.numerics.array_callback import call_arrays
+    from stiction.numerics.callback import call_arrays
 
     out = np.empty(count)
     call_arrays(address, _plain(x), _plain(s), p, out)
@@ -416,7 +416,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
-        from stiction.numerics.array_callback import ArrayCallback
+        from stiction.numerics.callback import ArrayCallback
 
         n, m, k = len(_sized(self.x0)), len(self.surfaces), len(self.kinks)
         sizes: dict[str, Any] = {"n": n, "n_signs": m}

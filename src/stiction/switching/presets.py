@@ -35,7 +35,7 @@ _TRY = "leave it out for the default."
 @functools.cache
 def _functions(family: str, power: bool) -> tuple[Any, ...]:
     """Return the compiled field, surface and power of one family, made once per process."""
-    from stiction.numerics.array_callback import address_of
+    from stiction.numerics.callback import address_of
     from stiction.switching import preset_kernels
 
     names = ["field", "surface"] + (["power"] if power else [])

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
 
 __all__ = ["noisy_paths", "smooth_rates"]

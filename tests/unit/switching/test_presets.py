@@ -4,14 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from reference import reference
+from references import reference
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import stiction
 from stiction.errors import ModelError
-from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.callback import call_arrays
 from stiction.switching.presets import (
     BeltOscillator,
     NormalForm,

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays
+from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
 from stiction.switching.flow.rates import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays
 from stiction.numerics.bernstein import NONE, value_and_slope
+from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays, call_at
+from stiction.numerics.callback import call_arrays, call_at
 from stiction.numerics.jit import kernel
 
 __all__ = ["finite", "gradients", "lie_pair"]

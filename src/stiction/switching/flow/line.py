@@ -18,7 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_at, row_at
+from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import EXTRA, EXTRA2, FIELD, PLUS, SURFACE, M, N
 from stiction.switching.flow.records import DISTANCE, NEXT_STEP, RHO, Flow

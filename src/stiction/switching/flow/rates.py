@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_arrays, call_at, row_at
+from stiction.numerics.callback import call_arrays, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients, lie_pair
 

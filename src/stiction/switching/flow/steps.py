@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.array_callback import call_at, row_at
 from stiction.numerics.bernstein import NODES, NONE, first_fall
+from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import (
     DIRECTION,

@@ -80,7 +80,7 @@ class Probe:
 
     def _raise_what_failed(self) -> None:
         """Raise what a user's function raised while compiled code was calling it."""
-        from stiction.numerics.array_callback import ArrayCallback
+        from stiction.numerics.callback import ArrayCallback
 
         for part in self.system.compiled.keep:
             if isinstance(part, ArrayCallback):

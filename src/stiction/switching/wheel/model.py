@@ -52,7 +52,7 @@ _FIELDS = (
 @functools.cache
 def _functions() -> tuple[Any, ...]:
     """Return the compiled field, surface, gradient and power, made once per process."""
-    from stiction.numerics.array_callback import address_of
+    from stiction.numerics.callback import address_of
     from stiction.switching.wheel import kernels
 
     parts = (kernels.field_at, kernels.surface_at, kernels.gradient_at, kernels.power_at)

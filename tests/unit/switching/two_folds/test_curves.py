@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from numba import carray
-from reference import reference
+from references import reference
 from scipy.optimize import brentq
 
 from stiction.errors import ModelError, SolveError
 from stiction.exact import switching as exact
-from stiction.numerics.array_callback import address_of
+from stiction.numerics.callback import address_of
 from stiction.switching.model import Compiled, SwitchingSystem
 from stiction.switching.presets import BeltOscillator, NormalForm
 from stiction.switching.two_folds.curves import (

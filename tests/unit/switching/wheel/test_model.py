@@ -54,7 +54,7 @@ def on_surface(wheel, r, omega):
 
 
 def power_of(wheel, x, s):
-    from stiction.numerics.array_callback import call_arrays
+    from stiction.numerics.callback import call_arrays
 
     out, c = np.empty(3), wheel.compiled
     call_arrays(c.power, np.array(x), np.array([s]), c.params, out)
@@ -167,7 +167,7 @@ def test_field_on_the_surface_is_the_closed_form():
 
 
 def test_plain_functions_are_the_compiled_ones():
-    from stiction.numerics.array_callback import call_arrays
+    from stiction.numerics.callback import call_arrays
     from stiction.numerics.jit import py_function
     from stiction.switching.wheel import kernels
 

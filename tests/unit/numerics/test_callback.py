@@ -1,4 +1,4 @@
-"""User functions of arrays behind an address: compiled, plain Python, and raising."""
+"""User functions behind an address, of numbers and of arrays: compiled, plain, and raising."""
 
 import math
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stiction.errors import ModelError
-from stiction.numerics.array_callback import ArrayCallback, address_of, call_arrays
+from stiction.numerics.callback import ArrayCallback, Callback, address_of, call, call_arrays
+from stiction.numerics.jit import kernel
 
 TABLE = {"stiffness": 2.0}
 NO_P = np.zeros(1)
@@ -17,6 +18,11 @@ class Spring:
 
     def __call__(self, x):
         return [x[1], -TABLE["stiffness"] * x[0]]
+
+
+@kernel
+def at(address, argument):
+    return call(address, argument)
 
 
 def called(callback, x, s, count):
@@ -103,3 +109,56 @@ def test_division_by_zero_gives_an_infinity():
 def test_a_kernel_of_another_shape_is_refused():
     with pytest.raises(TypeError, match="takes"):
         address_of(lambda x: x)
+
+
+# ---- functions of one number
+
+
+def test_a_number_in_and_a_number_out():
+    callback = Callback(lambda t: 3.0 * t + 1.0, "load")
+    assert callback.compiled
+    assert at(callback.address, 2.0) == 7.0
+
+
+def test_no_function_has_the_address_zero():
+    callback = Callback(None, "load")
+    assert callback.address == 0
+    callback.check()
+
+
+def test_a_plain_function_of_a_number_is_called_back():
+    callback = Callback(lambda t: TABLE["stiffness"] * t, "load")
+    assert not callback.compiled
+    assert at(callback.address, 4.0) == 8.0
+
+
+@pytest.mark.parametrize("kind", [ValueError, ZeroDivisionError])
+def test_what_a_function_of_a_number_raises_is_kept(kind):
+    def load(t):
+        if t > 1.0:
+            raise kind("too late")
+        return t
+
+    callback = Callback(load, "UserLoad.function")
+    assert not callback.compiled
+    assert at(callback.address, 0.5) == 0.5
+    assert math.isnan(at(callback.address, 2.0))
+    assert math.isnan(at(callback.address, 0.5))
+    with pytest.raises(ModelError, match=r"UserLoad.function: got .*too late"):
+        callback.check()
+    assert at(callback.address, 0.5) == 0.5
+
+
+@pytest.mark.parametrize("scalar", [True, False])
+def test_an_interrupt_stays_an_interrupt(scalar):
+    def part(x):
+        raise KeyboardInterrupt
+
+    if scalar:
+        callback = Callback(part, "load")
+        at(callback.address, 1.0)
+    else:
+        callback = ArrayCallback([part], [1], n=1, n_signs=1, name="h")
+        called(callback, [1.0], [1.0], 1)
+    with pytest.raises(KeyboardInterrupt):
+        callback.check()
