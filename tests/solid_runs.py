@@ -50,7 +50,7 @@ def build(name, time, curves, points, drawn, ledger, quantities, *, unit="1", lo
         quantities={key: Quantity(v, "1", key) for key, v in quantities.items()},
         stats={"steps": time.size},
         time_unit="1",
-        family="solids",
+        energy_unit="1" if unit == "1" else "J/m",
     )
 
 

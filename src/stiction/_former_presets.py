@@ -56,6 +56,7 @@ def _function(name: str) -> Callable[..., Preset]:
         if name in ("detachment_wave", "ramp_wave") and (n := given.get("n")) is not None:
             given |= {"mass": 1.0 / n, "stiffness": 100.0 * n, "spacing": 1.0 / n}
         changes = [f"{_KEYS[key]}={given.pop(key)}" for key in list(given) if key in _KEYS]
+        given = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items()}
         scenario = read_scenario(_SCENARIOS[name], changes, **given)
         return Preset(scenario.system, scenario.method, scenario.t_span)
 

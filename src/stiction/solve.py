@@ -174,7 +174,7 @@ def _check_kinds(system: object, method: object) -> None:
             )
         )
     named = {*CATALOGUE["Method"].names, *system.solved_by}  # type: ignore[attr-defined]
-    known = hasattr(method, "solve") or type(method).__name__ in named
+    known = hasattr(method, "solve") or any(c.__name__ in named for c in type(method).__mro__)
     if method is not None and (isinstance(method, type) or not known):
         span = isinstance(method, (tuple, list)) and len(method) == 2
         raise ModelError(

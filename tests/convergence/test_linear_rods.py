@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
-from reference import reference
+from references import reference
 from rod_oracle import Oracle
 
 import stiction as st

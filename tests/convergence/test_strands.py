@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from reference import reference
+from references import reference
 
 from stiction.rods.strings.strand_motion import StrandPair, strand_motion, to_zero_width
 

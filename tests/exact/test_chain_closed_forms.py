@@ -1,11 +1,10 @@
 """Closed forms against the equations they solve, and against the reference numbers."""
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from references import reference
 
 from stiction import Chain, Constant, Coulomb, EventDriven, StickSet, solve
 from stiction.exact import chains as exact
@@ -203,11 +202,8 @@ def test_rod_step_solves_the_wave_equation():
 
 
 def test_reference_file_says_the_same():
-    """Where the reference results are at hand, the numbers copied here are theirs."""
-    path = Path(__file__).resolve().parents[3] / "shared" / "reference" / "chains.json"
-    if not path.is_file():
-        pytest.skip("the reference results are not beside this tree")
-    cases = json.loads(path.read_text(encoding="utf-8"))
+    """The numbers copied here are those of the reference results."""
+    cases = reference("chains.json")
     assert cases["A_baseline_const"]["x_final"] == A_BASELINE["x"]
     assert cases["C_unequal_124"]["stick_margin_final"] == C_UNEQUAL["margin"]
     assert cases["Q_quasistatic_nonunique"]["x_end_slide"] == Q_NONUNIQUE["x_end_slide"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from crossed import SECTION, crossed_rods
 from numpy.testing import assert_allclose
-from reference import reference
+from references import reference
 
 import stiction as st
 from stiction.rods.leapfrog.method import RollingLeapfrog

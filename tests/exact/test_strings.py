@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import reference
+from references import reference
 
 import stiction as st
 from stiction.exact.strings import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from reference import reference
+from references import reference
 
 from stiction.exact import switching as exact
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from reference import reference
+from references import reference
 
 import stiction as st
 

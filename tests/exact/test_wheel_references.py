@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import reference
+from references import reference
 
 from stiction.exact import switching as exact
 from stiction.switching.wheel.model import WheelOnTurntable

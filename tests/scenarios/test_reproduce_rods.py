@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from reference import reference
+from references import reference
 
 
 def rows_of(folder):

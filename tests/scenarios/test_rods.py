@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from reference import reference
+from references import reference
 
 from stiction.scenario import built_in, read_scenario
 

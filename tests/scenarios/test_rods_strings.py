@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from reference import reference
+from references import reference
 
 from stiction.scenario import built_in, read_scenario
 

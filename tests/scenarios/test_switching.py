@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from reference import reference
+from references import reference
 
 from stiction.scenario import built_in, read_scenario
 

@@ -1,6 +1,7 @@
 """Scenario files: TOML to objects and back, and a clear error for everything else."""
 
 import dataclasses
+import importlib
 import subprocess
 import sys
 import tomllib
@@ -10,11 +11,11 @@ import pytest
 import tomli_w
 from hypothesis import assume, given, settings
 from hypothesis import strategies as some
-from stiction.scenario.classes import KINDS, find
 
 import stiction as st
 from stiction.errors import ModelError
 from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
+from stiction.scenario.classes import KINDS, find
 
 DESIGN = """
 [system]
@@ -128,9 +129,40 @@ def test_every_registered_name_is_a_class_of_its_kind(kind):
         assert found.__name__ == name
         assert dataclasses.is_dataclass(found)
         bases = {base.__name__ for base in found.__mro__}
-        assert kind in bases or hasattr(
-            found, {"System": "default_method", "Method": "solve"}[kind]
-        )
+        assert kind in bases or kind in ("System", "Method")
+
+
+def test_every_system_names_methods_that_there_are():
+    methods, asked = KINDS["Method"], set()
+    for name in KINDS["System"]:
+        system = find("System", name, "here")
+        assert system.default_method in system.solved_by
+        for method, place in system.solved_by.items():
+            module, _, function = place.partition(":")
+            assert callable(getattr(importlib.import_module(module), function))
+            asked.add(method)
+    assert asked == set(methods)
+
+
+def test_a_scenario_of_other_masses_is_solved():
+    run = read_scenario("slip-wave", mass=[1.0, 2.0, 4.0], t_end=20.0).solve()
+    assert run.status.ok
+    assert run.t_end == 20.0
+    critical = run.quantities["critical_force"].value
+    # mu g times the masses from each one to the end
+    assert critical == pytest.approx([0.25 * 9.81 * m for m in (7.0, 6.0, 4.0)], rel=1e-14)
+
+
+def test_fields_may_be_objects_or_parts_of_tables():
+    law = st.Coulomb(0.4)
+    scenario = read_scenario(
+        "slip-wave", law=law, load={"rate": 3.0}, method={"type": "Quasistatic"}
+    )
+    assert scenario.system.law == law
+    assert scenario.system.load == st.Ramp(3.0)
+    assert isinstance(scenario.method, st.Quasistatic)
+    with pytest.raises(st.ScenarioError, match="did you mean 'mass'"):
+        read_scenario("slip-wave", mas=[1.0])
 
 
 def test_every_public_description_can_be_written_to_a_file():

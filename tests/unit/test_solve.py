@@ -84,8 +84,29 @@ def test_a_status_instead_of_an_error(chain):
 
 
 def test_the_system_chooses_a_method_when_none_is_given(chain, monkeypatch):
-    monkeypatch.setattr(st.Chain, "default_method", lambda self: Resting())
-    assert st.solve(chain).method == Resting()
+    monkeypatch.setattr(st.Chain, "default_method", "Quasistatic")
+    asked = []
+    place = "stiction.chains.quasistatic.run.solve_chain"
+    monkeypatch.setattr(
+        place, lambda *parts: asked.append(parts) or Resting().solve(chain, parts[2])
+    )
+    st.solve(chain)
+    assert asked[0][:2] == (chain, st.Quasistatic())
+
+
+def test_a_method_for_another_system_is_refused(chain):
+    with pytest.raises(st.ModelError, match="Chain is solved by EventDriven, ThetaStepper"):
+        st.solve(chain, st.Continuation(), t_span=(0.0, 1.0))
+    with pytest.raises(st.ModelError, match=r"RollingLeapfrog: got a WheelOnTurntable"):
+        st.solve(st.WheelOnTurntable(), st.RollingLeapfrog())
+
+
+def test_a_method_of_ones_own_inherits_a_place(chain):
+    @dataclasses.dataclass(frozen=True, eq=False)
+    class Gentle(st.Quasistatic):
+        """A method under another name."""
+
+    assert st.solve(chain, Gentle(), (0.0, 1.0), save=2).method_name == "Gentle"
 
 
 def test_times_that_are_kept(chain):

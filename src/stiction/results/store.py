@@ -95,6 +95,8 @@ def load(path: str | Path) -> Run:
 
     Verified by: tests/unit/results/test_store.py::test_round_trip
     """
+    from stiction.results.shape import check_summary
+
     folder = Path(path)
     if not (folder / MARK).is_file():
         got = f"no {MARK}" if folder.is_dir() else "no such folder"
@@ -103,7 +105,7 @@ def load(path: str | Path) -> Run:
     file = MARK
     try:
         summary = json.loads((folder / file).read_text(encoding="utf-8"))
-        _check_types(summary)
+        check_summary(summary)
         file = _ARRAYS
         variables, energy, details = read_netcdf(folder / file)
         file = _EVENTS
@@ -227,43 +229,6 @@ def _details(run: Run) -> dict[str, object]:
         "event_units": dict(run.event_log.units),
         "step_imbalance_rel": run.energy.step_imbalance_rel,
     }
-
-
-def _check_types(summary: object) -> None:
-    """Raise ValueError where summary.json holds another type than this package writes."""
-    import msgspec
-
-    numbers = list[float | None]
-    shape = {
-        "status": str,
-        "system": str,
-        "method": str,
-        "t_end": float,
-        "final": dict[str, numbers],
-        "energy": dict[str, float | None],
-        "determinism": dict[str, str | list[dict[str, Any]]],
-        "audit": list[dict[str, str | bool | float | None]],
-        "quantities": dict[str, dict[str, Any]],
-        "stats": dict[str, float],
-        "provenance": dict[str, Any],
-    }
-    result = {"value": float | str | list[float | str | None] | None, "unit": str}
-    loss = {"time": float | None, "kind": str}
-    check = {"check": str, "ok": bool, "value": float | None, "limit": float | None}
-    try:
-        table: dict[str, Any] = msgspec.convert(summary, dict[str, Any])
-        wanted: list[tuple[dict[str, Any], Mapping[str, Any]]] = [(table, shape)]
-        wanted += [(q, result) for q in table["quantities"].values()]
-        wanted += [(entry, loss) for entry in table["determinism"]["losses"]]
-        wanted += [(entry, check) for entry in table["audit"]]
-        for entry, types in wanted:
-            for key, kind in types.items():
-                msgspec.convert(entry[key], kind)
-        for name in ("onset_time", "onset_force", "critical_force"):
-            each = table["quantities"].get(name, {"value": None})["value"]
-            msgspec.convert(each, numbers | None)
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from error
 
 
 def _losses(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -71,6 +71,7 @@ def write_run(n=3, n_time=5, **changes):
         provenance={"stiction": "0.1.0", "wall_s": 0.25},
         citations=("chains",),
         asked=time,
+        size=f"{n} masses",
     )
     return dataclasses.replace(run, **changes)
 

@@ -44,13 +44,14 @@ def flow(make_run):
         audit=Audit((Check("made_up", False, 2.0, 1.0, 1.25, "what it means"),)),
         quantities={"first_two_fold": Quantity(7.5, "1", "first loss")},
         time_unit="1",
-        family="switching",
+        energy_unit="1",
+        size="2 states, 2 contacts",
     )
 
 
 def test_a_flow_comes_back(flow, tmp_path):
     loaded = st.load(flow.save(tmp_path / "run"))
-    assert (loaded.time_unit, loaded.family) == ("1", "switching")
+    assert (loaded.time_unit, loaded.energy_unit) == ("1", "1")
     assert loaded.status is Status.STOPPED
     assert loaded.status.ok
     assert loaded.reason == flow.reason
@@ -61,13 +62,13 @@ def test_a_flow_comes_back(flow, tmp_path):
     assert loaded.variables["future_state"].dims == ("future", "state")
     assert str(loaded) == str(flow)
     again = st.load(loaded.save(tmp_path / "again"))
-    assert (again.time_unit, again.family, again.energy.defined) == ("1", "switching", False)
+    assert (again.time_unit, again.energy_unit, again.energy.defined) == ("1", "1", False)
 
 
 def test_the_files_name_its_units(flow, tmp_path):
     folder = flow.save(tmp_path / "run")
     with xr.open_dataset(folder / "run.nc", engine="h5netcdf") as data:
-        assert data.attrs["family"] == "switching"
+        assert data.attrs["energy_unit"] == "1"
         assert data.attrs["time_unit"] == "1"
         assert data["time"].attrs["units"] == "1"
         assert data["asked"].attrs["units"] == "1"
@@ -81,10 +82,10 @@ def test_the_files_name_its_units(flow, tmp_path):
 def test_runs_saved_before_there_were_flows(run, tmp_path):
     folder = run.save(tmp_path / "run")
     with h5netcdf.File(folder / "run.nc", "a") as file:
-        for name in ("time_unit", "family", "energy_defined"):
+        for name in ("time_unit", "energy_unit", "energy_defined"):
             del file.attrs[name]
     loaded = st.load(folder)
-    assert (loaded.time_unit, loaded.family, loaded.energy.defined) == ("s", "chains", True)
+    assert (loaded.time_unit, loaded.energy_unit, loaded.energy.defined) == ("s", "J", True)
     assert str(loaded) == str(run)
 
 
@@ -155,7 +156,10 @@ def test_the_first_column_is_named_by_the_data(flow):
 
 
 def test_a_stop_that_cannot_be_proved(run):
-    unknown = {**run.quantities, "stop_time": Quantity(None, "s")}
+    unknown = {
+        **run.quantities,
+        "stop_time": Quantity(None, "s", absent="not reached, or not provable", label="stop"),
+    }
     text = str(dataclasses.replace(run, quantities=unknown))
     assert "stop         not reached, or not provable\n" in text
 
@@ -164,7 +168,7 @@ def test_two_blocks_by_the_solver(tmp_path):
     run = st.solve(st.switching.TwoBlockStickSlip(), t_span=(0.0, 2.0), save=5)
     assert "4 states, 2 contacts, t = 0 ... 2 s" in str(run)
     loaded = st.load(run.save(tmp_path / "run"))
-    assert loaded.family == "switching"
+    assert loaded.size == "4 states, 2 contacts"
     assert loaded.time_unit == "s"
     assert str(loaded) == str(run)
     assert loaded.data.sizes["contact"] == 2

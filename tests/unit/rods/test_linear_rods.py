@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from reference import reference
+from references import reference
 from scipy.interpolate import BSpline
 from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from reference import reference
+from references import reference
 
 import stiction as st
 from stiction.rods import (

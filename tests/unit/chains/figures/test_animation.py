@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from stiction.chains import Chain
+from stiction.chains.figures.animation import animate
 from stiction.chains.figures.data import ChainData
 from stiction.chains.figures.film import BLOCK, film_of, nice_scale
 from stiction.errors import ModelError, StoreError
 from stiction.laws import Coulomb
-from stiction.chains.figures.animation import animate
 
 STUB = Path(__file__).with_name("player_stub.js")
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from stiction.chains import Chain, Constant
-from stiction.chains.figures.comparison import difference
+from stiction.chains.figures.comparison import compare, difference
 from stiction.chains.figures.data import ChainData
 from stiction.errors import ModelError
 from stiction.laws import Coulomb
-from stiction.chains.figures.comparison import compare
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,13 @@
 import dataclasses
 import re
 import sys
-import types
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from stiction.errors import ModelError, Status, StoreError
-from stiction.chains.figures.animation import animate
 from stiction.chains.figures.figures import ChainFigures
+from stiction.errors import ModelError, Status, StoreError
 from stiction.plot import figures_of, write_figures
 
 UNITS = re.compile(r"\((n|µ|m|k)?(m|s|m/s|N|J)\)$")
@@ -111,39 +109,6 @@ def test_unknown_figures_are_named(baseline, tmp_path):
     with pytest.raises(ModelError, match=r"write_figures\.format: got 'bmp'"):
         write_figures(baseline, tmp_path / "no", format="bmp")
     assert not (tmp_path / "no").exists()
-
-
-def test_another_system_has_no_figures(baseline):
-    with pytest.raises(ModelError, match="from 'gears'; needs a run of a system from chains"):
-        figures_of(dataclasses.replace(baseline, family="gears"))
-
-
-def test_figures_are_chosen_by_the_family(baseline, monkeypatch, tmp_path):
-    class Flows:
-        NAMES, default = ("portrait", "other"), ("portrait",)
-
-        def __init__(self, run):
-            self.run = run
-
-        def portrait(self):
-            return ChainFigures(self.run).energy()
-
-    module = types.ModuleType("flow_figures_of_a_test")
-    module.FlowFigures = Flows
-    monkeypatch.setitem(sys.modules, "stiction.switching.figures.figures", module)
-    run = dataclasses.replace(baseline, family="switching")
-    assert isinstance(figures_of(run), Flows)
-    assert isinstance(figures_of(baseline), ChainFigures)
-    assert [path.name for path in write_figures(run, tmp_path)] == ["portrait.png"]
-    with pytest.raises(ModelError, match="one of portrait, other"):
-        write_figures(run, tmp_path, "phase")
-
-
-def test_only_chains_are_animated(baseline, tmp_path):
-    run = dataclasses.replace(baseline, family="switching")
-    with pytest.raises(ModelError, match="a run of a chain"):
-        animate(run, tmp_path / "film.gif")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written(baseline, tmp_path):

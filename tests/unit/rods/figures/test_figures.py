@@ -122,7 +122,6 @@ def made(slips=False, contacts=1, mu=None):
         audit=Audit(tuple(checks)),
         quantities={},
         stats={},
-        family="rods",
     )
 
 

@@ -76,7 +76,7 @@ def test_scenario_names_shapes():
 def test_run_names_what_figures_read():
     system = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=9)
     run = st.solve(system, t_span=(0.0, 0.5), save=3)
-    assert (run.family, run.time_unit, run.energy_unit) == ("strings", "1", "1")
+    assert (run.size, run.time_unit, run.energy_unit) == ("9 nodes", "1", "1")
     for name in ("s1", "s2", "s1_rate", "s2_rate", "contact_force", "u1", "v1", "energy_M"):
         assert run.data[name].dims == ("time",)
     for name in ("u", "v", "u_t", "v_t"):

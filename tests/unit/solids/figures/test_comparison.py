@@ -6,8 +6,7 @@ import pytest
 from solid_runs import WORK, cap, strip
 
 from stiction.errors import ModelError
-from stiction.solids.figures.comparison import compare_solids
-from stiction.solids.figures.comparison import normal_force
+from stiction.solids.figures.comparison import compare_solids, normal_force
 from stiction.solids.figures.data import SolidData
 
 matplotlib.use("Agg")

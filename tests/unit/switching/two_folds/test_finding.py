@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference import reference
+from references import reference
 from scipy.linalg import expm
 
 from stiction.errors import ModelError, SolveError

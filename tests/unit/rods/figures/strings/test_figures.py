@@ -81,7 +81,7 @@ def made(t_end=60.0, offset=0.5, ends="fixed", rows=ROWS, event=""):
         quantities={},
         stats={},
         time_unit="1",
-        family="strings",
+        energy_unit="1",
     )
 
 

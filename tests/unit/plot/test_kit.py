@@ -1,0 +1,32 @@
+"""The kit of figures: who draws a run is found by its system, and what it cannot do is said."""
+
+import dataclasses
+
+import pytest
+
+import stiction as st
+from stiction.plot import figures_of
+
+
+def test_figures_are_those_of_the_system(baseline):
+    assert type(figures_of(baseline)).__module__ == "stiction.chains.figures.figures"
+    flow = st.solve(st.BeltOscillator(), t_span=(0.0, 0.1), save=3)
+    assert type(flow.plot).__module__ == "stiction.switching.figures.figures"
+
+
+def test_a_loaded_run_needs_no_system(baseline):
+    loaded = dataclasses.replace(baseline, system=None, method=None)
+    assert loaded.plot.NAMES == baseline.plot.NAMES
+
+
+def test_a_run_of_a_stranger_has_no_figures(baseline):
+    strange = dataclasses.replace(baseline, system=None, system_name="Pendulum")
+    with pytest.raises(st.ModelError, match="a run of 'Pendulum'"):
+        figures_of(strange)
+
+
+def test_a_system_without_animation_says_so(baseline, tmp_path):
+    flow = st.solve(st.BeltOscillator(), t_span=(0.0, 0.1), save=3)
+    with pytest.raises(st.ModelError, match="a system that has an animation"):
+        flow.plot.animate(tmp_path / "film.gif")
+    assert list(tmp_path.iterdir()) == []
