@@ -33,7 +33,7 @@ _PANELS, _GAUSS = 48, 4
 _AGREE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Characteristics(Record):
     """Exact scattering at the contact, Runge-Kutta steps of order 4 for its path.
 
@@ -150,76 +150,77 @@ class _Path:
 
     def __init__(self, system: RollingStrings, method: Characteristics, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
+        from stiction.rods.strings import characteristics_kernels as kernels
+
+        self.kernels = kernels
         self.par = self._parameters()
-        self.now = np.zeros(19)
-        self.now[1], self.now[2] = system.s1, system.s2
-        self.now[16], self.now[17] = 1.0, method.step
-        self.node = np.zeros((4, 10))
+        self.now = np.zeros(kernels.NOW_ENTRIES)
+        self.now[kernels.PLACE : kernels.PLACE + 2] = system.s1, system.s2
+        self.now[kernels.FRESH], self.now[kernels.LONGEST] = 1.0, method.step
+        self.node = np.zeros((kernels.NODE_ROWS, kernels.NODE_COLUMNS))
         self.targets = np.ascontiguousarray(request.save - request.t_start)
-        self.rows = np.zeros((self.targets.size, 10))
+        self.rows = np.zeros((self.targets.size, kernels.SAVED))
         self.done, self.flag = 0, 0
         self._fill()
 
     def _parameters(self) -> Floats:
-        system, method = self.system, self.method
+        kernels, system, method = self.kernels, self.system, self.method
         a, b = system.mobilities
         (c1, c2), r = system.speeds, system.rolling_resistance
-        alike = float(abs(a) / c1 == abs(b) / c2 and r == 0.0)
-        circle = float(system.ends == "periodic")
-        tail = [method.step, method.end_margin, 1.0, 1e-9, float(method.corners), alike]
-        tail += [method.tolerance, float(max(abs(a) / c1, abs(b) / c2))]
-        head = [*system.speeds, *system.lengths, system.F, float(a), float(b), r, circle]
-        return np.array([*head, *tail])
+        par = np.zeros(kernels.PAR_ENTRIES)
+        par[kernels.SPEED : kernels.SPEED + 2] = system.speeds
+        par[kernels.LENGTH : kernels.LENGTH + 2] = system.lengths
+        par[kernels.RATE : kernels.RATE + 2] = float(a), float(b)
+        par[kernels.RATIO], par[kernels.ROLLING] = system.F, r
+        par[kernels.PERIODIC] = float(system.ends == "periodic")
+        par[kernels.STEP], par[kernels.MARGIN] = method.step, method.end_margin
+        # the size of the waves follows when they are known
+        par[kernels.SIZE], par[kernels.LEAST] = 1.0, 1e-9
+        par[kernels.CORNERS] = float(method.corners)
+        par[kernels.ALIKE] = float(abs(a) / c1 == abs(b) / c2 and r == 0.0)
+        par[kernels.TOLERANCE] = method.tolerance
+        par[kernels.STEEPEST] = float(max(abs(a) / c1, abs(b) / c2))
+        return par
 
     def _fill(self) -> None:
         """Store the waves that the initial data send, and their corners."""
-        from stiction.rods.strings.characteristics_kernels import extend
         from stiction.rods.strings.initial_waves import initial_pieces
 
+        kernels = self.kernels
         sides = [side for i in (0, 1) for side in initial_pieces(self.system, i, self.method.step)]
         before = max(sum(x.shape[1] for x, _ in side) for side in sides)
         span = float(self.targets[-1]) / self.method.step
         room = before + 64 + int(min(1.2 * span + 2.0 * self.targets.size, 400_000.0))
-        self.knot, self.coef = np.zeros((4, room + 1)), np.zeros((4, room, 4))
-        self.area, self.square = np.zeros((4, room + 1)), np.zeros((4, room + 1))
-        self.count = np.zeros(4, dtype=np.int64)
-        self.where, self.ends = np.zeros((3, 4), np.int64), np.zeros((2, 4), np.int64)
+        self.wave = np.zeros((4, room + 1, kernels.WAVE_COLUMNS))
+        self.marks = np.zeros((kernels.MARK_ROWS, 4), dtype=np.int64)
         self.queue = np.zeros((4, 4 * self.method.corners + 64), dtype=np.int64)
         size = 0.0
         for f, side in enumerate(sides):
             for x, y in side:
                 size = max(size, float(np.abs(y).max()))
-                if self.count[f] > 0:
+                if self.marks[kernels.COUNT, f] > 0:
                     self._corner(f)
                 for k in range(x.shape[1]):
-                    extend(
-                        f,
-                        x[:, k].copy(),
-                        y[:, k].copy(),
-                        self.knot,
-                        self.coef,
-                        self.area,
-                        self.square,
-                        self.count,
-                    )
+                    kernels.extend(f, x[:, k].copy(), y[:, k].copy(), self.wave, self.marks)
             # the start itself: the contact force may begin with a kick
             self._corner(f)
-        self.par[11] = max(size, 1e-300)
-        self.where[2] = self.count - 1
+        self.par[kernels.SIZE] = max(size, 1e-300)
+        self.marks[kernels.LAST] = self.marks[kernels.COUNT] - 1
 
     def _corner(self, f: int) -> None:
-        tail = self.ends[1, f]
+        tail = self.marks[self.kernels.TAIL, f]
         if tail < self.queue.shape[1]:
-            self.queue[f, tail] = self.count[f]
-            self.ends[1, f] = tail + 1
+            self.queue[f, tail] = self.marks[self.kernels.COUNT, f]
+            self.marks[self.kernels.TAIL, f] = tail + 1
 
     def follow(self) -> None:
         """March until the end, the breakdown, or the bound on the work."""
-        from stiction.rods.strings import characteristics_kernels as kernels
-
-        waves = (self.par, self.knot, self.coef, self.where)
-        self.flag = kernels.look(0.0, self.now[1], self.now[2], 0.0, *waves, self.node[3])
-        self.now[3], self.now[4] = self.node[3, 3], self.node[3, 4]
+        kernels, now = self.kernels, self.now
+        first = self.node[kernels.END]
+        s1, s2 = now[kernels.PLACE], now[kernels.PLACE + 1]
+        self.flag = kernels.look(0.0, s1, s2, 0.0, self.par, self.wave, self.marks, first)
+        now[kernels.VELOCITY] = first[kernels.VELOCITY]
+        now[kernels.FORCE] = first[kernels.FORCE]
         size = self.targets.size
         while self.flag == kernels.REACHED and self.done < size:
             upto = min(size, self.done + max(1, size // 50))
@@ -229,60 +230,52 @@ class _Path:
                 self.done,
                 self.method.max_steps,
                 self.par,
-                self.now,
-                self.knot,
-                self.coef,
-                self.area,
-                self.square,
-                self.count,
-                self.where,
+                now,
+                self.wave,
+                self.marks,
                 self.queue,
-                self.ends,
                 self.node,
             )
             if self.flag == kernels.FULL:
-                self._grow()
+                # twice the room
+                self.wave = np.pad(self.wave, ((0, 0), (0, self.wave.shape[1] - 1), (0, 0)))
                 self.flag = kernels.REACHED
-            elif self.flag == kernels.REACHED and not np.isfinite(self.now[:10]).all():
+            elif self.flag == kernels.REACHED and not np.isfinite(now[: kernels.SAVED]).all():
                 self.flag = -1
-            self.request.progress(float(self.now[0] / self.targets[-1]), "strings")
-
-    def _grow(self) -> None:
-        more = self.coef.shape[1]
-        self.knot = np.pad(self.knot, ((0, 0), (0, more)))
-        self.area = np.pad(self.area, ((0, 0), (0, more)))
-        self.square = np.pad(self.square, ((0, 0), (0, more)))
-        self.coef = np.pad(self.coef, ((0, 0), (0, more), (0, 0)))
+            self.request.progress(float(now[kernels.TIME] / self.targets[-1]), "strings")
 
     @property
     def kept(self) -> Floats:
         """Rows at the times that were reached, the moment of an early end included."""
-        rows = self.rows[: self.done]
-        if self.done < self.targets.size and (not self.done or self.now[0] > rows[-1, 0]):
-            rows = np.vstack([rows, self.now[:10]])
+        rows, kernels = self.rows[: self.done], self.kernels
+        now = self.now[kernels.TIME]
+        if self.done < self.targets.size and (not self.done or now > rows[-1, kernels.TIME]):
+            rows = np.vstack([rows, self.now[: kernels.SAVED]])
         return rows
 
     # ---- results
 
     def history(self) -> StringHistory:
         """Return everything that is kept of the run."""
-        from stiction.rods.strings.field_kernels import fields, powers
+        from stiction.rods.strings import field_kernels as fk
         from stiction.rods.strings.outcome import StringHistory, grid
 
-        rows, system = self.kept, self.system
-        times, contacts = rows[:, 0].copy(), np.ascontiguousarray(rows[:, 1:3])
+        rows, system, kernels = self.kept, self.system, self.kernels
+        times = rows[:, kernels.TIME].copy()
+        contacts = np.ascontiguousarray(rows[:, kernels.PLACE : kernels.PLACE + 2])
+        count = self.marks[kernels.COUNT].copy()
         found = []
         for i, shape in enumerate((system.u0, system.v0)):
             place, rate = np.zeros((2, times.size, system.nodes))
             length, at = system.lengths[i], contacts[0, i : i + 1]
             start = 0.0 if shape is None else float(shape.value(at, length, system.ends)[0])
             own = contacts[:, i].copy()
-            x, stored = grid(system, i), (self.knot, self.coef, self.area, self.count)
-            fields(i, x, times, own, start, self.par, *stored, place, rate)
+            x = grid(system, i)
+            fk.fields(i, x, times, own, start, self.par, self.wave, count, place, rate)
             found.append((place, rate))
         gauss, weights = np.polynomial.legendre.leggauss(_GAUSS)
-        power = np.zeros((times.size, 5))
-        powers(
+        power = np.zeros((times.size, fk.POWER_COLUMNS))
+        fk.powers(
             times,
             contacts,
             0.5 * (gauss + 1.0),
@@ -290,31 +283,30 @@ class _Path:
             _PANELS,
             system.identical,
             self.par,
-            self.knot,
-            self.coef,
-            self.square,
-            self.count,
+            self.wave,
+            count,
             power,
         )
+        energy, own = power[:, fk.ENERGY : fk.OWN], power[:, fk.OWN : fk.BOTH]
         status, reason, event = self._end()
         return StringHistory(
             time=times + self.request.t_start,
             contact=contacts,
-            velocity=rows[:, 3].copy(),
-            force=rows[:, 4].copy(),
+            velocity=rows[:, kernels.VELOCITY].copy(),
+            force=rows[:, kernels.FORCE].copy(),
             harmonics=np.stack([self._harmonic(i, rows) for i in (0, 1)], axis=1),
             fields=(found[0][0], found[1][0], found[0][1], found[1][1]),
-            energy=power[:, :2],
-            kinetic=0.5 * power[:, :2].sum(axis=1) + 0.25 * power[:, 2:4].sum(axis=1),
-            shared=0.25 * power[:, 4] if system.identical else None,
-            friction_heat=rows[:, 5].copy(),
+            energy=energy,
+            kinetic=0.5 * energy.sum(axis=1) + 0.25 * own.sum(axis=1),
+            shared=0.25 * power[:, fk.BOTH] if system.identical else None,
+            friction_heat=rows[:, kernels.HEAT].copy(),
             viscous_heat=np.zeros(times.size),
             event=event,
             checks=self._checks(),
             stats={
-                "steps": int(self.now[14]),
-                "corners_met": int(self.now[15]),
-                "steps_of_history": int(self.count.max()),
+                "steps": int(self.now[kernels.STEPS]),
+                "corners_met": int(self.now[kernels.MET]),
+                "steps_of_history": int(count.max()),
             },
             status=status,
             reason=reason,
@@ -327,16 +319,16 @@ class _Path:
         c, length = self.system.speeds[i], self.system.lengths[i]
         omega = 2.0 * np.pi * c / length
         y0, rate = mode_start(self.system, i)
-        cos, sin = np.cos(omega * rows[:, 0]), np.sin(omega * rows[:, 0])
-        forced = (2.0 / length) * (sin * rows[:, 6 + 2 * i] - cos * rows[:, 7 + 2 * i])
+        phase, forcing = omega * rows[:, self.kernels.TIME], self.kernels.FORCING + 2 * i
+        cos, sin = np.cos(phase), np.sin(phase)
+        forced = (2.0 / length) * (sin * rows[:, forcing] - cos * rows[:, forcing + 1])
         return np.asarray(y0 * cos + (rate * sin + forced) / omega)
 
     def _end(self) -> tuple[Status, str, str]:
         """Return how the run ended, why in one line, and the kind of its last event."""
-        from stiction.rods.strings.characteristics_kernels import ENDED, LIMIT, OUTRUN
-
-        t = self.now[0] + self.request.t_start
-        if self.flag == OUTRUN:
+        kernels = self.kernels
+        t = self.now[kernels.TIME] + self.request.t_start
+        if self.flag == kernels.OUTRUN:
             fast = self._fastest()
             how = (
                 "reaches the speed of the waves"
@@ -345,10 +337,10 @@ class _Path:
             )
             reason = f"the contact {how} at t = {t:.9g}; past it the model has no solution"
             return Status.NO_CONTINUATION, reason, "breakdown"
-        if self.flag == ENDED:
+        if self.flag == kernels.ENDED:
             reason = f"the contact comes to an end of a string at t = {t:.9g}"
             return Status.NO_CONTINUATION, reason, "end"
-        if self.flag == LIMIT:
+        if self.flag == kernels.LIMIT:
             reason = f"{self.method.max_steps} steps are used up at t = {t:.9g}"
             return Status.WORK_LIMIT, reason, ""
         if self.flag == -1:
@@ -358,18 +350,16 @@ class _Path:
     def _fastest(self) -> float:
         """Return |s'|/c at the last moment, the larger of both strings."""
         (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
-        return float(max(abs(a) / c1, abs(b) / c2) * abs(self.now[3]))
+        return float(max(abs(a) / c1, abs(b) / c2) * abs(self.now[self.kernels.VELOCITY]))
 
     def _checks(self) -> Sequence[Check]:
-        from stiction.rods.strings.characteristics_kernels import ENDED, OUTRUN
-
-        start, now = self.request.t_start, self.now
-        subsonic, inside = self.flag != OUTRUN, self.flag != ENDED
-        fast = max(float(now[10]), self._fastest())
-        when = float(now[11] if subsonic else now[0]) + start
+        kernels, start, now = self.kernels, self.request.t_start, self.now
+        subsonic, inside = self.flag != kernels.OUTRUN, self.flag != kernels.ENDED
+        fast = max(float(now[kernels.FASTEST]), self._fastest())
+        when = float(now[kernels.FASTEST_AT if subsonic else kernels.TIME]) + start
         note = "largest |s'|/c; fails where the contact outruns the waves or its law folds back"
         checks = [Check("contact_subsonic", subsonic, fast, 1.0, when, note)]
-        value, when = float(now[12]), float(now[13]) + start
+        value, when = float(now[kernels.ALONE]), float(now[kernels.ALONE_AT]) + start
         note = "both strings alone move slower than V_m there: one subsonic root, for sure"
         (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
         linear = abs(abs(a) / c1 - abs(b) / c2) <= 1e-12 * max(abs(a) / c1, abs(b) / c2)
@@ -377,10 +367,14 @@ class _Path:
             note = "the law of the contact is linear here: its root is unique whatever the speeds"
         checks.append(Check("cubic_unique", linear or value < 1.0, value, 1.0, when, note))
         if self.system.ends == "fixed":
-            room = np.minimum(self.kept[:, 1:3], np.array(self.system.lengths) - self.kept[:, 1:3])
-            room = (room / np.array(self.system.lengths)).min(axis=1)
+            rows, lengths = self.kept, np.array(self.system.lengths)
+            places = rows[:, kernels.PLACE : kernels.PLACE + 2]
+            room = (np.minimum(places, lengths - places) / lengths).min(axis=1)
             k = int(np.argmin(room))
-            t, note = float(self.kept[k, 0]) + start, "least distance to an end over the length"
+            t, note = (
+                float(rows[k, kernels.TIME]) + start,
+                "least distance to an end over the length",
+            )
             limit = self.method.end_margin
             checks.append(Check("contact_inside", inside, float(room[k]), limit, t, note))
         return checks
@@ -388,15 +382,18 @@ class _Path:
 
 def _agreement(path: _Path, twin: _Path) -> Check:
     """Return how far a solve with twice the step differs: what the numbers can be trusted for."""
+    time, place = path.kernels.TIME, path.kernels.PLACE
     one, two = path.kept, twin.kept
     both = min(path.done, twin.done)
-    apart = np.abs(one[:both, 1:3] - two[:both, 1:3]) / np.array(path.system.lengths)
+    apart = np.abs(one[:both, place : place + 2] - two[:both, place : place + 2])
+    apart /= np.array(path.system.lengths)
     value = float(apart.max(initial=0.0))
-    when = float(one[int(np.argmax(apart.max(axis=1, initial=0.0))), 0]) if both else 0.0
-    end = float(abs(one[-1, 0] - two[-1, 0]) / max(one[-1, 0], two[-1, 0], 1e-300))
+    when = float(one[int(np.argmax(apart.max(axis=1, initial=0.0))), time]) if both else 0.0
+    last, other = float(one[-1, time]), float(two[-1, time])
+    end = abs(last - other) / max(last, other, 1e-300)
     note = "largest change of the contact path over the length when the step is doubled"
     if end > value:
-        value, when = end, float(min(one[-1, 0], two[-1, 0]))
+        value, when = end, min(last, other)
         note = "relative change of the time of breakdown when the step is doubled"
     if value > _AGREE:
         note += "; the motion is sensitive there: take a smaller step, or trust earlier times"

@@ -2,14 +2,12 @@
 
 Four waves leave the contact: R of u, L of u, R of v, L of v (families 0 to 3). Each is kept
 against its own characteristic, xi = t - s/c for R and eta = t + s/c for L, as cubics between
-knots: coef[f, j] on knot[f, j] <= x <= knot[f, j + 1], with running integrals of the wave (area)
-and of its square (square). `count` is the number of cubics. The waves that come in (0 R-, 1 L+
+knots, with running integrals of the wave and of its square. The waves that come in (0 R-, 1 L+
 of u, 2 and 3 of v) are read from them a whole reflection or turn earlier.
 
-par: 0-1 c, 2-3 l, 4 F, 5-6 s'/V, 7 r, 8 periodic, 9 step, 10 margin, 11 wave size, 12 least
-strength, 13 corners, 14 equal mobilities, 15 tolerance, 16 largest (s'/c)/V.
-now: 0 t, 1-2 s, 3 V, 4 lam, 5 heat, 6-9 forcing of the harmonics, 10-11 largest |s'|/c and when,
-12-13 largest |w|/V_m and when, 14 steps, 15 corners met, 16 fresh, 17 longest step now, 18 tries.
+`wave` (family, knot, columns below): cubic j of a family holds from knot j to knot j + 1.
+`marks` (rows below, family). `queue` (family, n): cubics that begin with a corner, in order.
+`par`, `now`, and `node` (moments of a step, columns below): everything else about a march.
 """
 
 from __future__ import annotations
@@ -37,6 +35,56 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 REACHED, OUTRUN, ENDED, FULL, LIMIT = 0, 1, 2, 3, 4
+
+# columns of wave: the cubic in x - knot, where it begins, and the integrals up to there of the
+# wave and of its square; u itself is dimensionless here, as are x and t
+C0, C1, C2, C3, KNOT, AREA, SQUARE = range(7)
+WAVE_COLUMNS = 7
+
+# rows of marks: how many cubics there are; which one was read last; the first and the last one
+# that may be read; the corners of the queue that are still to be met, from HEAD up to TAIL
+COUNT, READ, FIRST, LAST, HEAD, TAIL = range(6)
+MARK_ROWS = 6
+
+# entries of par; of u, and of v in the entry after it, where "(2)" is written
+SPEED = 0  # (2) c
+LENGTH = 2  # (2) l
+RATIO = 4  # F of the rolling condition V_1 = F V_2
+RATE = 5  # (2) s' / V
+ROLLING = 7  # resistance r
+PERIODIC = 8  # 1 on circles, 0 with fixed ends
+STEP = 9  # longest step
+MARGIN = 10  # least distance to a fixed end, over the length
+SIZE = 11  # largest initial wave
+LEAST = 12  # least strength of a corner that is met, over SIZE
+CORNERS = 13  # about how many corners are met
+ALIKE = 14  # 1 where the law of the contact is linear
+TOLERANCE = 15  # of the third difference of s' / c in a step
+STEEPEST = 16  # largest (s' / c) / V
+PAR_ENTRIES = 17
+
+# entries of now, and the first five columns of node too: time, both places of the contact, mean
+# velocity V of v there, force lam
+TIME, PLACE, VELOCITY, FORCE = 0, 1, 3, 4
+# entries of now alone
+HEAT = 5  # of rolling
+FORCING = 6  # (2 x 2) integrals of force times sin(k s) times cos and sin(c k t), of u and v
+SAVED = 10  # entries before it are saved at the times that are asked for
+FASTEST, FASTEST_AT = 10, 11  # largest |s'| / c, and when
+ALONE, ALONE_AT = 12, 13  # largest |w| / V_m of a string without contact, and when
+STEPS, TRIES = 14, 18  # steps taken, steps tried
+MET = 15  # corners met
+FRESH = 16  # 1 where the state at the start of a step must be found again
+LONGEST = 17  # longest step now
+NOW_ENTRIES = 19
+
+# columns of node alone: force on v, and the four waves that come in
+ON_V, COMING = 5, 6
+NODE_COLUMNS = 10
+# rows of node: the start, the thirds and the end of a step, and a trial between them
+START, END, TRIAL = 0, 3, 4
+NODE_ROWS = 5
+
 # two corners this near, in steps, are one: a cubic over less would be noise
 _MERGED = 1e-6
 # steps are not cut below this part of the longest one because the path bends
@@ -46,34 +94,35 @@ _LOCATED = 1e-11
 
 
 @kernel
-def _wave(f: int, x: float, knot: Matrix, coef: Stack, where: Ints) -> float:
-    """Return outgoing wave f at x; where: rows of last, first allowed, last allowed cubic."""
-    j: int = max(where[0, f], where[1, f])
-    while j < where[2, f] and knot[f, j + 1] <= x:
+def _wave(f: int, x: float, wave: Stack, marks: Ints) -> float:
+    """Return outgoing wave f at x."""
+    j: int = max(marks[READ, f], marks[FIRST, f])
+    while j < marks[LAST, f] and wave[f, j + 1, KNOT] <= x:
         j += 1
-    while j > where[1, f] and knot[f, j] > x:
+    while j > marks[FIRST, f] and wave[f, j, KNOT] > x:
         j -= 1
-    where[0, f] = j
-    d = x - knot[f, j]
-    return coef[f, j, 0] + d * (coef[f, j, 1] + d * (coef[f, j, 2] + d * coef[f, j, 3]))
+    marks[READ, f] = j
+    d = x - wave[f, j, KNOT]
+    return wave[f, j, C0] + d * (wave[f, j, C1] + d * (wave[f, j, C2] + d * wave[f, j, C3]))
 
 
 @kernel
 def _place(m: int, t: float, s: float, par: Vector) -> float:
     """Return where incoming wave m is read at time t."""
-    c, length = par[m // 2], par[2 + m // 2]
-    turn = length if par[8] > 0.0 else (2.0 * length if m % 2 else 0.0)
+    c, length = par[SPEED + m // 2], par[LENGTH + m // 2]
+    turn = length if par[PERIODIC] > 0.0 else (2.0 * length if m % 2 else 0.0)
     return t + (s if m % 2 else -s) / c - turn / c
 
 
 @kernel
-def _velocity(wu: float, wv: float, V: float, par: Floats) -> tuple[float, bool]:
+def _velocity(wu: float, wv: float, V: float, par: Vector) -> tuple[float, bool]:
     """Return the mean velocity of v at the contact, and whether it is a regular subsonic one."""
-    c1, c2, F, a, b = par[0], par[1], par[4], par[5], par[6]
-    if par[14] > 0.0:
+    c1, c2, F = par[SPEED], par[SPEED + 1], par[RATIO]
+    a, b = par[RATE], par[RATE + 1]
+    if par[ALIKE] > 0.0:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
         return V, abs(a * V) < c1 and abs(b * V) < c2
-    k, r = F * c2 / c1, 0.5 * par[7] * c2
+    k, r = F * c2 / c1, 0.5 * par[ROLLING] * c2
     for _ in range(40):
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
         g = k * (wu - F * V) * p - (V - wv) * q - r * V
@@ -96,151 +145,147 @@ def look(
     s1: float,
     s2: float,
     V: float,
-    par: Floats,
-    knot: Floats,
-    coef: Floats,
-    where: Ints,
-    out: Floats,
+    par: Vector,
+    wave: Stack,
+    marks: Ints,
+    out: Vector,
 ) -> int:
-    """Fill out = (t, s1, s2, V, lam, force on v, R-, L+ of u, R-, L+ of v); return a flag."""
-    out[0], out[1], out[2] = t, s1, s2
-    fixed = par[8] == 0.0
+    """Fill out, a row of node, at a time and a place of the contact; return a flag.
+
+    V comes in as a guess.
+    """
+    out[TIME], out[PLACE], out[PLACE + 1] = t, s1, s2
+    fixed = par[PERIODIC] == 0.0
     if fixed:
-        gap1, gap2 = min(s1, par[2] - s1) / par[2], min(s2, par[3] - s2) / par[3]
-        if min(gap1, gap2) < par[10]:
+        l1, l2 = par[LENGTH], par[LENGTH + 1]
+        gap1, gap2 = min(s1, l1 - s1) / l1, min(s2, l2 - s2) / l2
+        if min(gap1, gap2) < par[MARGIN]:
             return ENDED
     for m in range(4):
         x = _place(m, t, s1 if m < 2 else s2, par)
         if fixed:
-            out[6 + m] = -_wave(m ^ 1, x, knot, coef, where)
+            out[COMING + m] = -_wave(m ^ 1, x, wave, marks)
         else:
-            out[6 + m] = _wave(m, x, knot, coef, where)
-    wu, wv = 0.5 * (out[6] + out[7]), 0.5 * (out[8] + out[9])
+            out[COMING + m] = _wave(m, x, wave, marks)
+    wu = 0.5 * (out[COMING] + out[COMING + 1])
+    wv = 0.5 * (out[COMING + 2] + out[COMING + 3])
     V, good = _velocity(wu, wv, V, par)
-    out[3] = V
-    rate = par[5] * V
-    out[4] = 2.0 * (wu - par[4] * V) * (par[0] * par[0] - rate * rate) / par[0]
-    out[5] = par[4] * out[4] - par[7] * V
+    out[VELOCITY] = V
+    c, rate = par[SPEED], par[RATE] * V
+    out[FORCE] = 2.0 * (wu - par[RATIO] * V) * (c * c - rate * rate) / c
+    out[ON_V] = par[RATIO] * out[FORCE] - par[ROLLING] * V
     return REACHED if good else OUTRUN
 
 
 @kernel
-def _trial(
-    h: float, par: Floats, knot: Floats, coef: Floats, where: Ints, node: Floats, work: Floats
-) -> int:
-    """Fill node[3], the state a step h after node[0], by the classical Runge-Kutta method."""
-    t, s1, s2, V = node[0, 0], node[0, 1], node[0, 2], node[0, 3]
-    a, b, total, k = par[5], par[6], V, V
+def _trial(h: float, par: Vector, wave: Stack, marks: Ints, node: Matrix) -> int:
+    """Fill the end of a step of length h, by the classical Runge-Kutta method."""
+    t, s1, s2 = node[START, TIME], node[START, PLACE], node[START, PLACE + 1]
+    V = node[START, VELOCITY]
+    a, b, total, k = par[RATE], par[RATE + 1], V, V
     for i in range(3):
         part = h if i == 2 else 0.5 * h
-        flag = look(t + part, s1 + part * a * k, s2 + part * b * k, k, par, knot, coef, where, work)
+        flag = look(
+            t + part, s1 + part * a * k, s2 + part * b * k, k, par, wave, marks, node[TRIAL]
+        )
         if flag:
             return flag
-        k = work[3]
+        k = node[TRIAL, VELOCITY]
         total += k if i == 2 else 2.0 * k
     move = h * total / 6.0
-    return look(t + h, s1 + a * move, s2 + b * move, k, par, knot, coef, where, node[3])
+    return look(t + h, s1 + a * move, s2 + b * move, k, par, wave, marks, node[END])
 
 
 @kernel
-def _inside(h: float, par: Floats, knot: Floats, coef: Floats, where: Ints, node: Floats) -> int:
-    """Fill node[1] and node[2] at thirds of the step; the path is a cubic through both ends."""
-    V0, V3 = node[0, 3], node[3, 3]
+def _inside(h: float, par: Vector, wave: Stack, marks: Ints, node: Matrix) -> int:
+    """Fill the thirds of a step; the path is a cubic through both ends."""
+    V0, V3 = node[START, VELOCITY], node[END, VELOCITY]
     for i in range(1, 3):
         z = i / 3.0
         rise = z * z * (3.0 - 2.0 * z)
         bend0, bend3 = h * z * (1.0 - z) * (1.0 - z), h * z * z * (z - 1.0)
         own = bend0 * V0 + bend3 * V3
-        s1 = node[0, 1] + rise * (node[3, 1] - node[0, 1]) + par[5] * own
-        s2 = node[0, 2] + rise * (node[3, 2] - node[0, 2]) + par[6] * own
+        s1, s2 = node[START, PLACE], node[START, PLACE + 1]
+        s1 = s1 + rise * (node[END, PLACE] - s1) + par[RATE] * own
+        s2 = s2 + rise * (node[END, PLACE + 1] - s2) + par[RATE + 1] * own
         guess = V0 + z * (V3 - V0)
-        flag = look(node[0, 0] + z * h, s1, s2, guess, par, knot, coef, where, node[i])
+        flag = look(node[START, TIME] + z * h, s1, s2, guess, par, wave, marks, node[i])
         if flag:
             return flag
     return REACHED
 
 
 @kernel
-def extend(
-    f: int,
-    x: Floats,
-    y: Floats,
-    knot: Floats,
-    coef: Floats,
-    area: Floats,
-    square: Floats,
-    count: Ints,
-) -> None:
-    """Append the cubic through four points of wave f."""
-    j = count[f]
-    d1, d2, d3 = x[1] - x[0], x[2] - x[0], x[3] - x[0]
+def extend(f: int, x: Vector, y: Vector, wave: Stack, marks: Ints) -> None:
+    """Append the cubic through four points (x, y) of wave f: the start, the thirds, the end."""
+    j = marks[COUNT, f]
+    y0, y3 = y[START], y[END]
+    d1, d2, d3 = x[1] - x[START], x[2] - x[START], x[END] - x[START]
+    marks[COUNT, f] = j + 1
+    wave[f, j, KNOT] = x[START]
     if not 0.0 < d1 < d2 < d3:
         # the contact rides with this wave: its characteristic stands still to rounding
-        coef[f, j] = 0.0
-        coef[f, j, 0] = y[3]
-        knot[f, j], knot[f, j + 1] = x[0], max(x[0], x[3])
-        area[f, j + 1] = area[f, j] + d3 * y[3]
-        square[f, j + 1] = square[f, j] + d3 * y[3] * y[3]
-        count[f] = j + 1
+        wave[f, j, C0], wave[f, j, C1], wave[f, j, C2], wave[f, j, C3] = y3, 0.0, 0.0, 0.0
+        wave[f, j + 1, KNOT] = max(x[START], x[END])
+        wave[f, j + 1, AREA] = wave[f, j, AREA] + d3 * y3
+        wave[f, j + 1, SQUARE] = wave[f, j, SQUARE] + d3 * y3 * y3
         return
-    a1 = (y[1] - y[0]) / d1
+    a1 = (y[1] - y0) / d1
     e2 = (y[2] - y[1]) / (d2 - d1)
-    e3 = (y[3] - y[2]) / (d3 - d2)
+    e3 = (y3 - y[2]) / (d3 - d2)
     a2 = (e2 - a1) / d2
     a3 = ((e3 - e2) / (d3 - d1) - a2) / d3
-    c0, c1, c2 = y[0], a1 - d1 * a2 + d1 * d2 * a3, a2 - (d1 + d2) * a3
-    coef[f, j, 0], coef[f, j, 1], coef[f, j, 2], coef[f, j, 3] = c0, c1, c2, a3
-    knot[f, j], knot[f, j + 1] = x[0], x[3]
-    area[f, j + 1] = area[f, j] + part_of_area(d3, coef[f, j])
-    square[f, j + 1] = square[f, j] + part_of_square(d3, coef[f, j])
-    count[f] = j + 1
+    wave[f, j, C0] = y0
+    wave[f, j, C1] = a1 - d1 * a2 + d1 * d2 * a3
+    wave[f, j, C2] = a2 - (d1 + d2) * a3
+    wave[f, j, C3] = a3
+    wave[f, j + 1, KNOT] = x[END]
+    wave[f, j + 1, AREA] = wave[f, j, AREA] + part_of_area(d3, wave[f, j])
+    wave[f, j + 1, SQUARE] = wave[f, j, SQUARE] + part_of_square(d3, wave[f, j])
 
 
 @kernel
-def part_of_area(d: float, c: Vector) -> float:
+def part_of_area(d: float, cubic: Vector) -> float:
     """Return the integral of a cubic from its knot over d."""
-    return d * (c[0] + d * (c[1] / 2.0 + d * (c[2] / 3.0 + d * c[3] / 4.0)))
+    c0, c1, c2, c3 = cubic[C0], cubic[C1], cubic[C2], cubic[C3]
+    return d * (c0 + d * (c1 / 2.0 + d * (c2 / 3.0 + d * c3 / 4.0)))
 
 
 @kernel
-def part_of_square(d: float, c: Vector) -> float:
+def part_of_square(d: float, cubic: Vector) -> float:
     """Return the integral of the square of a cubic from its knot over d."""
-    low = c[0] * c[0] + d * (c[0] * c[1] + d * (2.0 * c[0] * c[2] + c[1] * c[1]) / 3.0)
-    high = (c[0] * c[3] + c[1] * c[2]) / 2.0 + d * (2.0 * c[1] * c[3] + c[2] * c[2]) / 5.0
-    return d * (low + d * d * d * (high + d * d * (c[2] * c[3] / 3.0 + d * c[3] * c[3] / 7.0)))
+    c0, c1, c2, c3 = cubic[C0], cubic[C1], cubic[C2], cubic[C3]
+    low = c0 * c0 + d * (c0 * c1 + d * (2.0 * c0 * c2 + c1 * c1) / 3.0)
+    high = (c0 * c3 + c1 * c2) / 2.0 + d * (2.0 * c1 * c3 + c2 * c2) / 5.0
+    return d * (low + d * d * d * (high + d * d * (c2 * c3 / 3.0 + d * c3 * c3 / 7.0)))
 
 
 @kernel
-def _jump(f: int, j: int, step: float, knot: Matrix, coef: Stack) -> float:
+def _jump(f: int, j: int, step: float, wave: Stack) -> float:
     """Return how much wave f breaks at knot j: jumps of value, slope and bend over one step."""
-    p, q, d = coef[f, j - 1], coef[f, j], knot[f, j] - knot[f, j - 1]
-    value = p[0] + d * (p[1] + d * (p[2] + d * p[3])) - q[0]
-    slope = p[1] + d * (2.0 * p[2] + 3.0 * d * p[3]) - q[1]
-    bend = p[2] + 3.0 * d * p[3] - q[2]
+    d = wave[f, j, KNOT] - wave[f, j - 1, KNOT]
+    p0, p1 = wave[f, j - 1, C0], wave[f, j - 1, C1]
+    p2, p3 = wave[f, j - 1, C2], wave[f, j - 1, C3]
+    value = p0 + d * (p1 + d * (p2 + d * p3)) - wave[f, j, C0]
+    slope = p1 + d * (2.0 * p2 + 3.0 * d * p3) - wave[f, j, C1]
+    bend = p2 + 3.0 * d * p3 - wave[f, j, C2]
     return abs(value) + step * abs(slope) + step * step * abs(bend)
 
 
 @kernel
-def _push(count: Ints, queue: Ints, ends: Ints) -> None:
+def _push(marks: Ints, queue: Ints) -> None:
     """Note that a corner leaves on all four waves from where their next cubic begins."""
     for f in range(4):
-        tail = ends[1, f]
-        again = tail > 0 and queue[f, tail - 1] == count[f]
+        tail = marks[TAIL, f]
+        again = tail > 0 and queue[f, tail - 1] == marks[COUNT, f]
         if not again and tail < queue.shape[1]:
-            queue[f, tail] = count[f]
-            ends[1, f] = tail + 1
+            queue[f, tail] = marks[COUNT, f]
+            marks[TAIL, f] = tail + 1
 
 
 @kernel
 def _next_corner(
-    par: Floats,
-    now: Floats,
-    knot: Floats,
-    coef: Floats,
-    count: Ints,
-    where: Ints,
-    queue: Ints,
-    ends: Ints,
+    par: Vector, now: Vector, wave: Stack, marks: Ints, queue: Ints
 ) -> tuple[int, float]:
     """Return the incoming wave that brings the next corner, and the time until then.
 
@@ -248,176 +293,178 @@ def _next_corner(
     strong. Only strong ones are met; what counts as strong rises as the allowance is used up.
     """
     first, wait = -1, np.inf
-    least = par[12] * np.exp(-np.log(par[12]) * now[15] / par[13]) if par[13] > 0.0 else np.inf
+    least = np.inf
+    if par[CORNERS] > 0.0:
+        least = par[LEAST] * np.exp(-np.log(par[LEAST]) * now[MET] / par[CORNERS])
     for m in range(4):
-        f = m if par[8] > 0.0 else m ^ 1
-        where[2, f] = count[f] - 1
+        f = m if par[PERIODIC] > 0.0 else m ^ 1
+        marks[LAST, f] = marks[COUNT, f] - 1
         i = m // 2
-        x = _place(m, now[0], now[1 + i], par)
-        toward = 1.0 + (1.0 if m % 2 else -1.0) * par[5 + i] * now[3] / par[i]
-        while ends[0, f] < ends[1, f]:
-            j = queue[f, ends[0, f]]
-            if j >= count[f]:
+        x = _place(m, now[TIME], now[PLACE + i], par)
+        toward = 1.0 + (1.0 if m % 2 else -1.0) * par[RATE + i] * now[VELOCITY] / par[SPEED + i]
+        while marks[HEAD, f] < marks[TAIL, f]:
+            j = queue[f, marks[HEAD, f]]
+            if j >= marks[COUNT, f]:
                 break
-            if _jump(f, j, par[9], knot, coef) < least * par[11]:
-                ends[0, f] += 1
+            if _jump(f, j, par[STEP], wave) < least * par[SIZE]:
+                marks[HEAD, f] += 1
                 continue
-            dt = (knot[f, j] - x) / toward
-            if dt > _MERGED * par[9]:
-                where[2, f] = j - 1
+            dt = (wave[f, j, KNOT] - x) / toward
+            if dt > _MERGED * par[STEP]:
+                marks[LAST, f] = j - 1
                 if dt < wait:
                     first, wait = m, dt
                 break
-            where[1, f] = j
-            ends[0, f] += 1
-            now[16] = 1.0
-            _push(count, queue, ends)
+            marks[FIRST, f] = j
+            marks[HEAD, f] += 1
+            now[FRESH] = 1.0
+            _push(marks, queue)
     return first, wait
 
 
 @kernel
 def _land(
-    m: int,
-    h: float,
-    par: Floats,
-    knot: Floats,
-    coef: Floats,
-    where: Ints,
-    node: Floats,
-    work: Floats,
-    goal: float,
+    m: int, h: float, goal: float, par: Vector, wave: Stack, marks: Ints, node: Matrix
 ) -> tuple[int, float]:
-    """Fill node[3] where incoming wave m reads the place `goal`; return a flag and the step."""
+    """Fill the end of a step where incoming wave m reads the place `goal`; return flag and step."""
     i = m // 2
     sign = 1.0 if m % 2 else -1.0
-    longest, t = 2.0 * h, node[0, 0]
+    longest, t = 2.0 * h, node[START, TIME]
     for _ in range(8):
         h = (t + h) - t
-        flag = _trial(h, par, knot, coef, where, node, work)
+        flag = _trial(h, par, wave, marks, node)
         if flag:
             return flag, h
-        miss = _place(m, node[3, 0], node[3, 1 + i], par) - goal
-        if abs(miss) <= 4e-16 * (1.0 + abs(node[3, 0])):
+        miss = _place(m, node[END, TIME], node[END, PLACE + i], par) - goal
+        if abs(miss) <= 4e-16 * (1.0 + abs(node[END, TIME])):
             break
-        h -= miss / (1.0 + sign * par[5 + i] * node[3, 3] / par[i])
+        h -= miss / (1.0 + sign * par[RATE + i] * node[END, VELOCITY] / par[SPEED + i])
         h = min(max(h, 0.0), longest)
     return REACHED, h
 
 
 @kernel
-def _accept(
-    h: float,
-    par: Floats,
-    now: Floats,
-    knot: Floats,
-    coef: Floats,
-    area: Floats,
-    square: Floats,
-    count: Ints,
-    node: Floats,
-) -> None:
+def _accept(h: float, par: Vector, now: Vector, wave: Stack, marks: Ints, node: Matrix) -> None:
     """Store the four waves of a step and move on."""
     x, y = np.empty(4), np.empty(4)
     for f in range(4):
         i, sign = f // 2, (1.0 if f % 2 else -1.0)
+        c = par[SPEED + i]
         for q in range(4):
-            rate = par[5 + i] * node[q, 3]
-            force = node[q, 5] if i else -node[q, 4]
-            x[q] = node[q, 0] + sign * node[q, 1 + i] / par[i]
-            y[q] = node[q, 6 + f] + force / (par[i] + sign * rate)
-        extend(f, x, y, knot, coef, area, square, count)
+            rate = par[RATE + i] * node[q, VELOCITY]
+            force = node[q, ON_V] if i else -node[q, FORCE]
+            x[q] = node[q, TIME] + sign * node[q, PLACE + i] / c
+            y[q] = node[q, COMING + f] + force / (c + sign * rate)
+        extend(f, x, y, wave, marks)
     for q in range(4):
         weight = h * (0.125 if q % 3 == 0 else 0.375)
-        now[5] += weight * par[7] * node[q, 3] * node[q, 3]
+        now[HEAT] += weight * par[ROLLING] * node[q, VELOCITY] * node[q, VELOCITY]
         for i in range(2):
-            k = 2.0 * np.pi / par[2 + i]
-            force = (node[q, 5] if i else -node[q, 4]) * np.sin(k * node[q, 1 + i])
-            phase = par[i] * k * node[q, 0]
-            now[6 + 2 * i] += weight * force * np.cos(phase)
-            now[7 + 2 * i] += weight * force * np.sin(phase)
-    now[:5] = node[3, :5]
-    now[14] += 1.0
-    fast = max(abs(par[5] * now[3]) / par[0], abs(par[6] * now[3]) / par[1])
-    if fast > now[10]:
-        now[10], now[11] = fast, now[0]
-    wu, wv = 0.5 * (node[3, 6] + node[3, 7]), 0.5 * (node[3, 8] + node[3, 9])
-    slow = max(abs(par[5]) / par[0], abs(par[6]) / par[1])
-    alone = wv if par[4] == 0.0 else max(abs(wu / par[4]), abs(wv))
-    if abs(alone) * slow > now[12]:
-        now[12], now[13] = abs(alone) * slow, now[0]
+            k = 2.0 * np.pi / par[LENGTH + i]
+            force = node[q, ON_V] if i else -node[q, FORCE]
+            force = force * np.sin(k * node[q, PLACE + i])
+            phase = par[SPEED + i] * k * node[q, TIME]
+            now[FORCING + 2 * i] += weight * force * np.cos(phase)
+            now[FORCING + 1 + 2 * i] += weight * force * np.sin(phase)
+    for column in range(FORCE + 1):
+        now[column] = node[END, column]
+    now[STEPS] += 1.0
+    c1, c2, a, b = par[SPEED], par[SPEED + 1], par[RATE], par[RATE + 1]
+    fast = max(abs(a * now[VELOCITY]) / c1, abs(b * now[VELOCITY]) / c2)
+    if fast > now[FASTEST]:
+        now[FASTEST], now[FASTEST_AT] = fast, now[TIME]
+    wu = 0.5 * (node[END, COMING] + node[END, COMING + 1])
+    wv = 0.5 * (node[END, COMING + 2] + node[END, COMING + 3])
+    slow = max(abs(a) / c1, abs(b) / c2)
+    alone = wv if par[RATIO] == 0.0 else max(abs(wu / par[RATIO]), abs(wv))
+    if abs(alone) * slow > now[ALONE]:
+        now[ALONE], now[ALONE_AT] = abs(alone) * slow, now[TIME]
+
+
+@kernel
+def _begin(par: Vector, now: Vector, wave: Stack, marks: Ints, node: Matrix) -> int:
+    """Fill the start of a step: the end of the one before, or found again; return a flag."""
+    if now[FRESH] > 0.0:
+        s1, s2, V = now[PLACE], now[PLACE + 1], now[VELOCITY]
+        flag = look(now[TIME], s1, s2, V, par, wave, marks, node[START])
+        if flag:
+            return flag
+        now[FRESH] = 0.0
+        return REACHED
+    for column in range(NODE_COLUMNS):
+        node[START, column] = node[END, column]
+    return REACHED
+
+
+@kernel
+def _length(target: float, par: Vector, now: Vector) -> float:
+    """Return the length of the next step if no corner comes in."""
+    left = target - now[TIME]
+    h: float = left / max(np.ceil(left / par[STEP] - 1e-9), 1.0)
+    h = min(h, now[LONGEST] * (1.0 + 1e-8))
+    for i in range(2):
+        room = min(now[PLACE + i], par[LENGTH + i] - now[PLACE + i])
+        room = 0.45 * par[LENGTH + i] if par[PERIODIC] > 0.0 else 0.99 * room
+        h = min(h, room / par[SPEED + i])
+    # the step that the clock really makes: else rounding of t would add up
+    return (now[TIME] + h) - now[TIME]
 
 
 @kernel
 def march(
-    targets: Floats,
-    rows: Floats,
+    targets: Vector,
+    rows: Matrix,
     done: int,
     most_steps: int,
-    par: Floats,
-    now: Floats,
-    knot: Floats,
-    coef: Floats,
-    area: Floats,
-    square: Floats,
-    count: Ints,
-    where: Ints,
+    par: Vector,
+    now: Vector,
+    wave: Stack,
+    marks: Ints,
     queue: Ints,
-    ends: Ints,
-    node: Floats,
+    node: Matrix,
 ) -> tuple[int, int]:
     """Go on to the targets and fill one row at each; return a flag and how many are done."""
-    work = np.empty(10)
     for k in range(done, targets.size):
-        while now[0] < targets[k] - 1e-14 * (1.0 + abs(targets[k])):
-            if count.max() + 2 >= coef.shape[1]:
-                return FULL, k
-            now[18] += 1.0
-            if now[14] >= most_steps or now[18] > 4.0 * most_steps:
+        while now[TIME] < targets[k] - 1e-14 * (1.0 + abs(targets[k])):
+            for f in range(4):
+                if marks[COUNT, f] + 2 >= wave.shape[1] - 1:
+                    return FULL, k
+            now[TRIES] += 1.0
+            if now[STEPS] >= most_steps or now[TRIES] > 4.0 * most_steps:
                 return LIMIT, k
-            m, wait = _next_corner(par, now, knot, coef, count, where, queue, ends)
-            if now[16] > 0.0:
-                flag = look(now[0], now[1], now[2], now[3], par, knot, coef, where, node[0])
-                if flag:
-                    return flag, k
-                now[16] = 0.0
-            else:
-                node[0] = node[3]
-            left = targets[k] - now[0]
-            h = left / max(np.ceil(left / par[9] - 1e-9), 1.0)
-            h = min(h, now[17] * (1.0 + 1e-8))
-            for i in range(2):
-                room = min(now[1 + i], par[2 + i] - now[1 + i])
-                room = 0.45 * par[2 + i] if par[8] > 0.0 else 0.99 * room
-                h = min(h, room / par[i])
-            # the step that the clock really makes: else rounding of t would add up
-            h = (now[0] + h) - now[0]
+            m, wait = _next_corner(par, now, wave, marks, queue)
+            flag = _begin(par, now, wave, marks, node)
+            if flag:
+                return flag, k
+            h = _length(targets[k], par, now)
             if wait < h:
-                i = m // 2
-                f = m if par[8] > 0.0 else m ^ 1
-                j = queue[f, ends[0, f]]
-                flag, h = _land(m, wait, par, knot, coef, where, node, work, knot[f, j])
+                f = m if par[PERIODIC] > 0.0 else m ^ 1
+                j = queue[f, marks[HEAD, f]]
+                flag, h = _land(m, wait, wave[f, j, KNOT], par, wave, marks, node)
             else:
                 m = -1
-                flag = _trial(h, par, knot, coef, where, node, work)
+                flag = _trial(h, par, wave, marks, node)
             if flag == REACHED:
-                flag = _inside(h, par, knot, coef, where, node)
+                flag = _inside(h, par, wave, marks, node)
             if flag:
-                now[16] = 1.0
-                now[17] = 0.5 * min(h, wait)
-                if now[17] < _LOCATED * (1.0 + abs(now[0])):
+                now[FRESH] = 1.0
+                now[LONGEST] = 0.5 * min(h, wait)
+                if now[LONGEST] < _LOCATED * (1.0 + abs(now[TIME])):
                     return flag, k
                 continue
-            bend = node[3, 3] - node[0, 3] - 3.0 * (node[2, 3] - node[1, 3])
-            if abs(bend) * par[16] > par[15] and h > _FINEST * par[9] and m < 0:
-                now[16], now[17] = 1.0, 0.5 * h
+            bend = node[END, VELOCITY] - node[START, VELOCITY]
+            bend -= 3.0 * (node[2, VELOCITY] - node[1, VELOCITY])
+            if abs(bend) * par[STEEPEST] > par[TOLERANCE] and h > _FINEST * par[STEP] and m < 0:
+                now[FRESH], now[LONGEST] = 1.0, 0.5 * h
                 continue
-            now[17] = min(2.0 * now[17], par[9])
-            _accept(h, par, now, knot, coef, area, square, count, node)
+            now[LONGEST] = min(2.0 * now[LONGEST], par[STEP])
+            _accept(h, par, now, wave, marks, node)
             if m >= 0:
-                where[1, f] = j
-                ends[0, f] += 1
-                now[15] += 1.0
-                now[16] = 1.0
-                _push(count, queue, ends)
-        rows[k] = now[:10]
+                marks[FIRST, f] = j
+                marks[HEAD, f] += 1
+                now[MET] += 1.0
+                now[FRESH] = 1.0
+                _push(marks, queue)
+        for column in range(SAVED):
+            rows[k, column] = now[column]
     return REACHED, targets.size

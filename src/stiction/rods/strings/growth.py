@@ -34,7 +34,7 @@ _LARGE = 0.03
 _MOST_SAVES = 100_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Growth(Record):
     """How the distance of two runs grew.
 
@@ -193,7 +193,7 @@ def _distance(one: Run, two: Run, rows: int) -> tuple[Floats, float]:
     return np.sqrt(squares), float(np.sqrt(scale))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spectrum(Record):
     """The spectrum of a signal of a run.
 

@@ -24,7 +24,7 @@ _SHAPES = ("u0", "v0", "u_t0", "v_t0")
 _TRY = "give a finite number."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RollingStrings(Record):
     """Two strings that roll on each other without slip at the places s1 and s2.
 

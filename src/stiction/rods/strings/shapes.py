@@ -41,7 +41,7 @@ class Shape(Record, abc.ABC):
         return np.empty(0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sine(Shape):
     """One sine wave.
 
@@ -93,7 +93,7 @@ class Sine(Shape):
         return np.pi * self.mode_number / length
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bump(Shape):
     """A smooth hump that is zero outside |x - at| < width; all its derivatives exist.
 
@@ -147,7 +147,7 @@ class Bump(Shape):
         return y, np.asarray(-2.0 * z * y / (room * room * self.width))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pluck(Shape):
     """A string pulled aside at one point and let go: two straight lines and a corner.
 
@@ -210,7 +210,7 @@ class Pluck(Shape):
             )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Samples(Shape):
     """Equally spaced values joined by a spline of degree 5, four times differentiable.
 
@@ -266,7 +266,7 @@ def _spline(raw: bytes, ends: str) -> Any:
     return make_interp_spline(np.linspace(0.0, 1.0, values.size), values, k=5)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sum(Shape):
     """The sum of several shapes.
 
@@ -306,7 +306,7 @@ class Sum(Shape):
         return np.unique(np.concatenate([part.corners(length, ends) for part in self.parts]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UserShape(Shape):
     """A shape from Python functions of x; it cannot be written to a scenario file.
 

@@ -55,7 +55,7 @@ def strand_pair(system: RollingStrings) -> StrandPair:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BumpStrands(Record):
     """Strands in their normal modes, joined by a Gaussian instead of at a point.
 
@@ -237,7 +237,7 @@ def mode_shapes(x: Floats, length: float, size: int, ends: str) -> Floats:
     return np.concatenate([np.ones((1, x.size)), pairs.reshape(-1, x.size)])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Extrapolated(Record):
     """Two rolling strings in the limit of a bump without width.
 

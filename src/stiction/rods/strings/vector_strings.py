@@ -32,7 +32,7 @@ _MOST_MODES = 20_000
 _MOST_STEPS = 2_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VectorStrings(Record):
     """Two equal strings that cross at a fixed angle and roll on each other.
 
@@ -177,7 +177,7 @@ class VectorStrings(Record):
         return np.asarray(-np.linalg.solve(tangency, v))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VectorMotion(Record):
     """The motion of two vector strings.
 

@@ -1,0 +1,218 @@
+"""Two strands joined by a bump, in the arrays that the kernels work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.rods.strings import strand_kernels as sk
+from stiction.rods.strings.strand_motion import (
+    LEAST_RATIO,
+    RATIO,
+    TAIL,
+    StrandMotion,
+    StrandPair,
+    refuse,
+)
+
+__all__ = ["StrandState"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_CELLS = 200_000
+# finer grid on which data are projected on the modes
+_FINER = 8
+
+
+class StrandState:
+    """Modes of both strands and the contact, in the arrays the kernels work on."""
+
+    def __init__(self, pair: StrandPair, width: float, cells: int | None, lumped: bool) -> None:
+        self.pair = pair
+        self.cells = cells if cells is not None else int(np.ceil(RATIO * max(pair.length) / width))
+        _check_bump(pair, width, self.cells)
+        waves = np.stack(
+            [_wave_numbers(length, self.cells, pair.periodic) for length in pair.length]
+        )
+        size = waves.shape[1]
+        speed, length = np.array(pair.speed)[:, None], np.array(pair.length)[:, None]
+        spacing = length / self.cells
+        chain = 2.0 / spacing * np.sin(0.5 * waves * spacing)
+        self.omega = speed * (chain if lumped else waves)
+        norm = np.where(waves > 0.0, 2.0, 1.0) / length
+        bump = np.exp(-0.5 * (waves * width) ** 2)
+        # rows KAPPA, STIFF, NORM, BUMP of the kernels
+        rows = np.stack([waves, self.omega**2, norm, bump], axis=1)
+        self.strands = np.ascontiguousarray(rows)
+        self.a, self.p, self.unresolved = _start(pair, size, self.cells)
+        self.s = np.array(pair.start, dtype=np.float64)
+        turn = 2.0 * np.pi if pair.periodic else np.pi
+        angles = [turn / length for length in pair.length]
+        shared = self.shared = np.zeros(sk.SHARED_ENTRIES)
+        shared[sk.ANGLE : sk.ANGLE + 2] = angles
+        shared[sk.MOBILITY : sk.MOBILITY + 2] = pair.mobility
+        shared[sk.SIGN : sk.SIGN + 2] = 1.0, -pair.ratio
+        shared[sk.DRAG], shared[sk.PERIODIC] = pair.drag, float(pair.periodic)
+        shared[sk.ROLLING] = pair.resistance
+        reach = [-np.inf, np.inf] if pair.periodic else [TAIL * width, -TAIL * width]
+        # columns SPEED, LOW, HIGH of the kernels
+        self.bounds = np.array(
+            [[c, reach[0], end + reach[1]] for c, end in zip(pair.speed, pair.length, strict=True)]
+        )
+        self.drag = pair.drag
+        self.work, self.spare = np.zeros((sk.WORK_ROWS, size)), np.zeros((8, size))
+        self.record, self.out = np.zeros(sk.SEEN_ENTRIES), np.empty(sk.OUT_ENTRIES)
+        self.ended = self.steps = 0
+        self.flow, self.flow_step = np.zeros((2, sk.FLOW_ROWS, size)), 0.0
+        self._settle()
+
+    def _settle(self) -> None:
+        """Make the velocities roll at the start; see whether the contact is slow enough."""
+        given = (self.a, self.p, self.s, self.strands, self.shared, self.work, self.out)
+        self.record[sk.SETTLED] = sk.settle(*given)
+        sk.settle(*given)
+        mobility, mean = self.shared[sk.MOBILITY : sk.MOBILITY + 2], self.out[sk.V : sk.V + 2]
+        self.record[sk.FASTEST] = (np.abs(mobility * mean) / self.bounds[:, sk.SPEED]).max()
+        if self.record[sk.FASTEST] >= 1.0:
+            self.ended = sk.FASTER_THAN_WAVES
+
+    def go(self, count: int, h: float) -> float:
+        """Take `count` steps of length h, or fewer if the model ends; return the time gone."""
+        if self.flow_step != h:
+            self.flow, self.flow_step = _free_flow(self.omega, self.drag, 0.5 * h), h
+        self.ended, taken = sk.march(
+            count,
+            h,
+            self.a,
+            self.p,
+            self.s,
+            self.strands,
+            self.shared,
+            self.flow,
+            self.bounds,
+            self.work,
+            self.spare,
+            self.record,
+        )
+        self.steps += taken
+        return taken * h
+
+    def seen(self) -> tuple[Floats | float, ...]:
+        """Return what is kept of the present state, in the order of StrandMotion."""
+        sk.contact(self.a, self.p, self.s, self.strands, self.shared, self.work, self.out)
+        stiff, norm = self.strands[:, sk.STIFF], self.strands[:, sk.NORM]
+        kinetic = 0.5 * (self.p**2 / norm).sum(axis=1)
+        both = self.p[0] * self.p[1] + stiff[0] * self.a[0] * self.a[1]
+        stored = 0.5 * (stiff * self.a**2 / norm).sum(axis=1)
+        return (
+            self.s.copy(),
+            self.out[sk.V : sk.V + 2].copy(),
+            float(self.out[sk.LAM]),
+            self.a.copy(),
+            self.p.copy(),
+            float(self.record[sk.DRAG_HEAT]),
+            float(self.record[sk.ROLLING_HEAT]),
+            float(self.record[sk.SETTLED]),
+            kinetic,
+            stored,
+            0.5 * float((both / norm[0]).sum()),
+        )
+
+    def motion(
+        self, kept: Sequence[float], rows: Sequence[tuple[Floats | float, ...]]
+    ) -> StrandMotion:
+        """Return what was kept, `rows` as `seen` returns them at the times `kept`."""
+        s, mean, force, a, p, heat, rolling, projected, kinetic, stored, shared = (
+            np.array(column) for column in zip(*rows, strict=True)
+        )
+        return StrandMotion(
+            time=np.array(kept),
+            s=s,
+            rates=mean * np.array(self.pair.mobility),
+            mean=mean,
+            contact_force=force,
+            amplitude=a,
+            velocity=p,
+            drag_heat=heat,
+            rolling_heat=rolling,
+            projected=projected,
+            kinetic=kinetic,
+            stored=stored,
+            shared=shared,
+            ended=self.ended,
+            t_end=kept[-1],
+            steps=self.steps,
+            cells=self.cells,
+            fastest=float(self.record[sk.FASTEST]),
+            unresolved=self.unresolved,
+            given=float(kinetic[0].sum() + stored[0].sum() + projected[0]),
+        )
+
+
+def _wave_numbers(length: float, cells: int, periodic: bool) -> Floats:
+    """Return the wave number of each mode, in the order of the kernels."""
+    if not periodic:
+        return np.asarray(np.arange(1, cells) * np.pi / length)
+    pairs = np.repeat(np.arange(1, (cells - 1) // 2 + 1), 2)
+    return np.concatenate([[0.0], pairs * 2.0 * np.pi / length])
+
+
+def _start(pair: StrandPair, size: int, cells: int) -> tuple[Floats, Floats, float]:
+    """Return amplitudes and rates of the modes, and the share of the energy that is left out."""
+    a, p, lost, total = np.zeros((2, size)), np.zeros((2, size)), 0.0, 0.0
+    fine = _FINER * cells
+    for i, length in enumerate(pair.length):
+        waves = _wave_numbers(length, fine, pair.periodic)
+        by = (pair.speed[i] * waves, np.ones(waves.size))
+        for target, given, scale in zip((a, p), (pair.shapes[i], pair.rates[i]), by, strict=True):
+            found = _coefficients(given, length, fine, pair.periodic)
+            target[i] = found[:size]
+            energy = (scale * found) ** 2
+            lost, total = lost + float(energy[size:].sum()), total + float(energy.sum())
+    return a, p, lost / total if total > 0.0 else 0.0
+
+
+def _coefficients(
+    given: Callable[[Floats], Floats], length: float, cells: int, periodic: bool
+) -> Floats:
+    """Return the coefficients of all modes of `cells` cells, by the trapezium rule."""
+    if not periodic:
+        values = np.asarray(given(np.linspace(0.0, length, cells + 1)), dtype=np.float64)
+        odd = np.concatenate([[0.0], values[1:-1], [0.0], -values[-2:0:-1]])
+        return np.asarray(-np.fft.rfft(odd).imag[1:cells] / cells)
+    places = np.arange(float(cells)) * (length / cells)
+    values = np.asarray(given(np.asarray(places)), dtype=np.float64)
+    waves = np.fft.rfft(values)[: (cells - 1) // 2 + 1] / cells
+    pairs = np.stack([2.0 * waves.real[1:], -2.0 * waves.imag[1:]], axis=1)
+    return np.concatenate([[waves.real[0]], pairs.ravel()])
+
+
+def _free_flow(omega: Floats, drag: float, t: float) -> Floats:
+    """Return (2, 4, mode) the 2 x 2 matrices of x'' + drag x' + omega^2 x = 0 over t."""
+    turn = np.sqrt((omega**2 - 0.25 * drag**2).astype(np.complex128)) * t
+    fade = np.exp(-0.5 * drag * t)
+    cos = np.cos(turn).real * fade
+    # sin(q t) / q
+    sin = np.sinc(turn / np.pi).real * t * fade
+    half = 0.5 * drag * sin
+    # rows A_A, A_P, P_A, P_P of the kernels
+    flow = np.stack([cos + half, sin, -(omega**2) * sin, cos - half], axis=1)
+    return np.ascontiguousarray(flow)
+
+
+def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
+    """Refuse a bump that does not fit on a strand, or that the cells do not resolve."""
+    if cells > _MOST_CELLS:
+        refuse("width", width, f"at most {_MOST_CELLS} cells", "memory is bounded.", "a wider one.")
+    for length, place in zip(pair.length, pair.start, strict=True):
+        spacing = length / cells
+        if width < LEAST_RATIO * spacing * (1.0 - 1e-9):
+            needs = f"at least {int(np.ceil(LEAST_RATIO * length / width))} cells"
+            why = f"the bump is {width / spacing:.3g} cells wide and must be resolved by them."
+            refuse("cells", cells, needs, why, "leave it out: two cells for each width.")
+        far = 0.5 * length if pair.periodic else min(place, length - place)
+        if far < TAIL * width:
+            why = "the bump reaches six widths to both sides and must end on the strand."
+            refuse("bump_width", width, f"at most {far / TAIL:.4g}", why, "a narrower bump.")
