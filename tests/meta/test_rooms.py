@@ -166,7 +166,10 @@ def circles(graph):
 
 def graphs(sources):
     names = {
-        s.path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", "."): s
+        s.path.removeprefix("src/")
+        .removesuffix(".py")
+        .removesuffix("/__init__")
+        .replace("/", "."): s
         for s in sources
     }
     now, ever = {}, {}

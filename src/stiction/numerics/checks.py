@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.numerics.shown import record_text, table_html
 
 __all__ = ["Numbers", "Record", "number", "numbers", "shape_of", "whole"]
 
@@ -36,6 +37,19 @@ class Record:
         # fields alone: what is cached on an object is no part of its description
         names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __repr__(self) -> str:
+        """Return the description as it would be written, defaults left out."""
+        return record_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return all fields as a table, for notebooks."""
+        rows = [
+            (f.name, getattr(self, f.name))
+            for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            if f.init and f.repr
+        ]
+        return table_html(("field", "value"), rows, title=type(self).__name__)
 
 
 def _same(a: object, b: object) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stiction.numerics.shown import table_html
+
 __all__ = ["Audit", "Check"]
 
 
@@ -29,7 +31,7 @@ class Check:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """All checks of a run."""
 
@@ -42,3 +44,19 @@ class Audit:
 
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)
+
+    def __repr__(self) -> str:
+        """Return how many checks held, and which did not."""
+        failed = [check.check for check in self.checks if not check.ok]
+        held = f"{len(self.checks) - len(failed)} held"
+        return f"<Audit: {held}{', FAILED: ' + ', '.join(failed) if failed else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return the checks as a table, those that failed first."""
+        lines = sorted(self.checks, key=lambda check: check.ok)
+        rows = [
+            (c.check, "held" if c.ok else "FAILED", c.value, c.limit, c.time, c.note) for c in lines
+        ]
+        head = ("check", "", "value", "limit", "time", "meaning")
+        title = "every assumption held" if self.ok else "assumptions were violated"
+        return table_html(head, rows, title=title, bad=not self.ok)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stiction.numerics.shown import table_html
+
 __all__ = ["Determinism", "Loss"]
 
 
@@ -27,7 +29,7 @@ class Loss:
     choice: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Determinism:
     """The losses of a run, in order of time; none means the future was unique."""
 
@@ -37,3 +39,15 @@ class Determinism:
     def status(self) -> str:
         """Return "deterministic" or "lost"."""
         return "lost" if self.losses else "deterministic"
+
+    def __repr__(self) -> str:
+        """Return the status, and the first losses."""
+        kinds = [f"{loss.kind} at {loss.time:.6g}" for loss in self.losses[:3]]
+        more = f", {len(self.losses) - 3} more" if len(self.losses) > 3 else ""
+        return f"<Determinism: {self.status}{': ' + ', '.join(kinds) + more if kinds else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return the losses as a table."""
+        rows = [(x.time, x.kind, str(dict(x.where)), x.choice) for x in self.losses]
+        title = "the future was not unique" if rows else "the future was unique"
+        return table_html(("time", "kind", "where", "taken"), rows, title=title, bad=bool(rows))

@@ -7,8 +7,9 @@ are imported only when `events`, `data`, `ledger` or `plot` are touched.
 from __future__ import annotations
 
 import functools
+import html
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import Status
+from stiction.errors import Status, nearest
+from stiction.numerics.shown import brief, table_html
 from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
@@ -129,7 +131,42 @@ class Quantity:
     label: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+class Quantities(Mapping[str, Quantity]):
+    """The named results of a run: a mapping that shows itself as a table.
+
+    Parameters
+    ----------
+    named : results by name
+    """
+
+    def __init__(self, named: Mapping[str, Quantity]) -> None:
+        self._named = dict(named)
+
+    def __getitem__(self, name: str) -> Quantity:
+        """Return a result; KeyError names the nearest one that there is."""
+        try:
+            return self._named[name]
+        except KeyError as error:
+            raise KeyError(f"{name!r}: {nearest(name, self._named)}") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def __repr__(self) -> str:
+        """Return names and values, one a line."""
+        lines = (f"  {name} = {brief(q.value)} {q.unit}".rstrip() for name, q in self.items())
+        return "\n".join([f"<{len(self)} quantities>", *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the results as a table."""
+        rows = [(name, q.value, q.unit, q.meaning) for name, q in self.items()]
+        return table_html(("quantity", "value", "unit", "meaning"), rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """The result of one solve, live or loaded.
 
@@ -176,6 +213,9 @@ class Run:
     time_unit: str = "s"
     energy_unit: str = "J"
     size: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantities", Quantities(self.quantities))
 
     @classmethod
     def of(
@@ -262,6 +302,24 @@ class Run:
         from stiction.results.citations import bibtex
 
         return bibtex(self.citations)
+
+    def __repr__(self) -> str:
+        """Return one line: what was solved, how it ended, and whether to trust it."""
+        unit = "" if self.time_unit == "1" else f" {self.time_unit}"
+        failed = sum(1 for check in self.audit if not check.ok)
+        parts = [
+            f"{self.system_name} by {self.method_name}",
+            f"{self.status.value} at t = {self.t_end:.6g}{unit}",
+            f"{len(self.event_log)} events",
+            f"ledger {self.energy.imbalance_rel:.1e}" if self.energy.defined else "no energy",
+            self.determinism.status,
+            f"audit: {failed} failed" if failed else "audit held",
+        ]
+        return f"<Run: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the one-screen summary, for notebooks."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         """Return the one-screen summary."""

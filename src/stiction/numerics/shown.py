@@ -1,0 +1,103 @@
+"""Objects in few words: for `repr`, for notebooks, for messages."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+__all__ = ["brief", "record_text", "table_html"]
+
+_MOST_ENTRIES = 4
+_MOST_LETTERS = 60
+
+
+def brief(value: object) -> str:
+    """Return a value in a few words: numbers with six digits, long arrays by their ends.
+
+    Verified by: tests/unit/numerics/test_shown.py::test_values_in_few_words
+    """
+    if value is None or isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.6g}"
+    if isinstance(value, str):
+        return repr(value if len(value) <= _MOST_LETTERS else f"{value[: _MOST_LETTERS - 3]}...")
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        return f"array {' x '.join(map(str, value.shape))}"
+    if isinstance(value, np.ndarray | list | tuple):
+        return _sequence(list(value))
+    if callable(value) and not dataclasses.is_dataclass(value):
+        return str(getattr(value, "__name__", type(value).__name__))
+    return repr(value)
+
+
+def _sequence(entries: Sequence[object]) -> str:
+    if len(entries) > _MOST_ENTRIES and all(_same(entry, entries[0]) for entry in entries):
+        return f"{len(entries)} x {brief(entries[0])}"
+    if len(entries) <= 2 * _MOST_ENTRIES:
+        return f"[{', '.join(brief(entry) for entry in entries)}]"
+    ends = ", ".join(brief(entry) for entry in entries[:_MOST_ENTRIES])
+    return f"[{ends}, ... {brief(entries[-1])}] ({len(entries)})"
+
+
+def _same(a: object, b: object) -> bool:
+    return isinstance(a, int | float | np.number) and bool(a == b)
+
+
+def record_text(record: object) -> str:
+    """Return a description as it would be written, fields at their defaults left out.
+
+    Parameters
+    ----------
+    record : a dataclass
+
+    Verified by: tests/unit/numerics/test_shown.py::test_records_leave_out_defaults
+    """
+    given = (
+        f"{name}={value!r}" if isinstance(value, float | str) else f"{name}={brief(value)}"
+        for name, value in _fields(record)
+    )
+    return f"{type(record).__name__}({', '.join(given)})"
+
+
+def _fields(record: object) -> Iterable[tuple[str, object]]:
+    """Yield the fields of a dataclass that differ from their defaults."""
+    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        # half-made objects are shown too, in tracebacks and debuggers
+        if not field.init or not field.repr or not hasattr(record, field.name):
+            continue
+        value, default = getattr(record, field.name), field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        same = type(value) is type(default) and not isinstance(value, np.ndarray)
+        if not (same and value == default):
+            yield field.name, value
+
+
+def table_html(
+    head: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "", bad: bool = False
+) -> str:
+    """Return a table for notebooks; text is escaped, strings stand as they are.
+
+    Parameters
+    ----------
+    head : titles of the columns
+    rows : cells, shown by `brief` where they are no strings
+    title : what stands above
+    bad : whether the title warns
+    """
+    colour = ' style="color:#b00020"' if bad else ""
+    above = f"<strong{colour}>{html.escape(title)}</strong>" if title else ""
+    lines = [
+        "".join(f"<td>{html.escape(_cell(cell))}</td>" for cell in row) for row in map(tuple, rows)
+    ]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    titles = "".join(f"<th>{html.escape(word)}</th>" for word in head)
+    return f"{above}<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else brief(value)

@@ -1,0 +1,406 @@
+"""Every check in the audit of rods fails here, beside the run in which it holds.
+
+Most fail in honest runs: steps that are too long, a contact faster than shear waves, a light
+rod between heavy ones, whose contacts no sweep can solve. What no input can break, friction
+beyond its bound and heat that comes back on a plane, is broken between kernel and outcome.
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+from audit_lines import check_fails, check_holds, failing, line
+
+import stiction as st
+from stiction.rods import (
+    CircularSection,
+    Clamped,
+    CosseratRod,
+    Free,
+    LineForce,
+    PlaneLeapfrog,
+    RigidMotion,
+    RodOnFixedRod,
+    RodOnPlane,
+    RollingContact,
+    RollingMidpoint,
+    SineVelocity,
+    Straight,
+)
+
+# what is reached past the public names, to damage it
+ALLOWED = "stiction.rods.contact.state._allowed"
+PLANE_KERNELS = "stiction.rods.plane.march_kernels"
+
+RADIUS = 0.02
+SECTION = CircularSection(RADIUS, 1e6, density=1000.0)
+SHEAR_WAVE = np.sqrt(SECTION.shear_stiffness / SECTION.line_density)
+DIRECTIONS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+
+def rod(axis, middle, section=SECTION, **more):
+    """Return a straight rod of length 1 through a point; free unless it says otherwise."""
+    half = 0.5 * np.asarray(axis)
+    ends = {"left": Free(), "right": Free()}
+    line_ = Straight(np.asarray(middle) - half, np.asarray(middle) + half)
+    return CosseratRod(section, line_, elements=20, **{**ends, **more})
+
+
+def crossed(step=None, t_end=0.1, method=st.RollingLeapfrog, **more):
+    """Return a run of two crossed rods that are thrown hard."""
+    thrown = {"half_wave": (0.0, 2.0, 4.0), "whole_wave": (0.0, 3.0, 0.0), "spin": 10.0}
+    system = st.CrossedRods(elements=20, **{**thrown, **more})
+    return st.solve(system, method(step=step), (0.0, t_end), save=11)
+
+
+def stack(light, sideways=0.0, mu=0.3):
+    """Return a run of three rods on each other; the middle one has another density."""
+    rods, touches = [], []
+    for k in range(3):
+        part = light if k == 1 else 1.0
+        section = CircularSection(RADIUS, 1e6 * part, density=1000.0 * part)
+        more = {"left": Clamped(), "right": Clamped()} if k == 0 else {}
+        if k == 1:
+            more["motion"] = [RigidMotion((0.0, -sideways, 0.0))]
+        if k == 2:
+            more["loads"] = [LineForce((0.0, 0.0, -50.0))]
+            more["motion"] = [RigidMotion((0.6 * sideways, sideways, 0.0))]
+        rods.append(rod(DIRECTIONS[k % 2], (0.0, 0.0, 2.0 * RADIUS * k), section, **more))
+        if k:
+            law = st.Coulomb(mu)
+            touches.append(RollingContact(0.5, 0.5, first=k, second=k + 1, friction=law))
+    method = st.RollingLeapfrog()
+    return st.solve(st.Rods(rods, touches), method, (0.0, 0.01), save=31)
+
+
+# ---- rods on rods: energy
+
+
+@pytest.mark.fails_audit("rods", "ledger_closes")
+@pytest.mark.parametrize(
+    ("method", "coarse", "fine"),
+    [(st.RollingLeapfrog, 8e-4, 2e-4), (RollingMidpoint, 4e-3, 1e-3)],
+)
+def test_long_steps_of_rods_lose_energy(method, coarse, fine):
+    # a contact without friction pulls, and says so
+    beside = {"contact_presses"}
+    run = crossed(coarse, method=method)
+    found = check_fails(
+        run, "ledger_closes", value=run.energy.imbalance_rel, limit=1e-3, beside=beside
+    )
+    held = check_holds(crossed(fine, method=method), "ledger_closes", beside=beside)
+    assert held.value < 0.3 * found.value
+
+
+# ---- rods on rods: contact
+
+
+@pytest.mark.fails_audit("rods", "contact_presses")
+def test_a_contact_that_may_not_open_pulls():
+    run = crossed(2e-4)
+    pull = run.data.lambda_n.values
+    limit = 1e-12 * SECTION.axial_stiffness
+    found = check_fails(
+        run,
+        "contact_presses",
+        value=pull.max(),
+        limit=limit,
+        when=run.time[np.argmax(pull)],
+    )
+    assert found.value > 1.0
+    opens = crossed(2e-4, 0.05, friction=st.Coulomb(0.1))
+    assert check_holds(opens, "contact_presses").value == 0.0
+    assert "open" in set(opens.events.kind)
+
+
+@pytest.mark.fails_audit("rods", "rods_not_parallel")
+@pytest.mark.parametrize(("spin", "ok"), [(-5.0, False), (-3.0, True)])
+def test_two_rods_turn_towards_parallel(spin, ok):
+    # the upper rod floats above the lower one at 20 degrees, and turns by 0.05 of its spin
+    angle = np.deg2rad(20.0)
+    axis = (np.cos(angle), np.sin(angle), 0.0)
+    turns = [RigidMotion((0.0, 0.0, 0.0), (0.0, 0.0, spin))]
+    pair = [
+        rod(DIRECTIONS[0], (0.0, 0.0, 0.0), left=Clamped(), right=Clamped()),
+        rod(axis, (0.0, 0.0, 2.2 * RADIUS), motion=turns),
+    ]
+    touch = RollingContact(0.5, 0.5, friction=st.Coulomb(0.3))
+    run = st.solve(st.Rods(pair, [touch]), st.RollingLeapfrog(), (0.0, 0.05), save=11)
+    least = np.sin(np.deg2rad(10.0))
+    # reason: the rod bends under its own turning, and its middle lags behind its ends
+    sine = pytest.approx(np.sin(angle + 0.05 * spin), rel=3e-2)
+    if ok:
+        assert check_holds(run, "rods_not_parallel", least=True).value == sine
+    else:
+        found = check_fails(run, "rods_not_parallel", limit=least, when=run.t_end, least=True)
+        assert found.value == sine == np.sin(run.data.crossing_angle.values[-1])
+
+
+@pytest.mark.fails_audit("rods", "no_interpenetration")
+@pytest.mark.fails_audit("rods", "contact_presses")
+@pytest.mark.fails_audit("rods", "ledger_closes")
+def test_long_steps_push_rods_into_each_other():
+    # the midpoint rule holds velocities, not gaps
+    run = crossed(1e-2, method=RollingMidpoint)
+    gap = run.data.gap.values
+    check_fails(
+        run,
+        "no_interpenetration",
+        value=-gap.min(),
+        limit=2e-3 * RADIUS,
+        when=run.time[np.argmin(gap)],
+        beside={"contact_presses", "ledger_closes"},
+    )
+    fine = crossed(1e-3, method=RollingMidpoint)
+    check_holds(fine, "no_interpenetration", beside={"contact_presses"})
+
+
+@pytest.mark.fails_audit("rods", "contact_subsonic")
+@pytest.mark.parametrize(("speed", "ok"), [(1.5, False), (0.5, True)])
+def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
+    # a solid rod that is thrown over another one starts to roll at two thirds of its speed
+    velocity = (speed * SHEAR_WAVE, 0.0, 0.0)
+    system = RodOnFixedRod(elements=20, at=0.5, slope=0.0, velocity=velocity, young=1e6)
+    run = st.solve(system, st.RollingLeapfrog(), (0.0, 1e-3), save=5)
+    found, beside = line(run, "contact_subsonic"), failing(run) - {"contact_subsonic"}
+    rates = [np.abs(run.data[name].values) for name in ("s1_rate", "s2_rate")]
+    assert found.value == np.max(rates)
+    assert found.limit == pytest.approx(SHEAR_WAVE, rel=1e-12)
+    if ok:
+        check_holds(run, "contact_subsonic", beside=beside)
+    else:
+        when = run.time[np.argmax(np.max(rates, axis=0))]
+        check_fails(run, "contact_subsonic", when=when, beside=beside)
+
+
+@pytest.mark.fails_audit("rods", "contacts_solved")
+def test_no_sweep_solves_a_light_rod_between_heavy_ones():
+    run = stack(0.01)
+    found = check_fails(run, "contacts_solved", limit=0.0)
+    # every kick, and the half one at the start
+    assert found.value == run.stats["steps"] + 1
+    assert check_holds(stack(1.0), "contacts_solved").value == 0.0
+
+
+@pytest.mark.fails_audit("rods", "friction_dissipates")
+@pytest.mark.fails_audit("rods", "contacts_solved")
+def test_contacts_that_are_not_solved_give_heat_back():
+    beside = {"contacts_solved"}
+    run = stack(0.01, sideways=0.8, mu=0.5)
+    heat = run.energy.friction_heat
+    found = check_fails(
+        run,
+        "friction_dissipates",
+        value=-np.diff(heat, axis=0).min(),
+        limit=1e-12 * run.energy.scale,
+        beside=beside,
+    )
+    assert found.value > 1e3 * found.limit
+    solved = stack(1.0, sideways=0.8, mu=0.5)
+    assert solved.energy.friction_heat[-1].sum() > 0.0
+    check_holds(solved, "friction_dissipates")
+
+
+@pytest.mark.fails_audit("rods", "no_interpenetration")
+@pytest.mark.fails_audit("rods", "contacts_solved")
+def test_contacts_that_are_not_solved_push_rods_into_each_other():
+    run = stack(1e-4)
+    gap = run.data.gap.values.min(axis=1)
+    check_fails(
+        run,
+        "no_interpenetration",
+        value=-gap.min(),
+        limit=2e-3 * RADIUS,
+        when=run.time[np.argmin(gap)],
+        beside={"contacts_solved"},
+    )
+
+
+@pytest.mark.fails_audit("rods", "friction_within_bound")
+def test_friction_exceeds_its_bound_where_nothing_cuts_it(monkeypatch):
+    # pressed and pulled alike: to roll, it would need more than mu allows
+    load = [LineForce((50.0, 0.0, -50.0))]
+    pair = [
+        rod(DIRECTIONS[0], (0.0, 0.0, 0.0), left=Clamped(), right=Clamped()),
+        rod(DIRECTIONS[1], (0.0, 0.0, 2.0 * RADIUS), loads=load),
+    ]
+    touch = RollingContact(0.5, 0.5, friction=st.Coulomb(0.1))
+    system, method = st.Rods(pair, [touch]), st.RollingLeapfrog(1e-4)
+    held = st.solve(system, method, (0.0, 0.01), save=11)
+    assert held.audit.ok
+    assert line(held, "friction_within_bound").value == pytest.approx(0.1, rel=1e-6)
+    monkeypatch.setattr(ALLOWED, lambda force, normal, mu: force)
+    run = st.solve(system, method, (0.0, 0.01), save=11)
+    ratio = run.data.friction_ratio.values
+    found = check_fails(run, "friction_within_bound", value=ratio.max(), limit=0.1, when=0.0)
+    assert found.value > 0.2
+    assert ratio[1:].max() <= 0.1 * (1.0 + 1e-6)
+
+
+# ---- a rod on a plane
+
+
+def on_plane(
+    method,
+    *,
+    t_end=0.02,
+    save=5,
+    lift=0.0,
+    motion=(),
+    section=SECTION,
+    mu=0.5,
+    gravity=-9.81,
+    elements=8,
+):
+    """Return a run of a rod that begins level above a plane."""
+    free = CosseratRod(
+        section,
+        Straight((0.0, -0.25, RADIUS + lift), (0.0, 0.25, RADIUS + lift)),
+        elements=elements,
+        left=Free(),
+        right=Free(),
+        motion=motion,
+    )
+    law = None if mu is None else st.Coulomb(mu)
+    system = RodOnPlane(free, friction=law, gravity=(0.0, 0.0, gravity))
+    return st.solve(system, method, (0.0, t_end), save=save, throw=False)
+
+
+@pytest.mark.fails_audit("rods", "ledger_closes")
+@pytest.mark.fails_audit("rods", "scheme_loss_small")
+def test_a_fall_in_long_steps_loses_energy():
+    fall = [RigidMotion((0.5, 0.0, -1.0)), SineVelocity(2, (0.0, 0.0, 1.0))]
+
+    def falling(part):
+        return on_plane(PlaneLeapfrog(part=part), lift=0.005, motion=fall)
+
+    run = falling(1.0)
+    assert run.status is st.Status.SOLVED
+    assert len(run.events) > 0
+    check_fails(
+        run,
+        "ledger_closes",
+        value=run.energy.imbalance_rel,
+        limit=1e-3,
+        beside={"scheme_loss_small"},
+    )
+    check_holds(falling(0.05), "ledger_closes")
+
+
+@pytest.mark.fails_audit("rods", "scheme_loss_small")
+def test_a_rod_that_stops_slipping_within_a_long_step_costs_energy():
+    def sliding(part):
+        thrown = [RigidMotion((0.5, 0.0, 0.0))]
+        return on_plane(PlaneLeapfrog(part=part), t_end=0.01, motion=thrown, gravity=-100.0)
+
+    run = sliding(1.0)
+    assert set(run.events.kind) == {"stick"}
+    lost = np.abs(run.energy.algorithmic).max() / run.energy.scale
+    found = check_fails(run, "scheme_loss_small", value=lost, limit=1e-3)
+    # second order in the step
+    held = check_holds(sliding(0.25), "scheme_loss_small")
+    assert 0.03 * found.value < held.value < 0.1 * found.value
+
+
+@pytest.mark.fails_audit("rods", "no_interpenetration")
+@pytest.mark.parametrize(("step", "ok"), [(0.0514, False), (0.01, True)])
+def test_a_rod_that_only_just_reaches_the_plane_passes_through_it(step, ok):
+    # soft, so that long steps are stable; it reaches the plane at 40 ms and leaves it at 52 ms
+    g, into, out = 9.81, 0.04, 0.052
+    run = on_plane(
+        PlaneLeapfrog(step=step),
+        t_end=0.0514,
+        save=2,
+        lift=0.5 * g * into * out,
+        motion=[RigidMotion((0.0, 0.0, -0.5 * g * (into + out)))],
+        section=CircularSection(RADIUS, 20.0, density=1000.0),
+        gravity=g,
+        mu=None,
+    )
+    if ok:
+        assert check_holds(run, "no_interpenetration").value < 1e-6
+        return
+    found = check_fails(run, "no_interpenetration", limit=1e-3)
+    # free flight is a parabola, of which one end of a step lies inside the plane
+    flown = step - run.stats["shortest_step"]
+    deep = 0.5 * g * (flown - into) * (out - flown) / RADIUS
+    assert found.value == pytest.approx(deep, rel=1e-9)
+
+
+class HeavyCore(CircularSection):
+    """A section whose mass lies near its axis."""
+
+    @property
+    def line_inertia(self):
+        return 1e-3 * super().line_inertia
+
+
+@pytest.mark.fails_audit("rods", "contacts_solved")
+@pytest.mark.parametrize(("kind", "ok"), [(HeavyCore, False), (CircularSection, True)])
+def test_no_sweep_makes_a_rod_with_a_heavy_core_roll(kind, ok):
+    # rolling ties all nodes together the more, the lighter the rod turns
+    slides = [RigidMotion((0.5, 0.2, 0.0), (0.0, 3.0, 0.0)), SineVelocity(3, (0.3, 0.2, 0.0))]
+    run = on_plane(
+        PlaneLeapfrog(max_steps=10),
+        t_end=0.1,
+        motion=slides,
+        section=kind(RADIUS, 1e6, density=1000.0),
+        elements=20,
+        mu=None,
+    )
+    assert run.stats["steps"] == 10
+    if ok:
+        assert check_holds(run, "contacts_solved").value == 0.0
+        assert run.stats["most_sweeps"] < 100
+    else:
+        found = check_fails(run, "contacts_solved", limit=0.0)
+        # two kicks a step, and those at the start
+        assert found.value == int(found.value) <= 25.0
+        assert run.stats["most_sweeps"] == 2000
+
+
+def slipping():
+    """Return a run of a rod that slips on a plane all the time."""
+    return on_plane(PlaneLeapfrog(), t_end=0.01, motion=[RigidMotion((2.0, 0.0, 0.0))])
+
+
+@pytest.mark.fails_audit("rods", "friction_dissipates")
+@pytest.mark.fails_audit("rods", "ledger_closes")
+def test_heat_that_comes_back_from_a_plane(monkeypatch):
+    run = slipping()
+    check_holds(run, "friction_dissipates")
+    kernels = importlib.import_module(PLANE_KERNELS)
+    march = kernels.march
+
+    def cooling(*given):
+        heat = given[-3][0][kernels.HEAT]
+        before = heat.copy()
+        told = march(*given)
+        heat[:] = 2.0 * before - heat
+        return told
+
+    monkeypatch.setattr(kernels, "march", cooling)
+    cold = slipping()
+    assert cold.energy.friction_heat == pytest.approx(-run.energy.friction_heat, rel=1e-12)
+    taken = np.diff(run.energy.friction_heat, axis=0).max() / cold.energy.scale
+    found = check_fails(cold, "friction_dissipates", limit=1e-14, beside={"ledger_closes"})
+    assert found.value == pytest.approx(taken, rel=1e-12)
+
+
+@pytest.mark.fails_audit("rods", "friction_within_bound")
+def test_friction_on_a_plane_exceeds_its_bound(monkeypatch):
+    check_holds(slipping(), "friction_within_bound")
+    kernels = importlib.import_module(PLANE_KERNELS)
+    march = kernels.march
+
+    def rubbing(*given):
+        told = march(*given)
+        # rows: across the plane, and along both directions of it
+        given[-2][1:] *= 1.2
+        return told
+
+    monkeypatch.setattr(kernels, "march", rubbing)
+    run = slipping()
+    found = check_fails(run, "friction_within_bound", limit=1e-9)
+    # mu N and a fifth of it, over N
+    assert found.value == pytest.approx(0.2 * 0.5, rel=1e-9)

@@ -1,0 +1,277 @@
+"""Every check in the audit of solids fails here, beside the run in which it holds.
+
+Almost all fail in honest runs of a few elements: coarse meshes, long load steps, a soft
+penalty, too much pressure, a partner that is too short. Newton's method keeps no step above
+its tolerance, and no law of friction gives heat back: there a step is damaged before the
+outcome reads it.
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+from audit_lines import check_fails, check_holds, failing, line
+
+import stiction as st
+from stiction.solids import (
+    Q1,
+    Body,
+    Boundary,
+    Contact,
+    Driven,
+    Fixed,
+    LinearElastic,
+    NeoHookean,
+    Program,
+    RigidPlane,
+    rectangle,
+)
+
+# what is reached past the public names, to damage it
+LOAD_STEPS = "stiction.solids.equilibria.load_steps"
+
+TENSION, WORK = 0.06, 0.015
+LAW = st.LennardJones.from_strength(TENSION, WORK)
+
+
+def strip(method, **settings):
+    """Return a run of a short strip that is peeled."""
+    small = {"length": 30.0, "adhering": 20.0, "height": 4.0, "cells": (60, 2), "u_end": 8.0}
+    system = st.StripPeeling(**{**small, "model": st.EA(0.01), **settings})
+    return st.solve(system, method, throw=False)
+
+
+def block(along, way, *, young=1.0, width=1.0, steps=4, **contact):
+    """Return a run of a block of 2 x 2 elements on a plane, whose top is driven one way."""
+    top = Boundary(0, "top")
+    solid = st.Solid(
+        [
+            Body(
+                rectangle(width, 1.0, (2, 2), (0.0, LAW.gap_eq)),
+                Q1(),
+                LinearElastic(young, 0.0),
+            )
+        ],
+        [Contact(Boundary(0, "bottom"), RigidPlane(), LAW, **contact)],
+        [Driven(top, along, Program((0.0, 1.0), (0.0, way))), Fixed(top, (1 - along,))],
+        dimensionless=True,
+    )
+    return st.solve(solid, st.Quasistatic(steps=steps))
+
+
+def pair(low, high, lift, young=1.0, steps=6):
+    """Return a run of two blocks, each from left to right, of which the upper is lifted."""
+    bodies = []
+    for (left, right), base in ((low, -1.0 - LAW.gap_eq), (high, 0.0)):
+        width = right - left
+        mesh = rectangle(width, 1.0, (round(4 * width), 2), (left, base))
+        bodies.append(Body(mesh, Q1(), NeoHookean(young)))
+    top = Boundary(1, "top")
+    solid = st.Solid(
+        bodies,
+        [Contact(Boundary(1, "bottom"), Boundary(0, "top"), LAW)],
+        [
+            Driven(top, 1, Program((0.0, 1.0), (0.0, lift))),
+            Fixed(top, (0,)),
+            Fixed(Boundary(0, "bottom")),
+        ],
+        dimensionless=True,
+    )
+    return st.solve(solid, st.Quasistatic(steps=steps))
+
+
+# ---- energy and Newton's method
+
+
+@pytest.mark.fails_audit("solids", "ledger_closes")
+def test_long_load_steps_lose_energy():
+    run = strip(st.Quasistatic(steps=1), cells=(30, 2))
+    check_fails(run, "ledger_closes", value=run.energy.imbalance_rel, limit=1e-2)
+    check_holds(strip(st.Quasistatic(steps=12), cells=(30, 2)), "ledger_closes")
+
+
+@pytest.mark.fails_audit("solids", "steps_converged")
+@pytest.mark.parametrize(
+    "method",
+    [
+        st.Quasistatic(steps=4, max_cuts=0, max_iterations=3),
+        st.Continuation(steps=4, max_cuts=0, max_iterations=3),
+    ],
+    ids=["load steps", "arcs"],
+)
+def test_newtons_method_is_given_too_few_iterations(method):
+    run = strip(method, u_end=4.0)
+    found = line(run, "steps_converged")
+    assert run.status is st.Status.UNCONVERGED
+    assert failing(run) == {"steps_converged"}
+    # the value is that of steps that were accepted, none of which is above the limit
+    assert 0.0 <= found.value <= found.limit == method.newton_tolerance
+    enough = type(method)(steps=12)
+    assert check_holds(strip(enough, u_end=4.0), "steps_converged").value > 0.0
+
+
+@pytest.mark.fails_audit("solids", "steps_converged")
+@pytest.mark.parametrize(("residual", "ok"), [(1.1e-6, False), (0.9e-6, True)])
+def test_a_step_is_accepted_with_a_residual_above_the_tolerance(monkeypatch, residual, ok):
+    steps = importlib.import_module(LOAD_STEPS)
+    solve_step, count = steps.solve_step, 0
+
+    def careless(*given):
+        nonlocal count
+        outcome, count = solve_step(*given), count + 1
+        if count != 3:
+            return outcome
+        return outcome._replace(residuals=(*outcome.residuals, residual))
+
+    monkeypatch.setattr(steps, "solve_step", careless)
+    run = strip(st.Quasistatic(steps=12, newton_tolerance=1e-6))
+    assert run.status is st.Status.SOLVED
+    if ok:
+        check_holds(run, "steps_converged", value=residual)
+    else:
+        check_fails(run, "steps_converged", value=residual, limit=1e-6)
+
+
+@pytest.mark.fails_audit("solids", "friction_dissipates")
+@pytest.mark.fails_audit("solids", "ledger_closes")
+def test_heat_of_sliding_comes_back(monkeypatch):
+    def sheared():
+        return block(0, 0.5, steps=20, friction=st.EA(0.5))
+
+    run = sheared()
+    check_holds(run, "friction_dissipates")
+    steps = importlib.import_module(LOAD_STEPS)
+    step_energies = steps.step_energies
+
+    def cooling(problem, before, after, times, last):
+        now = step_energies(problem, before, after, times, last)
+        heat = tuple(2.0 * a - b for a, b in zip(last.heat, now.heat, strict=True))
+        return now._replace(heat=heat)
+
+    monkeypatch.setattr(steps, "step_energies", cooling)
+    cold = sheared()
+    heat = run.energy.total_friction_heat
+    assert cold.energy.total_friction_heat == pytest.approx(-heat, rel=1e-12)
+    found = check_fails(cold, "friction_dissipates", beside={"ledger_closes"})
+    assert found.value == pytest.approx(np.diff(heat).max(), rel=1e-12)
+    assert found.limit == pytest.approx(1e-12 * cold.energy.scale, rel=1e-12)
+
+
+# ---- the normal law
+
+
+@pytest.mark.fails_audit("solids", "pressure_within_law")
+@pytest.mark.parametrize(("young", "ok"), [(1.0, False), (0.5, True)])
+def test_a_block_is_pressed_harder_than_the_law_is_meant_for(young, ok):
+    run = block(1, -0.5, young=young)
+    pressure = run.data.normal_traction.values.max(axis=1)
+    value = pressure.max() / LAW.max_tension
+    # the wall gives way a little beside the block
+    assert 0.7 * 0.5 * young < pressure.max() < 0.5 * young
+    if ok:
+        check_holds(run, "pressure_within_law", value=value)
+    else:
+        when = run.time[np.argmax(pressure)]
+        check_fails(run, "pressure_within_law", value=value, limit=5.0, when=when)
+
+
+@pytest.mark.fails_audit("solids", "no_interpenetration")
+@pytest.mark.fails_audit("solids", "pressure_within_law")
+@pytest.mark.parametrize(("way", "ok"), [(0.4, False), (0.2, True)])
+def test_a_stiff_block_is_pushed_through_the_wall(way, ok):
+    run = block(1, -way, young=100.0, penalty=1e3)
+    gap = run.data.gap.values.min(axis=1)
+    # the block hardly shortens, the wall takes the whole way
+    assert 0.9 * way < LAW.gap_eq - gap.min() < way
+    if ok:
+        check_holds(run, "no_interpenetration", beside={"pressure_within_law"}, least=True)
+    else:
+        check_fails(
+            run,
+            "no_interpenetration",
+            value=gap.min(),
+            limit=0.0,
+            when=run.time[np.argmin(gap)],
+            beside={"pressure_within_law"},
+            least=True,
+        )
+
+
+# ---- lengths and stiffnesses of the mesh
+
+
+@pytest.mark.fails_audit("solids", "process_zone_resolved")
+@pytest.mark.fails_audit("solids", "law_length_resolved")
+@pytest.mark.parametrize(
+    ("young", "width", "too_coarse"),
+    [
+        (10.0, 1.0, set()),
+        (0.5, 4.0, {"process_zone_resolved"}),
+        (100.0, 10.0, {"law_length_resolved"}),
+        (1.0, 10.0, {"process_zone_resolved", "law_length_resolved"}),
+    ],
+)
+def test_a_mesh_is_coarse_for_the_law_and_for_the_body(young, width, too_coarse):
+    run = block(1, 0.05, young=young, width=width)
+    assert run.data.normal_traction.values.min() < -0.2 * TENSION
+    limits = {"process_zone_resolved": 1.0, "law_length_resolved": 10.0}
+    size, zone = 0.5 * width, young * WORK / TENSION**2
+    values = {"process_zone_resolved": 4.0 * size / zone, "law_length_resolved": size / LAW.length}
+    for name, limit in limits.items():
+        about = pytest.approx(values[name], rel=1e-9)
+        if name in too_coarse:
+            found = check_fails(run, name, limit=limit, beside=too_coarse)
+        else:
+            found = check_holds(run, name, beside=too_coarse)
+        assert found.value == about
+
+
+@pytest.mark.fails_audit("solids", "penalty_stiff_enough")
+@pytest.mark.parametrize(("penalty", "ok"), [(0.59, False), (0.61, True)])
+def test_a_penalty_is_softer_than_the_body(penalty, ok):
+    run = block(0, 0.1, friction=st.EA(0.5), penalty=penalty)
+    # stiffness of the interface over that of one element, half as long as the block
+    stiff = pytest.approx(0.5 * penalty, rel=1e-12)
+    if ok:
+        assert check_holds(run, "penalty_stiff_enough", least=True).value == stiff
+    else:
+        assert check_fails(run, "penalty_stiff_enough", limit=0.3, least=True).value == stiff
+
+
+# ---- two bodies
+
+
+@pytest.mark.fails_audit("solids", "every_point_has_partner")
+def test_a_wide_block_on_a_narrow_one():
+    run = pair((0.5, 1.5), (0.0, 2.0), 0.001, steps=1)
+    # five points in every element; those of the one beyond each end that are near enough
+    inside = 0.25 * (1.0 - 0.5 * (1.0 + np.polynomial.legendre.leggauss(5)[0]))
+    near = int((np.hypot(inside, LAW.gap_eq + 0.001) < LAW.gap_max).sum())
+    check_fails(run, "every_point_has_partner", value=2 * near, limit=0.0, when=(0.0, 1.0))
+    same = pair((0.0, 1.0), (0.0, 1.0), 0.001, steps=1)
+    assert check_holds(same, "every_point_has_partner").value == 0.0
+
+
+@pytest.mark.fails_audit("solids", "passes_reciprocal")
+@pytest.mark.fails_audit("solids", "every_point_has_partner")
+def test_two_passes_do_not_share_their_work():
+    # blocks that overlap by half: both passes are alike, but for what sticks out
+    run = pair((0.0, 1.0), (0.5, 1.5), 0.1)
+    shared = np.abs(run.data.non_reciprocity.values).max() / run.energy.scale
+    check_fails(
+        run, "passes_reciprocal", value=shared, limit=0.05, beside={"every_point_has_partner"}
+    )
+    same = pair((0.0, 1.0), (0.0, 1.0), 0.1)
+    check_holds(same, "passes_reciprocal")
+
+
+@pytest.mark.fails_audit("solids", "half_passes_balance")
+@pytest.mark.fails_audit("solids", "passes_reciprocal")
+@pytest.mark.fails_audit("solids", "every_point_has_partner")
+def test_two_passes_do_not_balance():
+    run = pair((0.5, 1.5), (0.0, 2.0), 0.3, young=0.3)
+    beside = {"passes_reciprocal", "every_point_has_partner"}
+    found = check_fails(run, "half_passes_balance", limit=0.05, beside=beside)
+    assert found.value < 1.0
+    same = pair((0.0, 1.0), (0.0, 1.0), 0.3, young=0.3)
+    check_holds(same, "half_passes_balance")

@@ -1,0 +1,79 @@
+"""Objects in few words: in a prompt, in a notebook, in a message."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.numerics.shown import brief, table_html
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.1 + 0.2, "0.3"),
+        (3, "3"),
+        (True, "True"),
+        (None, "None"),
+        ("left", "'left'"),
+        (np.array([1.0, 2.0, 4.0]), "[1, 2, 4]"),
+        (np.full(50, 0.02), "50 x 0.02"),
+        (np.arange(100.0), "[0, 1, 2, 3, ... 99] (100)"),
+        (np.zeros((3, 2)), "array 3 x 2"),
+        ([], "[]"),
+        (abs, "abs"),
+        ("x" * 100, repr("x" * 57 + "...")),
+    ],
+)
+def test_values_in_few_words(value, words):
+    assert brief(value) == words
+
+
+def test_records_leave_out_defaults():
+    chain = st.Chain(mass=[1.0, 2.0], stiffness=20.0, law=st.Coulomb(0.25))
+    assert repr(chain) == "Chain(mass=[1, 2], stiffness=20.0, law=Coulomb(mu=0.25))"
+    assert repr(st.EventDriven()) == "EventDriven()"
+    assert repr(st.EventDriven(rtol=1e-10)) == "EventDriven(rtol=1e-10)"
+    long = st.Chain(mass=0.02, n=50, stiffness=5000.0)
+    assert len(repr(long)) < 120
+
+
+def test_a_record_that_was_refused_can_still_be_shown():
+    half = object.__new__(st.Coulomb)
+    assert repr(half) == "Coulomb()"
+
+
+def test_tables_escape_what_they_show():
+    text = table_html(("a",), [("<script>",), (0.5,)], title="x < y", bad=True)
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert "x &lt; y" in text
+    assert "<td>0.5</td>" in text
+
+
+def test_notebooks_show_summaries_and_tables():
+    chain = st.Chain(mass=[1.0, 2.0], stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.25))
+    run = st.solve(chain, t_span=(0.0, 1.0), save=3)
+    assert str(run).splitlines()[0] in run._repr_html_()
+    assert len(repr(run)) < 160
+    assert "Chain by EventDriven, solved at t = 1 s" in repr(run)
+    assert "<table>" in chain._repr_html_()
+    assert "ledger_closes" in run.audit._repr_html_()
+    assert repr(run.audit) == f"<Audit: {len(run.audit.checks)} held>"
+    assert repr(run.determinism) == "<Determinism: deterministic>"
+    assert "onset_time" in run.quantities._repr_html_()
+    assert "onset_time = [" in repr(run.quantities)
+    with pytest.raises(KeyError, match="did you mean 'onset_time'"):
+        run.quantities["onset_tme"]
+
+
+def test_failures_stand_first_and_warn():
+    from stiction.results.audit import Audit, Check
+    from stiction.results.determinism import Determinism, Loss
+
+    audit = Audit((Check("held_one", True, 0.0, 1.0), Check("broken", False, 2.0, 1.0, 0.5)))
+    assert repr(audit) == "<Audit: 1 held, FAILED: broken>"
+    assert audit._repr_html_().index("broken") < audit._repr_html_().index("held_one")
+    assert "color:#b00020" in audit._repr_html_()
+    lost = Determinism((Loss(1.5, "two_fold"),))
+    assert repr(lost) == "<Determinism: lost: two_fold at 1.5>"
+    assert "color:#b00020" in lost._repr_html_()
