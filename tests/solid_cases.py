@@ -115,7 +115,7 @@ def curve(control, degree, first=0, weights=None, points=3):
     functions, derivatives = np.empty((pieces, points, n)), np.empty((pieces, points, n, 1))
     for k in range(pieces):
         for i, xi in enumerate(gauss):
-            basis_at(xi, c[k], w[k], b, f)
+            basis_at(xi, k, c, w, b, f)
             functions[k, i], derivatives[k, i, :, 0] = f[0], f[1]
     slope = np.einsum("sqnm,snd->sqd", derivatives, control[nodes])
     ends = np.arange(1, pieces + 1)

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
-from stiction.numerics.arrays import Vector
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
     "DECIDE",
+    "DIRECTION",
+    "INCREMENT",
+    "MODULUS",
+    "SLIDE",
     "SLIP",
     "STICK",
+    "TRACTION",
+    "TRIAL",
     "adhesion",
     "adhesion_potential",
     "return_map_1d",
@@ -26,8 +29,6 @@ __all__ = [
     "slide_threshold",
     "stretched_adhesion",
 ]
-
-Floats = npt.NDArray[np.float64]
 
 # entries of the adhesion table
 T0, R0, GAP_REG, T_REG, K_REG, GAP_FAR, PSI_REG, PSI_FAR = range(8)
@@ -39,12 +40,16 @@ FRICTIONLESS, DISTANCE_INDEPENDENT, EXTENDED_AMONTONS, SAMPLED = range(4)
 _LOW, _SPACING, _VALUES = 1, 2, 3
 # what decides between stick and slip in the return map: the criterion, or a frozen state
 DECIDE, STICK, SLIP = -1, 0, 1
+# rows of what slides at one point: trial traction, traction, slip increment, direction of slip,
+# and the tangent of the return map in as many rows as there are components
+TRIAL, TRACTION, INCREMENT, DIRECTION, MODULUS = range(5)
+SLIDE = 7
 # exp(-40) is below rounding beside 1: the tail of model DI ends there
 _TAIL = 40.0
 
 
 @kernel
-def adhesion(gap: float, c: Floats) -> tuple[float, float]:
+def adhesion(gap: float, c: Vector) -> tuple[float, float]:
     """Return normal traction T [Pa], positive in pressure, and dT/dgap [Pa/m].
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (10), (41); formulas sheet, section 1.
@@ -78,7 +83,7 @@ def adhesion_potential(gap: float, c: Vector) -> float:
 
 
 @kernel
-def stretched_adhesion(gap: float, stretch: float, c: Floats) -> tuple[float, float, float]:
+def stretched_adhesion(gap: float, stretch: float, c: Vector) -> tuple[float, float, float]:
     """Return T / J [Pa], its derivatives by gap [Pa/m] and by the partner's stretch J [Pa].
 
     The traction per reference area of the one body thins with the surface of the other.
@@ -93,7 +98,7 @@ def stretched_adhesion(gap: float, stretch: float, c: Floats) -> tuple[float, fl
 
 @kernel
 def slide_threshold(
-    gap: float, traction: float, slope: float, stretch: float, c: Floats
+    gap: float, traction: float, slope: float, stretch: float, c: Vector
 ) -> tuple[float, float, float]:
     """Return the sliding threshold s [Pa], ds/dgap [Pa/m] and ds/dJ [Pa].
 
@@ -125,7 +130,7 @@ def slide_threshold(
 
 
 @kernel
-def _sampled(gap: float, c: Floats) -> tuple[float, float]:
+def _sampled(gap: float, c: Vector) -> tuple[float, float]:
     """Return a cubic through samples and slopes, and its slope; constant beyond the samples."""
     count = (c.size - _VALUES) // 2
     x = (gap - c[_LOW]) / c[_SPACING]
@@ -178,45 +183,42 @@ def return_map_1d(
 
 
 @kernel
-def return_map_point(
-    trial: Floats,
-    threshold: float,
-    penalty: float,
-    state: int,
-    traction: Floats,
-    increment: Floats,
-    tangent: Floats,
-    direction: Floats,
-) -> int:
+def return_map_point(slide: Matrix, n: int, threshold: float, penalty: float, state: int) -> int:
     """Fill in traction, slip increment, tangent and direction at one point; return the state.
 
-    For any number of components. `tangent` is d traction / d tangential gap (n, n); the
-    derivative by the normal gap is `direction` times the slope of the threshold where the
-    state is SLIP, and zero where it is STICK, for which `direction` is set to zero.
+    Parameters
+    ----------
+    slide : (SLIDE, 3) with TRIAL in its first n columns, n <= 3; all other rows are filled in.
+        MODULUS is d traction / d tangential gap (n, n); the derivative by the normal gap is
+        DIRECTION times the slope of the threshold where the state is SLIP, and zero where it
+        is STICK, for which DIRECTION is set to zero
+    threshold : of sliding [Pa]
+    penalty : tangential stiffness [Pa/m]
+    state : DECIDE, or a state held fixed while Newton iterates: STICK or SLIP
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32), (52), (53).
     Verified by: tests/unit/laws/test_return_mapping.py::test_kernels_are_the_map
     """
-    n = trial.size
     square = 0.0
     for i in range(n):
-        square += trial[i] * trial[i]
+        square += slide[TRIAL, i] * slide[TRIAL, i]
     size = math.sqrt(square)
     if state == STICK or (state == DECIDE and size < threshold):
         for i in range(n):
-            traction[i] = trial[i]
-            increment[i] = 0.0
-            direction[i] = 0.0
+            slide[TRACTION, i] = slide[TRIAL, i]
+            slide[INCREMENT, i] = 0.0
+            slide[DIRECTION, i] = 0.0
             for j in range(n):
-                tangent[i, j] = penalty if i == j else 0.0
+                slide[MODULUS + i, j] = penalty if i == j else 0.0
         return STICK
     share = threshold / size if size > 0.0 else 0.0
     for i in range(n):
-        direction[i] = trial[i] / size if size > 0.0 else 0.0
+        slide[DIRECTION, i] = slide[TRIAL, i] / size if size > 0.0 else 0.0
     for i in range(n):
-        traction[i] = threshold * direction[i]
-        increment[i] = (size - threshold) / penalty * direction[i]
+        along = slide[DIRECTION, i]
+        slide[TRACTION, i] = threshold * along
+        slide[INCREMENT, i] = (size - threshold) / penalty * along
         for j in range(n):
             unit = 1.0 if i == j else 0.0
-            tangent[i, j] = penalty * share * (unit - direction[i] * direction[j])
+            slide[MODULUS + i, j] = penalty * share * (unit - along * slide[DIRECTION, j])
     return SLIP

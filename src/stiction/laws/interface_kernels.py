@@ -8,65 +8,91 @@ what a tangent matrix needs, for m = 1 coordinate in a plane or m = 2 in space (
 
 where u are the nodes of the partner and N its shape functions, one block per node. For the
 normal traction P = -K and S = 0. A rigid partner at rest needs K alone, with stretch 1 and no
-change of it. Results are filled into arrays of the caller, which serve all points in turn.
+change of it.
+
+Vectors lie in named rows of one array per point, `s` of shape (SURFACE, 3), and derivatives in
+one array (BLOCKS, 3, 3): an array costs ten numbers at every call, and compiled code has to be
+made for each. In a plane the last column stays empty, and rows of a second coordinate too.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
-from stiction.numerics.arrays import Matrix
+from stiction.laws.adhesion_kernels import DIRECTION, MODULUS
+from stiction.numerics.arrays import Matrix, Stack
 from stiction.numerics.jit import kernel
 
 __all__ = [
+    "BEND",
+    "BLOCKS",
+    "BY_ORIGIN",
+    "BY_PARTNER",
+    "BY_POINT",
+    "BY_RATE",
+    "DUAL",
+    "INVERSE",
+    "NORMAL",
+    "REFERENCE",
+    "REFERENCE_TURN",
+    "STRETCHING",
+    "SURFACE",
+    "TANGENT",
+    "TURN",
     "normal_derivatives",
     "projected_surface",
     "surface_stretch",
     "tangential_derivatives",
 ]
 
-Floats = npt.NDArray[np.float64]
+# most coordinates of a surface
+_MOST = 2
+# rows of the partner's surface at one point: unit normal n, tangents a_a, their changes a_{a,b}
+# at TURN + 2 a + b, the same of the reference surface, and the change of the stretch J_,a
+NORMAL, TANGENT, TURN, REFERENCE, REFERENCE_TURN, STRETCHING = 0, 1, 3, 7, 9, 13
+# rows filled in by `projected_surface`: [a_ab - gap b_ab]^-1, the dual vectors a^a, d n / d x_k
+INVERSE, DUAL, BEND = 14, 16, 18
+# rows that are used while others are computed
+_METRIC, _CURVATURE = 21, 23
+SURFACE = 25
+# derivatives of a traction: by x_k, by N(xi_p) du, by N(xi_s) du, by N_,b(xi_p) du at BY_RATE + b
+BY_POINT, BY_PARTNER, BY_ORIGIN, BY_RATE = 0, 1, 2, 3
+BLOCKS = 5
 
 
 @kernel
-def _invert(q: Matrix, out: Matrix) -> float:
-    """Fill in the inverse of a symmetric 1x1 or 2x2 matrix and return its determinant."""
-    if q.shape[0] == 1:
-        out[0, 0] = 1.0 / q[0, 0]
-        return q[0, 0]
-    det = q[0, 0] * q[1, 1] - q[0, 1] * q[1, 0]
-    out[0, 0], out[1, 1] = q[1, 1] / det, q[0, 0] / det
-    out[0, 1], out[1, 0] = -q[0, 1] / det, -q[1, 0] / det
+def _invert(s: Matrix, q: int, out: int, m: int) -> float:
+    """Fill in the inverse of a symmetric m x m matrix in rows q and return its determinant."""
+    if m == 1:
+        det = s[q, 0]
+        s[out, 0] = 1.0 / det
+        return det
+    det = s[q, 0] * s[q + 1, 1] - s[q, 1] * s[q + 1, 0]
+    s[out, 0], s[out + 1, 1] = s[q + 1, 1] / det, s[q, 0] / det
+    s[out, 1], s[out + 1, 0] = -s[q, 1] / det, -s[q + 1, 0] / det
     return det
 
 
 @kernel
-def _dot(x: Floats, y: Floats) -> float:
+def _dot(s: Matrix, i: int, j: int, d: int) -> float:
+    """Return the product of two rows."""
     total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
+    for k in range(d):
+        total += s[i, k] * s[j, k]
     return total
 
 
 @kernel
-def projected_surface(
-    gap: float, n: Floats, a: Floats, da: Floats, c: Floats, dual: Floats, bend: Floats
-) -> float:
+def projected_surface(gap: float, m: int, s: Matrix) -> float:
     """Fill in how the projection moves with the point: d xi^a / d x_k = c^{ab} a_b.
 
     Parameters
     ----------
     gap : (x_k - x_p) . n [m]
-    n : unit normal of the partner at the projection, (d,)
-    a : tangents a_a, (m, d)
-    da : their changes a_{a,b}, (m, m, d)
-    c : filled with [a_ab - gap b_ab]^-1, (m, m)
-    dual : filled with the dual vectors a^a, (m, d)
-    bend : filled with d n / d x_k, (d, d), as -c^{ab} b_{ag} a^g (x) a_b: this form has no
-        1/gap, and a gap of zero is no exception
+    m : coordinates of the surface, 1 or 2
+    s : (SURFACE, 3) with NORMAL, TANGENT and TURN; filled with INVERSE, c = [a_ab - gap
+        b_ab]^-1 (m, m), DUAL (m, d), and BEND, d n / d x_k (d, d), as -c^{ab} b_{ag} a^g (x)
+        a_b: this form has no 1/gap, and a gap of zero is no exception
 
     Returns
     -------
@@ -75,86 +101,73 @@ def projected_surface(
     Source: Mergel, Scheibert, Sauer 2021, eqs (42), (44); formulas sheet, section 4 (c).
     Verified by: tests/unit/laws/test_interface_kernels.py::test_projection_and_normal
     """
-    m, d = a.shape
-    metric = np.empty((m, m))
+    d = m + 1
     for i in range(m):
         for j in range(m):
-            metric[i, j] = _dot(a[i], a[j])
-    det = _invert(metric, c)
+            s[_METRIC + i, j] = _dot(s, TANGENT + i, TANGENT + j, d)
+    det = _invert(s, _METRIC, INVERSE, m)
     for i in range(m):
         for k in range(d):
-            dual[i, k] = 0.0
+            total = 0.0
             for j in range(m):
-                dual[i, k] += c[i, j] * a[j, k]
-    curve = np.empty((m, m))
+                total += s[INVERSE + i, j] * s[TANGENT + j, k]
+            s[DUAL + i, k] = total
     for i in range(m):
         for j in range(m):
-            curve[i, j] = _dot(n, da[i, j])
-            metric[i, j] -= gap * curve[i, j]
-    _invert(metric, c)
-    bend[:] = 0.0
-    for i in range(m):
-        for j in range(m):
-            for e in range(m):
-                factor = -c[i, j] * curve[i, e]
-                for k in range(d):
-                    for p in range(d):
-                        bend[k, p] += factor * dual[e, k] * a[j, p]
+            curve = _dot(s, NORMAL, TURN + _MOST * i + j, d)
+            s[_CURVATURE + i, j] = curve
+            s[_METRIC + i, j] -= gap * curve
+    _invert(s, _METRIC, INVERSE, m)
+    for k in range(d):
+        for p in range(d):
+            total = 0.0
+            for i in range(m):
+                for j in range(m):
+                    for e in range(m):
+                        factor = -s[INVERSE + i, j] * s[_CURVATURE + i, e]
+                        total += factor * s[DUAL + e, k] * s[TANGENT + j, p]
+            s[BEND + k, p] = total
     return math.sqrt(det)
 
 
 @kernel
-def surface_stretch(
-    a: Floats, da: Floats, reference: Floats, dreference: Floats, change: Floats
-) -> float:
-    """Return the surface stretch J and fill in its change J_,a along the coordinates, (m,).
+def surface_stretch(m: int, s: Matrix) -> float:
+    """Return the surface stretch J and fill in its change J_,a along the coordinates.
 
     Parameters
     ----------
-    a, da : current tangents (m, d) and their changes (m, m, d)
-    reference, dreference : the same of the reference surface
-    change : filled with J_,a
+    m : coordinates of the surface, 1 or 2
+    s : (SURFACE, 3) with TANGENT, TURN, REFERENCE and REFERENCE_TURN; STRETCHING is filled in
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (11), (43).
     Verified by: tests/unit/laws/test_interface_kernels.py::test_stretch_and_its_change
     """
-    m = a.shape[0]
-    q, inverse, first = np.empty((m, m)), np.empty((m, m)), 0.0
-    change[:] = 0.0
+    d = m + 1
+    now, before = 0.0, 0.0
+    for e in range(m):
+        s[STRETCHING, e] = 0.0
     for turn in range(2):
-        t, dt = (a, da) if turn == 0 else (reference, dreference)
-        sign = 1.0 if turn == 0 else -1.0
+        sign, t, dt = 1.0, TANGENT, TURN
+        if turn == 1:
+            sign, t, dt = -1.0, REFERENCE, REFERENCE_TURN
         for i in range(m):
             for j in range(m):
-                q[i, j] = _dot(t[i], t[j])
-        det = _invert(q, inverse)
+                s[_METRIC + i, j] = _dot(s, t + i, t + j, d)
+        now, before = before, _invert(s, _METRIC, _CURVATURE, m)
         for e in range(m):
             for i in range(m):
                 for j in range(m):
-                    change[e] += sign * inverse[i, j] * _dot(t[j], dt[i, e])
-        if turn == 0:
-            first = det
-        else:
-            first = math.sqrt(first / det)
+                    change = _dot(s, t + j, dt + _MOST * i + e, d)
+                    s[STRETCHING, e] += sign * s[_CURVATURE + i, j] * change
+    stretch = math.sqrt(now / before)
     for e in range(m):
-        change[e] *= first
-    return first
+        s[STRETCHING, e] *= stretch
+    return stretch
 
 
 @kernel
 def normal_derivatives(
-    gap: float,
-    traction: float,
-    slope: float,
-    stretch: float,
-    change: Floats,
-    n: Floats,
-    a: Floats,
-    c: Floats,
-    dual: Floats,
-    bend: Floats,
-    by_point: Floats,
-    by_rate: Floats,
+    gap: float, traction: float, slope: float, stretch: float, m: int, s: Matrix, blocks: Stack
 ) -> None:
     """Fill in the derivatives of the normal traction vector T n / J.
 
@@ -162,50 +175,46 @@ def normal_derivatives(
     ----------
     gap : normal gap [m]
     traction, slope : T [Pa] and T' [Pa/m] of the law, not divided by the stretch
-    stretch, change : J and J_,a of the partner
-    n, a, c, dual, bend : normal, tangents, and what `projected_surface` filled in
-    by_point : filled with K, by x_k, (d, d); P = -K
-    by_rate : filled with Q, by the partner's N_,b du, (m, d, d)
+    stretch : J of the partner [1]
+    m : coordinates of the surface, 1 or 2
+    s : (SURFACE, 3), filled by `projected_surface`, with STRETCHING of the partner
+    blocks : (BLOCKS, 3, 3), filled with K by x_k in BY_POINT and Q by the partner's N_,b du in
+        BY_RATE; P = -K and S = 0 are left out
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40), (43), (46).
     Verified by: tests/unit/laws/test_interface_kernels.py::test_normal_traction
     """
-    m, d = a.shape
+    d = m + 1
     share = traction / stretch
     for k in range(d):
+        n_k = s[NORMAL, k]
         for p in range(d):
-            by_point[k, p] = slope / stretch * n[k] * n[p] + share * bend[k, p]
+            blocks[BY_POINT, k, p] = slope / stretch * n_k * s[NORMAL, p] + share * s[BEND + k, p]
     for b in range(m):
         along = 0.0
         for i in range(m):
-            along += change[i] / stretch * c[i, b]
+            along += s[STRETCHING, i] / stretch * s[INVERSE + i, b]
         for k in range(d):
+            n_k = s[NORMAL, k]
             for p in range(d):
-                by_point[k, p] -= share * n[k] * along * a[b, p]
-                term = n[k] * dual[b, p] + gap * along * n[k] * n[p]
+                n_p = s[NORMAL, p]
+                blocks[BY_POINT, k, p] -= share * n_k * along * s[TANGENT + b, p]
+                term = n_k * s[DUAL + b, p] + gap * along * n_k * n_p
                 for i in range(m):
-                    term += c[i, b] * a[i, k] * n[p]
-                by_rate[b, k, p] = -share * term
+                    term += s[INVERSE + i, b] * s[TANGENT + i, k] * n_p
+                blocks[BY_RATE + b, k, p] = -share * term
 
 
 @kernel
 def tangential_derivatives(
     gap: float,
-    penalty: float,
     threshold_by_gap: float,
     threshold_by_stretch: float,
     stretch: float,
-    change: Floats,
-    n: Floats,
-    a: Floats,
-    c: Floats,
-    dual: Floats,
-    tangent: Floats,
-    direction: Floats,
-    by_point: Floats,
-    by_partner: Floats,
-    by_origin: Floats,
-    by_rate: Floats,
+    m: int,
+    s: Matrix,
+    slide: Matrix,
+    blocks: Stack,
 ) -> None:
     """Fill in the derivatives of the tangential traction, in stick or in slip.
 
@@ -214,41 +223,42 @@ def tangential_derivatives(
     Parameters
     ----------
     gap : normal gap [m]
-    penalty : tangential stiffness [Pa/m]
     threshold_by_gap, threshold_by_stretch : ds/dg and ds/dJ from `slide_threshold`
-    stretch, change : J and J_,a of the partner
-    n, a, c, dual : normal, tangents, and what `projected_surface` filled in
-    tangent, direction : what `return_map_point` filled in, (d, d) and (d,); the direction is
-        zero in stick
-    by_point : filled with K, by x_k, (d, d)
-    by_partner, by_origin : filled with P and S, by N(xi_p) du and N(xi_s) du, (d, d)
-    by_rate : filled with Q, by N_,b(xi_p) du, (m, d, d)
+    stretch : J of the partner [1]
+    m : coordinates of the surface, 1 or 2
+    s : (SURFACE, 3), filled by `projected_surface`, with STRETCHING of the partner
+    slide : what `return_map_point` filled in; the direction is zero in stick
+    blocks : (BLOCKS, 3, 3), filled with K by x_k, P and S by N(xi_p) du and N(xi_s) du, and Q
+        by N_,b(xi_p) du
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (50)-(62).
     Verified by: tests/unit/laws/test_interface_kernels.py::test_tangential_traction
     """
-    m, d = a.shape
-    by_point[:] = 0.0
-    by_rate[:] = 0.0
+    d = m + 1
+    for k in range(d):
+        for p in range(d):
+            blocks[BY_POINT, k, p] = 0.0
     # what the trial does, times the tangent of the return map over the penalty; the shift of
     # the threshold adds direction (x) its gradient
     for b in range(m):
         along = 0.0
         for i in range(m):
-            along += change[i] * c[i, b]
+            along += s[STRETCHING, i] * s[INVERSE + i, b]
         for k in range(d):
+            thins = slide[DIRECTION, k] * threshold_by_stretch
             moved = 0.0
             for i in range(m):
                 for q in range(d):
-                    moved += tangent[k, q] * c[i, b] * a[i, q]
+                    moved += slide[MODULUS + k, q] * s[INVERSE + i, b] * s[TANGENT + i, q]
             for p in range(d):
-                by_point[k, p] += moved * a[b, p]
-                by_point[k, p] += direction[k] * threshold_by_stretch * along * a[b, p]
-                turned = stretch * dual[b, p] + gap * along * n[p]
-                by_rate[b, k, p] = moved * gap * n[p]
-                by_rate[b, k, p] += direction[k] * threshold_by_stretch * turned
+                n_p = s[NORMAL, p]
+                blocks[BY_POINT, k, p] += moved * s[TANGENT + b, p]
+                blocks[BY_POINT, k, p] += thins * along * s[TANGENT + b, p]
+                turned = stretch * s[DUAL + b, p] + gap * along * n_p
+                blocks[BY_RATE + b, k, p] = moved * gap * n_p + thins * turned
     for k in range(d):
+        closes = slide[DIRECTION, k] * threshold_by_gap
         for p in range(d):
-            by_point[k, p] += direction[k] * threshold_by_gap * n[p]
-            by_origin[k, p] = -tangent[k, p]
-            by_partner[k, p] = tangent[k, p] - by_point[k, p]
+            blocks[BY_POINT, k, p] += closes * s[NORMAL, p]
+            blocks[BY_ORIGIN, k, p] = -slide[MODULUS + k, p]
+            blocks[BY_PARTNER, k, p] = slide[MODULUS + k, p] - blocks[BY_POINT, k, p]

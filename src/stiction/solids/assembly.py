@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from stiction.solids.arrays import Elements
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Bulk", "Pattern"]
+__all__ = ["Bulk", "Pattern", "Response", "responses", "stresses"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -100,6 +100,14 @@ class _Block(NamedTuple):
     places: Places
 
 
+class Response(NamedTuple):
+    """What a material answers in one part of its energy, with gradients and weights."""
+
+    gradients: Floats
+    weights: Floats
+    values: Floats
+
+
 class Bulk:
     """Internal forces, tangent and energy of all bodies.
 
@@ -144,7 +152,6 @@ class Bulk:
         data : (entries,) of the matrix, added to
         """
         from stiction.solids.bulk_kernels import bulk_kernel
-        from stiction.solids.material_kernels import ALL, SHAPE, VOLUME
 
         bad = 0
         none = np.zeros((0, 0, 0), dtype=np.int32)
@@ -153,29 +160,58 @@ class Bulk:
         for elements, table, places in self._blocks:
             run = bulk_kernel(elements.nodes.shape[1])
             where = places if data is not None else none
-            reduced = elements.volume_weights.shape[1] > 0
-            parts = [(SHAPE if reduced else ALL, elements.gradients, elements.weights)]
-            if reduced:
-                parts.append((VOLUME, elements.volume_gradients, elements.volume_weights))
-            for part, gradients, weights in parts:
+            for gradients, weights, response in responses(elements, u, table):
                 bad += run(
-                    elements.nodes, gradients, weights, part, u, table, residual, store, where, row
+                    elements.nodes, gradients, weights, response, residual, store, where, row
                 )
         return bad
 
     def energy(self, u: Floats) -> float:
         """Return the strain energy [J/m]; NaN where an element is inside out."""
-        from stiction.solids.bulk_kernels import energy_kernel
-        from stiction.solids.material_kernels import ALL, SHAPE, VOLUME
+        from stiction.solids.bulk_kernels import total_energy
 
         total = 0.0
         for elements, table, _ in self._blocks:
-            reduced = elements.volume_weights.shape[1] > 0
-            part = SHAPE if reduced else ALL
-            total += energy_kernel(
-                elements.nodes, elements.gradients, elements.weights, part, u, table
-            )
-            if reduced:
-                gradients, weights = elements.volume_gradients, elements.volume_weights
-                total += energy_kernel(elements.nodes, gradients, weights, VOLUME, u, table)
+            for _, weights, response in responses(elements, u, table):
+                total += total_energy(weights, response)
         return float(total)
+
+
+def responses(elements: Elements, u: Floats, table: Floats) -> Iterator[Response]:
+    """Return what a material answers, apart for shape and volume where integration is reduced.
+
+    Parameters
+    ----------
+    elements : of one kind
+    u : (nodes, 2) displacements [m]
+    table : of the material
+
+    Returns
+    -------
+    Of each part of the energy gradients (e, q, n, 2), weights (e, q) and answers
+    (e, q, RESPONSE).
+    """
+    from stiction.solids.bulk_kernels import RESPONSE, respond
+    from stiction.solids.material_kernels import ALL, SHAPE, VOLUME
+
+    parts = [(ALL, elements.gradients, elements.weights)]
+    if elements.volume_weights.shape[1]:
+        volume = (VOLUME, elements.volume_gradients, elements.volume_weights)
+        parts = [(SHAPE, elements.gradients, elements.weights), volume]
+    for part, gradients, weights in parts:
+        response = np.empty((*weights.shape, RESPONSE))
+        respond(elements.nodes, gradients, part, u, table, response)
+        yield Response(gradients, weights, response)
+
+
+def stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
+    """Return the Cauchy stress xx, yy, xy, zz at the points of every element, (e, q, 4) [Pa].
+
+    Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
+    """
+    from stiction.solids.bulk_kernels import add_stress
+
+    out = np.zeros((*elements.weights.shape, 4))
+    for _, _, response in responses(elements, u, table):
+        add_stress(response, table, out)
+    return out

@@ -19,13 +19,11 @@ __all__ = [
     "invariant_derivatives",
     "linear_moduli",
     "plane_derivatives",
-    "stress_across",
-    "stretch_across",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ten = tuple[float, float, float, float, float, float, float, float, float, float]
-Six = tuple[float, float, float, float, float, float]
+Eight = tuple[float, float, float, float, float, float, float, float]
 
 # entries of a material table
 KIND, MU, LAM, BULK, C1, C2, C3, ACROSS = range(8)
@@ -119,48 +117,37 @@ def _in_plane(a: float, j: float, l: float, c: Floats, part: int) -> Ten:  # noq
 
 
 @kernel
-def stretch_across(a: float, j: float, c: Floats, part: int) -> float:
-    """Return the stretch across the plane: 1 in plane strain, that of psi_l = 0 in plane stress.
+def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Eight:
+    """Return psi and its derivatives a, j, aa, aj, jj, and psi_l with l for a = |F|^2, j = det F.
 
-    Where none is found in the steps allowed, NaN comes back.
-
-    Source: formulas sheet, section 5.
-    Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
-    """
-    l = 1.0  # noqa: E741
-    if c[ACROSS] == PLANE_STRAIN:
-        return l
-    for _ in range(_STRETCH_STEPS):
-        f = _in_plane(a, j, l, c, part)
-        step = f[3] / f[9] if f[9] > 0.0 else math.copysign(0.1 * l, f[3])
-        # never more than halved or doubled, so that it stays positive
-        step = min(max(step, -l), 0.5 * l)
-        l -= step  # noqa: E741
-        if abs(step) <= 1e-14 * l:
-            return l
-    return math.nan
-
-
-@kernel
-def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Six:
-    """Return psi and its derivatives a, j, aa, aj, jj for a = |F|^2, j = det F in the plane.
-
-    In plane stress the stretch across is condensed; where there is none, NaN comes back.
+    The stretch l across the plane is 1 in plane strain. In plane stress psi_l = 0, and l is
+    condensed; where none is found in the steps allowed, NaN comes back.
 
     Source: formulas sheet, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives
     """
-    f = _in_plane(a, j, stretch_across(a, j, c, part), c, part)
-    if c[ACROSS] == PLANE_STRAIN:
-        return f[0], f[1], f[2], f[4], f[5], f[6]
-    return (
-        f[0],
-        f[1],
-        f[2],
-        f[4] - f[7] * f[7] / f[9],
-        f[5] - f[7] * f[8] / f[9],
-        f[6] - f[8] * f[8] / f[9],
-    )
+    l, found = 1.0, c[ACROSS] == PLANE_STRAIN  # noqa: E741
+    psi = pa = pj = pl = paa = paj = pjj = pal = pjl = pll = 0.0
+    # one call of the law for the search and for its end: compiled code holds a copy for each
+    for turn in range(_STRETCH_STEPS + 1):
+        psi, pa, pj, pl, paa, paj, pjj, pal, pjl, pll = _in_plane(a, j, l, c, part)
+        if found:
+            break
+        step = pl / pll if pll > 0.0 else math.copysign(0.1 * l, pl)
+        # never more than halved or doubled, so that it stays positive
+        if step < -l:
+            step = -l
+        elif step > 0.5 * l:
+            step = 0.5 * l
+        l -= step  # noqa: E741
+        found = abs(step) <= 1e-14 * l
+        if not found and turn == _STRETCH_STEPS - 1:
+            l, found = math.nan, True  # noqa: E741
+    if c[ACROSS] == PLANE_STRESS:
+        paa -= pal * pal / pll
+        paj -= pal * pjl / pll
+        pjj -= pjl * pjl / pll
+    return psi, pa, pj, paa, paj, pjj, pl, l
 
 
 @kernel
@@ -174,11 +161,3 @@ def linear_moduli(c: Floats, part: int) -> tuple[float, float]:
     if c[ACROSS] == PLANE_STRESS:
         return 2.0 * lam * mu / (lam + 2.0 * mu), mu
     return lam, mu
-
-
-@kernel
-def stress_across(a: float, j: float, c: Floats, part: int) -> float:
-    """Return the Cauchy stress across the plane [Pa]; zero in plane stress."""
-    if c[ACROSS] == PLANE_STRESS:
-        return 0.0
-    return _in_plane(a, j, 1.0, c, part)[3] / j

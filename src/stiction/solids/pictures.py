@@ -66,7 +66,7 @@ def _places(problem: Problem, u: Floats) -> Floats:
 
 def _stress(problem: Problem, u: Floats) -> Floats:
     """Return stress xx, yy, xy, zz at drawn points: means of the cells that meet there."""
-    from stiction.solids.bulk_kernels import stress_at_points
+    from stiction.solids.assembly import stresses
 
     made = []
     for part, body, first in zip(
@@ -78,11 +78,7 @@ def _stress(problem: Problem, u: Floats) -> Floats:
         total = np.zeros((part.picture.matrix.shape[0], 4))
         count = np.zeros(part.picture.matrix.shape[0])
         for number, block in enumerate(part.blocks):
-            e, q = block.weights.shape
-            values = np.zeros((e, q, 4))
-            stress_at_points(
-                block.nodes, block.gradients, block.volume_gradients, here, table, values
-            )
+            values = stresses(block, here, table)
             mean = np.einsum("eqk,eq->ek", values, block.weights) / block.weights.sum(
                 axis=1, keepdims=True
             )

@@ -7,13 +7,31 @@ from numpy.testing import assert_allclose
 from stiction.laws import DI, EA, Frictionless, LennardJones, amontons
 from stiction.laws.adhesion_kernels import (
     DECIDE,
+    SLIDE,
     SLIP,
     STICK,
+    TRACTION,
+    TRIAL,
     adhesion,
     return_map_point,
     slide_threshold,
 )
 from stiction.laws.interface_kernels import (
+    BEND,
+    BLOCKS,
+    BY_ORIGIN,
+    BY_PARTNER,
+    BY_POINT,
+    BY_RATE,
+    DUAL,
+    INVERSE,
+    NORMAL,
+    REFERENCE,
+    REFERENCE_TURN,
+    STRETCHING,
+    SURFACE,
+    TANGENT,
+    TURN,
     normal_derivatives,
     projected_surface,
     surface_stretch,
@@ -100,23 +118,32 @@ class Scene:
         return float(friction.threshold(gap, LJ, j)) * trial / np.linalg.norm(trial)
 
     def geometry(self):
-        """Return what the kernels fill in at the projection."""
+        """Return gap, stretch and area, and the rows that the kernels fill in."""
         d, m = self.m + 1, self.m
         xi, gap, n, _ = self.state(self.nodes, self.point)
-        _, a, da, _ = self.surface(self.nodes, xi)
-        _, ra, rda, _ = self.surface(self.reference, xi)
-        c, dual, bend, change = np.empty((m, m)), np.empty((m, d)), np.empty((d, d)), np.empty(m)
-        area = projected_surface(gap, n, a, da, c, dual, bend)
-        j = surface_stretch(a, da, ra, rda, change)
-        return xi, gap, n, a, da, c, dual, bend, j, change, area
+        s = np.full((SURFACE, 3), np.nan)
+        s[NORMAL, :d] = n
+        for nodes, first, second in (
+            (self.nodes, TANGENT, TURN),
+            (self.reference, REFERENCE, REFERENCE_TURN),
+        ):
+            _, a, da, _ = self.surface(nodes, xi)
+            s[first : first + m, :d] = a
+            for i in range(m):
+                s[second + 2 * i : second + 2 * i + m, :d] = da[i]
+        area = projected_surface(gap, m, s)
+        return gap, surface_stretch(m, s), area, s
 
-    def whole(self, by_point, by_partner, by_origin, by_rate):
+    def whole(self, blocks):
         """Return d traction by the point and by all coordinates of all nodes."""
+        d = self.m + 1
+        blocks = blocks[:, :d, :d]
         f, df, _ = shapes(self.project(self.nodes, self.point))
         fs, _, _ = shapes(self.origin)
-        blocks = np.einsum("kp,n->knp", by_partner, f) + np.einsum("kp,n->knp", by_origin, fs)
-        blocks += np.einsum("bkp,bn->knp", by_rate, df)
-        return np.concatenate([by_point, blocks.reshape(len(by_point), -1)], axis=1)
+        by_node = np.einsum("kp,n->knp", blocks[BY_PARTNER], f)
+        by_node += np.einsum("kp,n->knp", blocks[BY_ORIGIN], fs)
+        by_node += np.einsum("bkp,bn->knp", blocks[BY_RATE : BY_RATE + self.m], df)
+        return np.concatenate([blocks[BY_POINT], by_node.reshape(d, -1)], axis=1)
 
     def differences(self, traction, h=1e-3):
         """Return the same by central differences of fourth order."""
@@ -140,7 +167,11 @@ GAPS = (0.8 * LJ.gap_eq, 1.06 * LJ.gap_eq, 0.0, -0.1 * LJ.gap_eq)
 @pytest.mark.parametrize("gap", GAPS)
 def test_projection_and_normal(d, gap):
     scene = Scene(d, gap, False)
-    _, g, n, a, da, c, dual, bend, _, _, area = scene.geometry()
+    g, _, area, s = scene.geometry()
+    m = d - 1
+    n, a = s[NORMAL, :d], s[TANGENT : TANGENT + m, :d]
+    c, dual = s[INVERSE : INVERSE + m, :m], s[DUAL : DUAL + m, :d]
+    bend = s[BEND : BEND + d, :d]
     assert g == pytest.approx(gap, abs=1e-14)
     assert_allclose(dual @ a.T, np.eye(d - 1), atol=1e-14)
     assert area == pytest.approx(np.sqrt(np.linalg.det(a @ a.T)), rel=1e-14)
@@ -152,14 +183,16 @@ def test_projection_and_normal(d, gap):
     moved = scene.differences(lambda x, p: scene.project(x, p))[:, :d]
     assert_allclose(c @ a, moved, atol=1e-9)
     # a flat partner never turns its normal
-    projected_surface(gap, n, a, np.zeros_like(da), c, dual, bend)
+    s[TURN:REFERENCE] = 0.0
+    projected_surface(gap, m, s)
     assert not bend.any()
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_stretch_and_its_change(d):
     scene = Scene(d, 0.1, False)
-    xi, *_, j, change, _ = scene.geometry()
+    xi = scene.project(scene.nodes, scene.point)
+    _, j, _, s = scene.geometry()
     assert j == pytest.approx(float(scene.stretch(scene.nodes, xi)), rel=1e-14)
     assert abs(j - 1.0) > 1e-3
     h = 1e-3
@@ -167,20 +200,20 @@ def test_stretch_and_its_change(d):
         unit = h * np.eye(d - 1)[e]
         f = [float(scene.stretch(scene.nodes, xi + k * unit)) for k in (-2, -1, 1, 2)]
         difference = (f[0] - f[3] + 8.0 * (f[2] - f[1])) / (12.0 * h)
-        assert change[e] == pytest.approx(difference, abs=1e-9)
+        assert s[STRETCHING, e] == pytest.approx(difference, abs=1e-9)
 
 
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("gap", GAPS)
 def test_normal_traction(d, gap):
-    scene, m = Scene(d, gap, False), d - 1
-    _, g, n, a, _, c, dual, bend, j, change, _ = scene.geometry()
-    by_point, by_rate = np.empty((d, d)), np.empty((m, d, d))
+    scene, blocks = Scene(d, gap, False), np.zeros((BLOCKS, 3, 3))
+    g, j, _, s = scene.geometry()
     t, slope = adhesion(g, LJ.table())
-    normal_derivatives(g, t, slope, j, change, n, a, c, dual, bend, by_point, by_rate)
+    normal_derivatives(g, t, slope, j, d - 1, s, blocks)
+    blocks[BY_PARTNER] = -blocks[BY_POINT]
     # steps well below r0, over which the normal law changes
     exact = scene.differences(scene.normal_traction, 2e-4)
-    ours = scene.whole(by_point, -by_point, np.zeros((d, d)), by_rate)
+    ours = scene.whole(blocks)
     assert_allclose(ours, exact, rtol=0.0, atol=2e-9 * np.abs(exact).max())
 
 
@@ -191,42 +224,32 @@ def test_normal_traction(d, gap):
 @pytest.mark.parametrize("gap", [0.8 * LJ.gap_eq, 1.06 * LJ.gap_eq])
 @pytest.mark.parametrize("slides", [False, True])
 def test_tangential_traction(friction, d, gap, slides):
-    scene, m, penalty = Scene(d, gap, slides), d - 1, 40.0
-    xi, g, n, a, _, c, dual, _, j, change, _ = scene.geometry()
-    trial = penalty * (shapes(xi)[0] - shapes(scene.origin)[0]) @ scene.nodes
-    s, ds, dj = slide_threshold(g, *adhesion(g, LJ.table()), j, friction.table(LJ))
-    traction, increment, direction = np.empty((3, d))
-    tangent = np.empty((d, d))
-    held = SLIP if slides else STICK
-    return_map_point(trial, s, penalty, held, traction, increment, tangent, direction)
-    by_point, by_partner, by_origin = np.empty((3, d, d))
-    by_rate = np.empty((m, d, d))
-    tangential_derivatives(
-        g, penalty, ds, dj, j, change, n, a, c, dual, tangent, direction,
-        by_point, by_partner, by_origin, by_rate,
-    )  # fmt: skip
+    scene, penalty = Scene(d, gap, slides), 40.0
+    g, j, _, s = scene.geometry()
+    xi = scene.project(scene.nodes, scene.point)
+    slide, blocks = np.full((SLIDE, 3), np.nan), np.full((BLOCKS, 3, 3), np.nan)
+    slide[TRIAL, :d] = penalty * (shapes(xi)[0] - shapes(scene.origin)[0]) @ scene.nodes
+    threshold, ds, dj = slide_threshold(g, *adhesion(g, LJ.table()), j, friction.table(LJ))
+    return_map_point(slide, d, threshold, penalty, SLIP if slides else STICK)
+    tangential_derivatives(g, ds, dj, j, d - 1, s, slide, blocks)
 
     def exact_traction(nodes, point):
         return scene.tangential_traction(nodes, point, friction, penalty)
 
-    assert_allclose(traction, exact_traction(scene.nodes, scene.point), rtol=1e-12)
+    assert_allclose(slide[TRACTION, :d], exact_traction(scene.nodes, scene.point), rtol=1e-12)
     # the direction of a short trial bends within its own length: smaller steps there
     exact = scene.differences(exact_traction, 5e-5 if slides else 1e-3)
-    ours = scene.whole(by_point, by_partner, by_origin, by_rate)
+    ours = scene.whole(blocks)
     assert_allclose(ours, exact, rtol=0.0, atol=1e-10 * max(np.abs(exact).max(), 1e-3 * penalty))
 
 
 def test_frictionless_slip_has_no_derivative():
-    scene = Scene(3, 0.25, True)
-    _, g, n, a, _, c, dual, _, j, change, _ = scene.geometry()
-    s, ds, dj = slide_threshold(g, *adhesion(g, LJ.table()), j, Frictionless().table(LJ))
-    t, increment, along = np.empty((3, 3))
-    tangent, by_point, by_partner, by_origin = np.empty((4, 3, 3))
-    by_rate = np.empty((2, 3, 3))
-    return_map_point(np.array([1.0, 2.0, 3.0]), s, 5.0, DECIDE, t, increment, tangent, along)
-    tangential_derivatives(
-        g, 5.0, ds, dj, j, change, n, a, c, dual, tangent, along,
-        by_point, by_partner, by_origin, by_rate,
-    )  # fmt: skip
-    for block in (t, by_point, by_partner, by_origin, by_rate):
-        assert not block.any()
+    scene, blocks = Scene(3, 0.25, True), np.full((BLOCKS, 3, 3), np.nan)
+    g, j, _, s = scene.geometry()
+    threshold, ds, dj = slide_threshold(g, *adhesion(g, LJ.table()), j, Frictionless().table(LJ))
+    slide = np.full((SLIDE, 3), np.nan)
+    slide[TRIAL] = 1.0, 2.0, 3.0
+    return_map_point(slide, 3, threshold, 5.0, DECIDE)
+    tangential_derivatives(g, ds, dj, j, 2, s, slide, blocks)
+    assert not slide[TRACTION].any()
+    assert not blocks.any()

@@ -6,7 +6,19 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, LennardJones
-from stiction.laws.adhesion_kernels import DECIDE, SLIP, STICK, return_map_1d, return_map_point
+from stiction.laws.adhesion_kernels import (
+    DECIDE,
+    DIRECTION,
+    INCREMENT,
+    MODULUS,
+    SLIDE,
+    SLIP,
+    STICK,
+    TRACTION,
+    TRIAL,
+    return_map_1d,
+    return_map_point,
+)
 from stiction.laws.return_mapping import convective_increment, return_map
 from stiction.numerics.jit import py_function
 
@@ -168,14 +180,17 @@ def test_kernels_are_the_map():
             for evaluate in (return_map_point, py_function(return_map_point)):
                 for i in range(20):
                     state = DECIDE if held is None else (SLIP if states[i] else STICK)
-                    t, increment, along = np.zeros((3, d))
-                    tangent, trial = np.zeros((d, d)), EPS * (gap[i] - slip[i])
-                    got = evaluate(trial, s[i], EPS, state, t, increment, tangent, along)
+                    slide = np.zeros((SLIDE, 3))
+                    slide[TRIAL, :d] = EPS * (gap[i] - slip[i])
+                    got = evaluate(slide, d, s[i], EPS, state)
                     assert got == (SLIP if out.slides[i] else STICK)
-                    assert_allclose(t, out.traction[i], rtol=1e-13, atol=1e-13)
-                    assert_allclose(increment, out.increment[i], rtol=1e-12, atol=1e-14)
+                    assert not slide[:, d:].any()
+                    slide = slide[:, :d]
+                    assert_allclose(slide[TRACTION], out.traction[i], rtol=1e-13, atol=1e-13)
+                    assert_allclose(slide[INCREMENT], out.increment[i], rtol=1e-12, atol=1e-14)
+                    tangent = slide[MODULUS : MODULUS + d]
                     assert_allclose(tangent, out.by_tangential_gap[i], atol=1e-12)
-                    assert_allclose(along * ds[i], out.by_normal_gap[i], atol=1e-14)
+                    assert_allclose(slide[DIRECTION] * ds[i], out.by_normal_gap[i], atol=1e-14)
             if d == 1:
                 for evaluate in (return_map_1d, py_function(return_map_1d)):
                     for i in range(20):

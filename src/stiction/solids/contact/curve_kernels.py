@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["basis_at", "bernstein", "curve_at", "locate", "nearest_all", "nearest_on_curve"]
+__all__ = [
+    "basis_at",
+    "bernstein",
+    "curve_at",
+    "functions_at",
+    "nearest_all",
+    "places_at",
+    "rigid_nearest",
+    "rigid_places",
+]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# entries of the table of a rigid shape: its kind, then a point and the outward normal of a
+# plane, or centre and radius of a circle
+KIND, CENTRE_X, CENTRE_Y, OUTWARD_X, OUTWARD_Y = range(5)
+RADIUS = 3
+# values of KIND
+PLANE, CIRCLE = 0.0, 1.0
 
 _PROJECTION_STEPS = 60
-_MOST_DEGREE = 3
 
 
 @kernel
-def bernstein(xi: float, p: int, b: Floats) -> None:
+def bernstein(xi: float, p: int, b: Matrix) -> None:
     """Fill in the Bernstein polynomials of degree p <= 3 on [-1, 1] and two derivatives, (3, p+1).
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_bernstein
@@ -44,28 +58,27 @@ def bernstein(xi: float, p: int, b: Floats) -> None:
 
 
 @kernel
-def basis_at(xi: float, extraction: Floats, weights: Floats, b: Floats, f: Floats) -> None:
-    """Fill in the functions of one element at xi and two derivatives, f (3, n).
+def basis_at(xi: float, e: int, extraction: Stack, weights: Matrix, b: Matrix, f: Matrix) -> None:
+    """Fill in the functions of element e at xi and two derivatives, f (3, n).
 
     Parameters
     ----------
-    extraction : (n, p + 1) of the element
-    weights : (n,) rational weights
+    extraction : (elements, n, p + 1)
+    weights : (elements, n) rational weights
     b : scratch, (3, 4)
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rational_basis
     """
-    n, width = extraction.shape
+    n, width = extraction.shape[1], extraction.shape[2]
     bernstein(xi, width - 1, b)
     w0 = w1 = w2 = 0.0
     for i in range(n):
-        f[0, i] = f[1, i] = f[2, i] = 0.0
+        f0 = f1 = f2 = 0.0
         for k in range(width):
-            f[0, i] += extraction[i, k] * b[0, k]
-            f[1, i] += extraction[i, k] * b[1, k]
-            f[2, i] += extraction[i, k] * b[2, k]
-        for k in range(3):
-            f[k, i] *= weights[i]
+            f0 += extraction[e, i, k] * b[0, k]
+            f1 += extraction[e, i, k] * b[1, k]
+            f2 += extraction[e, i, k] * b[2, k]
+        f[0, i], f[1, i], f[2, i] = f0 * weights[e, i], f1 * weights[e, i], f2 * weights[e, i]
         w0 += f[0, i]
         w1 += f[1, i]
         w2 += f[2, i]
@@ -77,139 +90,183 @@ def basis_at(xi: float, extraction: Floats, weights: Floats, b: Floats, f: Float
 
 
 @kernel
-def curve_at(nodes: Ints, f: Floats, x: Floats, out: Floats) -> None:
-    """Fill in the point, tangent and its change, out (3, d), from functions f (3, n)."""
+def curve_at(e: int, nodes: Ints, f: Matrix, x: Matrix, out: Matrix) -> None:
+    """Fill in the point of element e, tangent and its change, out (3, 2), from functions (3, n)."""
     for k in range(3):
-        for p in range(x.shape[1]):
+        for p in range(2):
             total = 0.0
-            for i in range(nodes.size):
-                total += f[k, i] * x[nodes[i], p]
+            for i in range(nodes.shape[1]):
+                total += f[k, i] * x[nodes[e, i], p]
             out[k, p] = total
 
 
 @kernel
-def nearest_on_curve(
-    point: Floats,
+def functions_at(
+    elements: Ints, xis: Vector, extraction: Stack, weights: Matrix, b: Matrix, functions: Stack
+) -> None:
+    """Fill in the functions of a curve and two derivatives at many points, (p, 3, n).
+
+    Parameters
+    ----------
+    elements, xis : (p,)
+    extraction, weights, b : as in `basis_at`
+    """
+    for q in range(elements.size):
+        basis_at(xis[q], elements[q], extraction, weights, b, functions[q])
+
+
+@kernel
+def places_at(elements: Ints, nodes: Ints, functions: Stack, x: Matrix, places: Stack) -> None:
+    """Fill in points of a curve, tangents and their changes, (p, 3, 2)."""
+    for q in range(elements.size):
+        curve_at(elements[q], nodes, functions[q], x, places[q])
+
+
+@kernel
+def _walk(
+    point: Vector,
     element: int,
     xi: float,
     nodes: Ints,
-    extraction: Floats,
-    weights: Floats,
+    extraction: Stack,
+    weights: Matrix,
     neighbours: Ints,
-    x: Floats,
-    f: Floats,
-    b: Floats,
-    out: Floats,
+    x: Matrix,
+    f: Matrix,
+    b: Matrix,
+    out: Matrix,
 ) -> tuple[int, float, bool]:
     """Return element and coordinate of the nearest point, and whether the line to it is normal.
 
     Newton's method on the squared distance from a first guess, from element to element; a
-    step never goes uphill, and the number of steps is bounded. `f` (3, n) and `out` (3, d)
-    hold functions and place at the result.
+    step never goes uphill, and the number of steps is bounded.
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (7).
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_projection_is_orthogonal
     """
-    came = -1
+    came, step = -1, 0.0
     for _ in range(_PROJECTION_STEPS):
-        basis_at(xi, extraction[element], weights[element], b, f)
-        curve_at(nodes[element], f, x, out)
+        basis_at(xi, element, extraction, weights, b, f)
+        curve_at(element, nodes, f, x, out)
         slope = curvature = metric = 0.0
-        for p in range(point.size):
+        for p in range(2):
             away = out[0, p] - point[p]
             slope += away * out[1, p]
             metric += out[1, p] * out[1, p]
             curvature += away * out[2, p]
         step = -slope / (metric + curvature) if curvature > -0.5 * metric else -slope / metric
-        if abs(step) <= 1e-14:
+        size = abs(step)
+        if size <= 1e-14:
             return element, xi, True
-        if (step > 0.0 and xi >= 1.0) or (step < 0.0 and xi <= -1.0):
-            after = neighbours[element, 1 if step > 0.0 else 0]
+        up = step > 0.0
+        if (up and xi >= 1.0) or (not up and xi <= -1.0):
+            after = neighbours[element, 1 if up else 0]
             if after == came and came >= 0:
                 # a corner that is nearest from both sides
-                return element, xi, abs(step) <= 1e-9
+                return element, xi, size <= 1e-9
             if after < 0:
                 return element, xi, False
             came, element = element, after
-            xi = -1.0 if step > 0.0 else 1.0
+            xi = -1.0 if up else 1.0
             continue
-        xi = min(max(xi + step, -1.0), 1.0)
-        if abs(xi) < 1.0:
+        xi += step
+        if xi > 1.0:
+            xi = 1.0
+        elif xi < -1.0:
+            xi = -1.0
+        elif -1.0 < xi < 1.0:
             came = -1
     return element, xi, abs(step) <= 1e-10
 
 
 @kernel
 def nearest_all(
-    points: Floats,
+    points: Matrix,
     elements: Ints,
-    xis: Floats,
+    xis: Vector,
+    normal: Bools,
     nodes: Ints,
-    extraction: Floats,
-    weights: Floats,
+    extraction: Stack,
+    weights: Matrix,
     neighbours: Ints,
-    x: Floats,
-    normal: Any,
+    x: Matrix,
+    f: Matrix,
+    b: Matrix,
+    out: Matrix,
 ) -> None:
-    """Improve element, coordinate and flag of every point's nearest point, in place."""
-    n, d = nodes.shape[1], x.shape[1]
-    f, b, out = np.empty((3, n)), np.empty((3, _MOST_DEGREE + 1)), np.empty((3, d))
+    """Improve element, coordinate and flag of every point's nearest point, in place.
+
+    Parameters
+    ----------
+    points : (p, 2)
+    elements, xis, normal : (p,) first guesses, improved; whether the line to it is normal
+    nodes, extraction, weights, neighbours : of the boundary
+    x : (nodes, 2) places
+    f, b, out : scratch, (3, n), (3, 4), (3, 2)
+
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_projection_is_orthogonal
+    """
     for q in range(points.shape[0]):
-        elements[q], xis[q], normal[q] = nearest_on_curve(
+        elements[q], xis[q], normal[q] = _walk(
             points[q], elements[q], xis[q], nodes, extraction, weights, neighbours, x, f, b, out
         )
 
 
 @kernel
-def locate(zeta: float, knots: Floats) -> tuple[int, float]:
-    """Return the element and its xi for a coordinate along the whole curve, clamped to it."""
-    e = min(max(int(np.searchsorted(knots, zeta, side="right")) - 1, 0), knots.size - 2)
-    xi = 2.0 * (zeta - knots[e]) / (knots[e + 1] - knots[e]) - 1.0
-    return e, min(max(xi, -1.0), 1.0)
-
-
-@kernel
-def along(element: int, xi: float, knots: Vector) -> float:
-    """Return the coordinate along the whole curve."""
-    return knots[element] + 0.5 * (1.0 + xi) * (knots[element + 1] - knots[element])
-
-
-@kernel
-def rigid_at(x: float, y: float, shape: Vector, out: Matrix) -> float:
-    """Return the coordinate of the nearest point of a rigid shape and fill in its place.
-
-    Parameters
-    ----------
-    x, y : the point, relative to the translation of the shape [m]
-    shape : kind (0 plane, 1 circle), then a point and the outward normal, or centre and radius
-    out : (3, 2) filled with nearest point, tangent by arc length, and its change
-
-    Source: formulas sheet, section 4.
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
-    """
-    if shape[0] == 0.0:
-        nx, ny = shape[3], shape[4]
-        s = (y - shape[2]) * nx - (x - shape[1]) * ny
-        out[0, 0], out[0, 1] = shape[1] - s * ny, shape[2] + s * nx
+def _rigid_at(x: float, y: float, shape: Vector, out: Matrix) -> float:
+    """Return the coordinate of the nearest point of a rigid shape and fill in its place."""
+    if shape[KIND] == PLANE:
+        x0, y0, nx, ny = shape[CENTRE_X], shape[CENTRE_Y], shape[OUTWARD_X], shape[OUTWARD_Y]
+        s = (y - y0) * nx - (x - x0) * ny
+        out[0, 0], out[0, 1] = x0 - s * ny, y0 + s * nx
         out[1, 0], out[1, 1] = -ny, nx
         out[2, 0] = out[2, 1] = 0.0
         return s
-    radius = shape[3]
-    dx, dy = x - shape[1], y - shape[2]
+    radius = shape[RADIUS]
+    dx, dy = x - shape[CENTRE_X], y - shape[CENTRE_Y]
     r = math.sqrt(dx * dx + dy * dy)
     nx, ny = dx / r, dy / r
-    out[0, 0], out[0, 1] = shape[1] + radius * nx, shape[2] + radius * ny
+    out[0, 0], out[0, 1] = shape[CENTRE_X] + radius * nx, shape[CENTRE_Y] + radius * ny
     out[1, 0], out[1, 1] = -ny, nx
     out[2, 0], out[2, 1] = -nx / radius, -ny / radius
     return radius * math.atan2(dy, dx)
 
 
 @kernel
-def rigid_place(s: float, shape: Floats, out: Floats) -> None:
-    """Fill in the point of a rigid shape at coordinate s, (2,), before its translation."""
-    if shape[0] == 0.0:
-        out[0] = shape[1] - s * shape[4]
-        out[1] = shape[2] + s * shape[3]
-    else:
-        out[0] = shape[1] + shape[3] * math.cos(s / shape[3])
-        out[1] = shape[2] + shape[3] * math.sin(s / shape[3])
+def rigid_nearest(
+    points: Matrix, shape: Vector, shift: Vector, places: Stack, coordinates: Vector
+) -> None:
+    """Fill in the nearest points of a rigid shape and their coordinates along it.
+
+    Parameters
+    ----------
+    points : (p, 2) [m]
+    shape : KIND, then a point and the outward normal, or centre and radius
+    shift : (2,) translation of the shape [m]
+    places : (p, 3, 2) filled with nearest point, tangent by arc length, and its change
+    coordinates : (p,) filled in [m]
+
+    Source: formulas sheet, section 4.
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
+    """
+    for q in range(points.shape[0]):
+        x, y = points[q, 0] - shift[0], points[q, 1] - shift[1]
+        coordinates[q] = _rigid_at(x, y, shape, places[q])
+        places[q, 0, 0] += shift[0]
+        places[q, 0, 1] += shift[1]
+
+
+@kernel
+def rigid_places(coordinates: Vector, shape: Vector, shift: Vector, places: Stack) -> None:
+    """Fill in the points of a rigid shape at coordinates along it, in the first rows (p, 3, 2).
+
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
+    """
+    for q in range(coordinates.size):
+        s = coordinates[q]
+        if shape[KIND] == PLANE:
+            x = shape[CENTRE_X] - s * shape[OUTWARD_Y]
+            y = shape[CENTRE_Y] + s * shape[OUTWARD_X]
+        else:
+            x = shape[CENTRE_X] + shape[RADIUS] * math.cos(s / shape[RADIUS])
+            y = shape[CENTRE_Y] + shape[RADIUS] * math.sin(s / shape[RADIUS])
+        places[q, 0, 0], places[q, 0, 1] = x + shift[0], y + shift[1]

@@ -19,9 +19,10 @@ from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
 from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
+from stiction.solids.contact.curves import along, curve_points, knots_of, locate
 from stiction.solids.contact.partners import Boundary, Partner, RigidShape
 
-__all__ = ["Contact", "ContactPass", "Found", "History"]
+__all__ = ["Contact", "ContactPass", "Found", "History", "Part"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,7 +32,7 @@ Bools = npt.NDArray[np.bool_]
 _PENALTY = 10.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contact(Record):
     """A boundary that adheres to, presses on and rubs against a partner.
 
@@ -125,6 +126,10 @@ class Found(NamedTuple):
     xi: Floats
     normal: Bools
 
+    def at(self, which: Ints) -> Found:
+        """Return those of some points."""
+        return Found(self.element[which], self.xi[which], self.normal[which])
+
 
 class History(NamedTuple):
     """What a point remembers: origin of slip, whether it has one, whether it stuck."""
@@ -146,9 +151,25 @@ class Part(NamedTuple):
     knots: Floats
 
 
-def knots_of(surface: Surface) -> Floats:
-    """Return the coordinate along a boundary at the ends of its elements: reference length."""
-    return np.concatenate([[0.0], np.cumsum(surface.areas.sum(axis=1))])
+class Meeting(NamedTuple):
+    """The partner as the points of a boundary meet it.
+
+    Parameters
+    ----------
+    coordinate : (p,) of the nearest points along the partner [m]
+    span : (p,) change of that with the coordinate of the element
+    near, far : (p, 3, m) functions at the nearest points and at the origins of slip
+    place, before, root : (p, 3, 2) nearest points now and on the reference boundary, and the
+        origins of slip, with tangents and their changes
+    """
+
+    coordinate: Floats
+    span: Floats
+    near: Floats
+    far: Floats
+    place: Floats
+    before: Floats
+    root: Floats
 
 
 class ContactPass:
@@ -171,6 +192,11 @@ class ContactPass:
     ) -> None:
         self.contact, self.own, self.reference = contact, own, points
         self.count = own.areas.size
+        # kernels read the own boundary point by point
+        n = int(own.nodes.shape[1])
+        self._nodes = np.repeat(own.nodes, own.areas.shape[1], axis=0)
+        both = [own.functions.reshape(-1, n), own.derivatives.reshape(-1, n)]
+        self._functions = np.ascontiguousarray(np.stack(both, axis=1))
         self.coordinate = self._own_coordinate()
         c = contact
         law = c.friction
@@ -233,39 +259,27 @@ class ContactPass:
         if self.partner.rigid:
             none = np.zeros(n, dtype=np.int64)
             return Found(none, np.zeros(n), np.ones(n, dtype=bool))
-        from stiction.solids.contact.curve_kernels import nearest_all
-
         place = self.places(x)
-        part = self.partner
         if guess is None:
             guess = self._search(place, x)
-        found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
-        nearest_all(
-            place,
-            *found[:2],
-            part.nodes,
-            part.extraction,
-            part.weights,
-            self.neighbours,
-            x,
-            found.normal,
-        )
+        found = self.nearest(place, guess, x)
         lost = ~found.normal
         if lost.any():
             # a second look where the walk along the boundary ended: a better start may exist
-            again = self._search(place[lost], x)
-            nearest_all(
-                place[lost],
-                *again[:2],
-                part.nodes,
-                part.extraction,
-                part.weights,
-                self.neighbours,
-                x,
-                again.normal,
-            )
+            again = self.nearest(place[lost], self._search(place[lost], x), x)
             for kept, better in zip(found, again, strict=True):
                 kept[lost] = better
+        return found
+
+    def nearest(self, place: Floats, guess: Found, x: Floats) -> Found:
+        """Return the nearest points on a deformable partner from a guess."""
+        from stiction.solids.contact.curve_kernels import nearest_all
+
+        part = self.partner
+        found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
+        curve = (part.nodes, part.extraction, part.weights, self.neighbours)
+        scratch = (np.empty((3, part.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2)))
+        nearest_all(place, found.element, found.xi, found.normal, *curve, x, *scratch)
         return found
 
     def gaps(self, x: Floats, found: Found) -> Floats:
@@ -284,15 +298,12 @@ class ContactPass:
         lost = np.flatnonzero(~found.normal)
         if self.partner.rigid or not lost.size:
             return 0
-        from stiction.solids.contact.curve_kernels import basis_at
-
         part, place = self.partner, self.places(x)
-        f, b = np.empty((3, part.nodes.shape[1])), np.empty((3, 4))
+        curve = (part.nodes, part.extraction, part.weights)
+        functions, _ = curve_points(found.element[lost], found.xi[lost], *curve, x)
         near = 0
-        for q in lost:
-            e = found.element[q]
-            basis_at(float(found.xi[q]), part.extraction[e], part.weights[e], b, f)
-            away = f[0] @ x[part.nodes[e]] - place[q]
+        for f, q in zip(functions, lost, strict=True):
+            away = f[0] @ x[part.nodes[found.element[q]]] - place[q]
             near += bool(np.hypot(*away) < self.contact.adhesion.gap_max)
         return near
 
@@ -300,20 +311,51 @@ class ContactPass:
         """Return the nearest of three places per element of the partner."""
         from scipy.spatial import cKDTree
 
-        from stiction.solids.contact.curve_kernels import basis_at
-
         part = self.partner
         xis = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
-        t, m = part.nodes.shape
-        f, b = np.empty((3, m)), np.empty((3, 4))
-        cloud = np.empty((t, 3, 2))
-        for e in range(t):
-            for i, xi in enumerate(xis):
-                basis_at(xi, part.extraction[e], part.weights[e], b, f)
-                cloud[e, i] = f[0] @ x[part.nodes[e]]
-        _, at = cKDTree(cloud.reshape(-1, 2)).query(place)
+        t = part.nodes.shape[0]
+        elements = np.repeat(np.arange(t), 3)
+        curve = (part.nodes, part.extraction, part.weights)
+        functions, _ = curve_points(elements, np.tile(xis, t), *curve, x)
+        cloud = np.array(
+            [f[0] @ x[part.nodes[e]] for f, e in zip(functions, elements, strict=True)]
+        )
+        _, at = cKDTree(cloud).query(place)
         at = np.asarray(at, dtype=np.int64)
         return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
+
+    def _meeting(self, x: Floats, points: Floats, found: Found, origin: Floats) -> Meeting:
+        """Return the partner at nearest points and at origins of slip.
+
+        Parameters
+        ----------
+        x : (nodes, 2) places [m]
+        points : (p, 2) own points [m]
+        found : nearest points
+        origin : (p,) coordinates of the origins of slip along the partner [m]
+        """
+        part = self.partner
+        if part.rigid:
+            from stiction.solids.contact.curve_kernels import rigid_nearest, rigid_places
+
+            place, root = np.empty((self.count, 3, 2)), np.empty((self.count, 3, 2))
+            coordinate, none = np.empty(self.count), np.empty((0, 3, 1))
+            rigid_nearest(points, part.shape, x[part.node], place, coordinate)
+            rigid_places(origin, part.shape, x[part.node], root)
+            return Meeting(coordinate, np.ones(self.count), none, none, place, place, root)
+        from stiction.solids.contact.curve_kernels import places_at
+
+        curve = (part.nodes, part.extraction, part.weights)
+        near, place = curve_points(found.element, found.xi, *curve, x)
+        element, xi = locate(origin, part.knots)
+        far, root = curve_points(element, xi, *curve, x)
+        before = place
+        if self.contact.stretch:
+            before = np.empty_like(place)
+            places_at(found.element, part.nodes, near, self.reference, before)
+        coordinate = along(found.element, found.xi, part.knots)
+        span = 0.5 * (part.knots[found.element + 1] - part.knots[found.element])
+        return Meeting(coordinate, span, near, far, place, before, root)
 
     def evaluate(
         self,
@@ -339,42 +381,83 @@ class ContactPass:
         residual : (nodes, 2), added to
         values : tangent blocks, filled in; None leaves them out
         """
-        from stiction.solids.contact.kernels import OUT, contact_pass
+        from stiction.laws.adhesion_kernels import SLIDE
+        from stiction.laws.interface_kernels import BLOCKS, SURFACE
+        from stiction.solids.contact import kernels as k
 
-        own, c = self.own, self.contact
-        out = np.empty((self.count, OUT))
-        settings = np.array(
-            [
-                c.tangential_stiffness,
-                float(c.friction.per_current_area),
-                float(c.stretch),
-                attraction,
-                c.stick_ratio,
-                float(rubs and not isinstance(c.friction, Frictionless)),
-                float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq))),
-            ]
-        )
-        store = values if values is not None else np.zeros((1, 1, 1))
-        self.left_out = contact_pass(
-            (own.nodes, own.functions, own.derivatives, own.areas),
-            tuple(self.partner),
-            (*self._tables, settings),
-            (history.origin, history.has_origin, history.stuck, held),
-            tuple(found),
-            x,
-            self.reference,
-            values is not None,
-            residual,
-            store,
+        part, n = self.partner, self.count
+        out, work = np.zeros((n, k.OUT)), np.zeros((n, k.WORK))
+        out[:, k.GAP], out[:, k.ORIGIN] = np.inf, np.nan
+        out[:, k.WEIGHT] = self.own.areas.ravel()
+        k.own_points(self._nodes, self._functions, x, self.reference, out, work)
+        points = np.ascontiguousarray(out[:, [k.X, k.Y]])
+        meets = self._meeting(x, points, found, history.origin)
+        work[:, k.COORDINATE], work[:, k.SPAN] = meets.coordinate, meets.span
+        work[:, k.FORMER], work[:, k.MEETS] = history.origin, found.normal
+        settings = self._settings(attraction)
+        wanted = self._wanted(history, held, rubs)
+        surfaces, slides = np.empty((n, SURFACE, 3)), np.empty((n, SLIDE, 3))
+        self.left_out = k.tractions(
             out,
+            work,
+            wanted,
+            meets.place,
+            meets.before,
+            meets.root,
+            settings,
+            *self._tables,
+            surfaces,
+            slides,
         )
+        rigid_node = part.node if part.rigid else -1
+        k.loads(self._nodes, self._functions, out, work, rigid_node, residual)
+        if values is not None:
+            values[:] = 0.0
+            k.tangents(
+                part.rigid,
+                wanted,
+                self._functions,
+                meets.near,
+                meets.far,
+                settings,
+                out,
+                work,
+                surfaces,
+                slides,
+                np.empty((2, BLOCKS, 3, 3)),
+                values,
+            )
         return out
+
+    def _settings(self, attraction: float) -> Floats:
+        """Return the settings of a pass as kernels read them."""
+        from stiction.solids.contact import kernels as k
+
+        c = self.contact
+        settings = np.empty(6)
+        settings[k.PENALTY] = c.tangential_stiffness
+        settings[k.PER_CURRENT] = float(c.friction.per_current_area)
+        settings[k.THINS] = float(c.stretch and not self.partner.rigid)
+        settings[k.ATTRACTION] = attraction
+        settings[k.STICK_RATIO] = c.stick_ratio
+        settings[k.DEPTH] = float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq)))
+        return settings
+
+    def _wanted(self, history: History, held: Ints, rubs: bool) -> Ints:
+        """Return the state that the return map is asked for at each point, (p,)."""
+        from stiction.laws.adhesion_kernels import DECIDE
+        from stiction.solids.contact import kernels as k
+
+        if not rubs or isinstance(self.contact.friction, Frictionless):
+            return np.full(self.count, k.FREE)
+        wanted = np.where(history.has_origin, held, k.FREE)
+        if self.contact.stick_ratio > 1.0:
+            wanted[(wanted == DECIDE) & history.stuck] = k.STUCK
+        return wanted
 
     def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
         """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
-        q = self.own.areas.shape[1]
-        mine = np.repeat(self.own.nodes, q, axis=0)
-        part = self.partner
+        mine, part = self._nodes, self.partner
         if part.rigid:
             both = np.concatenate([mine, np.full((self.count, 1), part.node)], axis=1)
             return both, both

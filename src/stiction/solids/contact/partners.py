@@ -44,7 +44,7 @@ def point_of(where: str, value: Sequence[float] | Floats, why: str) -> Floats:
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RigidPlane(RigidShape):
     """A flat rigid surface.
 
@@ -79,7 +79,7 @@ class RigidPlane(RigidShape):
         return np.asarray(self.point) + np.outer([-reach, reach], along)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RigidCircle(RigidShape):
     """A rigid cylinder, touched from outside.
 
@@ -118,7 +118,7 @@ class RigidCircle(RigidShape):
         return np.asarray(self.centre) + self.radius * ring
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Boundary(Partner):
     """A named boundary of a body.
 

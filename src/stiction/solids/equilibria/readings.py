@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.contact import kernels as k
-from stiction.solids.contact.model import ContactPass, Found, knots_of
+from stiction.solids.contact.curves import knots_of
+from stiction.solids.contact.edges import crossings, gaps_at
+from stiction.solids.contact.model import ContactPass, Found
 from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = ["Lengths", "lengths"]
@@ -44,33 +46,22 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
 
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
-    from stiction.solids.contact.edge_kernels import crossings, gap_at
-
-    own, part = p.own, p.partner
-    knots = knots_of(own)
+    knots = knots_of(p.own)
     limit = float(p.contact.adhesion.gap_max)
-    curve = (own.nodes, own.extraction, own.weights, knots)
-    other = (*part, p.neighbours)
     # the ends of the boundary join the sampled points
     ends = np.array([0.0, knots[-1]])
-    gaps = np.empty(2)
-    place = np.empty((2, 2))
-    for i, q in enumerate((0, -1)):
-        guess = (int(found.element[q]), float(found.xi[q]))
-        gaps[i] = gap_at(ends[i], curve, other, guess, x, place[i])
+    last = p.count - 1
+    gaps, place = gaps_at(p, ends, found.at(np.array([0, last])), x)
     zeta = np.concatenate([ends[:1], p.coordinate, ends[1:]])
     gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
-    elements = np.concatenate([found.element[:1], found.element, found.element[-1:]])
-    xis = np.concatenate([found.xi[:1], found.xi, found.xi[-1:]])
-    marks, places = np.empty(zeta.size), np.empty((zeta.size, 2))
-    count = crossings(limit, zeta, gap, elements, xis, curve, other, x, marks, places)
-    edges = marks[:count].copy()
+    sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
+    edges, places = crossings(p, limit, zeta, gap, sampled, x)
     inside = _covered(edges, bool(gap[0] < limit), float(knots[-1]))
     nominal = float(np.diff(inside, axis=1).sum())
     samples = np.concatenate([place[:1], out[:, [k.X, k.Y]], place[1:]])
     order = np.argsort(np.concatenate([zeta, edges]), kind="stable")
     along = np.concatenate([zeta, edges])[order]
-    line = np.concatenate([samples, places[:count]])[order]
+    line = np.concatenate([samples, places])[order]
     middle = 0.5 * (along[1:] + along[:-1])
     within = np.zeros(middle.size, dtype=bool)
     for low, high in inside:

@@ -9,15 +9,14 @@ from solid_cases import curve
 
 from stiction.errors import ModelError
 from stiction.solids.contact.curve_kernels import (
-    along,
     basis_at,
     bernstein,
     curve_at,
-    locate,
     nearest_all,
-    rigid_at,
-    rigid_place,
+    rigid_nearest,
+    rigid_places,
 )
+from stiction.solids.contact.curves import along, curve_points, locate
 from stiction.solids.contact.kernels import scatter
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 
@@ -40,8 +39,8 @@ def at(surface, e, xi, x):
     """Return place, derivative and second derivative of a curve."""
     n = surface.nodes.shape[1]
     f, b, out = np.empty((3, n)), np.empty((3, 4)), np.empty((3, 2))
-    basis_at(xi, surface.extraction[e], surface.weights[e], b, f)
-    curve_at(surface.nodes[e], f, x, out)
+    basis_at(xi, e, surface.extraction, surface.weights, b, f)
+    curve_at(e, surface.nodes, f, x, out)
     return f, out
 
 
@@ -70,6 +69,13 @@ def wavy(degree, rational=False):
     return curve(control, degree, weights=weights), control
 
 
+def improve(surface, points, element, xi, normal, x):
+    """Improve the nearest points of a curve in place."""
+    curve = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
+    scratch = (np.empty((3, surface.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2)))
+    nearest_all(points, element, xi, normal, *curve, x, *scratch)
+
+
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
 def test_projection_is_orthogonal(degree, rational):
     surface, x = wavy(degree, rational)
@@ -84,18 +90,10 @@ def test_projection_is_orthogonal(degree, rational):
     # begin in the neighbour of the right element, at its middle
     element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
     xi, normal = np.zeros(60), np.zeros(60, dtype=bool)
-    nearest_all(
-        points,
-        element,
-        xi,
-        surface.nodes,
-        surface.extraction,
-        surface.weights,
-        surface.neighbours,
-        x,
-        normal,
-    )
-    found = np.stack([at(surface, e, s, x)[1] for e, s in zip(element, xi, strict=True)])
+    improve(surface, points, element, xi, normal, x)
+    _, found = curve_points(element, xi, surface.nodes, surface.extraction, surface.weights, x)
+    one = np.stack([at(surface, e, s, x)[1] for e, s in zip(element, xi, strict=True)])
+    assert (found == one).all()
     away = found[:, 0] - points
     slope = np.einsum("qd,qd->q", away, found[:, 1])
     assert normal.sum() >= (20 if degree == 1 else 55)
@@ -111,8 +109,7 @@ def test_beyond_the_end_nothing_is_normal():
     points = np.array([[-0.5, 0.1], [6.6, 0.0]])
     element, xi = np.array([2, 2]), np.zeros(2)
     normal = np.ones(2, dtype=bool)
-    parts = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
-    nearest_all(points, element, xi, *parts, x, normal)
+    improve(surface, points, element, xi, normal, x)
     assert not normal.any()
     assert element.tolist() == [0, surface.nodes.shape[0] - 1]
     assert xi.tolist() == [-1.0, 1.0]
@@ -127,21 +124,22 @@ SHAPES = {
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_rigid_shapes(name):
     """Nearest point, unit tangent, change of the tangent, outward normal, and the way back."""
-    shape, out = SHAPES[name].table(), np.empty((3, 2))
+    shape, shift = SHAPES[name].table(), np.array([0.2, -0.1])
     random = np.random.default_rng(2)
+    points = random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3])
+    out, coordinates = np.empty((10, 3, 2)), np.empty(10)
+    rigid_nearest(points + shift, shape, shift, out, coordinates)
     step = 1e-3
-    for x, y in random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3]):
-        s = rigid_at(x, y, shape, out)
-        place, tangent, change = out.copy()
-        back = np.empty((4, 2))
-        rigid_place(s, shape, back[0])
-        assert_allclose(back[0], place, atol=1e-14)
-        for k, side in enumerate((-2, -1, 1, 2)):
-            rigid_place(s + side * step, shape, back[k])
+    for (x, y), s, (place, tangent, change) in zip(points, coordinates, out, strict=True):
+        back = np.empty((5, 3, 2))
+        rigid_places(s + step * np.array([-2, -1, 1, 2, 0]), shape, shift, back)
+        back = back[:, 0]
+        assert_allclose(back[4], place, atol=1e-14)
         slope = (back[0] - back[3] + 8.0 * (back[2] - back[1])) / (12.0 * step)
         assert_allclose(tangent, slope, atol=1e-11)
         bend = (back[1] + back[2] - 2.0 * place) / step**2
         assert_allclose(change, bend, atol=1e-6)
+        place = place - shift
         away = np.array([x, y]) - place
         assert abs(away @ tangent) < 1e-13
         assert_allclose(np.hypot(*tangent), 1.0, rtol=1e-14)
@@ -159,12 +157,14 @@ def test_outlines_lie_on_the_shapes():
 
 def test_place_along_a_boundary():
     knots = np.array([0.0, 0.5, 2.0, 2.25])
-    for zeta in (0.0, 0.2, 0.5, 1.9, 2.1, 2.25):
-        e, xi = locate(zeta, knots)
-        assert -1.0 <= xi <= 1.0
-        assert_allclose(along(e, xi, knots), zeta, atol=1e-15)
-    assert locate(-1.0, knots) == (0, -1.0)
-    assert locate(3.0, knots) == (2, 1.0)
+    zeta = np.array([0.0, 0.2, 0.5, 1.9, 2.1, 2.25])
+    e, xi = locate(zeta, knots)
+    assert (np.abs(xi) <= 1.0).all()
+    assert e.tolist() == [0, 0, 1, 1, 2, 2]
+    assert_allclose(along(e, xi, knots), zeta, atol=1e-15)
+    e, xi = locate(np.array([-1.0, 3.0]), knots)
+    assert e.tolist() == [0, 2]
+    assert xi.tolist() == [-1.0, 1.0]
 
 
 def test_scatter_adds_blocks():

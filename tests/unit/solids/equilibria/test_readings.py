@@ -7,8 +7,9 @@ from solid_cases import ELEMENTS
 
 from stiction.laws import EA, Frictionless, LennardJones
 from stiction.solids.contact import kernels as k
-from stiction.solids.contact.edge_kernels import crossings, gap_at
-from stiction.solids.contact.model import Contact, knots_of
+from stiction.solids.contact.curves import knots_of
+from stiction.solids.contact.edges import crossings, gaps_at
+from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.equilibria.readings import force_on, lengths
@@ -54,29 +55,15 @@ def test_edges_of_a_parabola(element, partner):
     problem, trial = at_rest(bodies, against)
     p, out, found = problem.passes[0], trial.outs[0], trial.founds[0]
     knots = knots_of(p.own)
-    curve = (p.own.nodes, p.own.extraction, p.own.weights, knots)
-    other = (*p.partner, p.neighbours)
     edge = np.sqrt((LAW.gap_max - 0.15) / BEND)
-    marks, places = np.empty(p.count), np.empty((p.count, 2))
     x = problem.points
-    count = crossings(
-        LAW.gap_max,
-        p.coordinate,
-        out[:, k.GAP].copy(),
-        found.element,
-        found.xi,
-        curve,
-        other,
-        x,
-        marks,
-        places,
-    )
-    assert count == 2
-    assert_allclose(places[:2, 0], [-edge, edge], atol=1e-12 if element == "Q2" else 1e-5)
-    assert_allclose(places[:2, 1], LAW.gap_max, rtol=1e-12)
-    place = np.empty(2)
-    gap = gap_at(marks[0], curve, other, (int(found.element[0]), 0.0), x, place)
-    assert_allclose(gap, LAW.gap_max, rtol=1e-12)
+    marks, places = crossings(p, LAW.gap_max, p.coordinate, out[:, k.GAP], found, x)
+    assert marks.size == 2
+    assert_allclose(places[:, 0], [-edge, edge], atol=1e-12 if element == "Q2" else 1e-5)
+    assert_allclose(places[:, 1], LAW.gap_max, rtol=1e-12)
+    # from any guess, the same to the last digits
+    far = type(found)(*(values[[0, 0]] for values in found))
+    assert_allclose(gaps_at(p, marks, far, x)[0], LAW.gap_max, rtol=1e-12)
     # the coordinate is the arc length, but for its change inside one element
     told = lengths(p, out, found, x)
     exact = 2.0 * arc_length(edge)
