@@ -122,9 +122,13 @@ def build(kind: str, table: object, where: str) -> Any:
                 f'for example type = "{example}".',
             )
         )
-    cls = find(kind, table["type"], where)
-    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     given = {key: value for key, value in table.items() if key != "type"}
+    return _made(find(kind, table["type"], where), given, where)
+
+
+def _made(cls: type, given: dict[str, Any], where: str) -> Any:
+    """Return the object of a class from its fields as plain values."""
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     _refuse_unknown(given, fields, where, cls.__name__)
     # where no parts is the default, an empty list says the same
     given = {k: v for k, v in given.items() if not (v == [] and fields[k].default == ())}
@@ -213,14 +217,18 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Slot:
-    """What the type of a field allows: a kind of object, scalars, lists."""
+    """What the type of a field allows: a kind of object, one class, scalars, lists."""
 
     kind: str | None
     listed: bool
     scalars: frozenset[str]
+    # a dataclass of no kind: the field can hold this class alone
+    single: type | None = None
 
     @property
     def needs(self) -> str:
+        if self.single is not None:
+            return f"a table with fields of {self.single.__name__}"
         if self.kind is not None:
             tables = f"[[...]] tables, each {ARTICLES[self.kind]}"
             return tables if self.listed else f"{ARTICLES[self.kind]} (a table)"
@@ -239,7 +247,8 @@ def _slot(hint: object) -> _Slot:
     bases = (base.__name__ for part in inner if isinstance(part, type) for base in part.__mro__)
     kind = next((name for name in bases if name in KINDS), None)
     scalars = (part.__name__ for part in _SCALARS if part in parts)
-    return _Slot(kind, bool(lists), frozenset(scalars))
+    single = next((part for part in parts if dataclasses.is_dataclass(part)), None)
+    return _Slot(kind, bool(lists), frozenset(scalars), None if kind else single)
 
 
 _SCALARS = (float, int, str, bool)
@@ -256,6 +265,8 @@ def _members(hint: object) -> Iterator[object]:
 def _convert(value: object, hint: object, where: str) -> Any:
     """Return `value` as the type of the field wants it; ScenarioError when it is another."""
     slot = _slot(hint)
+    if slot.single is not None:
+        return _single(slot.single, value, slot, where)
     if slot.kind is not None:
         if not slot.listed:
             return build(slot.kind, value, where)
@@ -277,6 +288,13 @@ def _convert(value: object, hint: object, where: str) -> Any:
     if not fits:
         raise _wrong_type(value, slot, where)
     return _finite(value, where)
+
+
+def _single(cls: type, value: object, slot: _Slot, where: str) -> Any:
+    """Return the object of a class that is of no kind; its `type` may be left out."""
+    if not isinstance(value, Mapping) or value.get("type", cls.__name__) != cls.__name__:
+        raise _wrong_type(value, slot, where)
+    return _made(cls, {k: v for k, v in value.items() if k != "type"}, where)
 
 
 def _is_number(value: object) -> bool:

@@ -64,14 +64,19 @@ def _write(words: Mapping[str, str], tables: Mapping[str, object]) -> str:
     )
 
 
-def _plain(value: object, where: str, unwritable: list[str]) -> Any:
-    """Return `value` as TOML can hold it; note in `unwritable` what it cannot."""
+def _plain(value: object, where: str, unwritable: list[str], declared: str = "") -> Any:
+    """Return `value` as TOML can hold it; note in `unwritable` what it cannot.
+
+    `declared` is the type that the field was declared with, as it was written.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
-        if not is_writable(name):
+        if not (is_writable(name) or name == declared):
             unwritable.append(f"{where}: {name}")
-        fields = ((f.name, _given(value, f)) for f in dataclasses.fields(value) if f.init)
-        return {"type": name, **_entries(fields, where, unwritable)}
+        known = [f for f in dataclasses.fields(value) if f.init]
+        fields = ((f.name, _given(value, f)) for f in known)
+        types = {f.name: str(f.type).removesuffix(" | None") for f in known}
+        return {"type": name, **_entries(fields, where, unwritable, types)}
     if isinstance(value, Mapping):
         return _entries(value.items(), where, unwritable)
     if hasattr(value, "tolist"):
@@ -96,10 +101,14 @@ def _given(owner: object, field: dataclasses.Field[Any]) -> object:
 
 
 def _entries(
-    items: Iterable[tuple[str, object]], where: str, unwritable: list[str]
+    items: Iterable[tuple[str, object]],
+    where: str,
+    unwritable: list[str],
+    types: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
+    declared = types or {}
     plain = {
-        key: _plain(value, f"{where}.{key}", unwritable)
+        key: _plain(value, f"{where}.{key}", unwritable, declared.get(key, ""))
         for key, value in items
         if value is not None
     }
