@@ -42,7 +42,7 @@ bench: $(VENV)/.stamp-bench ## measure error against work, ours beside the peers
 
 clean: ## remove the environment and everything that was built or computed
 	rm -rf $(VENV) out build dist docs/_build docs/auto_examples docs/api/generated \
-	  docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
+	  docs/sg_execution_times.rst docs/layers.svg .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
 	  .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

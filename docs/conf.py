@@ -2,6 +2,12 @@
 
 import itertools
 import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from _pages import write_pages
 
 from stiction._version import __version__
 
@@ -90,7 +96,11 @@ def _plain_signature(_app, _what, _name, _obj, _options, signature, returns):
 
 
 def setup(app):
-    """Register the filters; docstrings go ahead of napoleon, which runs at priority 500."""
+    """Write the pages that are made, and register the filters.
+
+    Docstrings go ahead of napoleon, which runs at priority 500.
+    """
+    write_pages()
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-signature", _plain_signature)
 
