@@ -7,6 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.rods.driving_kernels import (
+    DRIVEN_COLUMNS,
+    FROM,
+    IS_FRAME,
+    IS_MOMENT,
+    LOAD,
+    LOAD_COLUMNS,
+    ORIGIN,
+    RISE,
+    SLOT,
+    SPIN,
+    START,
+    UPTO,
+    VELOCITY,
+)
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     Clamped,
@@ -18,6 +33,25 @@ from stiction.rods.rod import (
     PointMoment,
     RodEnd,
 )
+from stiction.rods.rod_kernels import (
+    AXIAL,
+    BEND,
+    DRAG,
+    DRAG_ROWS,
+    DS,
+    FREE,
+    INERTIA,
+    INV_DS,
+    MASS,
+    MATERIAL_ROWS,
+    PHI1,
+    RETARD,
+    SHEAR,
+    TURN_DRAG,
+    TURNS,
+    TWIST,
+    joint_angle,
+)
 
 __all__ = ["Flat", "assemble", "first_frames", "third_directors"]
 
@@ -27,7 +61,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """All rods in flat arrays, one slot per node; see `_rod_kernels`.
+    """All rods in flat arrays, one slot per node; see `rod_kernels`.
 
     Parameters
     ----------
@@ -35,11 +69,11 @@ class Flat:
     ds, radius : (rods,) rest length of an element and radius [m]
     r, q : (3, slots), (4, slots) positions and quaternions
     v, p : (3, slots) velocities, and spatial angular momenta over the inertia
-    mat : (13, slots) table of materials, rows as in `_rod_kernels`
+    mat : (13, slots) table of materials, rows as in `rod_kernels`
     drag : (3, slots) drag of nodes, drag of elements, retardation time
     constant : (3, slots) constant dead forces [N]
-    loads, times, factors : dead loads with a history, see `_driving_kernels.add_loads`
-    driven : rows of moving clamps, see `_driving_kernels.follow_clamps`
+    loads, times, factors : dead loads with a history, see `driving_kernels.add_loads`
+    driven : rows of moving clamps, see `driving_kernels.follow_clamps`
     """
 
     first: Ints
@@ -62,17 +96,17 @@ class Flat:
     def flags(self) -> tuple[bool, bool, bool]:
         """Whether there is drag, internal damping, any load."""
         loaded = bool(self.loads.size) or bool(np.any(self.constant))
-        return bool(np.any(self.drag[:2])), bool(np.any(self.drag[2])), loaded
+        return bool(np.any(self.drag[:RETARD])), bool(np.any(self.drag[RETARD])), loaded
 
     def mobility(self, step: float) -> Floats:
         """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
-        free, turns = self.mat[11], self.mat[12]
+        free, turns = self.mat[FREE], self.mat[TURNS]
         lag = 0.5 * step * self.drag
         return np.array(
             [
-                free / (1.0 + lag[0] * free),
-                turns / (1.0 + lag[1] * turns),
-                0.5 * turns / (1.0 + 0.5 * lag[1] * turns),
+                free / (1.0 + lag[DRAG] * free),
+                turns / (1.0 + lag[TURN_DRAG] * turns),
+                0.5 * turns / (1.0 + 0.5 * lag[TURN_DRAG] * turns),
             ]
         )
 
@@ -91,17 +125,17 @@ def assemble(rods: Rods) -> Flat:
         q=np.vstack([np.ones((1, slots)), np.zeros((3, slots))]),
         v=np.zeros((3, slots)),
         p=np.zeros((3, slots)),
-        mat=np.zeros((13, slots)),
-        drag=np.zeros((3, slots)),
+        mat=np.zeros((MATERIAL_ROWS, slots)),
+        drag=np.zeros((DRAG_ROWS, slots)),
         constant=np.zeros((3, slots)),
-        loads=np.zeros((0, 7)),
+        loads=np.zeros((0, LOAD_COLUMNS)),
         times=np.zeros(0),
         factors=np.zeros(0),
-        driven=np.zeros((0, 17)),
+        driven=np.zeros((0, DRIVEN_COLUMNS)),
     )
-    flat.mat[1] = 1.0
-    loads: list[list[float]] = []
-    driven: list[list[float]] = []
+    flat.mat[INV_DS] = 1.0
+    loads: list[Floats] = []
+    driven: list[Floats] = []
     history: tuple[list[float], list[float]] = ([], [])
     for b, rod in enumerate(rods.rods):
         start = int(first[b])
@@ -111,14 +145,14 @@ def assemble(rods: Rods) -> Flat:
             driven += _hold(flat, rod, start, end, at_start)
         loads += _load(flat, rod, start, history)
         part = slice(start, start + rod.elements + 1)
-        flat.constant[:, part] += np.outer(rods.gravity, flat.mat[9, part])
+        flat.constant[:, part] += np.outer(rods.gravity, flat.mat[MASS, part])
     return Flat(
         **{
             **{name: getattr(flat, name) for name in flat.__dataclass_fields__},
-            "loads": np.array(loads).reshape(-1, 7),
+            "loads": np.array(loads).reshape(-1, LOAD_COLUMNS),
             "times": np.array(history[0]),
             "factors": np.array(history[1]),
-            "driven": np.array(driven).reshape(-1, 17),
+            "driven": np.array(driven).reshape(-1, DRIVEN_COLUMNS),
         }
     )
 
@@ -209,30 +243,26 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     joints = slice(start + 1, start + n)
     ends = np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
     mat = flat.mat
-    mat[0, elements], mat[1, elements] = ds, 1.0 / ds
-    mat[2, elements], mat[3, elements] = section.shear_stiffness, section.axial_stiffness
-    mat[4, joints] = section.bending_stiffness / ds
-    mat[5, joints] = section.twist_stiffness / ds
+    mat[DS, elements], mat[INV_DS, elements] = ds, 1.0 / ds
+    mat[SHEAR, elements], mat[AXIAL, elements] = section.shear_stiffness, section.axial_stiffness
+    mat[BEND, joints] = section.bending_stiffness / ds
+    mat[TWIST, joints] = section.twist_stiffness / ds
     if rod.natural_curvature is None:
-        from stiction.rods.rod_kernels import joint_angle
-
         for i in range(start + 1, start + n):
-            mat[6:9, i] = joint_angle(flat.q, i)
+            mat[PHI1 : PHI1 + 3, i] = joint_angle(flat.q, i)
     else:
-        mat[6:9, joints] = ds * np.asarray(rod.natural_curvature)[:, None]
+        mat[PHI1 : PHI1 + 3, joints] = ds * np.asarray(rod.natural_curvature)[:, None]
     # half an element at each end: the whole rod weighs what it should
-    mat[9, nodes] = section.line_density * ds * ends
-    mat[10, elements] = section.line_inertia * ds
-    mat[11, nodes] = 1.0 / mat[9, nodes]
-    mat[12, elements] = 1.0 / mat[10, elements]
-    flat.drag[0, nodes] = rod.drag * ds * ends
-    flat.drag[1, elements] = rod.rotational_drag * ds
-    flat.drag[2, elements] = rod.internal_damping
+    mat[MASS, nodes] = section.line_density * ds * ends
+    mat[INERTIA, elements] = section.line_inertia * ds
+    mat[FREE, nodes] = 1.0 / mat[MASS, nodes]
+    mat[TURNS, elements] = 1.0 / mat[INERTIA, elements]
+    flat.drag[DRAG, nodes] = rod.drag * ds * ends
+    flat.drag[TURN_DRAG, elements] = rod.rotational_drag * ds
+    flat.drag[RETARD, elements] = rod.internal_damping
 
 
-def _hold(
-    flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool
-) -> list[list[float]]:
+def _hold(flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool) -> list[Floats]:
     """Fix what the end holds; return the rows of a moving clamp."""
     n = rod.elements
     node, inner, element = (
@@ -244,31 +274,42 @@ def _hold(
         return []
     for slot in (node, inner):
         _fix_node(flat, slot)
-    flat.mat[12, element] = 0.0
+    flat.mat[TURNS, element] = 0.0
     flat.p[:, element] = 0.0
     if isinstance(end, Clamped):
         return []
-    motion = [*flat.r[:, node], *end.velocity, *end.angular_velocity, end.rise]
-    rows = [[float(s), 0.0, *motion, *flat.r[:, s], 0.0, 0.0] for s in (node, inner)]
-    return [*rows, [float(element), 1.0, *motion, *flat.q[:, element], 0.0]]
+    rows = []
+    for slot, first in (
+        (node, flat.r[:, node]),
+        (inner, flat.r[:, inner]),
+        (element, flat.q[:, element]),
+    ):
+        # the time at which it starts is that of the run
+        row = np.zeros(DRIVEN_COLUMNS)
+        row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), end.rise
+        row[ORIGIN : ORIGIN + 3] = flat.r[:, node]
+        row[VELOCITY : VELOCITY + 3], row[SPIN : SPIN + 3] = end.velocity, end.angular_velocity
+        row[START : START + first.size] = first
+        rows.append(row)
+    return rows
 
 
 def _fix_node(flat: Flat, slot: int) -> None:
-    flat.mat[11, slot] = 0.0
+    flat.mat[FREE, slot] = 0.0
     flat.v[:, slot] = 0.0
 
 
 def _load(
     flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
-) -> list[list[float]]:
+) -> list[Floats]:
     """Add constant forces to the table; return the rows of the other loads."""
-    rows: list[list[float]] = []
+    rows: list[Floats] = []
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:
-        begin = float(len(history[0]))
+        begin = len(history[0])
         history[0].extend(load.times)  # type: ignore[attr-defined]
         history[1].extend(load.factors)  # type: ignore[attr-defined]
-        entry = [begin, float(len(history[0]))]
+        end = len(history[0])
         if isinstance(load, LineForce):
             share = ds * np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
             targets = [(k, 0.0, share[k] * np.asarray(load.force)) for k in range(n + 1)]
@@ -279,8 +320,11 @@ def _load(
         else:
             continue
         for k, moment, vector in targets:
-            if entry[0] == entry[1] and moment == 0.0:
+            if begin == end and moment == 0.0:
                 flat.constant[:, start + k] += vector
             else:
-                rows.append([float(start + k), moment, *entry, *vector])
+                row = np.zeros(LOAD_COLUMNS)
+                row[SLOT], row[IS_MOMENT], row[FROM], row[UPTO] = start + k, moment, begin, end
+                row[LOAD : LOAD + 3] = vector
+                rows.append(row)
     return rows

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.rod_kernels import (
     AXIAL,
@@ -21,11 +19,30 @@ from stiction.rods.rod_kernels import (
     TWIST,
 )
 
-Floats = npt.NDArray[np.float64]
+# columns of loads: slot it acts on, 1 for a moment on an element and 0 for a force on a node,
+# first entry of its history and one past the last, (3) the load [N] or [N m]
+SLOT, IS_MOMENT, FROM, UPTO, LOAD = range(5)
+LOAD_COLUMNS = 7
+
+# columns of driven, the clamps that move: SLOT, 1 for a frame and 0 for a node, then with (3)
+# entries each where the clamp is at first [m], its velocity [m/s] and its angular velocity
+# [1/s]; the time it takes to rise to them [s]; (4) position [m] or quaternion of the slot at
+# first; the time at which the clamp starts [s]
+IS_FRAME, ORIGIN, VELOCITY, SPIN, RISE, START, SINCE = 1, 2, 5, 8, 11, 12, 16
+DRIVEN_COLUMNS = 17
+
+
+class Switches(NamedTuple):
+    """What acts on the rods: drag, internal damping, loads; whether gaps are corrected."""
+
+    damped: bool
+    retarded: bool
+    loaded: bool
+    shake: bool
 
 
 @kernel
-def load_factor(times: Floats, factors: Floats, first: int, last: int, t: float) -> Any:
+def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
     """Return the piecewise linear factor of a load at time t; 1 without a history."""
     if last == first:
         return 1.0
@@ -40,33 +57,32 @@ def load_factor(times: Floats, factors: Floats, first: int, last: int, t: float)
 
 @kernel
 def add_loads(
-    f: Floats,
-    t: Floats,
-    constant: Floats,
-    loads: Floats,
-    times: Floats,
-    factors: Floats,
+    f: Matrix,
+    t: Matrix,
+    constant: Matrix,
+    loads: Matrix,
+    times: Vector,
+    factors: Vector,
     now: float,
-    fe: Floats,
-    te: Floats,
-) -> Any:
+    fe: Matrix,
+    te: Matrix,
+) -> None:
     """Put dead loads into fe, te and add them to f, t.
 
-    `constant` (3, slots) forces; `loads` rows: slot, is_moment, first and last entry of the
-    history, three components.
+    `constant` (3, slots) forces; `loads` (load, columns above).
     """
     for a in range(3):
         for i in range(f.shape[1]):
             fe[a, i] = constant[a, i]
             te[a, i] = 0.0
     for k in range(loads.shape[0]):
-        slot = int(loads[k, 0])
-        scale = load_factor(times, factors, int(loads[k, 2]), int(loads[k, 3]), now)
+        slot = int(loads[k, SLOT])
+        scale = load_factor(times, factors, int(loads[k, FROM]), int(loads[k, UPTO]), now)
         for a in range(3):
-            if loads[k, 1] > 0.0:
-                te[a, slot] += scale * loads[k, 4 + a]
+            if loads[k, IS_MOMENT] > 0.0:
+                te[a, slot] += scale * loads[k, LOAD + a]
             else:
-                fe[a, slot] += scale * loads[k, 4 + a]
+                fe[a, slot] += scale * loads[k, LOAD + a]
     for a in range(3):
         for i in range(f.shape[1]):
             f[a, i] += fe[a, i]
@@ -74,7 +90,7 @@ def add_loads(
 
 
 @kernel
-def power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> Any:
+def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     """Return sum f . v + t . w."""
     total = 0.0
     for i in range(v.shape[1]):
@@ -91,7 +107,7 @@ def power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> Any:
 
 
 @kernel
-def spatial_spin(q: Floats, p: Floats, i: int) -> Any:
+def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
     """Return the angular velocity of element i in space, and its axis."""
     ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
     ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
@@ -102,8 +118,8 @@ def spatial_spin(q: Floats, p: Floats, i: int) -> Any:
 
 @kernel
 def internal_damping(
-    r: Floats, q: Floats, v: Floats, p: Floats, mat: Floats, retard: Floats, f: Floats, t: Floats
-) -> Any:
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
+) -> None:
     """Put forces and torques of internal damping into f, t.
 
     Stress `retard` times stiffness times strain rate; the rate of bending is the difference of
@@ -152,19 +168,19 @@ def internal_damping(
 
 @kernel
 def add_damping(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
+    r: Matrix,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
     w: float,
-    mat: Floats,
-    retard: Floats,
-    f: Floats,
-    t: Floats,
-    fe: Floats,
-    te: Floats,
-    middle: Floats,
-) -> Any:
+    mat: Matrix,
+    retard: Vector,
+    f: Matrix,
+    t: Matrix,
+    fe: Matrix,
+    te: Matrix,
+    middle: Matrix,
+) -> None:
     """Add internal damping at the predicted mean velocities to f, t; leave it in fe, te."""
     vm, pm = middle[0:3], middle[3:6]
     for a in range(3):
@@ -180,34 +196,30 @@ def add_damping(
 
 @kernel
 def follow_clamps(
-    r: Floats, q: Floats, v: Floats, p: Floats, driven: Floats, now: float, h: float
-) -> Any:
-    """Give driven slots the velocities that take them where they must be at now + h.
-
-    Rows of `driven`: slot, is_element, origin (3), velocity (3), angular velocity (3), rise,
-    start position (3) or quaternion (4),
-    time at which the clamp starts.
-    """
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float, h: float
+) -> None:
+    """Give driven slots the velocities that take them where they must be at now + h."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        i = int(d[0])
-        rise = d[11]
-        late = now - d[16] + h
+        i = int(d[SLOT])
+        rise = d[RISE]
+        late = now - d[SINCE] + h
         tau = late - 0.5 * rise
         if late < rise:
             tau = 0.5 * late * late / rise
-        wx, wy, wz = d[8] * tau, d[9] * tau, d[10] * tau
+        wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = math.cos(0.5 * angle), 0.5
         if angle > 1e-12:
             s = math.sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
-        if d[1] == 0.0:
-            bx, by, bz = d[12] - d[2], d[13] - d[3], d[14] - d[4]
+        if d[IS_FRAME] == 0.0:
+            ox, oy, oz = d[ORIGIN], d[ORIGIN + 1], d[ORIGIN + 2]
+            bx, by, bz = d[START] - ox, d[START + 1] - oy, d[START + 2] - oz
             ux, uy, uz = y * bz - z * by, z * bx - x * bz, x * by - y * bx
-            tx = d[2] + d[5] * tau + bx + 2.0 * (c * ux + y * uz - z * uy)
-            ty = d[3] + d[6] * tau + by + 2.0 * (c * uy + z * ux - x * uz)
-            tz = d[4] + d[7] * tau + bz + 2.0 * (c * uz + x * uy - y * ux)
+            tx = ox + d[VELOCITY] * tau + bx + 2.0 * (c * ux + y * uz - z * uy)
+            ty = oy + d[VELOCITY + 1] * tau + by + 2.0 * (c * uy + z * ux - x * uz)
+            tz = oz + d[VELOCITY + 2] * tau + bz + 2.0 * (c * uz + x * uy - y * ux)
             v[0, i] = (tx - r[0, i]) / h
             v[1, i] = (ty - r[1, i]) / h
             v[2, i] = (tz - r[2, i]) / h
@@ -216,31 +228,31 @@ def follow_clamps(
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-            wx, wy, wz = d[8] * rate, d[9] * rate, d[10] * rate
+            wx, wy, wz = d[SPIN] * rate, d[SPIN + 1] * rate, d[SPIN + 2] * rate
             along = wx * ax + wy * ay + wz * az
             # p counts the axial part twice
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
 @kernel
-def place_frames(q: Floats, driven: Floats, now: float) -> Any:
+def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
     """Put driven frames exactly where they must be."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        if d[1] == 0.0:
+        if d[IS_FRAME] == 0.0:
             continue
-        i = int(d[0])
-        late = now - d[16]
-        tau = late - 0.5 * d[11]
-        if late < d[11]:
-            tau = 0.5 * late * late / d[11]
-        wx, wy, wz = d[8] * tau, d[9] * tau, d[10] * tau
+        i = int(d[SLOT])
+        late = now - d[SINCE]
+        tau = late - 0.5 * d[RISE]
+        if late < d[RISE]:
+            tau = 0.5 * late * late / d[RISE]
+        wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = math.cos(0.5 * angle), 0.5
         if angle > 1e-12:
             s = math.sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
-        w0, x0, y0, z0 = d[12], d[13], d[14], d[15]
+        w0, x0, y0, z0 = d[START], d[START + 1], d[START + 2], d[START + 3]
         q[0, i] = c * w0 - x * x0 - y * y0 - z * z0
         q[1, i] = c * x0 + x * w0 + y * z0 - z * y0
         q[2, i] = c * y0 - x * z0 + y * w0 + z * x0
@@ -248,12 +260,12 @@ def place_frames(q: Floats, driven: Floats, now: float) -> Any:
 
 
 @kernel
-def clamp_energy(q: Floats, v: Floats, p: Floats, mat: Floats, driven: Floats) -> Any:
+def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -> float:
     """Return the kinetic energy of the driven slots [J]."""
     total = 0.0
     for k in range(driven.shape[0]):
-        i = int(driven[k, 0])
-        if driven[k, 1] == 0.0:
+        i = int(driven[k, SLOT])
+        if driven[k, IS_FRAME] == 0.0:
             total += 0.5 * mat[MASS, i] * (v[0, i] ** 2 + v[1, i] ** 2 + v[2, i] ** 2)
         else:
             x, y, z, ax, ay, az = spatial_spin(q, p, i)
@@ -263,12 +275,12 @@ def clamp_energy(q: Floats, v: Floats, p: Floats, mat: Floats, driven: Floats) -
 
 
 @kernel
-def clamp_power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, driven: Floats) -> Any:
+def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Matrix) -> float:
     """Return the power of forces f and torques t on the driven slots [W]."""
     total = 0.0
     for k in range(driven.shape[0]):
-        i = int(driven[k, 0])
-        if driven[k, 1] == 0.0:
+        i = int(driven[k, SLOT])
+        if driven[k, IS_FRAME] == 0.0:
             total += f[0, i] * v[0, i] + f[1, i] * v[1, i] + f[2, i] * v[2, i]
         else:
             x, y, z, _, _, _ = spatial_spin(q, p, i)

@@ -13,22 +13,27 @@ Source: formulas sheet of the rods paper, sections 1, 3 and 6.
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
-Floats = npt.NDArray[np.float64]
-
-# rows of the table of materials, per slot
+# rows of a quaternion
+W, X, Y, Z = range(4)
+# rows of the table of materials, per slot: of its element the length [m] and one over it, shear
+# and axial stiffness [N]; of the joint before it bending and twist stiffness over its length
+# [N m] and the natural rotation vector; mass of the node [kg], inertia of the element about a
+# diameter [kg m^2], and one over both, 0 where something holds them
 DS, INV_DS, SHEAR, AXIAL, BEND, TWIST, PHI1, PHI2, PHI3, MASS, INERTIA, FREE, TURNS = range(13)
+MATERIAL_ROWS = 13
+# rows of drag, per slot: force per velocity of the node [N s/m], moment per angular velocity of the
+# element [N m s], retardation time of internal damping [s]
+DRAG, TURN_DRAG, RETARD = range(3)
+DRAG_ROWS = 3
 
 
 @kernel
-def horner(c: tuple[float, ...], x: float) -> Any:
+def horner(c: tuple[float, ...], x: float) -> float:
     """Return c[0] + c[1] x + ..."""
     y = c[-1]
     for i in range(len(c) - 2, -1, -1):
@@ -37,11 +42,11 @@ def horner(c: tuple[float, ...], x: float) -> Any:
 
 
 @kernel
-def elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats, t: Floats) -> Any:
+def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     size = r.shape[1]
     rx, ry, rz = r[0], r[1], r[2]
-    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
+    qw, qx, qy, qz = q[W], q[X], q[Y], q[Z]
     nx, ny, nz = n[0], n[1], n[2]
     tx, ty, tz = t[0], t[1], t[2]
     ds, inv, shear, axial = mat[DS], mat[INV_DS], mat[SHEAR], mat[AXIAL]
@@ -76,13 +81,13 @@ def elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats, 
 
 
 @kernel
-def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
+def bend_small(q: Matrix, mat: Matrix, m: Matrix) -> bool:
     """Put moments in space of all joints into m; return False if an angle is too large.
 
     The moment of slot i acts between its element and the one before.
     """
     size = q.shape[1]
-    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
+    qw, qx, qy, qz = q[W], q[X], q[Y], q[Z]
     mx, my, mz = m[0], m[1], m[2]
     bend, twist = mat[BEND], mat[TWIST]
     phi1, phi2, phi3 = mat[PHI1], mat[PHI2], mat[PHI3]
@@ -119,7 +124,7 @@ def bend_small(q: Floats, mat: Floats, m: Floats) -> Any:
 
 
 @kernel
-def joint_angle(q: Floats, i: int) -> Any:
+def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     """Return the rotation vector from element i - 1 to element i, in the frame of either."""
     aw, ax, ay, az = q[0, i - 1], q[1, i - 1], q[2, i - 1], q[3, i - 1]
     bw, bx, by, bz = q[0, i], q[1, i], q[2, i], q[3, i]
@@ -136,7 +141,7 @@ def joint_angle(q: Floats, i: int) -> Any:
 
 
 @kernel
-def bend_any(q: Floats, mat: Floats, m: Floats) -> Any:
+def bend_any(q: Matrix, mat: Matrix, m: Matrix) -> None:
     """Put moments in space of all joints into m, for angles below pi."""
     for i in range(1, q.shape[1]):
         if mat[BEND, i] == 0.0:
@@ -165,7 +170,7 @@ def bend_any(q: Floats, mat: Floats, m: Floats) -> Any:
 
 
 @kernel
-def stored_energy(r: Floats, q: Floats, mat: Floats) -> Any:
+def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
     """Return the elastic energy of all rods [J]."""
     total = 0.0
     for i in range(r.shape[1] - 1):
@@ -189,7 +194,7 @@ def stored_energy(r: Floats, q: Floats, mat: Floats) -> Any:
 
 
 @kernel
-def axis_of(q: Floats, i: int) -> Any:
+def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
     """Return the third director of element i."""
     return (
         2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i]),
@@ -199,7 +204,7 @@ def axis_of(q: Floats, i: int) -> Any:
 
 
 @kernel
-def kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> Any:
+def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix) -> float:
     """Return the kinetic energy of all rods [J], clamps included."""
     total = 0.0
     for i in range(v.shape[1]):
@@ -212,7 +217,7 @@ def kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> Any:
 
 
 @kernel
-def kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> Any:
+def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, h: float) -> None:
     """Add h times accelerations to the velocities of what is free."""
     for a in range(3):
         va, pa, fa, ta = v[a], p[a], f[a], t[a]
@@ -224,8 +229,8 @@ def kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> A
 
 @kernel
 def damped_kick(
-    q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, drag: Floats, h: float
-) -> Any:
+    q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, drag: Matrix, h: float
+) -> float:
     """Kick with linear drag at the mean velocity; return the heat of the drag [J].
 
     `drag` holds rows: force per velocity of nodes, moment per angular velocity of elements.
@@ -233,13 +238,13 @@ def damped_kick(
     heat = 0.0
     for i in range(v.shape[1]):
         if mat[FREE, i] > 0.0:
-            lag = 0.5 * h * drag[0, i] * mat[FREE, i]
+            lag = 0.5 * h * drag[DRAG, i] * mat[FREE, i]
             for a in range(3):
                 mean = (v[a, i] + 0.5 * h * mat[FREE, i] * f[a, i]) / (1.0 + lag)
-                heat += h * drag[0, i] * mean * mean
+                heat += h * drag[DRAG, i] * mean * mean
                 v[a, i] = 2.0 * mean - v[a, i]
         if mat[TURNS, i] > 0.0:
-            across = 0.5 * h * drag[1, i] * mat[TURNS, i]
+            across = 0.5 * h * drag[TURN_DRAG, i] * mat[TURNS, i]
             ax, ay, az = axis_of(q, i)
             x = p[0, i] + 0.5 * h * mat[TURNS, i] * t[0, i]
             y = p[1, i] + 0.5 * h * mat[TURNS, i] * t[1, i]
@@ -254,7 +259,7 @@ def damped_kick(
             )
             along = 0.5 * (x * ax + y * ay + z * az)
             wx, wy, wz = x - along * ax, y - along * ay, z - along * az
-            heat += h * drag[1, i] * (wx * wx + wy * wy + wz * wz)
+            heat += h * drag[TURN_DRAG, i] * (wx * wx + wy * wy + wz * wz)
             p[0, i] = 2.0 * x - p[0, i]
             p[1, i] = 2.0 * y - p[1, i]
             p[2, i] = 2.0 * z - p[2, i]
@@ -262,14 +267,22 @@ def damped_kick(
 
 
 @kernel
-def drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> Any:
+def copy(values: Matrix, to: Matrix) -> None:
+    """Copy values; a loop compiles ten times faster than an assignment of arrays."""
+    for a in range(to.shape[0]):
+        for i in range(to.shape[1]):
+            to[a, i] = values[a, i]
+
+
+@kernel
+def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]
     for a in range(3):
         ra, va = r[a], v[a]
         for i in range(size):
             ra[i] += h * va[i]
-    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
+    qw, qx, qy, qz = q[W], q[X], q[Y], q[Z]
     px, py, pz = p[0], p[1], p[2]
     largest = 0.0
     for i in range(size):
@@ -301,7 +314,7 @@ def drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> Any:
 
 
 @kernel
-def turn_any(q: Floats, p: Floats, h: float) -> Any:
+def turn_any(q: Matrix, p: Matrix, h: float) -> None:
     """Turn all elements as free rotors by any angle."""
     for i in range(q.shape[1]):
         x, y, z = 0.5 * h * p[0, i], 0.5 * h * p[1, i], 0.5 * h * p[2, i]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
 from stiction.results.determinism import Loss
+from stiction.rods import rod_kernels as rk
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
@@ -280,24 +281,24 @@ class _Solver:
         # rounding of strains as a force
         self.rounding = 1e-13 * rod.section.axial_stiffness
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
-        self.free = np.repeat(self.mat[11:13] > 0.0, 3, axis=0).T.ravel()
+        movable = self.mat[rk.FREE : rk.TURNS + 1] > 0.0
+        self.free = np.repeat(movable, 3, axis=0).T.ravel()
 
     def _table(self, nodes: Floats, frames: Floats) -> Floats:
         rod, section, n = self.rod, self.rod.section, self.rod.elements
         ds = rod.rest_length / n
-        mat = np.zeros((13, self.slots))
-        mat[0], mat[1] = ds, 1.0 / ds
-        mat[2, 1 : n + 1], mat[3, 1 : n + 1] = section.shear_stiffness, section.axial_stiffness
-        mat[4, 2 : n + 1] = section.bending_stiffness / ds
-        mat[5, 2 : n + 1] = section.twist_stiffness / ds
+        mat = np.zeros((rk.MATERIAL_ROWS, self.slots))
+        mat[rk.DS], mat[rk.INV_DS] = ds, 1.0 / ds
+        mat[rk.SHEAR, 1 : n + 1] = section.shear_stiffness
+        mat[rk.AXIAL, 1 : n + 1] = section.axial_stiffness
+        mat[rk.BEND, 2 : n + 1] = section.bending_stiffness / ds
+        mat[rk.TWIST, 2 : n + 1] = section.twist_stiffness / ds
         if rod.natural_curvature is None:
-            from stiction.rods.rod_kernels import joint_angle
-
             for i in range(2, n + 1):
-                mat[6:9, i] = joint_angle(self.q, i)
+                mat[rk.PHI1 : rk.PHI1 + 3, i] = rk.joint_angle(self.q, i)
         else:
-            mat[6:9, 2 : n + 1] = ds * np.asarray(rod.natural_curvature)[:, None]
-        mat[11, 1:], mat[12, 1 : n + 1] = 1.0, 1.0
+            mat[rk.PHI1 : rk.PHI1 + 3, 2 : n + 1] = ds * np.asarray(rod.natural_curvature)[:, None]
+        mat[rk.FREE, 1:], mat[rk.TURNS, 1 : n + 1] = 1.0, 1.0
         self._refuse_moving_ends()
         for end, node, joint, ghost in ((rod.left, 1, 1, 0), (rod.right, n + 1, n + 1, n + 1)):
             self._hold(mat, end, node, joint, ghost)
@@ -321,21 +322,19 @@ class _Solver:
         """Pin the end node; join the last frame to a clamp by half an element."""
         if not isinstance(end, Clamped | Pinned):
             return
-        mat[11, node] = 0.0
+        mat[rk.FREE, node] = 0.0
         if isinstance(end, Pinned):
             return
-        section, ds = self.rod.section, float(mat[0, 0])
+        section, ds = self.rod.section, float(mat[rk.DS, 0])
         inner = 1 if ghost == 0 else ghost - 1
         self.q[:, ghost] = self._end_frame(ghost == 0, inner)
-        mat[4, joint] = 2.0 * section.bending_stiffness / ds
-        mat[5, joint] = 2.0 * section.twist_stiffness / ds
+        mat[rk.BEND, joint] = 2.0 * section.bending_stiffness / ds
+        mat[rk.TWIST, joint] = 2.0 * section.twist_stiffness / ds
         half = self.rod.natural_curvature
         if half is not None:
-            mat[6:9, joint] = 0.5 * ds * np.asarray(half)
+            mat[rk.PHI1 : rk.PHI1 + 3, joint] = 0.5 * ds * np.asarray(half)
         else:
-            from stiction.rods.rod_kernels import joint_angle
-
-            mat[6:9, joint] = joint_angle(self.q, joint)
+            mat[rk.PHI1 : rk.PHI1 + 3, joint] = rk.joint_angle(self.q, joint)
 
     def _end_frame(self, at_start: bool, inner: int) -> Floats:
         """Return the frame of the clamp: half a turn of a joint beyond the last frame."""
@@ -382,14 +381,12 @@ class _Solver:
 
     def state(self, factor: float) -> Equilibrium:
         """Return the present state."""
-        from stiction.rods.rod_kernels import stored_energy
-
         right = self.unbalanced(factor)
         return Equilibrium(
             factor=factor,
             position=self.r[:, 1:].T.copy(),
             frame=self.q[:, 1:-1].T.copy(),
-            energy=float(stored_energy(self.r, self.q, self.mat)),
+            energy=float(rk.stored_energy(self.r, self.q, self.mat)),
             residual=float(np.abs(right).max()) / self.scale,
             iterations=self.iterations,
             softest=self.softest(),
@@ -403,18 +400,17 @@ class _Solver:
 
     def unbalanced(self, factor: float) -> Floats:
         """Return forces and torques of free unknowns, six per slot."""
-        from stiction.rods.rod_kernels import elastic
-
         n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
-        elastic(self.r, self.q, self.mat, n, m, f, t)
+        rk.elastic(self.r, self.q, self.mat, n, m, f, t)
         total = np.vstack([f + factor * self.force, t + factor * self.torque])
         return np.asarray(total.T.ravel() * self.free)
 
     def stiffness(self) -> Floats:
         """Return the tangent stiffness in diagonal form."""
+        from stiction.rods.driving_kernels import Switches
         from stiction.rods.midpoint.kernels import banded, difference_forces
 
-        flags = (False, False, False, False)
+        flags = Switches(damped=False, retarded=False, loaded=False, shake=False)
         zero = np.zeros(self.size)
         table = difference_forces(
             self.r, self.q, self.mat, self.work, flags, zero, 1.0, self.scratch, self.work
@@ -426,7 +422,7 @@ class _Solver:
         """Return the smallest eigenvalue of the symmetric part of the tangent, angles scaled."""
         from scipy.linalg import eigvals_banded
 
-        matrix, ds = self.stiffness(), float(self.mat[0, 0])
+        matrix, ds = self.stiffness(), float(self.mat[rk.DS, 0])
         unit = np.tile([1.0, 1.0, 1.0, ds, ds, ds], self.slots)
         lower = np.zeros((_BAND + 1, self.size))
         for k in range(_BAND + 1):

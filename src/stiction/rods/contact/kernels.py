@@ -6,7 +6,8 @@ the first rod and -l on the second, moments D x l / 2 on both, D = R2 - R1. Its 
 with the slip velocity u = R1' + W1 x D / 2 - R2' + W2 x D / 2, so that u = 0 conserves energy.
 
 `place` (contacts, 2): s on both rods. `index` (contacts, columns below). `geom` (contacts,
-columns below), refreshed by `locate` whenever the axes have moved.
+columns below), refreshed by `locate` whenever the axes have moved. `kick` (contacts, columns
+below): what a kick does at the contacts.
 
 Source: formulas sheet of the rods paper, sections 2-4 and 6.
 """
@@ -14,36 +15,45 @@ Source: formulas sheet of the rods paper, sections 2-4 and 6.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# columns of index
+# columns of index: numbers of the rods, from 0; CROSSING or LINE; the mode; 1 where it may open;
+# first slot and number of elements of both rods; first of the four nodes and of the four elements
+# around the contact on both; step of the last closing; 1 where a search found it
 ROD1, ROD2, KIND, MODE, OPENS, FIRST1, FIRST2, COUNT1, COUNT2 = range(9)
 NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND = range(9, 15)
 INDEX_COLUMNS = 15
 # values of KIND and MODE
 CROSSING, LINE = 0, 1
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
-# columns of geom
+# columns of geom: (4) weights of nodes and of elements on both rods; (3) D [m] and n; (9) G, slip
+# per impulse [1/kg]
 B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
+# (3) first and second derivatives of both axes [m]; |D| [m]; sine of the angle between the axes
+# and, after it, the determinant of the conditions of tangency; the part of G that nodes have
 T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G = 31, 34, 37, 40, 43, 44, 46
 GEOM_COLUMNS = 47
-# columns of law
+# columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m]
 MU, RESTITUTION, TANGENTIAL, REACH = range(4)
 LAW_COLUMNS = 4
+# columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
+# friction heat in all, and of this kick alone [J]
+U, P, HEAT, HEAT_NOW = 0, 3, 6, 7
+KICK_COLUMNS = 8
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 
 
 @kernel
-def weights(x: float, out: Floats, at: int) -> Any:
+def weights(x: float, out: Vector, at: int) -> None:
     """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
     y = 1.0 - x
     out[at] = y * y * y / 6.0
@@ -53,7 +63,7 @@ def weights(x: float, out: Floats, at: int) -> Any:
 
 
 @kernel
-def axis_point(r: Floats, first: int, s: float, axis: int) -> Any:
+def axis_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
     """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`."""
     k = math.floor(s)
     x = s - k
@@ -77,13 +87,13 @@ def axis_point(r: Floats, first: int, s: float, axis: int) -> Any:
 
 
 @kernel
-def inside(s: float, count: int) -> Any:
+def inside(s: float, count: int) -> bool:
     """Return whether the four nodes and four elements around s belong to the rod."""
     return s >= 1.5 and s <= count - 1.5
 
 
 @kernel
-def locate(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
+def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
     A crossing solves D . t1 = D . t2 = 0, a line contact keeps its place on the first rod.
@@ -137,7 +147,7 @@ def locate(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
 
 
 @kernel
-def refresh(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
+def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives at the present place into geom; return as `locate`."""
     g = geom[c]
     for side in range(2):
@@ -164,7 +174,7 @@ def refresh(r: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
 
 
 @kernel
-def response(q: Floats, c: int, index: Ints, geom: Floats, mobility: Floats) -> Any:
+def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> None:
     """Put G, the slip velocity per impulse, into geom [1/kg].
 
     `mobility` rows: 1/mass of nodes, 1/inertia of elements across and along their axis.
@@ -203,7 +213,19 @@ def response(q: Floats, c: int, index: Ints, geom: Floats, mobility: Floats) -> 
 
 
 @kernel
-def slip_velocity(q: Floats, c: int, index: Ints, geom: Floats, v: Floats, p: Floats) -> Any:
+def slip_per(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """Return G (x, y, z), the slip velocity that an impulse gives where it acts."""
+    return (
+        g[G] * x + g[G + 1] * y + g[G + 2] * z,
+        g[G + 3] * x + g[G + 4] * y + g[G + 5] * z,
+        g[G + 6] * x + g[G + 7] * y + g[G + 8] * z,
+    )
+
+
+@kernel
+def slip_velocity(
+    q: Matrix, c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix
+) -> tuple[float, float, float]:
     """Return the three components of u for velocities v and p."""
     g = geom[c]
     ux, uy, uz, wx, wy, wz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -233,17 +255,17 @@ def slip_velocity(q: Floats, c: int, index: Ints, geom: Floats, v: Floats, p: Fl
 
 @kernel
 def push(
-    q: Floats,
+    q: Matrix,
     c: int,
     index: Ints,
-    geom: Floats,
+    geom: Matrix,
     lx: float,
     ly: float,
     lz: float,
-    mobility: Floats,
-    v: Floats,
-    p: Floats,
-) -> Any:
+    mobility: Matrix,
+    v: Matrix,
+    p: Matrix,
+) -> None:
     """Add the velocities that the impulse l on the first rod gives."""
     g = geom[c]
     tx = 0.5 * (g[D + 1] * lz - g[D + 2] * ly)
@@ -276,7 +298,7 @@ def push(
 
 
 @kernel
-def tangents(g: Floats) -> Any:
+def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:
     """Return two unit vectors across n."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
@@ -291,19 +313,18 @@ def tangents(g: Floats) -> Any:
 
 
 @kernel
-def pressing(g: Floats, ux: float, uy: float, uz: float) -> Any:
+def pressing(g: Vector, ux: float, uy: float, uz: float) -> float:
     """Return -l . n that stops the approach u . n, negative if it takes tension."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
-    gn = (
-        nx * (g[G] * nx + g[G + 1] * ny + g[G + 2] * nz)
-        + ny * (g[G + 3] * nx + g[G + 4] * ny + g[G + 5] * nz)
-        + nz * (g[G + 6] * nx + g[G + 7] * ny + g[G + 8] * nz)
-    )
+    gx, gy, gz = slip_per(g, nx, ny, nz)
+    gn = nx * gx + ny * gy + nz * gz
     return (ux * nx + uy * ny + uz * nz) / gn
 
 
 @kernel
-def rubbing(g: Floats, ux: float, uy: float, uz: float, bound: float) -> Any:
+def rubbing(
+    g: Vector, ux: float, uy: float, uz: float, bound: float
+) -> tuple[float, float, float, int]:
     """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
 
     It solves u_T = uf_T + G_T l_T, -u_T in the normal cone of the disk of radius `bound` at
@@ -311,13 +332,9 @@ def rubbing(g: Floats, ux: float, uy: float, uz: float, bound: float) -> Any:
     couple at a round contact, because G n is parallel to n.
     """
     ax, ay, az, bx, by, bz = tangents(g)
-    gx = g[G] * ax + g[G + 1] * ay + g[G + 2] * az
-    gy = g[G + 3] * ax + g[G + 4] * ay + g[G + 5] * az
-    gz = g[G + 6] * ax + g[G + 7] * ay + g[G + 8] * az
+    gx, gy, gz = slip_per(g, ax, ay, az)
     g11, g12 = ax * gx + ay * gy + az * gz, bx * gx + by * gy + bz * gz
-    gx = g[G] * bx + g[G + 1] * by + g[G + 2] * bz
-    gy = g[G + 3] * bx + g[G + 4] * by + g[G + 5] * bz
-    gz = g[G + 6] * bx + g[G + 7] * by + g[G + 8] * bz
+    gx, gy, gz = slip_per(g, bx, by, bz)
     g22 = bx * gx + by * gy + bz * gz
     u1, u2 = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
     det = g11 * g22 - g12 * g12

@@ -6,11 +6,11 @@ Source: formulas sheet of the rods paper, sections 2, 3 and 6.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
     E1,
@@ -36,9 +36,15 @@ from stiction.rods.contact.kernels import (
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# (3) each: entries of what `momenta` fills
+LINEAR, ANGULAR = 0, 3
+MOMENTUM_ENTRIES = 6
+
 
 @kernel
-def contact_rates(v: Floats, c: int, place: Floats, index: Ints, geom: Floats) -> Any:
+def contact_rates(
+    v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix
+) -> tuple[float, float]:
     """Return s1', s2' [elements/s] from the tangency conditions in time (sheet, (10))."""
     g = geom[c]
     v1, v2 = 0.0, 0.0
@@ -59,7 +65,7 @@ def contact_rates(v: Floats, c: int, place: Floats, index: Ints, geom: Floats) -
 
 
 @kernel
-def spline_slope(x: float, j: int) -> Any:
+def spline_slope(x: float, j: int) -> float:
     """Return the derivative of the j-th of the four cubic B-spline values at fraction x."""
     y = 1.0 - x
     if j == 0:
@@ -73,17 +79,17 @@ def spline_slope(x: float, j: int) -> Any:
 
 @kernel
 def slip_drift(
-    q: Floats,
+    q: Matrix,
     c: int,
-    place: Floats,
+    place: Matrix,
     index: Ints,
-    geom: Floats,
-    v: Floats,
-    p: Floats,
+    geom: Matrix,
+    v: Matrix,
+    p: Matrix,
     rate1: float,
     rate2: float,
-    out: Floats,
-) -> Any:
+    out: Vector,
+) -> None:
     """Put the rate of u at constant velocities, J' v, into out: weights, D and frames move."""
     g = geom[c]
     dd = out[3:6]
@@ -119,7 +125,7 @@ def slip_drift(
 
 
 @kernel
-def solve3(g: Floats, x: float, y: Floats, z: Floats) -> Any:
+def solve3(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return G^-1 (x, y, z) for the symmetric G in geom."""
     a, b, c, d, e, f = g[G], g[G + 1], g[G + 2], g[G + 4], g[G + 5], g[G + 8]
     i11, i12, i13 = d * f - e * e, c * e - b * f, b * e - c * d
@@ -134,19 +140,19 @@ def solve3(g: Floats, x: float, y: Floats, z: Floats) -> Any:
 
 @kernel
 def contact_forces(
-    q: Floats,
-    place: Floats,
+    q: Matrix,
+    place: Matrix,
     index: Ints,
-    geom: Floats,
-    mobility: Floats,
-    v: Floats,
-    p: Floats,
-    av: Floats,
-    ap: Floats,
-    given: Floats,
-    forces: Floats,
-    spare: Floats,
-) -> Any:
+    geom: Matrix,
+    mobility: Matrix,
+    v: Matrix,
+    p: Matrix,
+    av: Matrix,
+    ap: Matrix,
+    given: Matrix,
+    forces: Matrix,
+    spare: Vector,
+) -> None:
     """Put the forces that keep rolling contacts from slipping into `forces` (contact, 3) [N].
 
     v, p : velocities; av, ap : accelerations without contacts, which get those with them
@@ -185,7 +191,7 @@ def contact_forces(
 
 
 @kernel
-def project(q: Floats, index: Ints, geom: Floats, mobility: Floats, v: Floats, p: Floats) -> Any:
+def project(q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take slip and approach out of the velocities of rolling contacts, least in energy."""
     for _ in range(400):
         change, size = 0.0, 0.0
@@ -205,7 +211,7 @@ def project(q: Floats, index: Ints, geom: Floats, mobility: Floats, v: Floats, p
 
 
 @kernel
-def contact_points(r: Floats, c: int, place: Floats, index: Ints, out: Floats) -> Any:
+def contact_points(r: Matrix, c: int, place: Matrix, index: Ints, out: Vector) -> None:
     """Put the middle between the two axis points into out [m]."""
     for a in range(3):
         x1, _, _ = axis_point(r, index[c, FIRST1], place[c, 0], a)
@@ -215,16 +221,16 @@ def contact_points(r: Floats, c: int, place: Floats, index: Ints, out: Floats) -
 
 @kernel
 def momenta(
-    r: Floats, q: Floats, v: Floats, p: Floats, mat_mass: Floats, mat_inertia: Floats, out: Floats
-) -> Any:
-    """Put linear and angular momentum of all rods into out (6) [kg m/s, kg m^2/s]."""
-    for a in range(6):
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat_mass: Vector, mat_inertia: Vector, out: Vector
+) -> None:
+    """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
+    for a in range(MOMENTUM_ENTRIES):
         out[a] = 0.0
     for i in range(r.shape[1]):
         m, j = mat_mass[i], mat_inertia[i]
-        out[0] += m * v[0, i]
-        out[1] += m * v[1, i]
-        out[2] += m * v[2, i]
-        out[3] += m * (r[1, i] * v[2, i] - r[2, i] * v[1, i]) + j * p[0, i]
-        out[4] += m * (r[2, i] * v[0, i] - r[0, i] * v[2, i]) + j * p[1, i]
-        out[5] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]
+        out[LINEAR] += m * v[0, i]
+        out[LINEAR + 1] += m * v[1, i]
+        out[LINEAR + 2] += m * v[2, i]
+        out[ANGULAR] += m * (r[1, i] * v[2, i] - r[2, i] * v[1, i]) + j * p[0, i]
+        out[ANGULAR + 1] += m * (r[2, i] * v[0, i] - r[0, i] * v[2, i]) + j * p[1, i]
+        out[ANGULAR + 2] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]

@@ -10,11 +10,11 @@ level: thick and thin rods together cost no more than either alone.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
@@ -23,6 +23,8 @@ Ints = npt.NDArray[np.int64]
 # columns of `balls`: centre, radius, how far the curve leaves its chord; of `pieces`: rod and k
 CENTRE, SIZE, BULGE = 0, 3, 4
 ROD, PIECE = 0, 1
+# columns of `chords`: (3) start, (3) end
+TO = 3
 
 MOST_LEVELS = 48
 LONGEST_GROUP = 32.0
@@ -30,7 +32,7 @@ LONGEST_GROUP = 32.0
 
 @kernel
 def wrap_pieces(
-    r: Floats, first: Ints, elements: Ints, radius: Floats, margin: float
+    r: Matrix, first: Ints, elements: Ints, radius: Vector, margin: float
 ) -> tuple[Ints, Floats, Floats]:
     """Return the pieces (rod, k), their spheres, and their chords (start and end point).
 
@@ -52,7 +54,7 @@ def wrap_pieces(
             for a in range(3):
                 p, q, u, w = r[a, j - 1], r[a, j], r[a, j + 1], r[a, j + 2]
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
-                chords[i, a], chords[i, 3 + a] = start, end
+                chords[i, a], chords[i, TO + a] = start, end
                 balls[i, CENTRE + a] = 0.5 * (start + end)
                 half2 += 0.25 * (end - start) ** 2
                 bulge1 += ((2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0) ** 2
@@ -67,7 +69,7 @@ def wrap_pieces(
 
 @kernel
 def group_pieces(
-    pieces: Ints, balls: Floats, radius: Floats, ds: Floats, margin: float
+    pieces: Ints, balls: Matrix, radius: Vector, ds: Vector, margin: float
 ) -> tuple[Ints, Floats]:
     """Return groups of pieces in a row (first, one past the last) and spheres around them.
 
@@ -103,7 +105,7 @@ def group_pieces(
 
 
 @kernel
-def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> Any:
+def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
     """Return the bucket of a cell."""
     h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
     h ^= h >> 17
@@ -112,7 +114,7 @@ def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> Any:
 
 
 @kernel
-def sort_into_cells(balls: Floats) -> tuple[Ints, Floats, Ints, Ints]:
+def sort_into_cells(balls: Matrix) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
 
     The members of bucket h are order[start[h] : start[h + 1]].
@@ -150,7 +152,7 @@ def sort_into_cells(balls: Floats) -> tuple[Ints, Floats, Ints, Ints]:
 
 
 @kernel
-def near_groups(groups: Ints, spheres: Floats) -> tuple[Ints, int, int]:
+def near_groups(groups: Ints, spheres: Matrix) -> tuple[Ints, int, int]:
     """Return pairs of groups whose spheres overlap, how many, and how many were looked at.
 
     A group is paired with itself too.
@@ -190,7 +192,7 @@ def near_groups(groups: Ints, spheres: Floats) -> tuple[Ints, int, int]:
 
 @kernel
 def near_pieces(
-    pieces: Ints, balls: Floats, groups: Ints, spheres: Floats, self_separation: Ints
+    pieces: Ints, balls: Matrix, groups: Ints, spheres: Matrix, self_separation: Ints
 ) -> tuple[Ints, int, int]:
     """Return pairs of pieces whose spheres overlap, how many, and how many pairs were looked at.
 
@@ -226,7 +228,7 @@ def longer(pairs: Ints) -> Ints:
 
 
 @kernel
-def overlap(balls: Floats, i: int, j: int) -> Any:
+def overlap(balls: Matrix, i: int, j: int) -> bool:
     """Return whether two spheres overlap."""
     d2 = 0.0
     for a in range(3):

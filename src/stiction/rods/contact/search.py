@@ -32,13 +32,13 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     self_contact : whether pairs of one rod with itself are wanted
     capacity : rows set aside at first
     """
-    from stiction.rods.contact.search_kernels import find_candidates
+    from stiction.rods.contact.search_kernels import ROW_COLUMNS, find_candidates
 
     # along one rod, surfaces nearer than half a circle of contact are the rod itself
     apart = np.ceil(np.pi * flat.radius / flat.ds + 4.0)
     separation = np.where(self_contact, apart, flat.count + 1.0).astype(np.int64)
     while True:
-        rows = np.zeros((capacity, 7))
+        rows = np.zeros((capacity, ROW_COLUMNS))
         count = find_candidates(
             flat.r, flat.first, flat.count, flat.radius, flat.ds, margin, separation, rows
         )
@@ -81,8 +81,12 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
 
 def _same_place(state: ContactState, c: int, rows: Floats) -> npt.NDArray[np.bool_]:
     """Return which rows are the pair that slot c holds already."""
-    pair = (rows[:, 0] == state.index[c, ck.ROD1]) & (rows[:, 1] == state.index[c, ck.ROD2])
-    near = np.abs(rows[:, 2:4] - state.place[c]).max(axis=1, initial=0.0)
+    from stiction.rods.contact import search_kernels as sk
+
+    rods = rows[:, [sk.A, sk.B]] == state.index[c, [ck.ROD1, ck.ROD2]]
+    away = np.abs(rows[:, [sk.S_A, sk.S_B]] - state.place[c])
+    pair = rods.all(axis=1)
     if state.index[c, ck.KIND] == ck.LINE:
-        return np.asarray(pair & (np.abs(rows[:, 2] - state.place[c, 0]) < 0.5))
-    return np.asarray(pair & (rows[:, 6] == ck.CROSSING) & (near < _SAME))
+        return np.asarray(pair & (away[:, 0] < 0.5))
+    near = away.max(axis=1, initial=0.0) < _SAME
+    return np.asarray(pair & (rows[:, sk.KIND_OF] == ck.CROSSING) & near)

@@ -6,14 +6,22 @@ Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spli
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import CROSSING, LINE, axis_point, inside
-from stiction.rods.contact.pairs import BULGE, PIECE, ROD, group_pieces, near_pieces, wrap_pieces
+from stiction.rods.contact.pairs import (
+    BULGE,
+    PIECE,
+    ROD,
+    TO,
+    group_pieces,
+    near_pieces,
+    wrap_pieces,
+)
 from stiction.rods.contact.touch_kernels import LINE_BELOW
 
 Floats = npt.NDArray[np.float64]
@@ -30,11 +38,11 @@ BORDER = 1e-6
 
 
 @kernel
-def nearest_on_chords(chords: Floats, i: int, j: int) -> tuple[float, float, float]:
+def nearest_on_chords(chords: Matrix, i: int, j: int) -> tuple[float, float, float]:
     """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
     for x in range(3):
-        t1, t2 = chords[i, 3 + x] - chords[i, x], chords[j, 3 + x] - chords[j, x]
+        t1, t2 = chords[i, TO + x] - chords[i, x], chords[j, TO + x] - chords[j, x]
         d = chords[j, x] - chords[i, x]
         a += t1 * t1
         b += t1 * t2
@@ -51,15 +59,15 @@ def nearest_on_chords(chords: Floats, i: int, j: int) -> tuple[float, float, flo
         x1 = min(max((b * x2 + e) / a, 0.0), 1.0) if a > 0.0 else 0.0
     d2 = 0.0
     for x in range(3):
-        p = chords[i, x] + x1 * (chords[i, 3 + x] - chords[i, x])
-        q = chords[j, x] + x2 * (chords[j, 3 + x] - chords[j, x])
+        p = chords[i, x] + x1 * (chords[i, TO + x] - chords[i, x])
+        q = chords[j, x] + x2 * (chords[j, TO + x] - chords[j, x])
         d2 += (q - p) ** 2
     return x1, x2, math.sqrt(d2)
 
 
 @kernel
 def tangency(
-    r: Floats, first1: int, first2: int, s1: float, s2: float
+    r: Matrix, first1: int, first2: int, s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
     """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' at a pair of places."""
     dd, f1, f2, t11, t12, t22, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -79,24 +87,22 @@ def tangency(
 
 
 @kernel
-def shrunk(chord: Floats, ds: float) -> Any:
+def shrunk(chord: Vector, ds: float) -> bool:
     """Return whether a piece has shrunk to a point, which has no direction."""
-    length = math.sqrt(
-        (chord[3] - chord[0]) ** 2 + (chord[4] - chord[1]) ** 2 + (chord[5] - chord[2]) ** 2
-    )
-    return length < 1e-6 * ds
+    x, y, z = chord[TO] - chord[0], chord[TO + 1] - chord[1], chord[TO + 2] - chord[2]
+    return math.sqrt(x**2 + y**2 + z**2) < 1e-6 * ds
 
 
 @kernel
 def approach(
-    r: Floats,
+    r: Matrix,
     pair: tuple[int, int, int, int],
     piece: tuple[int, int],
     fixed: bool,
     s1: float,
     s2: float,
-    row: Floats,
-) -> Any:
+    row: Vector,
+) -> bool:
     """Find the nearest places from a guess; put them, distance and sine into row.
 
     `pair` holds first slots and element counts of the two rods. With `fixed` only s2 moves.
@@ -145,11 +151,11 @@ def approach(
 
 
 @kernel
-def sine_range(chords: Floats, balls: Floats, i: int, j: int) -> tuple[float, float]:
+def sine_range(chords: Matrix, balls: Matrix, i: int, j: int) -> tuple[float, float]:
     """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
     a, b, c = 0.0, 0.0, 0.0
     for x in range(3):
-        t1, t2 = chords[i, 3 + x] - chords[i, x], chords[j, 3 + x] - chords[j, x]
+        t1, t2 = chords[i, TO + x] - chords[i, x], chords[j, TO + x] - chords[j, x]
         a += t1 * t1
         b += t1 * t2
         c += t2 * t2
@@ -162,7 +168,7 @@ def sine_range(chords: Floats, balls: Floats, i: int, j: int) -> tuple[float, fl
 
 @kernel
 def inspect(
-    r: Floats,
+    r: Matrix,
     first: Ints,
     elements: Ints,
     rods: tuple[int, int],
@@ -170,8 +176,8 @@ def inspect(
     guess: tuple[float, float],
     sines: tuple[float, float],
     limit: float,
-    rows: Floats,
-) -> Any:
+    rows: Matrix,
+) -> int:
     """Put what two pieces have in common into up to two rows; return how many."""
     a, b = rods
     pair = (first[a], first[b], elements[a], elements[b])
@@ -192,7 +198,7 @@ def inspect(
 
 
 @kernel
-def comes_after(raw: Floats, i: int, j: int) -> Any:
+def comes_after(raw: Matrix, i: int, j: int) -> bool:
     """Return whether row i belongs behind row j: by rods, then by place on the first."""
     for c in (A, B, S_A):
         if raw[i, c] != raw[j, c]:
@@ -201,7 +207,7 @@ def comes_after(raw: Floats, i: int, j: int) -> Any:
 
 
 @kernel
-def sorted_rows(raw: Floats, count: int) -> Ints:
+def sorted_rows(raw: Matrix, count: int) -> Ints:
     """Return the order of the rows, by merging runs of doubling length."""
     order, other = np.empty(count, np.int64), np.empty(count, np.int64)
     for i in range(count):
@@ -224,7 +230,7 @@ def sorted_rows(raw: Floats, count: int) -> Ints:
 
 
 @kernel
-def merge(raw: Floats, count: int, pairs_out: Floats) -> int:
+def merge(raw: Matrix, count: int, pairs_out: Matrix) -> int:
     """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
     order = sorted_rows(raw, count)
     kept = np.empty(count, np.int64)
@@ -253,14 +259,14 @@ def merge(raw: Floats, count: int, pairs_out: Floats) -> int:
 
 @kernel
 def find_candidates(
-    r: Floats,
+    r: Matrix,
     first: Ints,
     elements: Ints,
-    radius: Floats,
-    ds: Floats,
+    radius: Vector,
+    ds: Vector,
     margin: float,
     self_separation: Ints,
-    pairs_out: Floats,
+    pairs_out: Matrix,
 ) -> int:
     """Return how many places there are where two contact curves are near; put them in rows.
 

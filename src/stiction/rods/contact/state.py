@@ -35,9 +35,8 @@ class ContactState:
         self.index[:, ck.CLOSED_AT] = -1000
         self.geom = np.zeros((size, ck.GEOM_COLUMNS))
         self.law = np.zeros((size, ck.LAW_COLUMNS))
-        self.before, self.impulse = np.zeros((size, 3)), np.zeros((size, 3))
+        self.kick = np.zeros((size, ck.KICK_COLUMNS))
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
-        self.heat = np.zeros((size, 2))
         self.limit = 0.0
         # forces below this are rounding
         self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
@@ -50,6 +49,11 @@ class ContactState:
             self.law[c, ck.TANGENTIAL] = contact.tangential_restitution
             self.index[c, ck.MODE] = ck.ROLL
 
+    @property
+    def impulse(self) -> Floats:
+        """Impulses of the last kick (contacts, 3), as a view [N s]."""
+        return self.kick[:, ck.P : ck.P + 3]
+
     def _bind(self, c: int, a: int, b: int, s1: float, s2: float, kind: int) -> None:
         f = self.flat
         self.index[c, [ck.ROD1, ck.ROD2, ck.KIND]] = a, b, kind
@@ -59,11 +63,13 @@ class ContactState:
         self.law[c, ck.REACH] = f.radius[a] + f.radius[b]
 
     def open_slot(self, c: int, row: Floats) -> None:
-        """Watch a pair that a search found, row as `_search.found_pairs` describes it."""
+        """Watch a pair that a search found, a row as `search_kernels` describes it."""
+        from stiction.rods.contact import search_kernels as sk
+
         search = self.rods.search
         assert search is not None
-        kind = ck.LINE if row[6] else ck.CROSSING
-        self._bind(c, int(row[0]), int(row[1]), float(row[2]), float(row[3]), kind)
+        kind, s1, s2 = int(row[sk.KIND_OF]), float(row[sk.S_A]), float(row[sk.S_B])
+        self._bind(c, int(row[sk.A]), int(row[sk.B]), s1, s2, kind)
         self.index[c, ck.OPENS] = self.index[c, ck.FOUND] = 1
         self.law[c, ck.MU] = _mu(search.friction)
         self.law[c, ck.RESTITUTION] = search.restitution

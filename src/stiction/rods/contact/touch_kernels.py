@@ -10,11 +10,11 @@ Source: formulas sheet of the rods paper, sections 4 and 6.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
     CROSSING,
@@ -22,6 +22,8 @@ from stiction.rods.contact.kernels import (
     EMPTY,
     FOUND,
     GEOM_COLUMNS,
+    HEAT,
+    HEAT_NOW,
     INDEX_COLUMNS,
     INSIDE,
     KIND,
@@ -40,18 +42,24 @@ from stiction.rods.contact.kernels import (
     TANGENCY,
     TANGENTIAL,
     N,
+    P,
+    U,
     locate,
     pressing,
     push,
     response,
     rubbing,
+    slip_per,
     slip_velocity,
 )
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 SWEEPS = 400
+# entries of worst: largest slip velocity of a contact that rolls [m/s], most sweeps, kicks that did
+# not converge, length of the last kick [s]
+ROLL_SLIP, MOST_SWEEPS, STUCK, LAST_KICK = range(4)
+WORST_ENTRIES = 4
 # sine of ten degrees
 PARALLEL = 0.17364817766693033
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
@@ -62,17 +70,17 @@ NEAR_PARALLEL = 3
 
 
 @kernel
-def measure(q: Floats, index: Ints, geom: Floats, v: Floats, p: Floats, before: Floats) -> Any:
-    """Put u of all closed contacts for the velocities before a kick into `before`."""
+def measure(q: Matrix, index: Ints, geom: Matrix, v: Matrix, p: Matrix, kick: Matrix) -> None:
+    """Put u of all closed contacts for the velocities before a kick into kick[U]."""
     for c in range(index.shape[0]):
         if index[c, MODE] >= ROLL:
-            before[c, 0], before[c, 1], before[c, 2] = slip_velocity(q, c, index, geom, v, p)
+            kick[c, U], kick[c, U + 1], kick[c, U + 2] = slip_velocity(q, c, index, geom, v, p)
 
 
 @kernel
 def local_impulse(
-    g: Floats, c: int, index: Ints, law: Floats, ux: float, uy: float, uz: float
-) -> Any:
+    g: Vector, c: int, index: Ints, law: Matrix, ux: float, uy: float, uz: float
+) -> tuple[float, float, float, int]:
     """Return the impulse of one contact whose u' without it is given, and its mode."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
     pn = pressing(g, ux, uy, uz)
@@ -87,23 +95,22 @@ def local_impulse(
 
 @kernel
 def kick_contacts(
-    q: Floats,
+    q: Matrix,
     index: Ints,
-    geom: Floats,
-    law: Floats,
-    mobility: Floats,
-    v: Floats,
-    p: Floats,
-    before: Floats,
-    impulse: Floats,
-) -> Any:
+    geom: Matrix,
+    law: Matrix,
+    mobility: Matrix,
+    v: Matrix,
+    p: Matrix,
+    kick: Matrix,
+) -> int:
     """Solve all closed contacts after the free kick; return the sweeps used, -1 if too many.
 
     Sets the mode of each: ROLL, SLIP, or OPEN where it would have to pull.
     """
     closed = 0
     for c in range(index.shape[0]):
-        impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
+        kick[c, P], kick[c, P + 1], kick[c, P + 2] = 0.0, 0.0, 0.0
         if index[c, MODE] >= ROLL:
             closed += 1
             response(q, c, index, geom, mobility)
@@ -115,15 +122,14 @@ def kick_contacts(
         for c in range(index.shape[0]):
             if index[c, MODE] < ROLL:
                 continue
-            g, P = geom[c], impulse[c]
+            g, k = geom[c], kick[c]
             ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            ux += before[c, 0] - (g[22] * P[0] + g[23] * P[1] + g[24] * P[2])
-            uy += before[c, 1] - (g[25] * P[0] + g[26] * P[1] + g[27] * P[2])
-            uz += before[c, 2] - (g[28] * P[0] + g[29] * P[1] + g[30] * P[2])
+            ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
+            ux, uy, uz = ux + (k[U] - ox), uy + (k[U + 1] - oy), uz + (k[U + 2] - oz)
             lx, ly, lz, _ = local_impulse(g, c, index, law, ux, uy, uz)
-            dx, dy, dz = lx - P[0], ly - P[1], lz - P[2]
+            dx, dy, dz = lx - k[P], ly - k[P + 1], lz - k[P + 2]
             push(q, c, index, geom, dx, dy, dz, mobility, v, p)
-            P[0], P[1], P[2] = lx, ly, lz
+            k[P], k[P + 1], k[P + 2] = lx, ly, lz
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
         # small forces between large ones end at the rounding of the velocities
@@ -138,19 +144,19 @@ def kick_contacts(
 
 
 @kernel
-def settle_modes(index: Ints, geom: Floats, law: Floats, impulse: Floats) -> Any:
+def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
     """Set the modes of closed contacts from their impulses."""
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL:
             continue
-        g, P = geom[c], impulse[c]
-        pn = -(P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2])
+        g, k = geom[c], kick[c]
+        pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
         if index[c, OPENS] == 1 and pn <= 0.0:
             index[c, MODE] = OPEN
             continue
         index[c, MODE] = ROLL
         if law[c, MU] < math.inf:
-            tx, ty, tz = P[0] + pn * g[N], P[1] + pn * g[N + 1], P[2] + pn * g[N + 2]
+            tx, ty, tz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]
             rub = math.sqrt(tx * tx + ty * ty + tz * tz)
             if rub >= law[c, MU] * pn * (1.0 - 1e-9):
                 index[c, MODE] = SLIP
@@ -158,18 +164,18 @@ def settle_modes(index: Ints, geom: Floats, law: Floats, impulse: Floats) -> Any
 
 @kernel
 def next_gap(
-    r: Floats,
-    v: Floats,
+    r: Matrix,
+    v: Matrix,
     h: float,
     c: int,
-    place: Floats,
+    place: Matrix,
     index: Ints,
-    geom: Floats,
-    trial: Floats,
-    places: Floats,
+    geom: Matrix,
+    trial: Matrix,
+    places: Matrix,
     indices: Ints,
-    geoms: Floats,
-) -> Any:
+    geoms: Matrix,
+) -> float:
     """Return the gap plus reach after a drift of h, as the distance of the axes; -1 if lost."""
     for side in range(2):
         start = index[c, NODE1 + side]
@@ -177,30 +183,31 @@ def next_gap(
         for a in range(3):
             for i in range(low, high):
                 trial[a, i] = r[a, i] + h * v[a, i]
+    # the only row of the copies, but not the constant 0: Numba would compile `locate` for it again
+    only = places.shape[0] - 1
     for j in range(INDEX_COLUMNS):
-        indices[0, j] = index[c, j]
-    places[0, 0], places[0, 1] = place[c, 0], place[c, 1]
-    if locate(trial, 0, places, indices, geoms) != INSIDE:
+        indices[only, j] = index[c, j]
+    places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
+    if locate(trial, only, places, indices, geoms) != INSIDE:
         return -1.0
-    return geoms[0, DISTANCE]
+    return geoms[only, DISTANCE]
 
 
 @kernel
 def hold_gaps(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
+    r: Matrix,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
     h: float,
-    place: Floats,
+    place: Matrix,
     index: Ints,
-    geom: Floats,
-    law: Floats,
-    mobility: Floats,
-    before: Floats,
-    impulse: Floats,
-    trial: Floats,
-) -> Any:
+    geom: Matrix,
+    law: Matrix,
+    mobility: Matrix,
+    kick: Matrix,
+    trial: Matrix,
+) -> None:
     """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
     places = np.empty((1, 2))
     indices = np.empty((1, INDEX_COLUMNS), np.int64)
@@ -210,7 +217,7 @@ def hold_gaps(
         for c in range(index.shape[0]):
             if index[c, MODE] < ROLL:
                 continue
-            g, P = geom[c], impulse[c]
+            g, k = geom[c], kick[c]
             distance = next_gap(r, v, h, c, place, index, geom, trial, places, indices, geoms)
             if distance < 0.0:
                 continue
@@ -221,19 +228,18 @@ def hold_gaps(
             if law[c, MU] < math.inf and index[c, MODE] == SLIP:
                 # the disk of friction follows the corrected pressure
                 ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-                ux += before[c, 0] - (g[22] * P[0] + g[23] * P[1] + g[24] * P[2])
-                uy += before[c, 1] - (g[25] * P[0] + g[26] * P[1] + g[27] * P[2])
-                uz += before[c, 2] - (g[28] * P[0] + g[29] * P[1] + g[30] * P[2])
-                pn = -(P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2]) - d
+                ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
+                ux, uy, uz = ux + (k[U] - ox), uy + (k[U + 1] - oy), uz + (k[U + 2] - oz)
+                pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2]) - d
                 bound = law[c, MU] * max(pn, 0.0)
                 lx, ly, lz, _ = rubbing(g, ux, uy, uz, bound)
-                dx = lx - pn * g[N] - P[0]
-                dy = ly - pn * g[N + 1] - P[1]
-                dz = lz - pn * g[N + 2] - P[2]
+                dx = lx - pn * g[N] - k[P]
+                dy = ly - pn * g[N + 1] - k[P + 1]
+                dz = lz - pn * g[N + 2] - k[P + 2]
             push(q, c, index, geom, dx, dy, dz, mobility, v, p)
-            P[0] += dx
-            P[1] += dy
-            P[2] += dz
+            k[P] += dx
+            k[P + 1] += dy
+            k[P + 2] += dz
         # corrected already: what is left is smaller by orders of magnitude
         if worst < 1e-10:
             break
@@ -241,17 +247,17 @@ def hold_gaps(
 
 @kernel
 def release(
-    q: Floats, index: Ints, geom: Floats, mobility: Floats, v: Floats, p: Floats, impulse: Floats
-) -> Any:
+    q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
+) -> bool:
     """Let go of contacts that would have to pull; return whether any did."""
     any_released = False
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL or index[c, OPENS] == 0:
             continue
-        g, P = geom[c], impulse[c]
-        if P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2] > 0.0:
-            push(q, c, index, geom, -P[0], -P[1], -P[2], mobility, v, p)
-            P[0], P[1], P[2] = 0.0, 0.0, 0.0
+        g, k = geom[c], kick[c]
+        if k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2] > 0.0:
+            push(q, c, index, geom, -k[P], -k[P + 1], -k[P + 2], mobility, v, p)
+            k[P], k[P + 1], k[P + 2] = 0.0, 0.0, 0.0
             index[c, MODE] = OPEN
             any_released = True
     return any_released
@@ -259,41 +265,39 @@ def release(
 
 @kernel
 def account(
-    q: Floats,
+    q: Matrix,
     index: Ints,
-    geom: Floats,
-    v: Floats,
-    p: Floats,
-    before: Floats,
-    impulse: Floats,
-    heat: Floats,
-    worst: Floats,
-) -> Any:
+    geom: Matrix,
+    v: Matrix,
+    p: Matrix,
+    kick: Matrix,
+    worst: Vector,
+) -> float:
     """Add the work of this kick: friction heat per contact; return the normal work [J].
 
-    `worst` takes the largest mean slip velocity of a rolling contact.
+    worst[ROLL_SLIP] takes the largest mean slip velocity of a rolling contact.
     """
     normal = 0.0
     for c in range(index.shape[0]):
-        heat[c, 1] = 0.0
+        kick[c, HEAT_NOW] = 0.0
         if index[c, MODE] < ROLL:
             continue
-        g, P = geom[c], impulse[c]
+        g, k = geom[c], kick[c]
         ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-        ux, uy, uz = 0.5 * (ux + before[c, 0]), 0.5 * (uy + before[c, 1]), 0.5 * (uz + before[c, 2])
+        ux, uy, uz = 0.5 * (ux + k[U]), 0.5 * (uy + k[U + 1]), 0.5 * (uz + k[U + 2])
         un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
-        pn = P[0] * g[N] + P[1] * g[N + 1] + P[2] * g[N + 2]
+        pn = k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2]
         normal -= pn * un
-        heat[c, 1] = -(P[0] * ux + P[1] * uy + P[2] * uz - pn * un)
-        heat[c, 0] += heat[c, 1]
+        kick[c, HEAT_NOW] = -(k[P] * ux + k[P + 1] * uy + k[P + 2] * uz - pn * un)
+        kick[c, HEAT] += kick[c, HEAT_NOW]
         if index[c, MODE] == ROLL:
             tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
-            worst[0] = max(worst[0], math.sqrt(tx * tx + ty * ty + tz * tz))
+            worst[ROLL_SLIP] = max(worst[ROLL_SLIP], math.sqrt(tx * tx + ty * ty + tz * tz))
     return normal
 
 
 @kernel
-def locate_all(r: Floats, place: Floats, index: Ints, geom: Floats) -> Any:
+def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 
     A closed contact that leaves its rod, loses its nearest points or comes near parallel ends
@@ -324,46 +328,44 @@ def locate_all(r: Floats, place: Floats, index: Ints, geom: Floats) -> Any:
 
 @kernel
 def strike(
-    q: Floats,
+    q: Matrix,
     index: Ints,
-    geom: Floats,
-    law: Floats,
-    mobility: Floats,
-    v: Floats,
-    p: Floats,
-    before: Floats,
-    impulse: Floats,
+    geom: Matrix,
+    law: Matrix,
+    mobility: Matrix,
+    v: Matrix,
+    p: Matrix,
+    kick: Matrix,
     striking: int,
     plastic: bool,
-) -> Any:
+) -> float:
     """Solve the impact of contact `striking` with all closed ones; return the energy lost [J]."""
     for c in range(index.shape[0]):
-        impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
+        kick[c, P], kick[c, P + 1], kick[c, P + 2] = 0.0, 0.0, 0.0
         if index[c, MODE] >= ROLL or c == striking:
             response(q, c, index, geom, mobility)
-            before[c, 0], before[c, 1], before[c, 2] = slip_velocity(q, c, index, geom, v, p)
+            kick[c, U], kick[c, U + 1], kick[c, U + 2] = slip_velocity(q, c, index, geom, v, p)
     for sweep in range(SWEEPS):
         change, size = 0.0, 0.0
         for c in range(index.shape[0]):
             if index[c, MODE] < ROLL and c != striking:
                 continue
-            g, P = geom[c], impulse[c]
+            g, k = geom[c], kick[c]
             en, et = 0.0, 0.0
             if c == striking and not plastic:
                 en, et = law[c, RESTITUTION], law[c, TANGENTIAL]
-            b = before[c]
-            bn = b[0] * g[N] + b[1] * g[N + 1] + b[2] * g[N + 2]
+            bx, by, bz = k[U], k[U + 1], k[U + 2]
+            bn = bx * g[N] + by * g[N + 1] + bz * g[N + 2]
             ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            ux += et * b[0] + (en - et) * bn * g[N]
-            uy += et * b[1] + (en - et) * bn * g[N + 1]
-            uz += et * b[2] + (en - et) * bn * g[N + 2]
-            ux -= g[22] * P[0] + g[23] * P[1] + g[24] * P[2]
-            uy -= g[25] * P[0] + g[26] * P[1] + g[27] * P[2]
-            uz -= g[28] * P[0] + g[29] * P[1] + g[30] * P[2]
+            ux += et * bx + (en - et) * bn * g[N]
+            uy += et * by + (en - et) * bn * g[N + 1]
+            uz += et * bz + (en - et) * bn * g[N + 2]
+            ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
+            ux, uy, uz = ux - ox, uy - oy, uz - oz
             lx, ly, lz, _ = local_impulse(g, c, index, law, ux, uy, uz)
-            dx, dy, dz = lx - P[0], ly - P[1], lz - P[2]
+            dx, dy, dz = lx - k[P], ly - k[P + 1], lz - k[P + 2]
             push(q, c, index, geom, dx, dy, dz, mobility, v, p)
-            P[0], P[1], P[2] = lx, ly, lz
+            k[P], k[P + 1], k[P + 2] = lx, ly, lz
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
         if sweep > 0 and change <= 1e-14 * size:
@@ -372,6 +374,7 @@ def strike(
     for c in range(index.shape[0]):
         if index[c, MODE] >= ROLL or c == striking:
             ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            b, P = before[c], impulse[c]
-            lost -= 0.5 * (P[0] * (ux + b[0]) + P[1] * (uy + b[1]) + P[2] * (uz + b[2]))
+            k = kick[c]
+            done = k[P] * (ux + k[U]) + k[P + 1] * (uy + k[U + 1]) + k[P + 2] * (uz + k[U + 2])
+            lost -= 0.5 * done
     return lost

@@ -13,14 +13,25 @@ from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.contact.observe_kernels import contact_forces, momenta, project
 from stiction.rods.contact.state import ContactState
-from stiction.rods.contact.touch_kernels import strike
-from stiction.rods.driving_kernels import add_loads, internal_damping, power
+from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods, RodSystem
-from stiction.rods.rod_kernels import elastic, kinetic_energy, stored_energy
+from stiction.rods.rod_kernels import (
+    DRAG,
+    FREE,
+    INERTIA,
+    MASS,
+    RETARD,
+    TURN_DRAG,
+    TURNS,
+    elastic,
+    kinetic_energy,
+    stored_energy,
+)
 from stiction.rods.stability import step_limit
 
 __all__ = ["Marcher", "run_leapfrog"]
@@ -90,7 +101,7 @@ class RodHistory:
     heat : (t, contacts) friction heat [J]
     momentum : (t, 6) linear and angular momentum
     contact : name -> (t, contacts) or (t, contacts, 3)
-    events : rows as `_march_kernels` describes them
+    events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
     """
 
@@ -121,7 +132,7 @@ class Marcher:
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
         # clamps start to move when the run starts; histories of loads keep their own time
-        self.flat.driven[:, 16] = self.save[0]
+        self.flat.driven[:, SINCE] = self.save[0]
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
         self.step = chosen_step(rods, method, span, limited)
@@ -129,22 +140,29 @@ class Marcher:
         self.h = np.append(spans / self.counts, 0.0)
         self.h[-1] = self.h[-2]
         slots = self.flat.r.shape[1]
-        self.scratch, self.work = np.zeros((24, slots)), np.zeros((10, slots))
-        self.v_old, self.p_old = self.flat.v.copy(), self.flat.p.copy()
-        self.built = self.flat.r.copy()
+        self.scratch = np.zeros((mk.SCRATCH_ROWS, slots))
+        self.work = np.zeros((mk.WORK_ROWS, slots))
+        self.v_old, self.p_old = self._rows(mk.V_OLD), self._rows(mk.P_OLD)
+        self.built = self._rows(mk.BUILT)
+        self.v_old[:], self.p_old[:], self.built[:] = self.flat.v, self.flat.p, self.flat.r
         self.touch = ContactState(rods, self.flat)
-        self.sums, self.worst = np.zeros((4, 2)), np.zeros(4)
+        self.sums, self.worst = np.zeros((4, 2)), np.zeros(tk.WORST_ENTRIES)
+        self.written = np.zeros(1, dtype=np.int64)
         self.modes = np.zeros(self.touch.size, dtype=np.int64)
         self.events: list[Floats] = []
         self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), mk.EVENT_COLUMNS))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.steps, self.searches, self.reached = 0, 0, 0
         self.projected = 0.0
-        self.flags = (*self.flat.flags, method.shake)
+        self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
+
+    def _rows(self, first: int) -> Floats:
+        """Return three rows of scratch, as a view."""
+        return self.scratch[first : first + 3]
 
     def _make_room(self) -> None:
         t, slots, c = len(self.save), self.flat.r.shape[1], self.touch.size
@@ -187,25 +205,29 @@ class Marcher:
         self._observe(0, f.v.copy(), f.p.copy())
         h = float(self.h[0])
         # clamps do the second half of the work of the first kick when they have their velocity
-        self.worst[3] = h
+        self.worst[tk.LAST_KICK] = h
         if perfect:
             # half a step back and forth along the exact accelerations: lam starts without
             # the alternating mode that an inconsistent half step leaves
             av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
-            self.v_old, self.p_old = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
+            self.v_old[:], self.p_old[:] = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
             # the work of half a step, from the mean of the powers before and after it
             self._add_work(0.25 * h)
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap
             self._add_work(0.25 * h)
             return
-        self.v_old, self.p_old = f.v.copy(), f.p.copy()
-        kick: Any = mk.kick_all
+        self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
-        written = kick(*self._tables(), self.flags, 0.5 * h, h, now, self.buffer, 0)
-        if written:
-            self.events.append(self.buffer[:written].copy())
-        self.sums[:, 1] = 0.0
+        mk.kick_all(*self._tables(), self.flags, 0.5 * h, h, now, self.buffer)
+        self._keep_events()
+        self.sums[:, mk.LATEST] = 0.0
+
+    def _keep_events(self) -> None:
+        """Take the events that the kernels have written."""
+        if self.written[0]:
+            self.events.append(self.buffer[: self.written[0]].copy())
+        self.written[0] = 0
 
     def _settle_slipping(self, mobility: Floats) -> None:
         """Let contacts with a friction law start by an impact if they close in, or open."""
@@ -217,7 +239,7 @@ class Marcher:
             speed = float(mk.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(touch.law[c, ck.MU]):
                 # before the start of the ledger, as the projection of a rolling contact
-                self.projected += strike(
+                self.projected += tk.strike(
                     f.q,
                     touch.index,
                     touch.geom,
@@ -225,8 +247,7 @@ class Marcher:
                     mobility,
                     f.v,
                     f.p,
-                    touch.before,
-                    touch.impulse,
+                    touch.kick,
                     c,
                     True,
                 )
@@ -236,22 +257,21 @@ class Marcher:
     def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
         """Return accelerations with the contact forces that keep rolling contacts rolling."""
         f, touch = self.flat, self.touch
-        n, m, force, torque = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
-        elastic(f.r, f.q, f.mat, n, m, force, torque)
-        damped, retarded, loaded, _ = self.flags
-        fe, te = self.scratch[12:15], self.scratch[15:18]
-        if loaded:
+        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        elastic(f.r, f.q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
+        fe, te, on = self._rows(mk.LOAD), self._rows(mk.LOAD_T), self.flags
+        if on.loaded:
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
-        if retarded:
-            internal_damping(f.r, f.q, v, p, f.mat, f.drag[2], fe, te)
+        if on.retarded:
+            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
             force += fe
             torque += te
-        if damped:
+        if on.damped:
             axis = third_directors(f.q)
             spin = p - 0.5 * (p * axis).sum(axis=0) * axis
-            force -= f.drag[0] * v
-            torque -= f.drag[1] * spin
-        av, ap = force * f.mat[11], torque * f.mat[12]
+            force -= f.drag[DRAG] * v
+            torque -= f.drag[TURN_DRAG] * spin
+        av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
         contact_forces(
             f.q,
             touch.place,
@@ -271,21 +291,21 @@ class Marcher:
     def _add_work(self, duration: float) -> None:
         """Add what loads and damping do in a duration at the present velocities to the sums."""
         f = self.flat
-        damped, retarded, loaded, _ = self.flags
+        on = self.flags
         force, torque, fe, te = (np.zeros_like(f.v) for _ in range(4))
-        if loaded:
+        if on.loaded:
             now = float(self.save[0])
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
-            self.sums[mk.EXTERNAL, 0] += duration * power(f.q, f.v, f.p, fe, te)
+            self.sums[mk.EXTERNAL, mk.TOTAL] += duration * power(f.q, f.v, f.p, fe, te)
         fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
-        if retarded:
-            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drag[2], fe, te)
-        if damped:
+        if on.retarded:
+            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drag[RETARD], fe, te)
+        if on.damped:
             axis = third_directors(f.q)
-            fe -= f.drag[0] * f.v
-            te -= f.drag[1] * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
-        if retarded or damped:
-            self.sums[mk.VISCOUS, 0] -= duration * power(f.q, f.v, f.p, fe, te)
+            fe -= f.drag[DRAG] * f.v
+            te -= f.drag[TURN_DRAG] * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
+        if on.retarded or on.damped:
+            self.sums[mk.VISCOUS, mk.TOTAL] -= duration * power(f.q, f.v, f.p, fe, te)
 
     # ---- the way
 
@@ -335,34 +355,31 @@ class Marcher:
             self._report(k, 1.0 - left / int(self.counts[k]))
         return True
 
-    def _tables(self) -> Any:
+    def _tables(self) -> tuple[mk.State, mk.Table, mk.Touch, mk.Spare]:
         """Return what the kernels of a step work on, in groups."""
         f, t = self.flat, self.touch
-        rods = (f.mat, self.mobility, f.drag, f.constant, f.loads, f.times, f.factors, f.driven)
-        touch = (t.place, t.index, t.geom, t.law, t.before, t.impulse, t.heat)
-        spare = (self.scratch, self.work, self.modes, self.sums, self.worst)
-        return (f.r, f.q, f.v, f.p), rods, touch, spare
+        return (
+            mk.State(f.r, f.q, f.v, f.p),
+            mk.Table(
+                f.mat, self.mobility, f.drag, f.constant, f.loads, f.times, f.factors, f.driven
+            ),
+            mk.Touch(t.place, t.index, t.geom, t.law, t.kick),
+            mk.Spare(self.scratch, self.work, self.modes, self.sums, self.worst, self.written),
+        )
 
     def _march(self, h: float, last: float, now: float, steps: int) -> tuple[int, int, int]:
-        state, rods, touch, spare = self._tables()
-        code, done, contact, written = mk.march(
-            state,
-            (self.v_old, self.p_old),
-            rods,
-            touch,
-            spare,
+        code, done, contact = mk.march(
+            *self._tables(),
             self.flags,
             h,
             last,
             now,
             self.steps,
             steps,
-            self.built,
             self.touch.limit,
             self.buffer,
         )
-        if written:
-            self.events.append(self.buffer[:written].copy())
+        self._keep_events()
         self.steps += done
         return int(code), int(done), int(contact)
 
@@ -372,7 +389,7 @@ class Marcher:
         """Return the arrays that kernels change in place, by name."""
         f, t = self.flat, self.touch
         found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
-        for name in ("place", "index", "geom", "law", "before", "impulse", "given", "heat"):
+        for name in ("place", "index", "geom", "law", "kick", "given"):
             found[f"touch_{name}"] = getattr(t, name)
         for name in ("v_old", "p_old", "built", "sums", "worst"):
             found[name] = getattr(self, name)
@@ -427,14 +444,15 @@ class Marcher:
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
         f, t = self.flat, self.touch
         self.position[k] = f.r.T
-        half = self.sums[:, 0] - (0.5 if k else 0.0) * self.sums[:, 1]
+        part = 0.5 if k else 0.0
+        half = self.sums[:, mk.TOTAL] - part * self.sums[:, mk.LATEST]
         self.energy[k] = (
             kinetic_energy(f.q, v, p, f.mat),
             stored_energy(f.r, f.q, f.mat),
             *half,
         )
-        self.heat[k] = t.heat[:, 0] - (0.5 if k else 0.0) * t.heat[:, 1]
-        momenta(f.r, f.q, v, p, f.mat[9], f.mat[10], self.momentum[k])
+        self.heat[k] = t.kick[:, ck.HEAT] - part * t.kick[:, ck.HEAT_NOW]
+        momenta(f.r, f.q, v, p, f.mat[MASS], f.mat[INERTIA], self.momentum[k])
         if t.size:
             self._accelerations(v, p, float(self.save[k]))
             t.observe(k, f, v, p, self.contact)
@@ -450,7 +468,7 @@ class Marcher:
             heat=self.heat[:upto],
             momentum=self.momentum[:upto],
             contact={name: values[:upto] for name, values in self.contact.items()},
-            events=events[events[:, 0] <= self.save[upto - 1] * (1.0 + 1e-12)],
+            events=events[events[:, mk.TIME] <= self.save[upto - 1] * (1.0 + 1e-12)],
             pairs=self.touch.index[:, [ck.ROD1, ck.ROD2]] + 1,
             first=self.flat.first,
             stats={
@@ -458,15 +476,15 @@ class Marcher:
                 "step": float(self.h[:-1].max()),
                 "step_limit": min(step_limit(rod) for rod in self.rods.rods),
                 "searches": self.searches,
-                "most_sweeps": int(self.worst[1]),
+                "most_sweeps": int(self.worst[tk.MOST_SWEEPS]),
             },
             status=self.status,
             reason=self.reason,
             checks=(
                 Check(
                     "contacts_solved",
-                    bool(self.worst[2] == 0.0),
-                    float(self.worst[2]),
+                    bool(self.worst[tk.STUCK] == 0.0),
+                    float(self.worst[tk.STUCK]),
                     0.0,
                     None,
                     "kicks in which the coupled contacts did not converge",

@@ -6,24 +6,27 @@ Unknowns are six per slot: displacement of the node, rotation vector of the elem
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
-from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, axis_of, elastic
+from stiction.rods.driving_kernels import Switches
+from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, elastic
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# neighbours couple: two bands of six unknowns less one
+BAND = 11
 # of lengths over the size of an element, and of angles
 _NUDGE = 1e-6
 
 
 @kernel
-def turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
+def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
     """Put frames q turned by `part` of their rotation vectors in `change` into out."""
     for i in range(q.shape[1]):
         x, y, z = 0.5 * part * change[i, 3], 0.5 * part * change[i, 4], 0.5 * part * change[i, 5]
@@ -41,15 +44,15 @@ def turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
 
 @kernel
 def difference_forces(
-    r: Floats,
-    q: Floats,
-    mat: Floats,
-    drag: Floats,
-    flags: tuple[bool, bool, bool, bool],
+    r: Matrix,
+    q: Matrix,
+    mat: Matrix,
+    drag: Matrix,
+    flags: Switches,
     unknown: Floats,
     h: float,
-    scratch: Floats,
-    work: Floats,
+    scratch: Matrix,
+    work: Matrix,
 ) -> Floats:
     """Return (slots, 6, 3, 6): change of forces on slots i - 1, i, i + 1 per unknown of slot i.
 
@@ -67,7 +70,7 @@ def difference_forces(
         for k in range(6):
             for sign in (1.0, -1.0):
                 for i in range(colour, size, 3):
-                    nudge = _NUDGE * (mat[0, max(i - 1, 0)] + mat[0, i] if k < 3 else 1.0)
+                    nudge = _NUDGE * (mat[DS, max(i - 1, 0)] + mat[DS, i] if k < 3 else 1.0)
                     change[i, k] += sign * nudge
                 for a in range(3):
                     for i in range(size):
@@ -78,7 +81,7 @@ def difference_forces(
                     plus[0:3] = f
                     plus[3:6] = t
                 for i in range(colour, size, 3):
-                    nudge = _NUDGE * (mat[0, max(i - 1, 0)] + mat[0, i] if k < 3 else 1.0)
+                    nudge = _NUDGE * (mat[DS, max(i - 1, 0)] + mat[DS, i] if k < 3 else 1.0)
                     change[i, k] -= sign * nudge
                     if sign > 0.0:
                         continue
@@ -88,8 +91,8 @@ def difference_forces(
                             continue
                         # damping acts on the rate of strain, twice the strain over a step
                         late = 1.0
-                        if flags[1]:
-                            late += 2.0 * drag[2, min(i, other)] / h
+                        if flags.retarded:
+                            late += 2.0 * drag[RETARD, min(i, other)] / h
                         for a in range(3):
                             table[i, k, j, a] = late * (plus[a, other] - f[a, other]) / (2 * nudge)
                             table[i, k, j, 3 + a] = (
@@ -99,19 +102,19 @@ def difference_forces(
 
 
 @kernel
-def banded(table: Floats, mat: Floats, q: Floats, h: float) -> Floats:
+def banded(table: Floats, mat: Matrix, q: Matrix, h: float) -> Floats:
     """Return the matrix of Newton's method in diagonal form, (23, 6 slots).
 
     Held unknowns have one on the diagonal.
     """
     size = table.shape[0]
-    out = np.zeros((23, 6 * size))
+    out = np.zeros((2 * BAND + 1, 6 * size))
     for i in range(size):
         for k in range(6):
             column = 6 * i + k
             held = mat[FREE if k < 3 else TURNS, i] == 0.0
             if held:
-                out[11, column] = 1.0
+                out[BAND, column] = 1.0
                 continue
             for j in range(3):
                 other = i - 1 + j
@@ -121,20 +124,20 @@ def banded(table: Floats, mat: Floats, q: Floats, h: float) -> Floats:
                     if mat[FREE if a < 3 else TURNS, other] == 0.0:
                         continue
                     row = 6 * other + a
-                    if abs(row - column) <= 11:
-                        out[11 + row - column, column] -= table[i, k, j, a]
+                    if abs(row - column) <= BAND:
+                        out[BAND + row - column, column] -= table[i, k, j, a]
             if k < 3:
-                out[11, column] += 2.0 * mat[MASS, i] / (h * h)
+                out[BAND, column] += 2.0 * mat[MASS, i] / (h * h)
             else:
                 axis = axis_of(q, i)
                 for a in range(3):
                     w = axis[a] * axis[k - 3] + (1.0 if a == k - 3 else 0.0)
-                    out[11 + a + 3 - k, column] += 2.0 * mat[INERTIA, i] * w / (h * h)
+                    out[BAND + a + 3 - k, column] += 2.0 * mat[INERTIA, i] * w / (h * h)
     return out
 
 
 @kernel
-def constraint_rows(c: int, index: Ints, geom: Floats, rows: Floats) -> Any:
+def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
     """Put J of one contact into rows (3, unknowns): slip per displacement and rotation."""
     g = geom[c]
     dx, dy, dz = g[D], g[D + 1], g[D + 2]

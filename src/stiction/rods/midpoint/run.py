@@ -15,17 +15,24 @@ from stiction.rods.driving_kernels import add_loads, follow_clamps, internal_dam
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
-from stiction.rods.midpoint.kernels import banded, constraint_rows, difference_forces, turned
+from stiction.rods.midpoint.kernels import BAND, banded, constraint_rows, difference_forces, turned
 from stiction.rods.midpoint.method import RollingMidpoint
 from stiction.rods.model import Rods, RodSystem
-from stiction.rods.rod_kernels import elastic
+from stiction.rods.rod_kernels import (
+    DRAG,
+    FREE,
+    INERTIA,
+    MASS,
+    RETARD,
+    TURN_DRAG,
+    TURNS,
+    elastic,
+)
 
 __all__ = ["run_midpoint"]
 
 Floats = npt.NDArray[np.float64]
 
-# neighbours couple: two bands of six unknowns less one
-_BAND = 11
 _MOST_STEPS = 200_000_000
 
 
@@ -93,9 +100,9 @@ class _Midpoint(Marcher):
                 return False
             if j % 64 == 63:
                 self._report(k, j / int(self.counts[k]))
-        self.v_old, self.p_old = self.flat.v.copy(), self.flat.p.copy()
-        self.sums[:, 1] = 0.0
-        self.touch.heat[:, 1] = 0.0
+        self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
+        self.sums[:, mk.LATEST] = 0.0
+        self.touch.kick[:, ck.HEAT_NOW] = 0.0
         return True
 
     # ---- one step
@@ -113,7 +120,7 @@ class _Midpoint(Marcher):
         best = np.inf
         for iteration in range(self.implicit.max_iterations):
             residual, scale = self._residual(unknown, h, now)
-            rows = self._rows()
+            rows = self._slip_rows()
             slip = rows @ unknown
             # strains are differences of places: their rounding is a force of this size
             scale = max(scale, self.rounding / self.implicit.tolerance)
@@ -139,20 +146,20 @@ class _Midpoint(Marcher):
         """Return forces and torques at the middle state [N], [N m]."""
         f = self.flat
         r, q, v, p = self.middle
-        n, m, force, torque = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
-        elastic(r, q, f.mat, n, m, force, torque)
-        fe, te = self.scratch[12:15], self.scratch[15:18]
-        damped, retarded, loaded, _ = self.flags
-        if loaded:
+        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        elastic(r, q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
+        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        on = self.flags
+        if on.loaded:
             half = now + 0.5 * h
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, half, fe, te)
-        if retarded:
-            internal_damping(r, q, v, p, f.mat, f.drag[2], self.work[:3], self.work[3:6])
+        if on.retarded:
+            internal_damping(r, q, v, p, f.mat, f.drag[RETARD], self.work[:3], self.work[3:6])
             force += self.work[:3]
             torque += self.work[3:6]
-        if damped:
-            force -= f.drag[0] * v
-            torque -= f.drag[1] * self._spin(p, q)
+        if on.damped:
+            force -= f.drag[DRAG] * v
+            torque -= f.drag[TURN_DRAG] * self._spin(p, q)
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
@@ -169,22 +176,22 @@ class _Midpoint(Marcher):
         axis = third_directors(q)
         p[:] = spin + (spin * axis).sum(axis=0) * axis
         force, torque = self._forces(h, now)
-        mass, inertia = f.mat[9], f.mat[10]
+        mass, inertia = f.mat[MASS], f.mat[INERTIA]
         out = np.empty_like(change)
-        free, turns = f.mat[11] > 0.0, f.mat[12] > 0.0
+        free, turns = f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
         push = 2.0 / h * mass * (v - f.v)
         twist = 2.0 / h * inertia * (p - f.p)
         locate_all(r, self.touch.place, self.touch.index, self.touch.geom)
-        rows = self._rows()
+        rows = self._slip_rows()
         pull = (self.lam @ rows).reshape(-1, 6)
         out[:, :3] = np.where(free, push - force, 0.0).T
         out[:, 3:] = np.where(turns, twist - torque, 0.0).T
         held = np.column_stack([np.repeat(free[:, None], 3, 1), np.repeat(turns[:, None], 3, 1)])
         out -= np.where(held, pull, 0.0)
-        scale = float(np.abs(push).max() + np.abs(self.scratch[0:3]).max() + np.abs(pull).max())
+        scale = float(np.abs(push).max() + np.abs(self._rows(mk.SPARE)).max() + np.abs(pull).max())
         return out.ravel(), scale
 
-    def _rows(self) -> Floats:
+    def _slip_rows(self) -> Floats:
         """Return J at the middle state, three rows per contact that rolls."""
         t = self.touch
         rows = np.zeros((3 * t.size, self.change.size))
@@ -204,10 +211,10 @@ class _Midpoint(Marcher):
             f.r, f.q, f.mat, f.drag, self.flags, unknown, h, self.scratch, self.work
         )
         matrix = banded(table, f.mat, self.middle[1], h)
-        free = np.repeat(f.mat[11:13] > 0.0, 3, axis=0).T.ravel()
+        free = np.repeat(f.mat[FREE : TURNS + 1] > 0.0, 3, axis=0).T.ravel()
         allowed = rows * free
         right = np.column_stack([-residual, allowed.T])
-        found = solve_banded((_BAND, _BAND), matrix, right, check_finite=False)
+        found = solve_banded((BAND, BAND), matrix, right, check_finite=False)
         step = found[:, 0]
         if rows.size and np.any(allowed):
             live = np.abs(allowed).max(axis=1) > 0.0
@@ -221,19 +228,19 @@ class _Midpoint(Marcher):
         """Make the end of the step the state."""
         f = self.flat
         _, _, v, p = self.middle
-        damped, retarded, loaded, _ = self.flags
-        fe, te = self.scratch[12:15], self.scratch[15:18]
+        on = self.flags
+        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
         spin = self._spin(p, self.middle[1])
-        if loaded:
-            self.sums[mk.EXTERNAL, 0] += h * float((fe * v).sum() + (te * spin).sum())
-        if retarded:
+        if on.loaded:
+            self.sums[mk.EXTERNAL, mk.TOTAL] += h * float((fe * v).sum() + (te * spin).sum())
+        if on.retarded:
             power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
-            self.sums[mk.VISCOUS, 0] -= h * power
-        if damped:
-            power = float((f.drag[0] * v**2).sum() + (f.drag[1] * spin**2).sum())
-            self.sums[mk.VISCOUS, 0] += h * power
+            self.sums[mk.VISCOUS, mk.TOTAL] -= h * power
+        if on.damped:
+            power = float((f.drag[DRAG] * v**2).sum() + (f.drag[TURN_DRAG] * spin**2).sum())
+            self.sums[mk.VISCOUS, mk.TOTAL] += h * power
         change: Any = self.change.reshape(-1, 6)
-        free, turns = f.mat[11] > 0.0, f.mat[12] > 0.0
+        free, turns = f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
         f.r[:] += change[:, :3].T
         turned(f.q.copy(), change, 1.0, f.q)
         f.v[:] = np.where(free, 2.0 * v - f.v, f.v)

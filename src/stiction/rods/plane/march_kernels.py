@@ -1,23 +1,31 @@
 """Steps of a rod on a plane: half kick, drift up to an impact, half kick, impact.
 
+Arrays are those of `kernels`. `scratch` (rows below, slots) holds forces and copies.
+
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.driving_kernels import add_loads, power
 from stiction.rods.plane.kernels import (
     AGAIN,
     ALGORITHMIC,
     ALONE,
+    ARRIVE,
+    BACK,
+    BEFORE,
+    BIAS,
     BOUNCES,
+    BRANCH,
     CLOSES,
     DEPTH,
     DONE,
@@ -25,25 +33,42 @@ from stiction.rods.plane.kernels import (
     EVENTS_FULL,
     EXTERNAL,
     FRESH,
+    GAP,
+    HEAT,
+    HIT,
+    HOLD,
     IMPACT,
+    KEPT,
     LAST,
+    MODE,
+    MU_MOST,
     NOT_FINITE,
     NOW,
+    OLD_HEAT,
+    OLD_P,
     OPEN,
     OPENS_UP,
+    PRESS,
+    RADIUS,
+    RESTITUTION,
     ROLL,
     SHALLOW,
     SHORTEST,
     SLIP,
     SLIPS,
+    STEP,
     STICKS,
     STUCK,
     SWEEPS,
+    TANGENTIAL,
     TOO_MANY_STEPS,
+    UN,
+    P,
     contact_work,
     drifting_slip,
     fill,
     gaps,
+    hold_touching,
     impulses,
     note,
     put,
@@ -52,426 +77,368 @@ from stiction.rods.plane.kernels import (
     remember,
     slip_at,
     slips,
-    touching,
     turn_table,
 )
 from stiction.rods.rod_kernels import drift, elastic, kick
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
-# rows of the nodal work arrays
-UN, GAP, BOUND, BACK, KEPT, HEAT, HIT, MU = range(8)
+# first of three rows of scratch each: two of scratch for elastic forces, all forces and torques,
+# those of loads alone [N], [N m]; velocities before the last half kick, and before this one
+SPARE, MOMENT, FORCE, TORQUE, LOAD, TWIST = 0, 3, 6, 9, 12, 15
+BEFORE_V, BEFORE_P, KEEP_V, KEEP_P = 18, 21, 24, 27
+SCRATCH_ROWS = 30
+
 # a node that bounces again within this many steps stays down
 _SHORT_HOP = 2.5
 _TRIES = 12
 
 
+class Motion(NamedTuple):
+    """Nodes r [m], frames q, velocities v [m/s], momenta over inertia p [1/s]."""
+
+    r: Floats
+    q: Floats
+    v: Floats
+    p: Floats
+
+
+class Forcing(NamedTuple):
+    """Dead loads, as `add_loads` takes them."""
+
+    constant: Floats
+    loads: Floats
+    times: Floats
+    factors: Floats
+
+
 @kernel
-def judge(
-    sweeps: int,
-    worst: Floats,
-) -> Any:
+def judge(sweeps: int, tally: Vector) -> None:
     """Keep the largest number of sweeps, and count what did not converge."""
-    worst[SWEEPS] = max(worst[SWEEPS], float(abs(sweeps)))
+    tally[SWEEPS] = max(tally[SWEEPS], float(abs(sweeps)))
     if sweeps < 0:
-        worst[STUCK] += 1.0
+        tally[STUCK] += 1.0
 
 
 @kernel
 def forces(
-    r: Floats,
-    q: Floats,
-    mat: Floats,
-    forcing: tuple[Any, ...],
-    now: float,
-    scratch: Floats,
-) -> Any:
-    """Put all forces and torques into rows 6-12 of scratch, and loads alone into 12-18."""
-    constant, loads, times, factors = forcing
-    f, t = scratch[6:9], scratch[9:12]
-    elastic(r, q, mat, scratch[0:3], scratch[3:6], f, t)
-    add_loads(f, t, constant, loads, times, factors, now, scratch[12:15], scratch[15:18])
+    r: Matrix, q: Matrix, mat: Matrix, forcing: Forcing, now: float, scratch: Matrix
+) -> None:
+    """Put all forces and torques, and loads alone, into their rows of scratch."""
+    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+    elastic(r, q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
+    fe, te = scratch[LOAD:TWIST], scratch[TWIST:BEFORE_V]
+    add_loads(f, t, forcing.constant, forcing.loads, forcing.times, forcing.factors, now, fe, te)
+
+
+@kernel
+def strike(
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
+    par: Vector,
+    mat: Matrix,
+    marks: Ints,
+    work: Matrix,
+    grip: float,
+) -> tuple[int, float]:
+    """Find the impulses of an impact; return the sweeps and the energy lost [J].
+
+    If the parts that come back would gain energy, all of the slip comes back: the law on mean
+    velocities never can.
+    """
+    start = quadratic(q, v, p, mat)
+    before_v, before_p = np.empty_like(v), np.empty_like(p)
+    put(before_v, v, 1.0)
+    put(before_p, p, 1.0)
+    sweeps, lost = 0, 0.0
+    for attempt in range(2):
+        put(work[P : P + 3], work[P : P + 3], 0.0)
+        if attempt == 1:
+            put(v, before_v, 1.0)
+            put(p, before_p, 1.0)
+            fill(work[KEPT], 1.0)
+        sweeps = impulses(q, v, p, par, mat, marks, work, grip)
+        lost = start - quadratic(q, v, p, mat)
+        if lost >= -1e-14 * start:
+            break
+    return sweeps, lost
 
 
 @kernel
 def collide(
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    now: float,
-    world: tuple[Any, ...],
-    modes: Ints,
-    arrive: Flags,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
+    par: Vector,
+    mat: Matrix,
+    marks: Ints,
+    work: Matrix,
+    tally: Vector,
     first: float,
-    h: float,
-    work: tuple[Any, ...],
-    events: Floats,
-    count: int,
-) -> Any:
-    """Let the arriving nodes strike; return the events."""
-    basis, a, mat, law = world
-    node, branch, before, P, x, z, m, gram, bias, sums, worst = work
-    size = modes.shape[0]
-    un = node[UN]
-    start = quadratic(q, v, p, mat)
-    v_before, p_before = np.empty_like(v), np.empty_like(p)
-    put(v_before, v, 1.0)
-    put(p_before, p, 1.0)
-    slips(q, v, p, basis, a, size, un, x, z)
-    remember(size, un, x, z, before)
-    turn_table(q, basis, a, mat, size, m, gram)
-    put(bias, bias, 0.0)
-    rigid = math.isinf(law[0])
-    hold = touching(modes)
-    for k in range(size):
-        soon = now - node[HIT, k] <= _SHORT_HOP * h
-        node[BACK, k] = 0.0 if soon or first > 0.0 else law[1]
-        node[KEPT, k] = law[2]
-        hold[k] = arrive[k] or modes[k] != OPEN
-        if not arrive[k]:
-            node[BACK, k] = 0.0
-    for attempt in range(2):
-        put(P, P, 0.0)
-        if attempt == 1:
-            # the law on mean velocities can never gain energy
-            put(v, v_before, 1.0)
-            put(p, p_before, 1.0)
-            fill(node[KEPT], 1.0)
-        sweeps = impulses(
-            q,
-            v,
-            p,
-            basis,
-            a,
-            mat,
-            hold,
-            node[BACK],
-            node[KEPT],
-            bias,
-            node[MU],
-            first if rigid else 0.0,
-            before,
-            P,
-            un,
-            x,
-            z,
-            m,
-            gram,
-            node[BOUND],
-            branch,
-        )
-        lost = start - quadratic(q, v, p, mat)
-        if lost >= -1e-14 * start:
-            break
-    judge(sweeps, worst)
-    sums[IMPACT] += lost
-    for k in range(size):
-        if arrive[k]:
-            node[HIT, k] = now
-            ux, uy = before[1, k], before[2, k]
+    events: Matrix,
+    written: Ints,
+) -> None:
+    """Let the arriving nodes strike; `first` is 1 at the start of a run, where nothing bounces."""
+    slips(q, v, p, par, work)
+    remember(work)
+    turn_table(q, par, mat, work)
+    put(work[BIAS : BIAS + 2], work[BIAS : BIAS + 2], 0.0)
+    rigid, now = math.isinf(par[MU_MOST]), tally[NOW]
+    hold_touching(marks)
+    for k in range(marks.shape[1]):
+        soon = now - work[HIT, k] <= _SHORT_HOP * par[STEP]
+        work[BACK, k] = 0.0 if soon or first > 0.0 else par[RESTITUTION]
+        work[KEPT, k] = par[TANGENTIAL]
+        if marks[ARRIVE, k]:
+            marks[HOLD, k] = 1
+        else:
+            work[BACK, k] = 0.0
+    sweeps, lost = strike(q, v, p, par, mat, marks, work, first if rigid else 0.0)
+    judge(sweeps, tally)
+    tally[IMPACT] += lost
+    for k in range(marks.shape[1]):
+        if marks[ARRIVE, k]:
+            work[HIT, k] = now
+            ux, uy = work[BEFORE + 1, k], work[BEFORE + 2, k]
             slip = math.sqrt(ux * ux + uy * uy)
-            old = modes[k]
-            kind = BOUNCES
-            if node[BACK, k] == 0.0:
+            old, kind = marks[MODE, k], BOUNCES
+            if work[BACK, k] == 0.0:
                 kind = CLOSES
-                modes[k] = SLIP if branch[k] == 1 and not rigid else ROLL
-            count = note(events, count, now, k, old, modes[k], kind, before[0, k], slip)
-    return count
+                marks[MODE, k] = SLIP if marks[BRANCH, k] == 1 and not rigid else ROLL
+            new = marks[MODE, k]
+            note(events, written, now, k, old, new, kind, work[BEFORE, k], slip)
 
 
 @kernel
 def half_kick(
-    q: Floats,
-    v: Floats,
-    p: Floats,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
     w: float,
-    world: tuple[Any, ...],
-    hold: Flags,
-    at_start: float,
-    scratch: Floats,
-    work: tuple[Any, ...],
-) -> Any:
-    """Kick for w with contact impulses, and account for their work.
+    par: Vector,
+    mat: Matrix,
+    marks: Ints,
+    half: float,
+    scratch: Matrix,
+    work: Matrix,
+    tally: Vector,
+) -> None:
+    """Kick for w with impulses of the held nodes, and account for their work.
 
-    At the start of a step the law holds for the rate of slip, else for the slip itself.
+    At the start of a step (`half` ALONE) the law holds for the rate of slip, else for the slip.
     """
-    basis, a, mat, _ = world
-    node, branch, before, P, x, z, m, gram, bias, sums, worst = work
-    size = hold.shape[0]
-    un = node[UN]
-    f, t, fe, te = scratch[6:9], scratch[9:12], scratch[12:15], scratch[15:18]
-    slips(q, v, p, basis, a, size, un, x, z)
-    remember(size, un, x, z, before)
-    if at_start > 0.0:
-        drifting_slip(q, p, basis, a, size, w, bias)
+    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+    fe, te = scratch[LOAD:TWIST], scratch[TWIST:BEFORE_V]
+    slips(q, v, p, par, work)
+    remember(work)
+    if half == ALONE:
+        drifting_slip(q, p, par, w, work)
     else:
-        put(bias, bias, 0.0)
-    sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
+        put(work[BIAS : BIAS + 2], work[BIAS : BIAS + 2], 0.0)
+    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
     kick(v, p, f, t, mat, w)
-    fill(node[BACK], 0.0)
-    fill(node[KEPT], 0.0)
-    judge(
-        impulses(
-            q,
-            v,
-            p,
-            basis,
-            a,
-            mat,
-            hold,
-            node[BACK],
-            node[KEPT],
-            bias,
-            node[MU],
-            0.0,
-            before,
-            P,
-            un,
-            x,
-            z,
-            m,
-            gram,
-            node[BOUND],
-            branch,
-        ),
-        worst,
-    )
-    sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    sums[ALGORITHMIC] += contact_work(
-        size, P, before, un, x, z, ALONE if at_start > 0.0 else END, node[HEAT]
-    )
+    fill(work[BACK], 0.0)
+    fill(work[KEPT], 0.0)
+    judge(impulses(q, v, p, par, mat, marks, work, 0.0), tally)
+    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
+    tally[ALGORITHMIC] += contact_work(work, half)
 
 
 @kernel
 def repeat_kick(
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    v_old: Floats,
-    p_old: Floats,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
     ratio: float,
-    world: tuple[Any, ...],
     w: float,
-    scratch: Floats,
-    work: tuple[Any, ...],
-) -> Any:
+    par: Vector,
+    scratch: Matrix,
+    work: Matrix,
+    tally: Vector,
+) -> None:
     """Kick as the half kick before did, times `ratio`: both halves share one set of impulses."""
-    basis, a, _, _ = world
-    node, _, before, P, x, z, _, _, _, sums, _ = work
-    size = node.shape[1]
-    un = node[UN]
-    fe, te = scratch[12:15], scratch[15:18]
-    sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    slips(q, v, p, basis, a, size, un, x, z)
-    remember(size, un, x, z, before)
+    fe, te = scratch[LOAD:TWIST], scratch[TWIST:BEFORE_V]
+    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
+    slips(q, v, p, par, work)
+    remember(work)
     for i in range(3):
-        for k in range(size):
-            v[i, k] += ratio * (v[i, k] - v_old[i, k])
-            p[i, k] += ratio * (p[i, k] - p_old[i, k])
-    put(P, P, ratio)
-    slips(q, v, p, basis, a, size, un, x, z)
-    sums[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    sums[ALGORITHMIC] += contact_work(size, P, before, un, x, z, AGAIN, node[HEAT])
+        for k in range(work.shape[1]):
+            v[i, k] += ratio * (v[i, k] - scratch[BEFORE_V + i, k])
+            p[i, k] += ratio * (p[i, k] - scratch[BEFORE_P + i, k])
+    put(work[P : P + 3], work[P : P + 3], ratio)
+    slips(q, v, p, par, work)
+    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
+    tally[ALGORITHMIC] += contact_work(work, AGAIN)
 
 
 @kernel
-def reach_time(
-    modes: Ints,
-    gap: Floats,
-    un: Floats,
-    h: float,
-    a: float,
-) -> Any:
+def reach_time(marks: Ints, work: Matrix, h: float, a: float) -> float:
     """Return when the first open node reaches the plane [s]; h if none does."""
     found = h
-    for k in range(modes.shape[0]):
-        if modes[k] == OPEN and un[k] < 0.0 and gap[k] + h * un[k] < -SHALLOW * a:
-            found = min(found, max(0.0, -gap[k] / un[k]))
+    for k in range(marks.shape[1]):
+        gap, un = work[GAP, k], work[UN, k]
+        if marks[MODE, k] == OPEN and un < 0.0 and gap + h * un < -SHALLOW * a:
+            found = min(found, max(0.0, -gap / un))
     return found
 
 
 @kernel
 def kick_out(
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    v_old: Floats,
-    p_old: Floats,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
     h: float,
-    clock: Floats,
-    modes: Ints,
-    world: tuple[Any, ...],
-    scratch: Floats,
-    work: tuple[Any, ...],
-) -> Any:
+    par: Vector,
+    mat: Matrix,
+    marks: Ints,
+    scratch: Matrix,
+    work: Matrix,
+    tally: Vector,
+) -> float:
     """Take the half kick at the start of a step; return its length, up to the next impact."""
-    node, P, sums, a = work[0], work[3], work[9], world[1]
-    hold = touching(modes)
-    keep_v, keep_p, keep_P = np.empty_like(v), np.empty_like(p), np.empty_like(P)
-    keep_sums, keep_heat = np.empty_like(sums), np.empty_like(node[HEAT])
+    hold_touching(marks)
+    keep_v, keep_p = scratch[KEEP_V:KEEP_P], scratch[KEEP_P:SCRATCH_ROWS]
+    external, impact, algorithmic = tally[EXTERNAL], tally[IMPACT], tally[ALGORITHMIC]
     put(keep_v, v, 1.0)
     put(keep_p, p, 1.0)
-    put(keep_P, P, 1.0)
-    put_row(keep_sums, sums)
-    put_row(keep_heat, node[HEAT])
+    put(work[OLD_P : OLD_P + 3], work[P : P + 3], 1.0)
+    put_row(work[OLD_HEAT], work[HEAT])
     target = h
     for attempt in range(_TRIES):
-        ratio = target / clock[LAST] if clock[LAST] > 0.0 else 2.0
-        if clock[FRESH] > 0.0 or ratio > 1.5:
-            half_kick(q, v, p, 0.5 * target, world, hold, 1.0, scratch, work)
+        ratio = target / tally[LAST] if tally[LAST] > 0.0 else 2.0
+        if tally[FRESH] > 0.0 or ratio > 1.5:
+            half_kick(q, v, p, 0.5 * target, par, mat, marks, ALONE, scratch, work, tally)
         else:
-            repeat_kick(q, v, p, v_old, p_old, ratio, world, 0.5 * target, scratch, work)
-        reach = max(reach_time(modes, node[GAP], node[UN], h, a), 1e-6 * h)
+            repeat_kick(q, v, p, ratio, 0.5 * target, par, scratch, work, tally)
+        reach = max(reach_time(marks, work, h, par[RADIUS]), 1e-6 * h)
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
         put(v, keep_v, 1.0)
         put(p, keep_p, 1.0)
-        put(P, keep_P, 1.0)
-        put_row(sums, keep_sums)
-        put_row(node[HEAT], keep_heat)
+        put(work[P : P + 3], work[OLD_P : OLD_P + 3], 1.0)
+        put_row(work[HEAT], work[OLD_HEAT])
+        tally[EXTERNAL], tally[IMPACT], tally[ALGORITHMIC] = external, impact, algorithmic
     return target
 
 
 @kernel
 def settle(
-    now: float,
-    w: float,
-    modes: Ints,
-    rigid: bool,
-    work: tuple[Any, ...],
-    events: Floats,
-    count: int,
-) -> Any:
-    """Take the modes from the impulses; return (events, whether any changed)."""
-    node, branch, _, P, x, z, _, _, _, _, _ = work
-    size = modes.shape[0]
+    w: float, rigid: bool, marks: Ints, work: Matrix, tally: Vector, events: Matrix, written: Ints
+) -> bool:
+    """Take the modes from the impulses of a kick of length w; return whether any changed."""
     changed = False
-    for k in range(size):
-        old = modes[k]
+    for k in range(marks.shape[1]):
+        old = marks[MODE, k]
         if old == OPEN:
             continue
-        if P[0, k] <= 0.0 and node[UN, k] > 0.0:
-            modes[k] = OPEN
-        elif branch[k] == 1 and not rigid:
-            modes[k] = SLIP
+        if work[P, k] <= 0.0 and work[UN, k] > 0.0:
+            marks[MODE, k] = OPEN
+        elif marks[BRANCH, k] == 1 and not rigid:
+            marks[MODE, k] = SLIP
         else:
-            modes[k] = ROLL
-        if modes[k] != old:
+            marks[MODE, k] = ROLL
+        new = marks[MODE, k]
+        if new != old:
             changed = True
             kind = OPENS_UP
-            if modes[k] != OPEN:
-                kind = SLIPS if modes[k] == SLIP else STICKS
-            ux, uy = slip_at(k, size, x, z)
+            if new != OPEN:
+                kind = SLIPS if new == SLIP else STICKS
+            ux, uy = slip_at(k, work)
             slip = math.sqrt(ux * ux + uy * uy)
-            count = note(events, count, now, k, old, modes[k], kind, P[0, k] / w, slip)
-    return count, changed
+            note(events, written, tally[NOW], k, old, new, kind, work[P, k] / w, slip)
+    return changed
 
 
 @kernel
-def leave(
-    now: float,
-    modes: Ints,
-    work: tuple[Any, ...],
-    events: Floats,
-    count: int,
-) -> Any:
-    """Open what leaves in the first half of a step; return the events.
-
-    The next half kick must not ask it to stay.
-    """
-    node, P = work[0], work[3]
-    for k in range(modes.shape[0]):
-        if modes[k] != OPEN and P[0, k] <= 0.0 and node[UN, k] > 0.0:
-            count = note(events, count, now, k, modes[k], OPEN, OPENS_UP, 0.0, node[UN, k])
-            modes[k] = OPEN
-    return count
+def leave(marks: Ints, work: Matrix, tally: Vector, events: Matrix, written: Ints) -> None:
+    """Open what leaves in the first half of a step; the next half must not ask it to stay."""
+    for k in range(marks.shape[1]):
+        old = marks[MODE, k]
+        if old != OPEN and work[P, k] <= 0.0 and work[UN, k] > 0.0:
+            marks[MODE, k] = OPEN
+            new = marks[MODE, k]
+            note(events, written, tally[NOW], k, old, new, OPENS_UP, 0.0, work[UN, k])
 
 
 @kernel
 def close(
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    now: float,
-    world: tuple[Any, ...],
-    modes: Ints,
-    h: float,
-    work: tuple[Any, ...],
-    events: Floats,
-    count: int,
-) -> Any:
-    """Let everything strike that has come down; return (events, whether anything has)."""
-    node, worst = work[0], work[10]
-    arrive = touching(modes)
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
+    par: Vector,
+    mat: Matrix,
+    marks: Ints,
+    work: Matrix,
+    tally: Vector,
+    events: Matrix,
+    written: Ints,
+) -> bool:
+    """Let everything strike that has come down; return whether anything has."""
     strikes = False
-    for k in range(modes.shape[0]):
-        low = node[GAP, k] <= SHALLOW * world[1]
-        arrive[k] = modes[k] == OPEN and low and node[UN, k] < 0.0
-        strikes = strikes or arrive[k]
-        worst[DEPTH] = min(worst[DEPTH], node[GAP, k])
+    for k in range(marks.shape[1]):
+        low = work[GAP, k] <= SHALLOW * par[RADIUS]
+        arrives = marks[MODE, k] == OPEN and low and work[UN, k] < 0.0
+        marks[ARRIVE, k] = 1 if arrives else 0
+        strikes = strikes or arrives
+        tally[DEPTH] = min(tally[DEPTH], work[GAP, k])
     if strikes:
-        count = collide(q, v, p, now, world, modes, arrive, 0.0, h, work, events, count)
-    return count, strikes
+        collide(q, v, p, par, mat, marks, work, tally, 0.0, events, written)
+    return strikes
 
 
 @kernel
 def march(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    v_old: Floats,
-    p_old: Floats,
-    clock: Floats,
+    motion: Motion,
     end: float,
-    h_most: float,
     most: int,
-    origin: Floats,
-    world: tuple[Any, ...],
-    forcing: tuple[Any, ...],
-    modes: Ints,
-    scratch: Floats,
-    work: tuple[Any, ...],
-    press: Floats,
-    events: Floats,
-) -> Any:
-    """Go on to `end`; return (why it paused, steps taken, events written)."""
-    basis, a, mat, law = world
-    node, _, _, P, _, _, m, gram, _, _, worst = work
-    size = modes.shape[0]
-    rigid = math.isinf(law[0])
-    count, steps = 0, 0
-    while end - clock[NOW] > 1e-12 * h_most:
+    par: Vector,
+    mat: Matrix,
+    forcing: Forcing,
+    marks: Ints,
+    scratch: Matrix,
+    work: Matrix,
+    tally: Vector,
+    events: Matrix,
+    written: Ints,
+) -> tuple[int, int]:
+    """Go on to `end`; return why it paused and the steps taken; count events in `written`."""
+    r, q, v, p = motion.r, motion.q, motion.v, motion.p
+    before_v, before_p = scratch[BEFORE_V:BEFORE_P], scratch[BEFORE_P:KEEP_V]
+    size, longest = marks.shape[1], par[STEP]
+    rigid = math.isinf(par[MU_MOST])
+    written[0] = 0
+    steps = 0
+    while end - tally[NOW] > 1e-12 * longest:
         if steps >= most:
-            return TOO_MANY_STEPS, steps, count
-        if count > events.shape[0] - 3 * size:
-            return EVENTS_FULL, steps, count
-        left = end - clock[NOW]
-        h = left / math.ceil(left / h_most - 1e-9)
-        if clock[FRESH] > 0.0:
-            turn_table(q, basis, a, mat, size, m, gram)
-        gaps(r, basis, origin, a, size, node[GAP])
-        length = kick_out(q, v, p, v_old, p_old, h, clock, modes, world, scratch, work)
-        count = leave(clock[NOW], modes, work, events, count)
+            return TOO_MANY_STEPS, steps
+        if written[0] > events.shape[0] - 3 * size:
+            return EVENTS_FULL, steps
+        left = end - tally[NOW]
+        h = left / math.ceil(left / longest - 1e-9)
+        if tally[FRESH] > 0.0:
+            turn_table(q, par, mat, work)
+        gaps(r, par, work)
+        length = kick_out(q, v, p, h, par, mat, marks, scratch, work, tally)
+        leave(marks, work, tally, events, written)
         drift(r, q, v, p, length)
-        now = end if left - length <= 1e-12 * h_most else clock[NOW] + length
-        clock[NOW] = now
-        clock[LAST] = length
-        worst[SHORTEST] = min(worst[SHORTEST], length)
+        tally[NOW] = end if left - length <= 1e-12 * longest else tally[NOW] + length
+        tally[LAST] = length
+        tally[SHORTEST] = min(tally[SHORTEST], length)
         steps += 1
-        forces(r, q, mat, forcing, now, scratch)
-        gaps(r, basis, origin, a, size, node[GAP])
-        turn_table(q, basis, a, mat, size, m, gram)
-        put(v_old, v, 1.0)
-        put(p_old, p, 1.0)
-        half_kick(q, v, p, 0.5 * length, world, touching(modes), 0.0, scratch, work)
-        put(press, P, 2.0 / length)
-        count, changed = settle(now, 0.5 * length, modes, rigid, work, events, count)
-        count, strikes = close(q, v, p, now, world, modes, h_most, work, events, count)
-        clock[FRESH] = 1.0 if changed or strikes else 0.0
+        forces(r, q, mat, forcing, tally[NOW], scratch)
+        gaps(r, par, work)
+        turn_table(q, par, mat, work)
+        put(before_v, v, 1.0)
+        put(before_p, p, 1.0)
+        hold_touching(marks)
+        half_kick(q, v, p, 0.5 * length, par, mat, marks, END, scratch, work, tally)
+        put(work[PRESS : PRESS + 3], work[P : P + 3], 2.0 / length)
+        changed = settle(0.5 * length, rigid, marks, work, tally, events, written)
+        strikes = close(q, v, p, par, mat, marks, work, tally, events, written)
+        tally[FRESH] = 1.0 if changed or strikes else 0.0
         if not math.isfinite(v[0, 0] + v[1, 0] + v[2, 0] + p[0, 0] + r[0, size // 2]):
-            return NOT_FINITE, steps, count
-    return DONE, steps, count
+            return NOT_FINITE, steps
+    return DONE, steps

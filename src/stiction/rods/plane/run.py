@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -17,7 +15,7 @@ from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
 from stiction.rods.plane import march_kernels as mk
 from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
-from stiction.rods.rod_kernels import kinetic_energy, stored_energy
+from stiction.rods.rod_kernels import MASS, kinetic_energy, stored_energy
 from stiction.rods.stability import step_limit
 
 __all__ = ["run_on_plane"]
@@ -74,26 +72,24 @@ class _Walk:
         self.step = _step(system, method)
         size = self.flat.r.shape[1]
         self.size = size
-        self.origin = np.array(system.point, dtype=np.float64)
         self.basis = _basis(np.asarray(system.normal))
-        self.a = system.rod.section.radius
-        self.node = np.zeros((8, size))
-        self.node[mk.HIT] = -np.inf
-        mu = np.full(size, np.inf)
+        self.par = self._parameters()
+        self.marks = np.zeros((pk.MARK_ROWS, size), dtype=np.int64)
+        self.work = np.zeros((pk.WORK_ROWS, size))
+        self.work[pk.HIT] = -np.inf
+        self.work[pk.MU] = np.inf
         if system.friction is not None:
-            mu = np.array(system.friction.table(size).mu_static)
-        self.node[mk.MU] = mu
-        self.law = np.array([mu.max(), system.restitution, system.tangential_restitution])
-        self.modes = np.zeros(size, dtype=np.int64)
-        self.branch = np.zeros(size, dtype=np.int64)
-        self.before, self.P, self.press = (np.zeros((3, size)) for _ in range(3))
-        self.x, self.z, self.m, self.bias = (np.zeros((2, size)) for _ in range(4))
-        self.gram, self.scratch = np.zeros((3, size)), np.zeros((18, size))
-        self.v_old, self.p_old = self.flat.v.copy(), self.flat.p.copy()
-        self.sums = np.zeros(3)
-        self.worst = np.array([0.0, 0.0, 0.0, np.inf])
-        self.clock = np.array([request.t_start, 0.0, 1.0])
+            self.work[pk.MU] = np.array(system.friction.table(size).mu_static)
+        self.par[pk.MU_MOST] = self.work[pk.MU].max()
+        self.scratch = np.zeros((mk.SCRATCH_ROWS, size))
+        # before the first step the velocities before its half kick are those of the start
+        self.scratch[mk.BEFORE_V : mk.BEFORE_V + 3] = self.flat.v
+        self.scratch[mk.BEFORE_P : mk.BEFORE_P + 3] = self.flat.p
+        self.tally = np.zeros(pk.TALLY_ENTRIES)
+        self.tally[pk.NOW], self.tally[pk.FRESH] = request.t_start, 1.0
+        self.tally[pk.SHORTEST] = np.inf
         self.buffer = np.zeros((max(4096, 8 * size), pk.EVENT_COLUMNS))
+        self.written = np.zeros(1, dtype=np.int64)
         self.events: list[Floats] = []
         self.steps, self.reached = 0, 0
         self.status, self.reason = Status.SOLVED, "the end time was reached"
@@ -105,84 +101,115 @@ class _Walk:
         self.mode = np.zeros((count, size), dtype=np.int8)
         self.momentum = np.zeros((count, 3))
 
+    def _parameters(self) -> Floats:
+        """Return what stays the same, as the kernels name it; the largest mu follows."""
+        system, par = self.system, np.zeros(pk.PAR_ENTRIES)
+        par[pk.RADIUS] = system.rod.section.radius
+        par[pk.RESTITUTION] = system.restitution
+        par[pk.TANGENTIAL] = system.tangential_restitution
+        par[pk.STEP] = self.step
+        for at, direction in zip((pk.NORMAL, pk.TANGENT, pk.TANGENT_2), self.basis, strict=True):
+            par[at : at + 3] = direction
+        par[pk.ORIGIN : pk.ORIGIN + 3] = system.point
+        return par
+
     def go(self) -> None:
         """March to the end, or to where it stops."""
         f, save = self.flat, self.request.save
-        world = (self.basis, self.a, f.mat, self.law)
-        work = (
-            self.node, self.branch, self.before, self.P, self.x, self.z, self.m, self.gram,
-            self.bias, self.sums, self.worst,
-        )  # fmt: skip
-        forcing = (f.constant, f.loads, f.times, f.factors)
+        motion = mk.Motion(f.r, f.q, f.v, f.p)
+        forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
         self._observe(0)
-        now = float(save[0])
-        self._begin(world, work)
-        mk.forces(f.r, f.q, f.mat, forcing, now, self.scratch)
-        self._first_forces(world, work)
+        self._begin()
+        mk.forces(f.r, f.q, f.mat, forcing, float(save[0]), self.scratch)
+        self._first_forces()
         for k in range(1, len(save)):
             code = pk.EVENTS_FULL
             while code == pk.EVENTS_FULL:
-                most = self.method.max_steps - self.steps
-                code, done, written = mk.march(
-                    f.r, f.q, f.v, f.p, self.v_old, self.p_old, self.clock, float(save[k]),
-                    self.step, most, self.origin, world, forcing, self.modes, self.scratch, work,
-                    self.press, self.buffer,
-                )  # fmt: skip
+                code, done = mk.march(
+                    motion,
+                    float(save[k]),
+                    self.method.max_steps - self.steps,
+                    self.par,
+                    f.mat,
+                    forcing,
+                    self.marks,
+                    self.scratch,
+                    self.work,
+                    self.tally,
+                    self.buffer,
+                    self.written,
+                )
                 self.steps += done
-                self.events.append(self.buffer[:written].copy())
+                self.events.append(self.buffer[: self.written[0]].copy())
             if code in _REASONS:
                 self.status, what = _REASONS[code]
-                self.reason = f"{what} at t = {self.clock[pk.NOW]:.9g} s"
+                self.reason = f"{what} at t = {self.tally[pk.NOW]:.9g} s"
                 return
             self.reached = k
             self._observe(k)
             self.request.progress(k / (len(save) - 1), f"{self.steps} steps")
 
-    def _begin(self, world: tuple[object, ...], work: tuple[Any, ...]) -> None:
+    def _begin(self) -> None:
         """Close what touches at the start, with an impact if it comes down or must not slip."""
-        f = self.flat
+        f, mode = self.flat, self.marks[pk.MODE]
         un, slip = self._slip()
-        rigid, small = bool(np.isinf(self.law[0])), 1e-12 * float(np.abs(f.v).max())
-        touches = (self.system.gaps(f.r.T) <= pk.SHALLOW * self.a) & (un <= small)
+        rigid, small = bool(np.isinf(self.par[pk.MU_MOST])), 1e-12 * float(np.abs(f.v).max())
+        low = self.system.gaps(f.r.T) <= pk.SHALLOW * self.par[pk.RADIUS]
+        touches = low & (un <= small)
         speed = np.linalg.norm(slip, axis=1)
-        self.modes[touches] = pk.ROLL
+        mode[touches] = pk.ROLL
         if not rigid:
-            self.modes[touches & (speed > small)] = pk.SLIP
+            mode[touches & (speed > small)] = pk.SLIP
         arrive = touches if rigid else touches & (un < -small)
         if arrive.any() and ((rigid and speed[touches].max() > small) or un[arrive].min() < -small):
-            written = mk.collide(
-                f.q, f.v, f.p, float(self.clock[pk.NOW]), world, self.modes, arrive, 1.0,
-                self.step, work, self.buffer, 0,
-            )  # fmt: skip
-            self.events.append(self.buffer[:written].copy())
+            self.marks[pk.ARRIVE] = arrive
+            mk.collide(
+                f.q,
+                f.v,
+                f.p,
+                self.par,
+                f.mat,
+                self.marks,
+                self.work,
+                self.tally,
+                1.0,
+                self.buffer,
+                self.written,
+            )
+            self.events.append(self.buffer[: self.written[0]].copy())
 
     def _slip(self) -> tuple[Floats, Floats]:
         """Return normal velocities (nodes,) and slip velocities (nodes, 2)."""
-        f, un = self.flat, np.zeros(self.size)
-        x, z = self.x.copy(), self.z.copy()
-        pk.slips(f.q, f.v, f.p, self.basis, self.a, self.size, un, x, z)
-        return un, np.array([pk.slip_at(i, self.size, x, z) for i in range(self.size)])
+        f, work = self.flat, self.work.copy()
+        pk.slips(f.q, f.v, f.p, self.par, work)
+        return work[pk.UN], np.array([pk.slip_at(i, work) for i in range(self.size)])
 
-    def _first_forces(self, world: tuple[object, ...], work: tuple[Any, ...]) -> None:
+    def _first_forces(self) -> None:
         """Find the contact forces at the start, on copies of what a kick changes."""
         f, w = self.flat, 1e-3 * self.step
-        pk.turn_table(f.q, self.basis, self.a, f.mat, self.size, self.m, self.gram)
-        copies = tuple(array.copy() for array in work)
-        touching = self.modes != pk.OPEN
-        mk.half_kick(f.q, f.v.copy(), f.p.copy(), w, world, touching, 1.0, self.scratch, copies)
-        self.press[:] = copies[3] / w
-        self.force[0] = self.press.T @ self.basis
-        self.mode[0] = self.modes
+        pk.turn_table(f.q, self.par, f.mat, self.work)
+        marks, work, tally = self.marks.copy(), self.work.copy(), self.tally.copy()
+        v, p = f.v.copy(), f.p.copy()
+        pk.hold_touching(marks)
+        mk.half_kick(f.q, v, p, w, self.par, f.mat, marks, pk.ALONE, self.scratch, work, tally)
+        self.work[pk.PRESS : pk.PRESS + 3] = work[pk.P : pk.P + 3] / w
+        self.force[0] = self._force()
+        self.mode[0] = self.marks[pk.MODE]
+
+    def _force(self) -> Floats:
+        """Return (nodes, 3) the contact forces of the last step [N]."""
+        return np.asarray(self.work[pk.PRESS : pk.PRESS + 3].T @ self.basis)
 
     def _observe(self, k: int) -> None:
         f = self.flat
         self.position[k] = f.r.T
         kinetic = float(kinetic_energy(f.q, f.v, f.p, f.mat))
-        self.energy[k] = (kinetic, float(stored_energy(f.r, f.q, f.mat)), *self.sums)
-        self.heat[k] = self.node[mk.HEAT]
-        self.momentum[k] = f.v @ f.mat[9]
-        self.mode[k] = self.modes
-        self.force[k] = self.press.T @ self.basis
+        sums = self.tally[[pk.EXTERNAL, pk.IMPACT, pk.ALGORITHMIC]]
+        self.energy[k] = (kinetic, float(stored_energy(f.r, f.q, f.mat)), *sums)
+        self.heat[k] = self.work[pk.HEAT]
+        self.momentum[k] = f.v @ f.mat[MASS]
+        self.mode[k] = self.marks[pk.MODE]
+        self.force[k] = self._force()
         self.gap[k] = self.system.gaps(self.position[k])
         self.slip[k] = self._slip()[1]
 
@@ -218,8 +245,8 @@ class _Walk:
                 "events": int(sum(len(part) for part in self.events)),
                 "steps": self.steps,
                 "step": self.step,
-                "shortest_step": float(self.worst[pk.SHORTEST]) if self.steps else self.step,
-                "most_sweeps": int(self.worst[pk.SWEEPS]),
+                "shortest_step": float(self.tally[pk.SHORTEST]) if self.steps else self.step,
+                "most_sweeps": int(self.tally[pk.SWEEPS]),
             },
             citations=("gay-balmaz-2012",),
             size=counted(self.size, "node"),
@@ -227,12 +254,12 @@ class _Walk:
 
     def _variables(self, upto: int) -> dict[str, Variable]:
         size, each = self.size, ("time", "contact")
-        number, radius = np.ones(size, dtype=np.int64), np.full(size, self.a)
+        number, radius = np.ones(size, dtype=np.int64), np.full(size, self.par[pk.RADIUS])
         normal = self.force[:upto] @ self.basis[0]
         along = self.force[:upto] - normal[:, :, None] * self.basis[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(normal > 0.0, np.linalg.norm(along, axis=2) / normal, np.nan)
-        place = self.position[:upto] - self.a * self.basis[0]
+        place = self.position[:upto] - self.par[pk.RADIUS] * self.basis[0]
         speed = np.linalg.norm(self.slip[:upto], axis=2)
         nodes = ("time", "node", "axis")
         return {
@@ -252,12 +279,12 @@ class _Walk:
     def _event_log(self) -> EventLog:
         rows = np.vstack([*self.events, np.zeros((0, pk.EVENT_COLUMNS))])
         return EventLog(
-            rows[:, 0].copy(),
-            rows[:, 1].astype(np.int64) + 1,
-            [_MODES[int(v)] for v in rows[:, 2]],
-            [_MODES[int(v)] for v in rows[:, 3]],
-            [_KINDS[int(v)] for v in rows[:, 4]],
-            {"normal": rows[:, 5].copy(), "slip_speed": rows[:, 6].copy()},
+            rows[:, pk.TIME].copy(),
+            rows[:, pk.NODE].astype(np.int64) + 1,
+            [_MODES[int(v)] for v in rows[:, pk.MODE_BEFORE]],
+            [_MODES[int(v)] for v in rows[:, pk.MODE_AFTER]],
+            [_KINDS[int(v)] for v in rows[:, pk.KIND]],
+            {"normal": rows[:, pk.FORCE_N].copy(), "slip_speed": rows[:, pk.SPEED_T].copy()},
             {"normal": "N, or m/s when it closes", "slip_speed": "m/s"},
         )
 
@@ -265,33 +292,68 @@ class _Walk:
         scale = max(energy.scale, 1e-290)
         gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0)) / scale
         scheme = float(np.abs(energy.algorithmic).max()) / scale
-        bound = float(self.law[0])
         over = self._bound_broken(upto)
-        rows = (
-            ("ledger_closes", energy.imbalance_rel, 1e-3, "energy imbalance over the energy"),
-            ("friction_dissipates", gained, 1e-14, "heat that friction gave back"),
-            ("scheme_loss_small", scheme, 1e-3, "energy that changes of mode cost the scheme"),
-            ("contacts_solved", float(self.worst[pk.STUCK]), 0.0, "kicks that did not converge"),
-            (
-                "no_interpenetration",
-                float(max(0.0, -self.worst[pk.DEPTH])) / self.a,
+        stuck = float(self.tally[pk.STUCK])
+        deep = float(max(0.0, -self.tally[pk.DEPTH])) / float(self.par[pk.RADIUS])
+        closed, mu = energy.imbalance_rel, float(self.par[pk.MU_MOST])
+        return (
+            Check(
+                "ledger_closes",
+                bool(closed <= 1e-3),
+                closed,
                 1e-3,
+                None,
+                "energy imbalance over the energy",
+            ),
+            Check(
+                "friction_dissipates",
+                bool(gained <= 1e-14),
+                gained,
+                1e-14,
+                None,
+                "heat that friction gave back",
+            ),
+            Check(
+                "scheme_loss_small",
+                bool(scheme <= 1e-3),
+                scheme,
+                1e-3,
+                None,
+                "energy that changes of mode cost the scheme",
+            ),
+            Check(
+                "contacts_solved",
+                bool(stuck <= 0.0),
+                stuck,
+                0.0,
+                None,
+                "kicks that did not converge",
+            ),
+            Check(
+                "no_interpenetration",
+                bool(deep <= 1e-3),
+                deep,
+                1e-3,
+                None,
                 "deepest overlap over the radius",
             ),
-            ("friction_within_bound", over, 1e-9, f"friction beyond mu N, mu = {bound:.6g}"),
-        )
-        return tuple(
-            Check(name, bool(value <= limit), value, limit, None, text)
-            for name, value, limit, text in rows
+            Check(
+                "friction_within_bound",
+                bool(over <= 1e-9),
+                over,
+                1e-9,
+                None,
+                f"friction beyond mu N, mu = {mu:.6g}",
+            ),
         )
 
     def _bound_broken(self, upto: int) -> float:
         """Return by how much friction forces are larger than mu N, relative to the largest."""
-        if np.isinf(self.law[0]):
+        if np.isinf(self.par[pk.MU_MOST]):
             return 0.0
         normal = self.force[:upto] @ self.basis[0]
         along = np.linalg.norm(self.force[:upto] - normal[:, :, None] * self.basis[0], axis=2)
-        over = float(np.max(along - self.node[mk.MU] * normal, initial=0.0))
+        over = float(np.max(along - self.work[pk.MU] * normal, initial=0.0))
         return over / max(float(normal.max(initial=0.0)), 1e-290)
 
     def _quantities(self, energy: Ledger, upto: int) -> dict[str, Quantity]:

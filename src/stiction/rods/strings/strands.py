@@ -220,12 +220,13 @@ def _room(system: RollingStrings, motion: StrandMotion) -> Floats:
 def _fields(system: RollingStrings, motion: StrandMotion) -> tuple[Floats, Floats, Floats, Floats]:
     """Return u, v, u_t, v_t on the grid of the system."""
     kept = (motion.amplitude, motion.velocity)
-    found = []
+    found: list[Floats] = []
     for values in kept:
         for i in range(2):
             shapes = mode_shapes(grid(system, i), system.lengths[i], values.shape[2], system.ends)
             found.append(np.ascontiguousarray(values[:, i] @ shapes))
-    return found[0], found[1], found[2], found[3]
+    u, v, u_t, v_t = found
+    return u, v, u_t, v_t
 
 
 def mode_shapes(x: Floats, length: float, size: int, ends: str) -> Floats:
