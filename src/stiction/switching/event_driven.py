@@ -20,6 +20,7 @@ from stiction.results.run import Request, Run, Variable
 from stiction.switching.choices import Place, Start, starts
 from stiction.switching.exits import dwell_time
 from stiction.switching.flow import records as r
+from stiction.switching.flow.rates import RTOL, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
@@ -80,12 +81,12 @@ class _Solver:
         for i in np.flatnonzero(path.on_surface(x)):
             probe = np.where(np.arange(sides.size) == i, 0.0, sides)
             path.place(t, x, probe)
-            escaping, fold = path.landing(int(i))[3:]
+            here = path.landing(int(i))
             gap = _two_fold_gap(path, int(i))
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
                 return self._after(self._lost("two_fold", int(i)))
-            if escaping and not fold:
+            if here.escaping and not here.fold:
                 path.place(t, x, probe if self.system.mode is None else sides)
                 if self.system.mode is None:
                     return self._after(self._lost("escaping_start", int(i)))
@@ -298,7 +299,7 @@ class _Solver:
     def _add_energies(self, start: Start) -> None:
         """Count what went in and out on the straight way from a line to the start."""
         flow, c = self.path.flow, self.system.compiled
-        if flow.dims[4]:
+        if flow.system[Q]:
             spent = np.empty(3)
             signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
             call_arrays(c.power, start.x.copy(), signs, c.params, spent)
@@ -396,6 +397,8 @@ class _Solver:
         flow = self.path.flow
         names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
         arrays = {name: getattr(flow, name) for name in names}
+        # tolerances and the end are given anew
+        arrays["pace"] = arrays["pace"][:RTOL]
         arrays["events"] = self._events()
         arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
         # without losses a width of -1 could not be worked out
@@ -419,7 +422,8 @@ class _Solver:
         flow = self.path.flow
         names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
         for name in names:
-            getattr(flow, name)[...] = kept[name]
+            array = getattr(flow, name)
+            (array[:RTOL] if name == "pace" else array)[...] = kept[name]
         self.rows, self.n_events = [kept["events"]], len(kept["events"])
         self.leave_at, self.leave_to, surface = (float(v) for v in kept["leave"])
         self.leave_from = int(surface)
@@ -450,7 +454,7 @@ class _Solver:
             last = np.concatenate([[self.path.t], flow.y[: c.n], flow.y[c.n + 1 :]])
             saved = np.vstack([saved, last])
             signs = np.vstack([signs, self.path.sides])
-        energy = saved[:, c.n + 1 :] if flow.dims[4] else None
+        energy = saved[:, c.n + 1 :] if flow.system[Q] else None
         return FlowHistory(
             time=saved[:, 0].copy(),
             x=saved[:, 1 : c.n + 1].copy(),
@@ -575,12 +579,13 @@ def _side_on_surface(
     probe = sides.copy()
     probe[i] = 0.0
     path.place(t, x, probe)
-    plus, minus, along, escaping, _ = path.landing(i)
+    here = path.landing(i)
     wanted = None if system.mode is None or i > 0 else MODES[system.mode]
     if wanted is not None:
-        allowed = {1.0: plus, -1.0: minus, 0.0: along}[wanted]
+        allowed = {1.0: here.plus, -1.0: here.minus, 0.0: here.along}[wanted]
         if not allowed and not _two_fold_gap(path, i):
-            ways = [n for n, ok in (("+", plus), ("-", minus), ("slide", along)) if ok]
+            open_ = (("+", here.plus), ("-", here.minus), ("slide", here.along))
+            ways = [name for name, may in open_ if may]
             raise ModelError(
                 explain(
                     f"{type(system).__name__}.mode",
@@ -591,6 +596,6 @@ def _side_on_surface(
                 )
             )
         return wanted
-    if escaping or along:
+    if here.escaping or here.along:
         return 0.0
-    return 1.0 if plus else -1.0
+    return 1.0 if here.plus else -1.0

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,12 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, numbers, shape_of
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"]
 
 Floats = npt.NDArray[np.float64]
+
+# what `power` of a system fills, in this order
+EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT = range(3)
 
 # what a scenario writes for the mode at one surface, and the sign it stands for
 MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
@@ -259,12 +259,12 @@ def _called(address: int, x: object, s: Floats, p: Floats, count: int) -> Floats
     return out
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PiecewiseSmooth(SwitchingSystem):
     """A piecewise-smooth flow from plain Python functions.
 
     The functions are compiled when Numba can compile them; otherwise they run as they
-    are, which the audit of a run says with the cost per call. The flow is autonomous: for
+    are, which the stats of a run say with the cost of a call. The flow is autonomous: for
     a force that depends on time, make the time (or a phase) a state.
 
     Parameters

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 _MOST_STEPS = 2_000_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoiseStudy(Record):
     """When and to which side noisy paths leave the surface after determinism is lost.
 
@@ -105,8 +105,28 @@ def noise_study(
 
     Verified by: tests/unit/switching/test_noise.py::test_stronger_noise_leaves_sooner
     """
-    from stiction.switching.smooth_kernels import noisy_paths
+    from stiction.switching.smooth_kernels import Noise, noisy_paths
 
+    level, steps = _checked(levels, t_end, paths, step, seed)
+    c, lost = system.compiled, _first_loss(system, float(t_end))
+    x0, scale = np.array(system.x0, dtype=np.float64), np.array(c.scale)
+    reach = float((np.abs(system.gradient(x0))[0] * scale).sum())
+    shape = (level.size, paths)
+    left, side, final = np.empty(shape), np.empty(shape), np.empty((*shape, c.n))
+    addresses = np.array([c.field, c.surface], dtype=np.int64)
+    work, after = np.zeros((2, c.n + c.m + c.k)), int(lost / step) + 1
+    for i, strength in enumerate(level):
+        noise = Noise(float(strength), float(step), steps, after, float(away * reach))
+        rng = np.random.default_rng([seed, i])
+        results = (left[i], side[i], final[i])
+        noisy_paths(addresses, c.params, scale, x0, noise, rng, *results, work)
+    return NoiseStudy(np.array(level), lost, left - lost, side, final)
+
+
+def _checked(
+    levels: Sequence[float], t_end: float, paths: int, step: float, seed: int
+) -> tuple[Floats, int]:
+    """Return the levels and how many steps there are; refuse what cannot be followed."""
     level = numbers(
         "noise_study.levels",
         levels,
@@ -130,9 +150,13 @@ def noise_study(
                 "take a longer step or fewer paths.",
             )
         )
-    c = system.compiled
-    ends = np.array([0.0, float(t_end)])
-    run = runner(system, EventDriven(rtol=1e-10))(Request(0.0, float(t_end), ends))
+    return level, steps
+
+
+def _first_loss(system: SwitchingSystem, t_end: float) -> float:
+    """Return when the flow without noise loses determinism."""
+    c, ends = system.compiled, np.array([0.0, t_end])
+    run = runner(system, EventDriven(rtol=1e-10))(Request(0.0, t_end, ends))
     if c.m != 1 or not run.determinism.losses:
         raise ModelError(
             explain(
@@ -143,28 +167,4 @@ def noise_study(
                 "start it so that it slides into a two-fold.",
             )
         )
-    lost = float(run.determinism.losses[0].time)
-    x0, scale = np.array(system.x0, dtype=np.float64), np.array(c.scale)
-    reach = float((np.abs(system.gradient(x0))[0] * scale).sum())
-    shape = (level.size, paths)
-    left, side, final = np.empty(shape), np.empty(shape), np.empty((*shape, c.n))
-    work = np.zeros((2, c.n + c.m + c.k))
-    for i, strength in enumerate(level):
-        noisy_paths(
-            c.field,
-            c.surface,
-            c.params,
-            scale,
-            x0,
-            float(strength),
-            float(step),
-            steps,
-            int(lost / step) + 1,
-            away * reach,
-            np.random.default_rng([seed, i]),
-            left[i],
-            side[i],
-            final[i],
-            work,
-        )
-    return NoiseStudy(np.array(level), lost, left - lost, side, final)
+    return float(run.determinism.losses[0].time)

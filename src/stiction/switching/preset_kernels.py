@@ -4,17 +4,14 @@ Each takes (x, s, p, out) as pointers. Signs come in by s; the fields are writte
 they stay smooth when a state lies a little on the other side of its surface.
 """
 
-# NumPy's stubs type a single entry of an array as Any; Numba re-exports carray silently
-# mypy: disable-error-code="no-any-return,attr-defined"
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from numba import carray
-
+from stiction.numerics.callback import carray
 from stiction.numerics.jit import kernel
+from stiction.switching.model import EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT
 
 __all__ = [
     "belt_field",
@@ -32,6 +29,19 @@ __all__ = [
     "relay_surface",
 ]
 
+# entries of the states: a block, two blocks, the normal form
+X, V = range(2)
+X1, X2, V1, V2 = range(4)
+Y, Z = 1, 2
+
+# entries of p: every belt has its speed first; the blocks that jump share a scale of slip
+BELT_SPEED = 0
+MU0, ALPHA = 1, 2
+V_SCALE = 1
+STATIC1, STATIC2, KINETIC1, KINETIC2, M1, M2, K1, K2, COUPLING = range(2, 11)
+STATIC, KINETIC, MASS, STIFFNESS, DAMPING = range(2, 7)
+J1, J2 = range(2)
+
 
 @kernel
 def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: float) -> float:
@@ -42,28 +52,29 @@ def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: 
     return -side * (kinetic + drop * math.exp(-side * slip / v_scale))
 
 
-# ---- a block on a belt: p = mu0, alpha, belt speed
+# ---- a block on a belt
 
 
 def belt_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Newton's law: x'' + x = -s mu0 + alpha (x' - vb)."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (3,)), carray(out_at, (2,))
-    out[0] = x[1]
-    out[1] = -x[0] - s[0] * p[0] + p[1] * (x[1] - p[2])
+    out[X] = x[V]
+    out[V] = -x[X] - s[0] * p[MU0] + p[ALPHA] * (x[V] - p[BELT_SPEED])
 
 
 def belt_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h = x' - vb."""
     x, p, out = carray(x_at, (2,)), carray(p_at, (3,)), carray(out_at, (1,))
-    out[0] = x[1] - p[2]
+    out[0] = x[V] - p[BELT_SPEED]
 
 
 def belt_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Work of the belt, heat of friction, nothing viscous."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (3,)), carray(out_at, (3,))
-    slip = x[1] - p[2]
-    force = -s[0] * p[0] + p[1] * slip
-    out[0], out[1], out[2] = force * p[2], -force * slip, 0.0
+    slip = x[V] - p[BELT_SPEED]
+    force = -s[0] * p[MU0] + p[ALPHA] * slip
+    out[EXTERNAL_WORK], out[FRICTION_HEAT] = force * p[BELT_SPEED], -force * slip
+    out[VISCOUS_HEAT] = 0.0
 
 
 # ---- relay feedback: p = n, A row by row, b, c
@@ -92,77 +103,79 @@ def relay_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     out[0] = value
 
 
-# ---- normal form of a two-fold: p = J1, J2
+# ---- normal form of a two-fold
 
 
 def normal_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """(-y, 1, J1) for h > 0 and (z, J2, 1) for h < 0."""
     x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (2,)), carray(out_at, (3,))
     if s[0] > 0.0:
-        out[0], out[1], out[2] = -x[1], 1.0, p[0]
+        out[X], out[Y], out[Z] = -x[Y], 1.0, p[J1]
     else:
-        out[0], out[1], out[2] = x[2], p[1], 1.0
+        out[X], out[Y], out[Z] = x[Z], p[J2], 1.0
 
 
 def normal_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h = x."""
     x, out = carray(x_at, (3,)), carray(out_at, (1,))
-    out[0] = x[0]
+    out[0] = x[X]
 
 
-# ---- two blocks on a belt: p = m1, m2, k1, k2, coupling, static 1, 2, kinetic 1, 2,
-#      v_scale, belt speed
+# ---- two blocks on a belt
 
 
 def blocks_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Newton's law for both blocks; states x1, x2, v1, v2."""
     x, s, p = carray(x_at, (4,)), carray(s_at, (2,)), carray(p_at, (11,))
     out = carray(out_at, (4,))
-    link = p[4] * (x[1] - x[0])
-    first = _friction(s[0], x[2] - p[10], p[5], p[7], p[9])
-    second = _friction(s[1], x[3] - p[10], p[6], p[8], p[9])
-    out[0], out[1] = x[2], x[3]
-    out[2] = (-p[2] * x[0] + link + first) / p[0]
-    out[3] = (-p[3] * x[1] - link + second) / p[1]
+    slip1, slip2 = x[V1] - p[BELT_SPEED], x[V2] - p[BELT_SPEED]
+    link = p[COUPLING] * (x[X2] - x[X1])
+    first = _friction(s[0], slip1, p[STATIC1], p[KINETIC1], p[V_SCALE])
+    second = _friction(s[1], slip2, p[STATIC2], p[KINETIC2], p[V_SCALE])
+    out[X1], out[X2] = x[V1], x[V2]
+    out[V1] = (-p[K1] * x[X1] + link + first) / p[M1]
+    out[V2] = (-p[K2] * x[X2] - link + second) / p[M2]
 
 
 def blocks_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h_i = v_i - vb."""
     x, p, out = carray(x_at, (4,)), carray(p_at, (11,)), carray(out_at, (2,))
-    out[0], out[1] = x[2] - p[10], x[3] - p[10]
+    out[0], out[1] = x[V1] - p[BELT_SPEED], x[V2] - p[BELT_SPEED]
 
 
 def blocks_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Work of the belt, heat of friction, nothing viscous."""
     x, s, p = carray(x_at, (4,)), carray(s_at, (2,)), carray(p_at, (11,))
     out = carray(out_at, (3,))
-    slip1, slip2 = x[2] - p[10], x[3] - p[10]
-    first = _friction(s[0], slip1, p[5], p[7], p[9])
-    second = _friction(s[1], slip2, p[6], p[8], p[9])
-    out[0], out[1], out[2] = (first + second) * p[10], -first * slip1 - second * slip2, 0.0
+    slip1, slip2 = x[V1] - p[BELT_SPEED], x[V2] - p[BELT_SPEED]
+    first = _friction(s[0], slip1, p[STATIC1], p[KINETIC1], p[V_SCALE])
+    second = _friction(s[1], slip2, p[STATIC2], p[KINETIC2], p[V_SCALE])
+    out[EXTERNAL_WORK] = (first + second) * p[BELT_SPEED]
+    out[FRICTION_HEAT] = -first * slip1 - second * slip2
+    out[VISCOUS_HEAT] = 0.0
 
 
-# ---- a block whose friction drops after breakaway: p = mass, stiffness, damping, static
-#      force, kinetic force, v_scale, belt speed
+# ---- a block whose friction drops after breakaway
 
 
 def jump_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Newton's law for one block; states x, v."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (7,)), carray(out_at, (2,))
-    out[0] = x[1]
-    force = _friction(s[0], x[1] - p[6], p[3], p[4], p[5])
-    out[1] = (-p[1] * x[0] - p[2] * x[1] + force) / p[0]
+    force = _friction(s[0], x[V] - p[BELT_SPEED], p[STATIC], p[KINETIC], p[V_SCALE])
+    out[X] = x[V]
+    out[V] = (-p[STIFFNESS] * x[X] - p[DAMPING] * x[V] + force) / p[MASS]
 
 
 def jump_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h = v - vb."""
     x, p, out = carray(x_at, (2,)), carray(p_at, (7,)), carray(out_at, (1,))
-    out[0] = x[1] - p[6]
+    out[0] = x[V] - p[BELT_SPEED]
 
 
 def jump_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Work of the belt, heat of friction, heat of the damper."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (7,)), carray(out_at, (3,))
-    slip = x[1] - p[6]
-    force = _friction(s[0], slip, p[3], p[4], p[5])
-    out[0], out[1], out[2] = force * p[6], -force * slip, p[2] * x[1] * x[1]
+    slip = x[V] - p[BELT_SPEED]
+    force = _friction(s[0], slip, p[STATIC], p[KINETIC], p[V_SCALE])
+    out[EXTERNAL_WORK], out[FRICTION_HEAT] = force * p[BELT_SPEED], -force * slip
+    out[VISCOUS_HEAT] = p[DAMPING] * x[V] * x[V]

@@ -66,7 +66,7 @@ def _check_number(system: object, name: str, rule: str, why: str) -> None:
     object.__setattr__(system, name, value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BeltOscillator(SwitchingSystem):
     """A block on a belt, held by a spring, with friction that weakens in proportion to slip.
 
@@ -111,7 +111,7 @@ class BeltOscillator(SwitchingSystem):
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
         size = self.mu0 + abs(self.belt_speed)
-        params = (self.mu0, self.alpha, self.belt_speed)
+        params = (self.belt_speed, self.mu0, self.alpha)
         return _compiled("belt", params, np.array([[0.0, 1.0]]), np.full(2, size))
 
     def energies(self, x: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +124,7 @@ class BeltOscillator(SwitchingSystem):
         return {"friction": (force, "1", "friction force on the block")}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RelayFeedback(SwitchingSystem):
     """A linear plant under a relay: x' = A x + b u, u = -sgn(c x).
 
@@ -277,7 +277,7 @@ class RelayFeedback(SwitchingSystem):
 _MOST_STATES = 12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NormalForm(SwitchingSystem):
     """The local normal form of an invisible two-fold, at the origin.
 
@@ -317,7 +317,7 @@ class NormalForm(SwitchingSystem):
         return _compiled("normal", (self.J1, self.J2), plane, np.ones(3), power=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoBlockStickSlip(SwitchingSystem):
     """Two blocks on one belt, each held by a spring and coupled by a third.
 
@@ -393,8 +393,8 @@ class TwoBlockStickSlip(SwitchingSystem):
         """Return the compiled functions; called once per object."""
         mass, stiff = np.asarray(self.mass), np.asarray(self.stiffness)
         static, kinetic = np.asarray(self.friction), np.asarray(self.kinetic)
-        ends = (self.v_scale, self.belt_speed)
-        params = np.concatenate((mass, stiff, (self.coupling,), static, kinetic, ends))
+        shared = (self.belt_speed, self.v_scale)
+        params = np.concatenate((shared, static, kinetic, mass, stiff, (self.coupling,)))
         plane = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
         length, speed = _sizes(
             float(mass.max()),
@@ -418,7 +418,7 @@ class TwoBlockStickSlip(SwitchingSystem):
         return {f"friction{i + 1}": (force[:, i], "N", f"{meaning} {i + 1}") for i in range(2)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StaticJumpOscillator(SwitchingSystem):
     """A block on a belt whose friction drops steeply as soon as it slips.
 
@@ -494,12 +494,10 @@ class StaticJumpOscillator(SwitchingSystem):
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
         static, kinetic = self._forces
-        params = (self.mass, self.stiffness, self.damping, static, kinetic)
+        shared, block = (self.belt_speed, self.v_scale), (self.mass, self.stiffness, self.damping)
+        params = (*shared, static, kinetic, *block)
         length, speed = _sizes(self.mass, self.stiffness, static, self.belt_speed)
-        ends = (self.v_scale, self.belt_speed)
-        return _compiled(
-            "jump", (*params, *ends), np.array([[0.0, 1.0]]), np.array([length, speed])
-        )
+        return _compiled("jump", params, np.array([[0.0, 1.0]]), np.array([length, speed]))
 
     @property
     def _forces(self) -> tuple[float, float]:

@@ -34,7 +34,7 @@ _SIGNS = (TanhSign(), SquareRootSign())
 _MOST_CALLS = 5_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SmoothingStudy(Record):
     """Smooth answers at several widths beside the set-valued one.
 
@@ -141,14 +141,14 @@ def smoothed_run(
         try_="give a small part of the usual size of h.",
     )
     tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k)), np.empty(c.n)
-    calls = 0
+    addresses, calls = np.array([c.field, c.surface], dtype=np.int64), 0
 
     def rates(_t: float, x: Floats) -> Floats:
         nonlocal calls
         calls += 1
         if calls > _MOST_CALLS:
             raise SolveError(f"smoothed_run: {_MOST_CALLS} evaluations were used up")
-        smooth_rates(c.field, c.surface, c.params, x, tanh, width, out, work)
+        smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
     start = np.array(system.x0 if x0 is None else x0, dtype=np.float64)

@@ -7,7 +7,7 @@ import queue
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from stiction.numerics.checks import whole
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
+    from stiction.switching.ensembles.kernels import Grid
     from stiction.switching.flow.records import Flow
 
 __all__ = ["MOST_STEPS", "Outcome", "Task", "run_task"]
@@ -98,7 +99,7 @@ def run_task(
 
 def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Floats, float]]:
     """Yield, in order, how many starts are done and what each block spent in the grid."""
-    from stiction.switching.ensembles.kernels import follow
+    from stiction.switching.ensembles.kernels import Ends, follow
 
     n_starts = len(task.x)
     way = -1.0 if task.backward else 1.0
@@ -112,12 +113,19 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
         part = slice(begin, min(begin + _BLOCK, n_starts))
         grid, flow = _grid(task), flows.get()
         try:
-            views = cast(Any, tuple(array[part] for array in out[:6]))
+            views = Ends(
+                out.state[part],
+                out.signs[part],
+                out.numbers[part],
+                out.codes[part],
+                out.counts[part],
+                out.first[part],
+            )
             starts = (task.x[part], task.sides[part], task.dwell[part])
             outside = follow(flow, *starts, task.stop, limits, grid, views)
         finally:
             flows.put(flow)
-        return part.stop, grid[3], float(outside)
+        return part.stop, grid.cells, float(outside)
 
     # the first block compiles, which happens in one thread anyway
     yield work(0)
@@ -147,11 +155,13 @@ def _flow(task: Task) -> Flow:
     return flow_arrays(task.system.compiled, tolerance, save, 2, energies=False)
 
 
-def _grid(task: Task) -> tuple[Ints, Floats, Floats, Floats]:
+def _grid(task: Task) -> Grid:
+    from stiction.switching.ensembles.kernels import Grid
+
     if task.grid is None:
-        return np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), np.zeros((0, 0))
+        return Grid(np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), np.zeros((0, 0)))
     axes, low, width, bins = task.grid
-    return axes, low, width, np.zeros(bins)
+    return Grid(axes, low, width, np.zeros(bins))
 
 
 def _workers(system: SwitchingSystem, workers: int | None) -> int:

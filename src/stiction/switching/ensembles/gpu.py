@@ -5,15 +5,12 @@ functions behind the kernels are compiled again; only the calls by address becom
 calls of the wheel's functions, since a card knows no addresses of the processor.
 """
 
-# Numba re-exports some names silently and is not typed
-# mypy: disable-error-code="attr-defined, no-untyped-call, call-arg"
-
 from __future__ import annotations
 
 import math
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,15 +30,17 @@ from stiction.switching.ensembles.study import (
     stop_flags,
 )
 from stiction.switching.wheel.model import WheelOnTurntable
+from stiction.switching.wheel.parameters import N_PARAMETERS
 
 __all__ = ["ensemble_on_gpu"]
 
 # what the arrays of a flow share among threads; every thread has its own of the others
-_SHARED = ("addr", "dims", "p", "scale", "table", "nodes", "to_bernstein", "tail", "tol", "save")
+_SHARED = ("system", "p", "scale", "table", "bernstein", "save")
 _THREADS = 64
 _MOST_THREADS = 1 << 16
 # stand-ins for addresses; the kernels ask only whether one is 0
 _FIELD, _SURFACE, _GRADIENT = 1, 2, 3
+_ADDRESSES = (_FIELD, _SURFACE, _GRADIENT, 0)
 
 
 def ensemble_on_gpu(
@@ -122,8 +121,8 @@ def _arrays(wheel: WheelOnTurntable, method: EventDriven, threads: int) -> dict[
     one = flow_arrays(wheel.compiled, tolerance, np.empty(0), 2, energies=False)
     arrays: dict[str, Any] = {}
     for name, array in one._asdict().items():
-        if name == "addr":
-            array = np.array([_FIELD, _SURFACE, _GRADIENT, 0], dtype=np.int64)
+        if name == "system":
+            array[: len(_ADDRESSES)] = _ADDRESSES
         elif name in ("save", "saved", "saved_signs"):
             # nothing is saved, but a card has no arrays without entries
             array = np.full((1,) * array.ndim, np.inf)
@@ -188,9 +187,9 @@ def _device(cuda: Any, function: Any, made: dict[Any, Any], specials: dict[str, 
 
 
 def _simulated() -> bool:
-    from numba.cuda import config
+    from numba import cuda
 
-    return bool(getattr(config, "ENABLE_CUDASIM", False))
+    return bool(getattr(vars(cuda).get("config"), "ENABLE_CUDASIM", False))
 
 
 def _numbers() -> types.ModuleType:
@@ -217,7 +216,7 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
         else:
             gradient(x, s, p, out)
 
-    count = len(wheel.PARAMETERS)
+    count = N_PARAMETERS
     direct = cuda.jit(device=True)(call_arrays)
     array_at: Callable[[Any, int], Any] = _array_at(cuda)
 
@@ -247,11 +246,12 @@ def _array_at(cuda: Any) -> Any:
 
 
 def _compiled_array_at(cuda: Any) -> Any:
-    from numba import carray
     from numba.core import types as numba_types
     from numba.cuda.extending import intrinsic
 
-    kind = numba_types.CPointer(numba_types.float64)
+    from stiction.numerics.callback import carray
+
+    kind = numba_types.CPointer(numba_types.float64)  # type: ignore[no-untyped-call]
 
     @intrinsic
     def pointer(typingctx: Any, address: Any) -> Any:
@@ -260,7 +260,10 @@ def _compiled_array_at(cuda: Any) -> Any:
 
         return kind(address), codegen
 
+    # the first parameter of an intrinsic is Numba's own
+    at = cast(Callable[[Any], Any], pointer)
+
     def array_at(address: Any, size: Any) -> Any:
-        return carray(pointer(address), (size,))
+        return carray(at(address), (size,))
 
     return cuda.jit(device=True)(array_at)

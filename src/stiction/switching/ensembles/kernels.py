@@ -1,17 +1,16 @@
 """Many trajectories one after the other in one set of arrays: kernels without the interpreter."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
@@ -32,8 +31,10 @@ from stiction.switching.flow.rates import (
     sliding_surface,
 )
 from stiction.switching.flow.records import (
+    AT,
     DONE,
     EVENTS_FULL,
+    KIND,
     LAST_EVENT,
     LEAVE,
     N_EVENTS,
@@ -63,6 +64,40 @@ _ON_SURFACE = 1e-11
 _OFF = 1e-6
 # L+ and L- of a two-fold, over |grad h| |f|: at a start, and where events piled up
 _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
+# what is kept of an end: its time and how fast the state moves; the code and the steps
+ENDED_AT, SPEED = range(2)
+CODE, TAKEN = range(2)
+# what limits all trajectories of a block: end time, direction of time, most steps
+END, WAY, MOST = range(3)
+# when a state that slides leaves, and to which side
+UNTIL, TO_SIDE = range(2)
+
+
+class Grid(NamedTuple):
+    """Cells of two states in which time is counted; nothing is where there are none.
+
+    axes (2,) which states, low and width (2,) of the cells, cells (c_1, c_2) times, filled
+    """
+
+    axes: Ints
+    low: Floats
+    width: Floats
+    cells: Floats
+
+
+class Ends(NamedTuple):
+    """Rows that are filled, one per start of a block.
+
+    state (b, n), signs (b, m), numbers (b, 2) time and speed, codes (b, 2) code and steps,
+    counts of events (b, kinds), first (b, kinds) times of the first ones
+    """
+
+    state: Floats
+    signs: Floats
+    numbers: Floats
+    codes: Ints
+    counts: npt.NDArray[np.int32]
+    first: Floats
 
 
 def _free(function: F) -> F:
@@ -73,11 +108,9 @@ def _free(function: F) -> F:
 @kernel
 def _fold_gap(flow: Flow, i: int) -> float:
     """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|."""
-    n = flow.dims[N]
+    n = flow.system[N]
     x, work = flow.y[:n], flow.work
-    up, down = slide_data(
-        flow.addr, flow.dims, flow.p, flow.scale, flow.sides, i, x, flow.grad, work
-    )
+    up, down = slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, work)
     speed = surface_speed(flow.grad, i, work[PLUS, :n], work[MINUS, :n])
     return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
 
@@ -85,14 +118,14 @@ def _fold_gap(flow: Flow, i: int) -> float:
 @kernel
 def _set_kinks(flow: Flow) -> None:
     """Set the signs of the kink functions; where one is zero, those a little later."""
-    n, m, k = flow.dims[N], flow.dims[M], flow.dims[K]
+    n, m, k = flow.system[N], flow.system[M], flow.system[K]
     if k == 0:
         return
     x, work = flow.y[:n], flow.work
     for i in range(m):
         work[SIGNS, i] = flow.sides[i] if flow.sides[i] != 0.0 else 1.0
-    call_arrays(flow.addr[FIELD], x, work[SIGNS], flow.p, work[PLUS])
-    call_arrays(flow.addr[SURFACE], x, work[SIGNS], flow.p, work[EXTRA])
+    call_arrays(flow.system[FIELD], x, work[SIGNS], flow.p, work[PLUS])
+    call_arrays(flow.system[SURFACE], x, work[SIGNS], flow.p, work[EXTRA])
     fastest, unit, size = 1e-300, np.inf, 1.0
     for c in range(n):
         fastest = max(fastest, abs(work[PLUS, c]))
@@ -102,7 +135,7 @@ def _set_kinks(flow: Flow) -> None:
     later = flow.spare
     for c in range(n):
         later[c] = x[c] + ahead * work[PLUS, c]
-    call_arrays(flow.addr[SURFACE], later[:n], work[SIGNS], flow.p, work[EXTRA2])
+    call_arrays(flow.system[SURFACE], later[:n], work[SIGNS], flow.p, work[EXTRA2])
     for j in range(k):
         value = work[EXTRA, m + j]
         if abs(value) <= 1e-13 * size:
@@ -113,7 +146,7 @@ def _set_kinks(flow: Flow) -> None:
 @kernel
 def _put(flow: Flow, t: float) -> None:
     """Begin at the state in y with the signs in `sides`, as if the trajectory started there."""
-    n, m = flow.dims[N], flow.dims[M]
+    n, m = flow.system[N], flow.system[M]
     x, work, level = flow.y[:n], flow.work, flow.start
     flow.y[n] = t
     for i in range(flow.order.size):
@@ -121,8 +154,8 @@ def _put(flow: Flow, t: float) -> None:
     for i in range(flow.clock.size):
         flow.clock[i] = 0.0
     flow.clock[LAST_EVENT] = t
-    normals(flow.addr, flow.dims, flow.p, flow.scale, x, flow.grad, work)
-    call_arrays(flow.addr[SURFACE], x, flow.sides, flow.p, work[EXTRA])
+    normals(flow.system, flow.p, flow.scale, x, flow.grad, work)
+    call_arrays(flow.system[SURFACE], x, flow.sides, flow.p, work[EXTRA])
     for i in range(m):
         reach = 0.0
         for c in range(n):
@@ -134,7 +167,7 @@ def _put(flow: Flow, t: float) -> None:
             project(flow, i)
         elif level[0, i] != 0.0:
             project(flow, i)
-            flow.order[i] = 2 if landing(flow, i)[4] else 1
+            flow.order[i] = 2 if landing(flow, i).fold else 1
     _set_kinks(flow)
     begin_mode(flow)
 
@@ -142,10 +175,10 @@ def _put(flow: Flow, t: float) -> None:
 @kernel
 def _choose_sides(flow: Flow) -> int:
     """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
-    n, m = flow.dims[N], flow.dims[M]
+    n, m = flow.system[N], flow.system[M]
     x, work = flow.y[:n], flow.work
-    normals(flow.addr, flow.dims, flow.p, flow.scale, x, flow.grad, work)
-    call_arrays(flow.addr[SURFACE], x, flow.scale, flow.p, work[EXTRA])
+    normals(flow.system, flow.p, flow.scale, x, flow.grad, work)
+    call_arrays(flow.system[SURFACE], x, flow.scale, flow.p, work[EXTRA])
     values, asked = flow.start[0], flow.start[1]
     for i in range(m):
         reach = 0.0
@@ -166,15 +199,15 @@ def _choose_sides(flow: Flow) -> int:
         begin_mode(flow)
         if _fold_gap(flow, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
-        plus, _, along, escaping, fold = landing(flow, i)
-        if escaping and not fold:
+        here = landing(flow, i)
+        if here.escaping and not here.fold:
             return NO_SIDE
-        flow.sides[i] = 0.0 if escaping or along else 1.0 if plus else -1.0
+        flow.sides[i] = 0.0 if here.escaping or here.along else 1.0 if here.plus else -1.0
     return DONE
 
 
 @kernel
-def place(flow: Flow, t: float, x: Floats, sides: Floats, way: float) -> int:
+def place(flow: Flow, t: float, x: Vector, sides: Vector, way: float) -> int:
     """Put a trajectory at (t, x) with the given signs; return DONE, or why it cannot start.
 
     Parameters
@@ -184,7 +217,7 @@ def place(flow: Flow, t: float, x: Floats, sides: Floats, way: float) -> int:
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
-    n = flow.dims[N]
+    n = flow.system[N]
     for i in range(flow.count.size):
         flow.count[i] = 0
     flow.pace[DIRECTION] = way
@@ -208,9 +241,9 @@ def one(
     dwell: float,
     side: float,
     max_steps: int,
-    stop: Ints,
+    stop: Integers,
     counts: npt.NDArray[np.int32],
-    first: Floats,
+    first: Vector,
 ) -> int:
     """Follow one trajectory that has been placed; return how it ended.
 
@@ -220,7 +253,7 @@ def one(
     stop : (kinds,) 1 for the kinds of events that end it
     counts, first : (kinds,) how many events of each kind, and the time of the first
     """
-    n = flow.dims[N]
+    n = flow.system[N]
     leave_at, events = dwell, 0
     for c in range(first.size):
         first[c], counts[c] = np.nan, 0
@@ -231,11 +264,11 @@ def one(
         code = advance(flow, min(t_end, leave_at) if leave_at < np.inf else t_end, room)
         ended = -1
         for row in range(flow.count[N_EVENTS]):
-            kind = int(flow.event[row, 4])
+            kind = int(flow.event[row, KIND])
             events += 1
             counts[kind] += 1
             if counts[kind] == 1:
-                first[kind] = flow.event[row, 0]
+                first[kind] = flow.event[row, AT]
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
         flow.count[N_EVENTS] = 0
@@ -261,36 +294,34 @@ def one(
 @kernel
 def _speed(flow: Flow) -> float:
     """Return how fast the state moves where it ended, in units of its scale."""
-    n, m = flow.dims[N], flow.dims[M]
+    n, m = flow.system[N], flow.system[M]
     x, work = flow.y[:n], flow.work
     i = sliding_surface(flow.sides)
     share = 1.0
     if i >= 0:
-        up, down = slide_data(
-            flow.addr, flow.dims, flow.p, flow.scale, flow.sides, i, x, flow.grad, work
-        )
+        up, down = slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, work)
         share = down / (down - up) if down != up else 0.5
     else:
         for j in range(m):
             work[SIGNS, j] = flow.sides[j]
-        call_arrays(flow.addr[FIELD], x, work[SIGNS], flow.p, work[PLUS])
+        call_arrays(flow.system[FIELD], x, work[SIGNS], flow.p, work[PLUS])
     total = 0.0
     for c in range(n):
         rate = work[PLUS, c]
         if i >= 0:
             rate = share * rate + (1.0 - share) * work[MINUS, c]
         total += (rate / flow.scale[c]) ** 2
-    return np.sqrt(total)
+    return math.sqrt(total)
 
 
 @kernel
-def _tally(flow: Flow, axes: Ints, low: Floats, width: Floats, cells: Floats) -> float:
+def _tally(flow: Flow, axes: Integers, low: Vector, width: Vector, cells: Matrix) -> float:
     """Add the time spent in each cell of a grid; return what was spent outside it.
 
     The states were kept at the middles of equal intervals; the last one bears what is left,
     so that all weights add up to the time that passed.
     """
-    n = flow.dims[N]
+    n = flow.system[N]
     rows, left, outside = flow.count[N_SAVES], flow.y[n], 0.0
     step = 2.0 * flow.save[0]
     for row in range(max(rows, 1)):
@@ -309,29 +340,29 @@ def _tally(flow: Flow, axes: Ints, low: Floats, width: Floats, cells: Floats) ->
 
 @kernel
 def note_end(
-    flow: Flow, code: int, state: Floats, signs: Floats, numbers: Floats, codes: Ints
+    flow: Flow, code: int, state: Vector, signs: Vector, numbers: Vector, codes: Integers
 ) -> None:
     """Fill one row of each result: state, signs, time and speed, code and steps."""
-    n = flow.dims[N]
+    n = flow.system[N]
     for c in range(n):
         state[c] = flow.y[c]
     for i in range(signs.size):
         signs[i] = flow.sides[i]
-    numbers[0] = flow.y[n]
-    numbers[1] = _speed(flow) if code != NOT_FINITE else np.nan
-    codes[0], codes[1] = code, flow.count[STEPS]
+    numbers[ENDED_AT] = flow.y[n]
+    numbers[SPEED] = _speed(flow) if code != NOT_FINITE else np.nan
+    codes[CODE], codes[TAKEN] = code, flow.count[STEPS]
 
 
 @_free
 def follow(
     flow: Flow,
-    x: Floats,
-    sides: Floats,
-    dwell: Floats,
-    stop: Ints,
-    limits: Floats,
-    grid: tuple[Ints, Floats, Floats, Floats],
-    out: tuple[Floats, Floats, Floats, Ints, npt.NDArray[np.int32], Floats],
+    x: Matrix,
+    sides: Matrix,
+    dwell: Matrix,
+    stop: Integers,
+    limits: Vector,
+    grid: Grid,
+    out: Ends,
 ) -> float:
     """Follow every start of a block; return the time spent outside the grid.
 
@@ -341,25 +372,20 @@ def follow(
     dwell : (b, 2) when a state that slides leaves, and to which side; inf for never
     stop : (kinds,) 1 for the kinds of events that end a trajectory
     limits : end time, direction of time, most steps
-    grid : axes, lower ends, widths and (cells_1, cells_2) times of a grid; the times are
-        filled if there is any cell
-    out : state (b, n), signs (b, m), numbers (b, 2) time and speed, code and steps (b, 2),
-        events (b, kinds), times of the first ones (b, kinds); filled
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
-    state, signs, numbers, codes, counts, first = out
-    axes, low, width, cells = grid
-    outside = 0.0
-    t_end, way, most = limits[0], limits[1], int(limits[2])
+    counts, first, outside = out.counts, out.first, 0.0
+    t_end, way, most = limits[END], limits[WAY], int(limits[MOST])
     for b in range(x.shape[0]):
         code = place(flow, 0.0, x[b], sides[b], way)
         if code == DONE:
-            code = one(flow, t_end, dwell[b, 0], dwell[b, 1], most, stop, counts[b], first[b])
+            until, to = dwell[b, UNTIL], dwell[b, TO_SIDE]
+            code = one(flow, t_end, until, to, most, stop, counts[b], first[b])
         else:
             for c in range(first.shape[1]):
                 first[b, c] = np.nan
-        note_end(flow, code, state[b], signs[b], numbers[b], codes[b])
-        if cells.size > 0:
-            outside += _tally(flow, axes, low, width, cells)
+        note_end(flow, code, out.state[b], out.signs[b], out.numbers[b], out.codes[b])
+        if grid.cells.size > 0:
+            outside += _tally(flow, grid.axes, grid.low, grid.width, grid.cells)
     return outside

@@ -1,12 +1,8 @@
 """What happens at an event: go there exactly, decide, change the mode: kernels."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+import math
 
 from stiction.numerics.bernstein import NONE, value_and_slope
 from stiction.numerics.callback import call_arrays
@@ -17,8 +13,12 @@ from stiction.switching.flow.rates import (
     EXTRA,
     LINE,
     MINUS,
+    ON_LINE,
     PLUS,
+    RTOL,
     SURFACE,
+    T_END,
+    VALUE,
     K,
     M,
     N,
@@ -53,9 +53,7 @@ from stiction.switching.flow.records import (
     Flow,
 )
 from stiction.switching.flow.saving import log_event, save_until, signs_at
-from stiction.switching.flow.steps import (
-    step,
-)
+from stiction.switching.flow.steps import step
 from stiction.switching.flow.surfaces import (
     TWO_FOLD_SHARE,
     begin_mode,
@@ -65,10 +63,9 @@ from stiction.switching.flow.surfaces import (
     project,
     surface_speed,
 )
+from stiction.switching.flow.tableau import AT_END
 
 __all__ = ["at_event", "at_touch", "nearest_touch"]
-
-Floats = npt.NDArray[np.float64]
 
 RUNNING = -1
 # events at a surface whose distances shrink this often in a row, down to this share of the
@@ -80,7 +77,7 @@ TOUCH = 64.0
 
 
 @kernel
-def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> bool:
+def _go_to(flow: Flow, which: int, root: float, h: float) -> bool:
     """Step exactly to the event: shorter steps from the same start until the function is zero.
 
     Returns whether it was found where the dense output of the step promised it.
@@ -89,7 +86,7 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> bool:
     so the event is as accurate as the trajectory. What is left is one small linear move.
     """
     y, trial, k = flow.y, flow.trial, flow.stages
-    addr, dims, p, scale = flow.addr, flow.dims, flow.p, flow.scale
+    system, p, scale = flow.system, flow.p, flow.scale
     sides, pace, grad, work = flow.sides, flow.pace, flow.grad, flow.work
     slope = value_and_slope(flow.coefficients[which], root, flow.roots[0])[1] / h
     if flow.order[which] > 0:
@@ -97,33 +94,29 @@ def _go_to(flow: Flow, which: int, root: float, h: float, t_end: float) -> bool:
         slope *= root if flow.order[which] == 1 else root * root
     length = root * h
     for _ in range(6):
-        step(
-            addr, dims, p, scale, sides, pace, flow.table, flow.tol, y, length, k, trial, grad, work
-        )
-        event_values(
-            addr, dims, p, scale, sides, pace, flow.kinks, t_end, trial, flow.samples, 0, grad, work
-        )
+        step(system, p, scale, sides, pace, flow.table, y, length, k, trial, grad, work)
+        event_values(system, p, scale, sides, pace, flow.kinks, trial, flow.samples, 0, grad, work)
         value = flow.samples[0, which]
         off = value / slope if slope < 0.0 else 0.0
         # the error of the last linear move is its square
-        if abs(off) <= 0.1 * np.sqrt(flow.tol[0]) * length or slope >= 0.0:
+        if abs(off) <= 0.1 * math.sqrt(flow.pace[RTOL]) * length or slope >= 0.0:
             for c in range(y.size):
-                trial[c] -= off * k[12, c]
-            n = dims[N]
-            return (t_end - trial[n]) * pace[DIRECTION] >= 0.0 or which == flow.order.size - 1
+                trial[c] -= off * k[AT_END, c]
+            n = system[N]
+            return (pace[T_END] - trial[n]) * pace[DIRECTION] >= 0.0 or which == flow.order.size - 1
         length = min(max(length - off, 0.5 * length), h)
     return False
 
 
 @kernel
-def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int:
+def at_event(flow: Flow, which: int, root: float, h: float) -> int:
     """Go to the event, act on it, return RUNNING or why the call must end."""
-    n, m, k = flow.dims[N], flow.dims[M], flow.dims[K]
+    n, m, k = flow.system[N], flow.system[M], flow.system[K]
     if which < m and flow.sides[which] != 0.0:
         lowest = _shallow(flow, which, root)
         if lowest > 0.0:
-            return at_touch(flow, which, lowest, h, t_end)
-    if not _go_to(flow, which, root, h, t_end) and h > 1e-9 * max(1.0, abs(flow.y[n])):
+            return at_touch(flow, which, lowest, h)
+    if not _go_to(flow, which, root, h) and h > 1e-9 * max(1.0, abs(flow.y[n])):
         # the dense output was not good enough to see what comes first: look closer
         flow.count[REJECTED] += 1
         flow.clock[NEXT_STEP] = 0.5 * h
@@ -140,8 +133,8 @@ def at_event(flow: Flow, which: int, root: float, h: float, t_end: float) -> int
     if not finite(flow.y):
         return NOT_FINITE
     if which == 2 * m + k:
-        flow.y[n] = t_end
-        save_until(flow, h, t_end, 1.0, True)
+        flow.y[n] = flow.pace[T_END]
+        save_until(flow, h, flow.pace[T_END], 1.0, True)
         return DONE
     if which >= 2 * m:
         return _at_kink(flow, which - 2 * m)
@@ -172,22 +165,22 @@ def _has_no_normal(flow: Flow, i: int) -> bool:
     It does when it is far too small for the change of h_i over the step: there is no
     telling to which side the fields point.
     """
-    n = flow.dims[N]
+    n = flow.system[N]
     if flow.order[i] != 0:
         return False
-    normals(flow.addr, flow.dims, flow.p, flow.scale, flow.trial[:n], flow.grad, flow.work)
+    normals(flow.system, flow.p, flow.scale, flow.trial[:n], flow.grad, flow.work)
     change = 0.0
     for c in range(n):
         change += abs(flow.grad[i, c] * (flow.trial[c] - flow.y[c]))
         change += abs(flow.grad[i, c]) * 1e-3 * flow.scale[c]
-    return change < 1e-6 * flow.start[0, i]
+    return change < 1e-6 * flow.start[VALUE, i]
 
 
 @kernel
 def _at_kink(flow: Flow, j: int) -> int:
-    m = flow.dims[M]
+    m = flow.system[M]
     on_surface = sliding_surface(flow.sides)
-    if flow.dims[LINE] == 1 and j == 0 and on_surface == 0:
+    if flow.system[LINE] == 1 and j == 0 and on_surface == 0:
         return LINE_HIT
     if _on_line(flow):
         return LINE_HIT
@@ -201,17 +194,17 @@ def _at_kink(flow: Flow, j: int) -> int:
 @kernel
 def _on_line(flow: Flow) -> bool:
     """Return whether h and g are both so small that rounding decides what comes next."""
-    if flow.dims[LINE] == 0:
+    if flow.system[LINE] == 0:
         return False
-    row, m = flow.work[EXTRA, :], flow.dims[M]
-    call_arrays(flow.addr[SURFACE], flow.y[: flow.dims[N]], flow.sides, flow.p, row)
-    return max(abs(row[0]), abs(row[m])) <= 0.1 * flow.tol[2]
+    row, m = flow.work[EXTRA, :], flow.system[M]
+    call_arrays(flow.system[SURFACE], flow.y[: flow.system[N]], flow.sides, flow.p, row)
+    return max(abs(row[0]), abs(row[m])) <= 0.1 * flow.pace[ON_LINE]
 
 
 @kernel
 def _too_many_at_once(flow: Flow) -> int:
     """Return STALLED after many events at one moment."""
-    n, clock, count = flow.dims[N], flow.clock, flow.count
+    n, clock, count = flow.system[N], flow.clock, flow.count
     t = flow.y[n]
     if abs(t - clock[LAST_EVENT]) <= 4.0 * _EPS * max(abs(t), 1e-300):
         count[SAME_TIME] += 1
@@ -224,7 +217,7 @@ def _too_many_at_once(flow: Flow) -> int:
 @kernel
 def _piling(flow: Flow) -> int:
     """Watch the time between events at surfaces; return PILED_UP when they accumulate."""
-    n, clock, count = flow.dims[N], flow.clock, flow.count
+    n, clock, count = flow.system[N], flow.clock, flow.count
     t = flow.y[n]
     gap = abs(t - clock[LAST_LANDING])
     clock[LAST_LANDING] = t
@@ -243,7 +236,7 @@ def _piling(flow: Flow) -> int:
 @kernel
 def _at_surface(flow: Flow, i: int) -> int:
     """A surface is reached from one side: cross it, or stay on it."""
-    m = flow.dims[M]
+    m = flow.system[M]
     came = flow.sides[i]
     project(flow, i)
     if i == 0 and _on_line(flow):
@@ -255,22 +248,22 @@ def _at_surface(flow: Flow, i: int) -> int:
         if second_surface(flow.sides, other) >= 0:
             return CORNER
         return _at_meeting(flow, i, other, came)
-    plus, minus, along, split, flat = landing(flow, i)
-    there = plus if came < 0.0 else minus
+    here = landing(flow, i)
+    there = here.plus if came < 0.0 else here.minus
     after = -came if there else 0.0
-    if not there and not along:
+    if not there and not here.along:
         # it touches a fold of its own side and leaves again
         after = came
     flow.sides[i] = after
     kind = CROSS if after == -came else SLIDE if after == 0.0 else FOLD
     lam = 0.0 if after == 0.0 else after
     if after == 0.0:
-        signs_at(flow, flow.y[: flow.dims[N]], flow.work[PLUS, :m])
+        signs_at(flow, flow.y[: flow.system[N]], flow.work[PLUS, :m])
         lam = flow.work[PLUS, i]
     log_event(flow, kind, i, came, after, came, lam)
-    flow.order[i] = (2 if flat else 1) if after != 0.0 else 0
+    flow.order[i] = (2 if here.fold else 1) if after != 0.0 else 0
     begin_mode(flow)
-    if flat and split:
+    if here.fold and here.escaping:
         return SPLIT
     return _piling(flow)
 
@@ -278,11 +271,11 @@ def _at_surface(flow: Flow, i: int) -> int:
 @kernel
 def _also_here(flow: Flow, i: int) -> int:
     """Return another surface on which the state is too, or -1."""
-    n, m = flow.dims[N], flow.dims[M]
+    n, m = flow.system[N], flow.system[M]
     if m == 1:
         return -1
     row = flow.work[EXTRA, :]
-    call_arrays(flow.addr[SURFACE], flow.y[:n], flow.sides, flow.p, row)
+    call_arrays(flow.system[SURFACE], flow.y[:n], flow.sides, flow.p, row)
     for j in range(m):
         if j != i and abs(row[j]) <= 16.0 * flow.noise[j]:
             return j
@@ -311,7 +304,7 @@ def _at_meeting(flow: Flow, i: int, j: int, came: float) -> int:
 @kernel
 def _at_fold_of_slide(flow: Flow, i: int, upper: bool) -> int:
     """The state slides to a fold: it leaves through it, to the side that lets it go."""
-    n, m = flow.dims[N], flow.dims[M]
+    n, m = flow.system[N], flow.system[M]
     if flow.pace[DIRECTION] < 0.0:
         # backward in time nothing is decided here: the way in was through this fold
         return SPLIT
@@ -321,8 +314,7 @@ def _at_fold_of_slide(flow: Flow, i: int, upper: bool) -> int:
     tangent = True
     if second_surface(flow.sides, sliding_surface(flow.sides)) < 0:
         up, down = slide_data(
-            flow.addr,
-            flow.dims,
+            flow.system,
             flow.p,
             flow.scale,
             flow.sides,
@@ -354,8 +346,8 @@ def _at_fold_of_slide(flow: Flow, i: int, upper: bool) -> int:
 
 @kernel
 def nearest_touch(flow: Flow) -> tuple[int, float]:
-    """Return 2m + i and where if the state touches surface i inside the step, else -1."""
-    m = flow.dims[M]
+    """Return the surface the state touches inside the step and where, -1 for none."""
+    m = flow.system[M]
     work = flow.roots[0]
     for i in range(m):
         if flow.sides[i] == 0.0 or flow.order[i] != 0:
@@ -376,23 +368,21 @@ def nearest_touch(flow: Flow) -> tuple[int, float]:
             else:
                 low = at
         if value_and_slope(b, at, work)[0] <= flow.touch[i]:
-            return 2 * m + i, at
+            return i, at
     return -1, NONE
 
 
 @kernel
-def at_touch(flow: Flow, i: int, root: float, h: float, t_end: float) -> int:
+def at_touch(flow: Flow, i: int, root: float, h: float) -> int:
     """Stop at a touch of surface i: a fold of this side, met from outside."""
-    n = flow.dims[N]
+    n = flow.system[N]
     step(
-        flow.addr,
-        flow.dims,
+        flow.system,
         flow.p,
         flow.scale,
         flow.sides,
         flow.pace,
         flow.table,
-        flow.tol,
         flow.y,
         root * h,
         flow.stages,
@@ -404,14 +394,12 @@ def at_touch(flow: Flow, i: int, root: float, h: float, t_end: float) -> int:
     for c in range(flow.y.size):
         flow.y[c] = flow.trial[c]
     event_values(
-        flow.addr,
-        flow.dims,
+        flow.system,
         flow.p,
         flow.scale,
         flow.sides,
         flow.pace,
         flow.kinks,
-        t_end,
         flow.y,
         flow.samples,
         0,
@@ -426,8 +414,7 @@ def at_touch(flow: Flow, i: int, root: float, h: float, t_end: float) -> int:
         flow.order[c] = 0
     flow.order[i] = 2
     up, down = slide_data(
-        flow.addr,
-        flow.dims,
+        flow.system,
         flow.p,
         flow.scale,
         flow.sides,

@@ -1,19 +1,12 @@
 """Gradients of switching functions and the fields seen on a surface: kernels."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import call_arrays, call_at
 from stiction.numerics.jit import kernel
 
 __all__ = ["finite", "gradients", "lie_pair"]
-
-Floats = npt.NDArray[np.float64]
 
 # central differences of order 8; exact for polynomials up to degree 8
 _WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
@@ -25,7 +18,7 @@ _ROUGH, _LEVELS = 1e-8, 6
 
 @kernel
 def gradients(
-    surface: int, gradient: int, p: Floats, scale: Floats, x: Floats, out: Floats, work: Floats
+    surface: int, gradient: int, p: Vector, scale: Vector, x: Vector, out: Matrix, work: Matrix
 ) -> None:
     """Fill out[m, n] with the gradients of the m switching functions at x.
 
@@ -57,7 +50,7 @@ def gradients(
 
 @kernel
 def _differences(
-    surface: int, p: Floats, j: int, d: float, y: Floats, out: Floats, row: Floats
+    surface: int, p: Vector, j: int, d: float, y: Vector, out: Matrix, row: Vector
 ) -> tuple[float, float]:
     """Fill out[:, j] with the derivatives along state j from points d apart.
 
@@ -84,7 +77,7 @@ def _differences(
 
 
 @kernel
-def lie_pair(normal: Floats, plus: Floats, minus: Floats) -> tuple[float, float]:
+def lie_pair(normal: Vector, plus: Vector, minus: Vector) -> tuple[float, float]:
     """Return L+ and L-: how fast h grows along the field of each side."""
     up, down = 0.0, 0.0
     for j in range(normal.size):
@@ -94,7 +87,7 @@ def lie_pair(normal: Floats, plus: Floats, minus: Floats) -> tuple[float, float]
 
 
 @kernel
-def finite(values: Floats) -> bool:
+def finite(values: Vector) -> bool:
     """Return whether every entry is a finite number."""
     total = 0.0
     for c in range(values.size):

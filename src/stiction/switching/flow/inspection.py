@@ -1,34 +1,32 @@
 """What saved states say by themselves, without trusting the solver: a kernel."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
 
-__all__ = ["inspect_states"]
+__all__ = ["MULTIPLIER", "OFF", "WRONG_SIDE", "inspect_states"]
 
-Floats = npt.NDArray[np.float64]
+# what is looked for: distance off the surface, far on the wrong side, largest multiplier
+OFF, WRONG_SIDE, MULTIPLIER = range(3)
 
 
 @kernel
 def inspect_states(
     surface: int,
     gradient: int,
-    p: Floats,
-    scale: Floats,
-    plane: Floats,
+    p: Vector,
+    scale: Vector,
+    plane: Matrix,
     k: int,
-    states: Floats,
-    signs: Floats,
-    worst: Floats,
-    row: npt.NDArray[np.int64],
+    states: Matrix,
+    signs: Matrix,
+    worst: Vector,
+    row: Integers,
 ) -> None:
     """Fill worst[3] and row[3]: off the surface, on the wrong side, largest multiplier.
 
@@ -51,9 +49,9 @@ def inspect_states(
             for j in range(n):
                 reach += abs(grad[i, j]) * max(abs(x[j]), scale[j])
             sliding = abs(signs[t, i]) != 1.0
-            found = 0 if sliding else 1
+            found = OFF if sliding else WRONG_SIDE
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])
             if value / reach > worst[found]:
                 worst[found], row[found] = value / reach, t
-            if sliding and abs(signs[t, i]) > worst[2]:
-                worst[2], row[2] = abs(signs[t, i]), t
+            if sliding and abs(signs[t, i]) > worst[MULTIPLIER]:
+                worst[MULTIPLIER], row[MULTIPLIER] = abs(signs[t, i]), t

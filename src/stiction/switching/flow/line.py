@@ -8,25 +8,29 @@ ray is reached the rest is one straight move.
 Source: formulas sheet of the paper on switching, section 7.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Vector
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.rates import EXTRA, EXTRA2, FIELD, PLUS, SURFACE, M, N
+from stiction.switching.flow.rates import (
+    EXTRA,
+    EXTRA2,
+    FIELD,
+    ON_LINE,
+    PLUS,
+    RTOL,
+    SURFACE,
+    VALUE,
+    M,
+    N,
+)
 from stiction.switching.flow.records import DISTANCE, NEXT_STEP, RHO, Flow
 from stiction.switching.flow.surfaces import follow_line
 
 __all__ = ["slides_onto_line", "slips_onto_line"]
-
-Floats = npt.NDArray[np.float64]
 
 # a step towards the line goes at most this part of the way, one on a surface this part
 _SLIPPING, _SLIDING = 0.85, 0.99
@@ -35,18 +39,18 @@ _RAY = 0.02
 
 
 @kernel
-def _pair(flow: Flow, x: Floats) -> tuple[float, float]:
+def _pair(flow: Flow, x: Vector) -> tuple[float, float]:
     """Return sign(h) h and sign(g) g at x, with the signs the mode has."""
     here = row_at(flow.work, EXTRA2)
-    call_at(flow.addr[SURFACE], x.ctypes.data, flow.sides.ctypes.data, flow.p.ctypes.data, here)
+    call_at(flow.system[SURFACE], x.ctypes.data, flow.sides.ctypes.data, flow.p.ctypes.data, here)
     side = flow.sides[0] if flow.sides[0] != 0.0 else 1.0
-    return side * flow.work[EXTRA2, 0], flow.kinks[0] * flow.work[EXTRA2, flow.dims[M]]
+    return side * flow.work[EXTRA2, 0], flow.kinks[0] * flow.work[EXTRA2, flow.system[M]]
 
 
 @kernel
-def _pair_rates(flow: Flow, x: Floats, rate: Floats, ahead: float) -> tuple[float, float]:
+def _pair_rates(flow: Flow, x: Vector, rate: Vector, ahead: float) -> tuple[float, float]:
     """Return how fast both change along `rate`, by central differences over `ahead`."""
-    n, later = flow.dims[N], flow.spare
+    n, later = flow.system[N], flow.spare
     for c in range(n):
         later[c] = x[c] + ahead * rate[c]
     up_a, up_b = _pair(flow, later)
@@ -63,9 +67,9 @@ def slips_onto_line(flow: Flow, h: float) -> bool:
     Also sets how long the next step may be.
     """
     y, k, clock = flow.y, flow.stages, flow.clock
-    m = flow.dims[M]
-    a, b = flow.start[0, 0], flow.start[0, 2 * m]
-    rho = np.sqrt(a * a + b * b)
+    m = flow.system[M]
+    a, b = flow.start[VALUE, 0], flow.start[VALUE, 2 * m]
+    rho = math.sqrt(a * a + b * b)
     if clock[DISTANCE] > 0.0:
         # the field varies over the distance to the line, and so does the next step
         clock[NEXT_STEP] *= min(max(rho / clock[DISTANCE], 0.05), 3.0)
@@ -76,15 +80,15 @@ def slips_onto_line(flow: Flow, h: float) -> bool:
     da, db = _pair_rates(flow, y, k[0], 0.05 * min(h, rho))
     inward = -(a * da + b * db) / rho
     clock[RHO] = _SLIPPING * rho / inward if inward > 0.0 else 0.0
-    if inward <= 0.0 or rho > 0.1 * np.sqrt(flow.tol[0]) * flow.scale[0]:
+    if inward <= 0.0 or rho > 0.1 * math.sqrt(flow.pace[RTOL]) * flow.scale[0]:
         return False
     # what is left is straight but for the turn that is left in the ray
     turning = abs(a * db - b * da) / rho
     time = rho / inward
-    straight = time * turning <= flow.tol[0] * inward or (
-        rho <= flow.tol[2] and turning <= 0.1 * inward
+    straight = time * turning <= flow.pace[RTOL] * inward or (
+        rho <= flow.pace[ON_LINE] and turning <= 0.1 * inward
     )
-    if not (straight and _has_ray(flow, a, b)) and rho > 0.1 * flow.tol[2]:
+    if not (straight and _has_ray(flow, a, b)) and rho > 0.1 * flow.pace[ON_LINE]:
         return False
     for c in range(y.size):
         y[c] += time * k[0, c]
@@ -98,7 +102,7 @@ def _has_ray(flow: Flow, a: float, b: float) -> bool:
     Without this a state that only passes the line closely would be taken for one that
     ends on it: where two rays have just met and vanished, the field hardly turns either.
     """
-    n, rho = flow.dims[N], np.sqrt(a * a + b * b)
+    n, rho = flow.system[N], math.sqrt(a * a + b * b)
     first, second = flow.work[PLUS, :n], flow.work[PLUS + 1, :n]
     x, trial = flow.y[:n], flow.trial[:n]
     step = 0.01
@@ -129,7 +133,7 @@ def _has_ray(flow: Flow, a: float, b: float) -> bool:
         for c in range(n):
             trial[c] = x[c] + flow.scale[c] * (u * first[c] + v * second[c])
         call_at(
-            flow.addr[FIELD],
+            flow.system[FIELD],
             trial.ctypes.data,
             flow.sides.ctypes.data,
             flow.p.ctypes.data,
@@ -152,10 +156,10 @@ def slides_onto_line(flow: Flow, h: float) -> bool:
     there. So no step goes all the way, and the last bit is one straight move.
     """
     y, k = flow.y, flow.stages
-    b = flow.start[0, 2 * flow.dims[M]]
+    b = flow.start[VALUE, 2 * flow.system[M]]
     falling = -_pair_rates(flow, y, k[0], 0.05 * h)[1]
     flow.clock[RHO] = _SLIDING * b / falling if falling > 0.0 and b > 0.0 else 0.0
-    if falling <= 0.0 or b > flow.tol[2]:
+    if falling <= 0.0 or b > flow.pace[ON_LINE]:
         return False
     for c in range(y.size):
         y[c] += b / falling * k[0, c]

@@ -13,47 +13,44 @@ multipliers solve a bilinear pair of equations and s is the time again.
 Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) mended.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients, lie_pair
 
 __all__ = ["event_values", "multipliers", "normals", "rates", "slide_data"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-# entries of the array of addresses
-FIELD, SURFACE, GRADIENT, POWER = range(4)
-# entries of the array of sizes: states, surfaces, kinks, line (0 or 1), energies, plane (0 or 1)
-N, M, K, LINE, Q, PLANE = range(6)
+# entries of `system`: addresses of its functions; numbers of states, surfaces and kinks, whether
+# there is a line (0 or 1), number of energies, whether surfaces are planes (see `records`)
+FIELD, SURFACE, GRADIENT, POWER, N, M, K, LINE, Q, PLANE = range(10)
 # entries of `pace`: direction and scale of the sliding time; 1, or -1 for backward in time;
 # how much tighter the tolerance is near a two-fold or a line; what rounding does there to a
-# rate, to the state and to L
+# rate, to the state and to L; then what is given: relative and absolute tolerance, distance
+# that counts as on a line, longest step, and the time at which the call ends
 SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE = range(7)
-# rows of the scratch array; at least WORK_ROWS of them, n + 2m + k + 2 wide
-PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2 = range(7)
-WORK_ROWS = 7
+RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
+# rows of `start`: event functions at the start of a step, and their slopes there
+VALUE, SLOPE = range(2)
+# rows of the scratch array; at least WORK_ROWS of them, n + 2m + k + 2 wide: at least as y
+PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(8)
+WORK_ROWS = 8
 
 
 @kernel
 def normals(
-    addr: Ints, dims: Ints, p: Floats, scale: Floats, x: Floats, grad: Floats, work: Floats
+    system: Integers, p: Vector, scale: Vector, x: Vector, grad: Matrix, work: Matrix
 ) -> None:
     """Fill grad[m, n] with the gradients of the switching functions; a plane keeps its own."""
-    if dims[PLANE] == 0:
-        gradients(addr[SURFACE], addr[GRADIENT], p, scale, x, grad, work[DIFF:])
+    if system[PLANE] == 0:
+        gradients(system[SURFACE], system[GRADIENT], p, scale, x, grad, work[DIFF:])
 
 
 @kernel
-def sliding_surface(sides: Floats) -> int:
+def sliding_surface(sides: Vector) -> int:
     """Return the first surface the state slides on, or -1."""
     for i in range(sides.size):
         if sides[i] == 0.0:
@@ -62,7 +59,7 @@ def sliding_surface(sides: Floats) -> int:
 
 
 @kernel
-def second_surface(sides: Floats, first: int) -> int:
+def second_surface(sides: Vector, first: int) -> int:
     """Return the surface after `first` the state slides on too, or -1."""
     for i in range(first + 1, sides.size):
         if sides[i] == 0.0:
@@ -72,28 +69,27 @@ def second_surface(sides: Floats, first: int) -> int:
 
 @kernel
 def slide_data(
-    addr: Ints,
-    dims: Ints,
-    p: Floats,
-    scale: Floats,
-    sides: Floats,
+    system: Integers,
+    p: Vector,
+    scale: Vector,
+    sides: Vector,
     i: int,
-    x: Floats,
-    grad: Floats,
-    work: Floats,
+    x: Vector,
+    grad: Matrix,
+    work: Matrix,
 ) -> tuple[float, float]:
     """Return L+ and L- of surface i at x; the two fields stand in rows PLUS and MINUS."""
-    m = dims[M]
+    m = system[M]
     for j in range(m):
         work[SIGNS, j] = sides[j]
     signs = row_at(work, SIGNS)
     work[SIGNS, i] = 1.0
-    call_at(addr[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, PLUS))
+    call_at(system[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, PLUS))
     work[SIGNS, i] = -1.0
-    call_at(addr[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, MINUS))
-    normals(addr, dims, p, scale, x, grad, work)
+    call_at(system[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, MINUS))
+    normals(system, p, scale, x, grad, work)
     up, down = 0.0, 0.0
-    for j in range(dims[N]):
+    for j in range(system[N]):
         up += grad[i, j] * work[PLUS, j]
         down += grad[i, j] * work[MINUS, j]
     return up, down
@@ -101,26 +97,25 @@ def slide_data(
 
 @kernel
 def multipliers(
-    addr: Ints,
-    dims: Ints,
-    p: Floats,
-    scale: Floats,
-    sides: Floats,
-    x: Floats,
-    dx: Floats,
-    lam: Floats,
-    grad: Floats,
-    work: Floats,
+    system: Integers,
+    p: Vector,
+    scale: Vector,
+    sides: Vector,
+    x: Vector,
+    dx: Vector,
+    lam: Vector,
+    grad: Matrix,
+    work: Matrix,
 ) -> bool:
     """Fill dx with the field on an intersection of two surfaces, lam with its multipliers.
 
     Newton's method on L_i = L_j = 0, both bilinear in (lam_i, lam_j), from lam = 0. Returns
     whether it converged; otherwise dx is NaN.
     """
-    n, m = dims[N], dims[M]
+    n, m = system[N], system[M]
     i = sliding_surface(sides)
     j = second_surface(sides, i)
-    normals(addr, dims, p, scale, x, grad, work)
+    normals(system, p, scale, x, grad, work)
     signs = work[SIGNS, :m]
     corner = work[PLUS, :n]
     # the coefficients of 1, lam_i, lam_j, lam_i lam_j of L_i, L_j and of the field
@@ -131,7 +126,7 @@ def multipliers(
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
         signs[i], signs[j] = si, sj
-        call_arrays(addr[FIELD], x, signs, p, corner)
+        call_arrays(system[FIELD], x, signs, p, corner)
         li, lj = lie_pair(grad[i], corner, corner)[0], lie_pair(grad[j], corner, corner)[0]
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
@@ -154,7 +149,7 @@ def multipliers(
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
         signs[i], signs[j] = si, sj
-        call_arrays(addr[FIELD], x, signs, p, corner)
+        call_arrays(system[FIELD], x, signs, p, corner)
         weight = 0.25 * (1.0 + si * u) * (1.0 + sj * v)
         for e in range(n):
             dx[e] += weight * corner[e]
@@ -167,25 +162,24 @@ def multipliers(
 
 @kernel
 def rates(
-    addr: Ints,
-    dims: Ints,
-    p: Floats,
-    scale: Floats,
-    sides: Floats,
-    pace: Floats,
-    y: Floats,
-    k: Floats,
+    system: Integers,
+    p: Vector,
+    scale: Vector,
+    sides: Vector,
+    pace: Vector,
+    y: Vector,
+    k: Matrix,
     row: int,
-    grad: Floats,
-    work: Floats,
+    grad: Matrix,
+    work: Matrix,
 ) -> None:
     """Fill row `row` of k with dy/ds in the present mode (see the top of this module)."""
-    n, m, q = dims[N], dims[M], dims[Q]
+    n, m, q = system[N], system[M], system[Q]
     way = pace[DIRECTION]
     i = sliding_surface(sides)
     signs = sides
     if i < 0:
-        call_at(addr[FIELD], y.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, row))
+        call_at(system[FIELD], y.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, row))
         k[row, n] = way
         if way < 0.0:
             for c in range(n):
@@ -196,12 +190,12 @@ def rates(
             signs[c] = sides[c]
         x = y[:n]
         if second_surface(sides, i) >= 0:
-            multipliers(addr, dims, p, scale, sides, x, k[row, :n], signs, grad, work)
+            multipliers(system, p, scale, sides, x, k[row, :n], signs, grad, work)
             k[row, n] = way
             for c in range(n):
                 k[row, c] *= way
         else:
-            up, down = slide_data(addr, dims, p, scale, sides, i, x, grad, work)
+            up, down = slide_data(system, p, scale, sides, i, x, grad, work)
             factor = way * pace[SENSE] / pace[NORM]
             for c in range(n):
                 k[row, c] = factor * (down * work[PLUS, c] - up * work[MINUS, c])
@@ -211,26 +205,24 @@ def rates(
             signs[i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
         out = row_at(k, row) + 8 * (n + 1)
-        call_at(addr[POWER], y.ctypes.data, signs.ctypes.data, p.ctypes.data, out)
+        call_at(system[POWER], y.ctypes.data, signs.ctypes.data, p.ctypes.data, out)
         for c in range(n + 1, n + 1 + q):
             k[row, c] *= k[row, n]
 
 
 @kernel
 def event_values(
-    addr: Ints,
-    dims: Ints,
-    p: Floats,
-    scale: Floats,
-    sides: Floats,
-    pace: Floats,
-    kinks: Floats,
-    t_end: float,
-    y: Floats,
-    out: Floats,
+    system: Integers,
+    p: Vector,
+    scale: Vector,
+    sides: Vector,
+    pace: Vector,
+    kinks: Vector,
+    y: Vector,
+    out: Matrix,
     row: int,
-    grad: Floats,
-    work: Floats,
+    grad: Matrix,
+    work: Matrix,
 ) -> None:
     """Fill row `row` of out[:, 2m + k + 1] with functions that are positive in the mode.
 
@@ -238,9 +230,9 @@ def event_values(
     slides on, the distances to the upper and the lower fold. Then the kinks with the sign
     they have had, then the time left while sliding.
     """
-    n, m, k = dims[N], dims[M], dims[K]
+    n, m, k = system[N], system[M], system[K]
     here = row_at(work, EXTRA2)
-    call_at(addr[SURFACE], y.ctypes.data, sides.ctypes.data, p.ctypes.data, here)
+    call_at(system[SURFACE], y.ctypes.data, sides.ctypes.data, p.ctypes.data, here)
     for c in range(m):
         out[row, c], out[row, m + c] = sides[c] * work[EXTRA2, c], 1.0
     for c in range(k):
@@ -253,11 +245,11 @@ def event_values(
     j = second_surface(sides, i)
     if j >= 0:
         lam = work[EXTRA, :m]
-        multipliers(addr, dims, p, scale, sides, x, work[MINUS, :n], lam, grad, work)
+        multipliers(system, p, scale, sides, x, work[MINUS, :n], lam, grad, work)
         out[row, i], out[row, m + i] = 1.0 - lam[i], 1.0 + lam[i]
         out[row, j], out[row, m + j] = 1.0 - lam[j], 1.0 + lam[j]
         return
-    up, down = slide_data(addr, dims, p, scale, sides, i, x, grad, work)
+    up, down = slide_data(system, p, scale, sides, i, x, grad, work)
     factor = pace[SENSE] / pace[NORM]
     out[row, i], out[row, m + i] = -factor * up, factor * down
-    out[row, 2 * m + k] = (t_end - y[n]) * pace[DIRECTION]
+    out[row, 2 * m + k] = (pace[T_END] - y[n]) * pace[DIRECTION]

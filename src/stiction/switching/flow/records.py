@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import (
     DEPTH,
     NODES,
@@ -21,7 +22,6 @@ from stiction.switching.model import Compiled
 __all__ = ["Flow", "flow_arrays"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # how a call of `advance` ended
 DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE, CORNER, SPLIT = (
@@ -38,61 +38,59 @@ NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING = range(6)
 # ever shorter distance, events in a row at the same time, then one per kind
 STEPS, REJECTED, N_EVENTS, N_SAVES, SHRINKS, SAME_TIME, BY_KIND = range(7)
 COUNTS = BY_KIND + len(KINDS)
+# columns of `event`: time, surface, its sign before and after, kind, then the state, then the
+# multipliers before and after
+AT, WHERE, BEFORE, AFTER, KIND, STATE = range(6)
 
 
 class Flow(NamedTuple):
     """Everything kernels need: the system, the trajectory, where results go, scratch.
 
-    addr, dims, p, scale, table, nodes, to_bernstein, tail : the system and the method, read only
-    tol : rtol, atol, distance from a codimension-2 line that counts as on it, longest step
+    system, p, scale, table, bernstein : the system and the method, read only
     y, sides, pace, kinks, order, clock, count : the trajectory; see `rates` and above
     save : (s,) times; saved, saved_signs : (s, 1 + n + q) and (s, m)
-    event : (e, 5 + n) time, surface, before, after, kind, state; multipliers after that
+    event : (e, 7 + n) see above
     the rest is scratch
     """
 
-    addr: Ints
-    dims: Ints
-    p: Floats
-    scale: Floats
-    table: Floats
-    nodes: Floats
-    to_bernstein: Floats
-    tail: Floats
-    tol: Floats
+    system: Integers
+    p: Vector
+    scale: Vector
+    table: Matrix
+    bernstein: Matrix
     y: Floats
     sides: Floats
-    pace: Floats
+    pace: Vector
     kinks: Floats
-    order: Ints
-    clock: Floats
-    count: Ints  # type: ignore[assignment]
+    order: Integers
+    clock: Vector
+    count: Integers  # type: ignore[assignment]
     save: Floats
     saved: Floats
     saved_signs: Floats
     event: Floats
-    stages: Floats
-    dense: Floats
-    trial: Floats
-    spare: Floats
-    start: Floats
-    noise: Floats
-    touch: Floats
-    samples: Floats
-    coefficients: Floats
-    roots: Floats
-    grad: Floats
-    work: Floats
+    stages: Matrix
+    dense: Matrix
+    trial: Vector
+    spare: Vector
+    start: Matrix
+    noise: Vector
+    touch: Vector
+    samples: Matrix
+    coefficients: Matrix
+    roots: Matrix
+    grad: Matrix
+    work: Matrix
 
 
 def flow_arrays(
-    compiled: Compiled, tol: Floats, save: Floats, n_events: int, *, energies: bool
+    compiled: Compiled, tolerance: Floats, save: Floats, n_events: int, *, energies: bool
 ) -> Flow:
     """Return fresh arrays for one trajectory of a compiled system.
 
     Parameters
     ----------
-    tol : rtol, atol, distance from a line that counts as on it, longest step
+    tolerance : rtol, atol, distance from a line that counts as on it, longest step
     save : times at which the state is kept
     n_events : rows for events
     energies : whether energies are carried along
@@ -100,21 +98,18 @@ def flow_arrays(
     n, m, k = compiled.n, compiled.m, compiled.k
     q = 3 if energies and compiled.power else 0
     width, e = n + 1 + q, 2 * m + k + 1
-    addr = [compiled.field, compiled.surface, compiled.gradient, compiled.power]
+    addresses = [compiled.field, compiled.surface, compiled.gradient, compiled.power]
+    sizes = [n, m, k, int(compiled.line), q, _plane_kind(compiled)]
     grad = compiled.plane if compiled.plane is not None else np.zeros((m, n))
     return Flow(
-        addr=np.array(addr, dtype=np.int64),
-        dims=np.array([n, m, k, int(compiled.line), q, _plane_kind(compiled)]),
+        system=np.array([*addresses, *sizes], dtype=np.int64),
         p=compiled.params.copy(),
         scale=np.array(compiled.scale, dtype=np.float64),
         table=tableau(),
-        nodes=nodes(),
-        to_bernstein=bernstein_from_samples(),
-        tail=tail_from_samples(),
-        tol=tol,
+        bernstein=np.vstack([bernstein_from_samples(), nodes(), tail_from_samples()]),
         y=np.zeros(width),
         sides=np.ones(m),
-        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
+        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, *tolerance, 0.0]),
         kinks=np.ones(k),
         order=np.zeros(e, dtype=np.int64),
         clock=np.zeros(6),
@@ -122,7 +117,7 @@ def flow_arrays(
         save=np.array(save, dtype=np.float64),
         saved=np.zeros((save.size, width)),
         saved_signs=np.zeros((save.size, m)),
-        event=np.zeros((n_events, 5 + n + 2)),
+        event=np.zeros((n_events, STATE + n + 2)),
         stages=np.zeros((STAGES, width)),
         dense=np.zeros((7, width)),
         trial=np.zeros(width),

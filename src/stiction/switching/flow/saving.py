@@ -1,13 +1,8 @@
 """Keeping states at the saving times, and rows of the event table: kernels."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import (
     DIRECTION,
@@ -20,18 +15,21 @@ from stiction.switching.flow.rates import (
     sliding_surface,
 )
 from stiction.switching.flow.records import (
+    AFTER,
+    AT,
+    BEFORE,
     BY_KIND,
+    KIND,
     N_EVENTS,
     N_SAVES,
+    STATE,
+    WHERE,
     Flow,
 )
-from stiction.switching.flow.steps import (
-    dense,
-)
+from stiction.switching.flow.steps import dense
+from stiction.switching.flow.tableau import STAGES
 
 __all__ = ["log_event", "save_until", "signs_at"]
-
-Floats = npt.NDArray[np.float64]
 
 _EPS = 2.220446049250313e-16
 
@@ -39,7 +37,7 @@ _EPS = 2.220446049250313e-16
 @kernel
 def save_until(flow: Flow, h: float, t: float, share: float, last: bool) -> None:
     """Keep the state at every saving time up to t, read off the dense output of the step."""
-    n, way = flow.dims[N], flow.pace[DIRECTION]
+    n, way = flow.system[N], flow.pace[DIRECTION]
     count, save, y, spare = flow.count, flow.save, flow.y, flow.spare
     row = count[N_SAVES]
     t0 = y[n]
@@ -67,7 +65,7 @@ def save_until(flow: Flow, h: float, t: float, share: float, last: bool) -> None
 @kernel
 def _when(flow: Flow, target: float, s: float, share: float) -> float:
     """Return the fraction of the step at which the time is `target` (it rises with s)."""
-    n = flow.dims[N]
+    n = flow.system[N]
     low, high = 0.0, share
     for _ in range(60):
         dense(flow.dense, flow.y, s, flow.y.size, flow.spare)
@@ -85,9 +83,9 @@ def _when(flow: Flow, target: float, s: float, share: float) -> float:
 
 
 @kernel
-def signs_at(flow: Flow, x: Floats, out: Floats) -> None:
+def signs_at(flow: Flow, x: Vector, out: Vector) -> None:
     """Fill out[m] with the signs, the multiplier on a surface the state slides on."""
-    m = flow.dims[M]
+    m = flow.system[M]
     for i in range(m):
         out[i] = flow.sides[i]
     i = sliding_surface(flow.sides)
@@ -96,13 +94,12 @@ def signs_at(flow: Flow, x: Floats, out: Floats) -> None:
     if second_surface(flow.sides, i) >= 0:
         lam = flow.work[EXTRA, :m]
         multipliers(
-            flow.addr,
-            flow.dims,
+            flow.system,
             flow.p,
             flow.scale,
             flow.sides,
             x,
-            flow.stages[15, : flow.dims[N]],
+            flow.stages[STAGES - 1, : flow.system[N]],
             lam,
             flow.grad,
             flow.work,
@@ -111,9 +108,7 @@ def signs_at(flow: Flow, x: Floats, out: Floats) -> None:
             if flow.sides[j] == 0.0:
                 out[j] = lam[j]
         return
-    up, down = slide_data(
-        flow.addr, flow.dims, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work
-    )
+    up, down = slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work)
     out[i] = (down + up) / (down - up) if down != up else 0.0
 
 
@@ -122,11 +117,11 @@ def log_event(
     flow: Flow, kind: int, surface: int, before: float, after: float, lam0: float, lam1: float
 ) -> None:
     """Write one row of the event table."""
-    n, row = flow.dims[N], flow.count[N_EVENTS]
+    n, row = flow.system[N], flow.count[N_EVENTS]
     e = flow.event[row]
-    e[0], e[1], e[2], e[3], e[4] = flow.y[n], surface, before, after, kind
+    e[AT], e[WHERE], e[BEFORE], e[AFTER], e[KIND] = flow.y[n], surface, before, after, kind
     for c in range(n):
-        e[5 + c] = flow.y[c]
-    e[5 + n], e[6 + n] = lam0, lam1
+        e[STATE + c] = flow.y[c]
+    e[STATE + n], e[STATE + n + 1] = lam0, lam1
     flow.count[N_EVENTS] = row + 1
     flow.count[BY_KIND + kind] += 1

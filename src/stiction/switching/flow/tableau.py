@@ -11,9 +11,11 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["STAGES", "tableau"]
+__all__ = ["AT_END", "STAGES", "tableau"]
 
 STAGES = 16
+# the stage at the end of the step, which is the first of the next
+AT_END = 12
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
 from stiction.switching.flow.rates import DIRECTION
-from stiction.switching.flow.surfaces import begin_mode, landing, project
+from stiction.switching.flow.surfaces import Landing, begin_mode, landing, project
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["Tolerance", "Trajectory"]
@@ -92,7 +92,7 @@ class Trajectory:
                 project(flow, i)
             elif near[i] or values[i] * flow.sides[i] <= 0.0:
                 project(flow, i)
-                flow.order[i] = 2 if bool(landing(flow, i)[4]) else 1
+                flow.order[i] = 2 if landing(flow, i).fold else 1
         self._set_kinks()
         begin_mode(flow)
 
@@ -120,10 +120,9 @@ class Trajectory:
         saving.signs_at(self.flow, self.flow.y[: self.compiled.n], out)
         return out
 
-    def landing(self, i: int) -> tuple[bool, bool, bool, bool, bool]:
+    def landing(self, i: int) -> Landing:
         """Return what `surfaces.landing` says of the present state."""
-        into_plus, into_minus, along, escaping, fold = landing(self.flow, i)
-        return bool(into_plus), bool(into_minus), bool(along), bool(escaping), bool(fold)
+        return Landing(*(bool(answer) for answer in landing(self.flow, i)))
 
     def advance(self, t_end: float, max_steps: int) -> int:
         """Carry on to t_end, at most `max_steps` steps; return how it ended (see `records`)."""

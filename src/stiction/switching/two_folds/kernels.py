@@ -1,33 +1,30 @@
 """h, L+ and L- at many points at once: the kernel behind the search for two-folds."""
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients, lie_pair
+from stiction.switching.flow.rates import FIELD, GRADIENT, SURFACE
 
 __all__ = ["lie_values"]
 
-Floats = npt.NDArray[np.float64]
+# columns of `lie_values`
+VALUE, LIE_PLUS, LIE_MINUS = range(3)
 
 
 @kernel
 def lie_values(
-    addresses: npt.NDArray[np.int64],
-    p: Floats,
-    scale: Floats,
-    signs: Floats,
+    addresses: Integers,
+    p: Vector,
+    scale: Vector,
+    signs: Vector,
     i: int,
-    points: Floats,
-    out: Floats,
-    grad: Floats,
-    work: Floats,
+    points: Matrix,
+    out: Matrix,
+    grad: Matrix,
+    work: Matrix,
 ) -> None:
     """Fill out[q] with h_i, L+ and L- of surface i at each of the points.
 
@@ -45,11 +42,11 @@ def lie_values(
     plus, minus = work[2, :n], work[3, :n]
     for q in range(points.shape[0]):
         x = points[q]
-        call_arrays(addresses[1], x, signs, p, work[0])
-        out[q, 0] = work[0, i]
+        call_arrays(addresses[SURFACE], x, signs, p, work[0])
+        out[q, VALUE] = work[0, i]
         signs[i] = 1.0
-        call_arrays(addresses[0], x, signs, p, plus)
+        call_arrays(addresses[FIELD], x, signs, p, plus)
         signs[i] = -1.0
-        call_arrays(addresses[0], x, signs, p, minus)
-        gradients(addresses[1], addresses[2], p, scale, x, grad, work)
-        out[q, 1], out[q, 2] = lie_pair(grad[i], plus, minus)
+        call_arrays(addresses[FIELD], x, signs, p, minus)
+        gradients(addresses[SURFACE], addresses[GRADIENT], p, scale, x, grad, work)
+        out[q, LIE_PLUS], out[q, LIE_MINUS] = lie_pair(grad[i], plus, minus)

@@ -111,7 +111,7 @@ class TyreMotion:
     steps: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DynamicTyreWheel(Record):
     """The wheel on a turntable on a stretched-string tyre with a memory, in physical time.
 
@@ -286,23 +286,23 @@ class DynamicTyreWheel(Record):
         )
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
-        out = np.full((when.size, 5), np.nan)
+        out = np.full((when.size, kernels.N_COLUMNS), np.nan)
         stored = self._stored(q, patch)
-        code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, (least, int(held)))
+        code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, least, bool(held))
         scale = self.scales[0]
         out = out[:rows]
         slips = np.array([kernels.rolling(p, *row[:3]) for row in out]).reshape(-1, 2)
         return TyreMotion(
             t=when[:rows],
             states=out[:, :3],
-            force=out[:, 3],
-            moment=out[:, 4],
+            force=out[:, kernels.FORCE_AT],
+            moment=out[:, kernels.MOMENT_AT],
             h=slips[:, 0],
             g=slips[:, 1],
-            tread=Tread(q, slip, patch[0], patch[1], patch[2]),
-            work=scale * patch[3] + stored,
-            heat=scale * patch[4],
-            shed=scale * patch[5],
+            tread=Tread(q, slip, *patch[: kernels.WORK]),
+            work=scale * patch[kernels.WORK] + stored,
+            heat=scale * patch[kernels.HEAT],
+            shed=scale * patch[kernels.SHED],
             stored=self._stored(q, patch),
             status=(Status.SOLVED, Status.WORK_LIMIT, Status.NOT_FINITE)[code],
             steps=steps,

@@ -6,21 +6,17 @@ grows with the lateral velocity and with nothing else, so that there is no numer
 diffusion, and slip is a property of material, as it is in the tyre.
 """
 
-# NumPy's stubs type a single entry of an array as Any
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.switching.wheel.parameters import OMEGA, R, V
 
 __all__ = ["DONE", "FULL", "LOST", "advance", "drive", "patch_loads", "roll_patch", "rolling"]
-
-Floats = npt.NDArray[np.float64]
 
 # entries of the parameter array
 (D, M, C1, C2, BETA, R0, OMEGA0, GAMMA, K2) = range(9)
@@ -29,6 +25,10 @@ N_PARAMETERS = 20
 # entries of the patch's own numbers: offset, both edges, and the ledger
 (OFFSET, FRONT, REAR, WORK, HEAT, SHED) = range(6)
 N_PATCH = 6
+# entries of the motion that the tyre feels, and columns of the results after the state
+(ROLLING, LATERAL, TURNING) = range(3)
+(FORCE_AT, MOMENT_AT) = range(3, 5)
+N_COLUMNS = 5
 
 DONE, FULL, LOST = range(3)
 
@@ -37,7 +37,7 @@ _GONE = 1e-12
 
 
 @kernel
-def rolling(p: Floats, r: float, v: float, w: float) -> tuple[float, float]:
+def rolling(p: Vector, r: float, v: float, w: float) -> tuple[float, float]:
     """Return the lateral and the rolling velocity h and g [m/s]."""
     sin, cos = math.sin(p[GAMMA]), math.cos(p[GAMMA])
     turn = w - p[OMEGA0]
@@ -46,7 +46,7 @@ def rolling(p: Floats, r: float, v: float, w: float) -> tuple[float, float]:
 
 
 @kernel
-def drive(p: Floats, h: float, g: float) -> float:
+def drive(p: Vector, h: float, g: float) -> float:
     """Return the lateral velocity [m/s] that the string feels.
 
     It is h where the string keeps its own angle. Otherwise slip angles up to ONSET are
@@ -68,7 +68,7 @@ def drive(p: Floats, h: float, g: float) -> float:
 
 @kernel
 def roll_patch(
-    p: Floats, patch: Floats, q: Floats, felt: Floats, slip: Floats, motion: Floats, dt: float
+    p: Vector, patch: Vector, q: Vector, felt: Vector, slip: Vector, motion: Vector, dt: float
 ) -> None:
     """Move the material through the patch for `dt` and let it stick or slip.
 
@@ -80,7 +80,7 @@ def roll_patch(
     slip : (n + 1,) -1, 0 or 1
     motion : rolling velocity, lateral velocity felt, and turning rate
     """
-    g, lateral, turn = motion[0], motion[1], motion[2]
+    g, lateral, turn = motion[ROLLING], motion[LATERAL], motion[TURNING]
     last = q.size - 1
     dx = 2.0 * p[A] / last
     way = abs(g) * dt
@@ -135,7 +135,7 @@ def roll_patch(
 
 
 @kernel
-def _edges(p: Floats, patch: Floats, q: Floats, g: float, speed: float, dt: float) -> None:
+def _edges(p: Vector, patch: Vector, q: Vector, g: float, speed: float, dt: float) -> None:
     """Update the displacement at both edges, where the string outside begins."""
     last = q.size - 1
     front, rear = q[last], q[0]
@@ -152,7 +152,7 @@ def _edges(p: Floats, patch: Floats, q: Floats, g: float, speed: float, dt: floa
 
 
 @kernel
-def shift(patch: Floats, q: Floats, slip: Floats, g: float) -> None:
+def shift(patch: Vector, q: Vector, slip: Vector, g: float) -> None:
     """Drop the element that has left and open an empty one at the leading edge."""
     last = q.size - 1
     if g > 0.0 and patch[OFFSET] <= _GONE:
@@ -168,7 +168,7 @@ def shift(patch: Floats, q: Floats, slip: Floats, g: float) -> None:
 
 
 @kernel
-def patch_loads(p: Floats, patch: Floats, q: Floats) -> tuple[float, float]:
+def patch_loads(p: Vector, patch: Vector, q: Vector) -> tuple[float, float]:
     """Return F [N] and M [N m] from the displacements `q` by quadrature over the patch."""
     last = q.size - 1
     dx = 2.0 * p[A] / last
@@ -184,7 +184,7 @@ def patch_loads(p: Floats, patch: Floats, q: Floats) -> tuple[float, float]:
 
 @kernel
 def accelerations(
-    p: Floats, r: float, v: float, w: float, force: float, moment: float
+    p: Vector, r: float, v: float, w: float, force: float, moment: float
 ) -> tuple[float, float]:
     """Return dv/dt and domega/dt in physical time."""
     cos, sin = math.cos(p[GAMMA]), math.sin(p[GAMMA])
@@ -199,14 +199,15 @@ def accelerations(
 
 @kernel
 def advance(
-    p: Floats,
-    patch: Floats,
-    q: Floats,
-    slip: Floats,
-    state: Floats,
-    times: Floats,
-    out: Floats,
-    work: tuple[int, int],
+    p: Vector,
+    patch: Vector,
+    q: Vector,
+    slip: Vector,
+    state: Vector,
+    times: Vector,
+    out: Matrix,
+    most_steps: int,
+    held: bool,
 ) -> tuple[int, int, int]:
     """Integrate until the last of `times`; return why it ended, rows written and steps.
 
@@ -217,23 +218,23 @@ def advance(
     ----------
     state : r, v, omega, changed in place
     out : (t, 5) r, v, omega, F, M at `times`
-    work : most steps, and 0 or 1: whether the wheel itself is held
+    held : whether the wheel itself stays where it is
     """
     felt, motion = q.copy(), np.zeros(3)
-    r, v, w = state[0], state[1], state[2]
+    r, v, w = state[R], state[V], state[OMEGA]
     dx = 2.0 * p[A] / (q.size - 1)
     t, row, steps = times[0], 0, 0
     force, moment = patch_loads(p, patch, q)
     while True:
         while row < times.size and times[row] <= t:
             now, about = patch_loads(p, patch, q)
-            out[row, 0], out[row, 1], out[row, 2] = r, v, w
-            out[row, 3], out[row, 4] = now, about
+            out[row, R], out[row, V], out[row, OMEGA] = r, v, w
+            out[row, FORCE_AT], out[row, MOMENT_AT] = now, about
             row += 1
-        state[0], state[1], state[2] = r, v, w
+        state[R], state[V], state[OMEGA] = r, v, w
         if row == times.size:
             return DONE, row, steps
-        if steps >= work[0]:
+        if steps >= most_steps:
             return FULL, row, steps
         h, g = rolling(p, r, v, w)
         shift(patch, q, slip, g)
@@ -250,7 +251,7 @@ def advance(
         else:
             t += dt
         steps += 1
-        if work[1] == 0:
+        if not held:
             v_t, w_t = accelerations(p, r, v, w, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
             r += 0.5 * dt * v
@@ -260,9 +261,10 @@ def advance(
             rolled = 0.0
         elif abs(rolled) * dt > dx * (patch[OFFSET] if g > 0.0 else 1.0 - patch[OFFSET]):
             rolled = dx * (patch[OFFSET] if g > 0.0 else patch[OFFSET] - 1.0) / dt
-        motion[0], motion[1], motion[2] = rolled, drive(p, h, rolled), w - p[OMEGA0]
+        motion[ROLLING], motion[LATERAL] = rolled, drive(p, h, rolled)
+        motion[TURNING] = w - p[OMEGA0]
         roll_patch(p, patch, q, felt, slip, motion, dt)
-        if work[1] == 0:
+        if not held:
             r += 0.5 * dt * v
             force, moment = patch_loads(p, patch, felt)
             v_t, w_t = accelerations(p, r, v, w, force, moment)

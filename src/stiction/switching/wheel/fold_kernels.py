@@ -4,28 +4,44 @@ The second derivatives of h along the fields come from the Jacobian of the whole
 constant force and moment, and from the Hessian of h, whose only entry is h_rw = -cos gamma.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.kernels import wheel_forced
+from stiction.switching.wheel.parameters import (
+    BETA,
+    BETWEEN,
+    C1,
+    C2,
+    COS,
+    K2,
+    KAPPA,
+    MU,
+    OMEGA,
+    OMEGA0,
+    PHYSICAL,
+    R0,
+    SIN,
+    D,
+    M,
+    R,
+    V,
+)
 
 __all__ = ["COLUMNS", "curvatures", "place_two_folds"]
 
-Floats = npt.NDArray[np.float64]
-
 # what `place_two_folds` writes for each point
 COLUMNS = ("v", "g", "kappa", "k2", "kpp", "kpm", "kmp", "kmm")
+_V, _G, _KAPPA, _K2, _CURVATURES = range(5)
 
 
 @kernel
-def curvatures(x: Floats, sign: float, p: Floats, out: Floats) -> None:
+def curvatures(x: Vector, sign: float, p: Vector, out: Vector) -> None:
     """Fill out[4] with K++, K+-, K-+, K-- in scaled time, K_ab = d(L_a) . f^b on h = 0.
 
     K_ab = f^a . H f^b + h_x . J^a f^b with the Hessian H of h and the Jacobian J^a of the
@@ -40,32 +56,32 @@ def curvatures(x: Floats, sign: float, p: Floats, out: Floats) -> None:
     Source: formulas sheet, sections 3 and 5.
     Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
-    r, v, w = x[0], x[1], x[2]
-    d, m, c2, cos = p[0], p[1], p[3], p[9]
-    slip = w - p[6]
-    inertia = p[4] * p[4] + r * r
-    pull = p[11] * (p[5] - r) - c2 * v + m * r * w * w
-    pull_r, pull_w = m * w * w - p[11], 2.0 * m * r * w
-    drag_r, drag_v, drag_w = 2.0 * m * v * w, 2.0 * m * r * w, p[2] + 2.0 * m * r * v
-    grad_r, grad_v, grad_w = -slip * cos, -p[8], d * p[8] - r * cos
+    r, v, w = x[R], x[V], x[OMEGA]
+    d, m, c2, cos = p[D], p[M], p[C2], p[COS]
+    slip = w - p[OMEGA0]
+    inertia = p[BETA] * p[BETA] + r * r
+    pull = p[K2] * (p[R0] - r) - c2 * v + m * r * w * w
+    pull_r, pull_w = m * w * w - p[K2], 2.0 * m * r * w
+    drag_r, drag_v, drag_w = 2.0 * m * v * w, 2.0 * m * r * w, p[C1] + 2.0 * m * r * v
+    grad_r, grad_v, grad_w = -slip * cos, -p[SIN], d * p[SIN] - r * cos
     both = np.empty((2, 3))
     scaled = p.copy()
-    scaled[12] = 0.0
+    scaled[PHYSICAL] = 0.0
     for a in range(2):
-        force = p[7] if a == 0 else -p[7]
-        wheel_forced(x, force, sign * p[10] * force, scaled, both[a])
+        force = p[MU] if a == 0 else -p[MU]
+        wheel_forced(x, force, sign * p[KAPPA] * force, scaled, both[a])
     for a in range(2):
-        force = p[7] if a == 0 else -p[7]
+        force = p[MU] if a == 0 else -p[MU]
         lever = inertia + d * d
-        vr = 2.0 * r * pull + lever * pull_r - d * drag_r + force * (d * cos + 2.0 * r * p[8])
+        vr = 2.0 * r * pull + lever * pull_r - d * drag_r + force * (d * cos + 2.0 * r * p[SIN])
         vv = -lever * c2 - d * drag_v
         vw = lever * pull_w - d * drag_w
         wr = d * pull_r - drag_r + force * cos
         wv = -d * c2 - drag_v
         ww = d * pull_w - drag_w
         for b in range(2):
-            fr, fv, fw = both[b, 0], both[b, 1], both[b, 2]
-            bend = -cos * (both[a, 0] * fw + both[a, 2] * fr)
+            fr, fv, fw = both[b, R], both[b, V], both[b, OMEGA]
+            bend = -cos * (both[a, R] * fw + both[a, OMEGA] * fr)
             bend += grad_r * (2.0 * m * r * v * fr + m * inertia * fv)
             bend += grad_v * (vr * fr + vv * fv + vw * fw)
             bend += grad_w * (wr * fr + wv * fv + ww * fw)
@@ -73,7 +89,7 @@ def curvatures(x: Floats, sign: float, p: Floats, out: Floats) -> None:
 
 
 @kernel
-def place_two_folds(r: Floats, omega: Floats, p: Floats, out: Floats) -> None:
+def place_two_folds(r: Vector, omega: Vector, p: Vector, out: Matrix) -> None:
     """Fill out[i] with `COLUMNS` of the two-fold placed at r[i], omega[i].
 
     v* makes h zero, and the corrected (10) and (11) give kappa and k2.
@@ -85,8 +101,8 @@ def place_two_folds(r: Floats, omega: Floats, p: Floats, out: Floats) -> None:
     Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
     Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
-    d, m, c1, c2, w0, sin, cos = p[0], p[1], p[2], p[3], p[6], p[8], p[9]
-    beta2 = p[4] * p[4]
+    d, m, c1, c2, w0, sin, cos = p[D], p[M], p[C1], p[C2], p[OMEGA0], p[SIN], p[COS]
+    beta2 = p[BETA] * p[BETA]
     mine, x = p.copy(), np.empty(3)
     for i in range(r.size):
         at, w = r[i], omega[i]
@@ -95,12 +111,12 @@ def place_two_folds(r: Floats, omega: Floats, p: Floats, out: Floats) -> None:
         sign = math.copysign(1.0, g)
         inertia = beta2 + at * at
         p2 = d * at * cos + inertia * sin
-        damped = w - w0 if p[13] != 0.0 else w
+        damped = w - w0 if p[BETWEEN] != 0.0 else w
         turn = at * at * (v * (w + w0) - d * w * w) + beta2 * v * (w0 - w)
         top = sin * inertia * (m * at * w * w - c2 * v)
         top -= cos * (c1 * at * damped + c2 * d * at * v + m * turn)
-        mine[10] = -sign * (at * at + beta2 * sin * sin) / (at * cos)
-        mine[11] = top / ((at - p[5]) * p2)
-        x[0], x[1], x[2] = at, v, w
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = v, g, mine[10], mine[11]
-        curvatures(x, sign, mine, out[i, 4:])
+        mine[KAPPA] = -sign * (at * at + beta2 * sin * sin) / (at * cos)
+        mine[K2] = top / ((at - p[R0]) * p2)
+        x[R], x[V], x[OMEGA] = at, v, w
+        out[i, _V], out[i, _G], out[i, _KAPPA], out[i, _K2] = v, g, mine[KAPPA], mine[K2]
+        curvatures(x, sign, mine, out[i, _CURVATURES:])

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.switching.model import LineExit
+from stiction.switching.wheel.parameters import G0, GF, GM, L0, LF, LM
 
 if TYPE_CHECKING:
     from stiction.switching.wheel.model import WheelOnTurntable
@@ -206,13 +207,13 @@ def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Floats) -> list[Lin
         return []
     found = []
     for rolling in (1.0, -1.0):
-        a = float(rates[1] + rolling * wheel.kappa * rates[2])
-        b = float(rates[0])
+        a = float(rates[LF] + rolling * wheel.kappa * rates[LM])
+        b = float(rates[L0])
         if not abs(b) < wheel.mu * abs(a):
             continue
         force = -b / a
         moment = rolling * wheel.kappa * force
-        growth = rolling * float(rates[3] + rates[4] * force + rates[5] * moment)
+        growth = rolling * float(rates[G0] + rates[GF] * force + rates[GM] * moment)
         kind = "slide" if a < 0.0 else "escape"
         angle = 0.0 if rolling > 0.0 else math.pi
         velocity = _velocity(wheel, x, force, moment)

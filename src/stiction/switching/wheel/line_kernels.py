@@ -7,21 +7,36 @@ Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi part the circle in fo
     0: h > 0, g > 0     1: h > 0, g < 0     2: h < 0, g < 0     3: h < 0, g > 0
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.kernels import tyre_contact, wheel_forced
+from stiction.switching.wheel.parameters import (
+    ANGLE,
+    COS,
+    G0,
+    GF,
+    GM,
+    GROWTH,
+    L0,
+    LF,
+    LM,
+    OMEGA,
+    OMEGA0,
+    SIDE,
+    SIN,
+    TURNING,
+    D,
+    R,
+    V,
+)
 
 __all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_and_growth"]
-
-Floats = npt.NDArray[np.float64]
 
 MOST_RAYS = 8
 _SCAN = 48
@@ -29,7 +44,7 @@ _GOLDEN = 0.3819660112501051
 
 
 @kernel
-def line_rates(x: Floats, p: Floats, work: Floats, out: Floats) -> None:
+def line_rates(x: Vector, p: Vector, work: Matrix, out: Vector) -> None:
     """Fill out[6] with L0, LF, LM, G0, GF, GM: h' = L0 + LF F + LM M, and so for g'.
 
     Parameters
@@ -40,7 +55,7 @@ def line_rates(x: Floats, p: Floats, work: Floats, out: Floats) -> None:
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
     """
-    slip = x[2] - p[6]
+    slip = x[OMEGA] - p[OMEGA0]
     free, pushed = work[0], work[1]
     wheel_forced(x, 0.0, 0.0, p, free)
     for i in range(3):
@@ -51,15 +66,15 @@ def line_rates(x: Floats, p: Floats, work: Floats, out: Floats) -> None:
         else:
             for j in range(3):
                 pushed[j] = free[j]
-        lateral = -slip * p[9] * pushed[0] - p[8] * pushed[1]
-        out[i] = lateral + (p[0] * p[8] - x[0] * p[9]) * pushed[2]
-        rolling = slip * p[8] * pushed[0] - p[9] * pushed[1]
-        out[3 + i] = rolling + (p[0] * p[9] + x[0] * p[8]) * pushed[2]
+        lateral = -slip * p[COS] * pushed[R] - p[SIN] * pushed[V]
+        out[i] = lateral + (p[D] * p[SIN] - x[R] * p[COS]) * pushed[OMEGA]
+        rolling = slip * p[SIN] * pushed[R] - p[COS] * pushed[V]
+        out[G0 + i] = rolling + (p[D] * p[COS] + x[R] * p[SIN]) * pushed[OMEGA]
 
 
 @kernel
 def turn_and_growth(
-    angle: float, side: float, rolling: float, rates: Floats, p: Floats
+    angle: float, side: float, rolling: float, rates: Vector, p: Vector
 ) -> tuple[float, float]:
     """Return rho th' and rho' in the direction `angle` on one side of h = 0.
 
@@ -73,14 +88,14 @@ def turn_and_growth(
     """
     sin, cos = math.sin(angle), math.cos(angle)
     force, moment = tyre_contact(side, sin, rolling * abs(cos), p)
-    lateral = rates[0] + rates[1] * force + rates[2] * moment
-    along = rates[3] + rates[4] * force + rates[5] * moment
+    lateral = rates[L0] + rates[LF] * force + rates[LM] * moment
+    along = rates[G0] + rates[GF] * force + rates[GM] * moment
     return lateral * cos - along * sin, lateral * sin + along * cos
 
 
 @kernel
 def _refined(
-    low: float, high: float, side: float, rolling: float, rates: Floats, p: Floats
+    low: float, high: float, side: float, rolling: float, rates: Vector, p: Vector
 ) -> float:
     """Return the root of rho th' in the bracket, halved to the last bit."""
     falling = turn_and_growth(low, side, rolling, rates, p)[0] > 0.0
@@ -97,7 +112,7 @@ def _refined(
 
 @kernel
 def _lowest(
-    low: float, high: float, side: float, rolling: float, rates: Floats, p: Floats
+    low: float, high: float, side: float, rolling: float, rates: Vector, p: Vector
 ) -> float:
     """Return where |rho th'| is smallest before it changes sign, by golden section.
 
@@ -124,7 +139,7 @@ def _lowest(
 
 
 @kernel
-def sector_rays(sector: int, rates: Floats, p: Floats, scan: Floats, rays: Floats) -> int:
+def sector_rays(sector: int, rates: Vector, p: Vector, scan: Vector, rays: Matrix) -> int:
     """Fill rays[:, 4] with angle, rho', sign of d(rho th')/dth, side; return how many.
 
     A scan of the sector brackets the roots; where |rho th'| has a minimum between nodes the
@@ -164,16 +179,16 @@ def sector_rays(sector: int, rates: Floats, p: Floats, scan: Floats, rays: Float
                 return count
             rising = turn_and_growth(left, side, rolling, rates, p)[0] < 0.0
             angle = _refined(left, right, side, rolling, rates, p)
-            rays[count, 0] = angle
-            rays[count, 1] = turn_and_growth(angle, side, rolling, rates, p)[1]
-            rays[count, 2] = 1.0 if rising else -1.0
-            rays[count, 3] = side
+            rays[count, ANGLE] = angle
+            rays[count, GROWTH] = turn_and_growth(angle, side, rolling, rates, p)[1]
+            rays[count, TURNING] = 1.0 if rising else -1.0
+            rays[count, SIDE] = side
             count += 1
     return count
 
 
 @kernel
-def line_exit_angles(r: Floats, p: Floats, out: Floats) -> None:
+def line_exit_angles(r: Vector, p: Vector, out: Matrix) -> None:
     """Fill out[i, 4] with the angle of the ray out of the line in each sector, NaN for none.
 
     Points are (r[i], 0, omega0). Of several rays out of one sector the fastest counts.
@@ -184,11 +199,11 @@ def line_exit_angles(r: Floats, p: Floats, out: Floats) -> None:
     x, rates, work = np.empty(3), np.empty(6), np.empty((2, 3))
     scan, rays = np.empty(_SCAN + 1), np.empty((MOST_RAYS, 4))
     for i in range(r.size):
-        x[0], x[1], x[2] = r[i], 0.0, p[6]
+        x[R], x[V], x[OMEGA] = r[i], 0.0, p[OMEGA0]
         line_rates(x, p, work, rates)
         for sector in range(4):
             best, angle = 0.0, math.nan
             for j in range(sector_rays(sector, rates, p, scan, rays)):
-                if rays[j, 1] > best:
-                    best, angle = rays[j, 1], rays[j, 0]
+                if rays[j, GROWTH] > best:
+                    best, angle = rays[j, GROWTH], rays[j, ANGLE]
             out[i, sector] = angle

@@ -21,6 +21,7 @@ from stiction.errors import ModelError, explain
 from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
 from stiction.numerics.checks import number
 from stiction.switching.model import Compiled, LineExit, SwitchingSystem
+from stiction.switching.wheel.parameters import COS, SIN
 
 if TYPE_CHECKING:
     from stiction.switching.wheel.folds import WheelTwoFolds
@@ -59,7 +60,7 @@ def _functions() -> tuple[Any, ...]:
     return tuple(address_of(part) for part in parts)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WheelOnTurntable(SwitchingSystem):
     """A wheel under a slider in the slit of a disk, rolling on a turntable.
 
@@ -212,7 +213,7 @@ class WheelOnTurntable(SwitchingSystem):
 
     @property
     def params(self) -> Floats:
-        """The numbers kernels get, in the order of `_wheel_kernels.PARAMETERS`."""
+        """The numbers kernels get, in the order of `parameters`."""
         first = [self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0, self.mu]
         last = [self.kappa, self.k2, float(self.physical_time), float(self.c1_between_disks)]
         # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
@@ -275,7 +276,7 @@ class WheelOnTurntable(SwitchingSystem):
         contact = np.empty((len(x), 2))
         wheel_forces(x, s, self.params, contact)
         force, moment = contact.T.copy()
-        (r, v, w), sin, cos = x.T, self.params[8], self.params[9]
+        (r, v, w), sin, cos = x.T, self.params[SIN], self.params[COS]
         slip = w - self.omega0
         along = v - self.d * slip
         spring = -self.k2 * (r - self.r0) - self.c2 * v
