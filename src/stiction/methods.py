@@ -40,7 +40,7 @@ class Policy(Record):
     """Base of what a run does where the model allows more than one future."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EventDriven(Record):
     """From event to event: modes are exact, events are located, stick does not creep.
 
@@ -134,7 +134,7 @@ class BranchChoice(Record, abc.ABC):
         return math.inf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StayStuck(BranchChoice):
     """Rest as long as friction can hold, and slip as long as slip can go on."""
 
@@ -143,7 +143,7 @@ class StayStuck(BranchChoice):
         return False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SlideFrom(BranchChoice):
     """Take the fastest stable slip, once, at the first moment from `time` on that admits it.
 
@@ -171,7 +171,7 @@ class SlideFrom(BranchChoice):
         return self.time
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quasistatic(Record):
     """Balance at every moment: motion without inertia.
 

@@ -81,7 +81,7 @@ class Adhesion(Record, abc.ABC):
         """Largest tension T_max [Pa], of the adhesive curve."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LennardJones(Adhesion):
     """Lennard-Jones attraction and repulsion, integrated over a half space.
 

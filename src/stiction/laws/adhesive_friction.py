@@ -76,7 +76,7 @@ class AdhesiveFriction(Record, abc.ABC):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frictionless(AdhesiveFriction):
     """No friction: the threshold is zero at every gap.
 
@@ -107,7 +107,7 @@ class Frictionless(AdhesiveFriction):
         return np.array([0.0, 0.0, -np.inf, 0.0, 0.0])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DI(AdhesiveFriction):
     """Model DI, distance-independent friction: one threshold in the whole contact area.
 
@@ -215,7 +215,7 @@ class DI(AdhesiveFriction):
         return EA(self.mu / share, s_cut)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EA(AdhesiveFriction):
     """Model EA, extended Amontons: friction proportional to the traction above a tension.
 
@@ -305,7 +305,7 @@ def amontons(mu: float) -> EA:
     return EA(mu, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UserThreshold(AdhesiveFriction):
     """A user's own threshold s(g), with its derivative.
 

@@ -29,7 +29,7 @@ class TyreLaw(Record, abc.ABC):
         """Return F [N] and M [N m] at lateral and rolling velocities h, g [m/s]."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StretchedString(TyreLaw):
     """A tyre as a stretched string on a lateral foundation, with partial slip.
 
@@ -195,7 +195,7 @@ class StretchedString(TyreLaw):
         return np.where((angle >= self.full_slip_angle) & (angle > 0.0), full, inner)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimplifiedTyre(TyreLaw):
     """The tyre of the wheel on a turntable: the steep rise from zero replaced by a jump.
 
@@ -283,7 +283,7 @@ class SimplifiedTyre(TyreLaw):
         return self.force(h, g), self.moment(h, g)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pacejka(Record):
     """Pacejka's magic formula y = D sin(C arctan(B t - E (B t - arctan(B t)))), t = tan(phi).
 

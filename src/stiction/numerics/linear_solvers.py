@@ -37,7 +37,7 @@ __all__ = [
 # ---- descriptions
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearSolver(Record, abc.ABC):
     """How sparse linear systems are solved."""
 
@@ -46,7 +46,7 @@ class LinearSolver(Record, abc.ABC):
         """Return the workspace of one run."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SuperLU(LinearSolver):
     """SuperLU, which comes with SciPy, set up for patterns that are nearly symmetric.
 
@@ -79,7 +79,7 @@ class SuperLU(LinearSolver):
         return SuperLUWorkspace(self.pivot_threshold)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pardiso(LinearSolver):
     """PARDISO of Intel's MKL, on several threads; the extra `pardiso` brings the library.
 

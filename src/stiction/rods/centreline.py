@@ -37,7 +37,7 @@ class Centreline(Record, abc.ABC):
         """Return (count, 3) nodes [m], spaced evenly."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Straight(Centreline):
     """A straight line.
 
@@ -65,7 +65,7 @@ class Straight(Centreline):
         return np.asarray((1.0 - part) * self.start + part * self.end)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Arc(Centreline):
     """An arc of a circle.
 
@@ -99,7 +99,7 @@ class Arc(Centreline):
         return np.asarray(self.start + self.radius * (np.sin(turn) * t + (1.0 - np.cos(turn)) * n))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Helix(Centreline):
     """A helix about a straight axis.
 
@@ -142,7 +142,7 @@ class Helix(Centreline):
         return np.asarray(self.start + self.radius * round_ + rise)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve(Centreline):
     """Any curve through given points; a rod takes one node from each.
 

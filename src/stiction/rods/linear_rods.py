@@ -26,7 +26,7 @@ _ROOM = 8
 _MOST_ELEMENTS = 400
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossedRods(Record):
     """Two equal straight rods that cross at right distance, clamped at their ends.
 
@@ -117,7 +117,7 @@ class CrossedRods(Record):
         return stiff, bend, self.density * area, turn
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearMotion(Record):
     """What crossed rods do to first order in their amplitude.
 

@@ -51,7 +51,7 @@ class RodSystem(Record, abc.ABC):
         return 3 * slots + 20 * most
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rods(RodSystem):
     """Geometrically exact rods that roll on, slip along and open from each other.
 

@@ -59,7 +59,7 @@ def _inside(system: RodSystem, name: str, low: float, high: float, unit: str, wh
 ROOM = "the contact spreads over four nodes and needs several between it and each end."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossedRods(RodSystem):
     """Two stretched rods between clamps that cross, touch in one point, and are plucked.
 
@@ -160,7 +160,7 @@ class CrossedRods(RodSystem):
         return Rods([lower, upper], [touch])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RodOnFixedRod(RodSystem):
     """A free rod that lies across a clamped one, and rolls, slips or lifts under gravity.
 
@@ -255,7 +255,7 @@ class RodOnFixedRod(RodSystem):
         return Rods([fixed, free], [touch], gravity=tuple(self.gravity * d for d in down))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RodNet(RodSystem):
     """A net of stretched rods between clamps: rows along x, columns along y, held at the border.
 

@@ -64,7 +64,7 @@ class RollingBody(Record, abc.ABC):
         """Return dA[k, i] / dq[j] as (k, n, n)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VerticalDisk(RollingBody):
     """A disk that rolls upright on a plane; q = (x, y, heading, roll).
 
@@ -102,7 +102,7 @@ class VerticalDisk(RollingBody):
         return slope
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Skate(RollingBody):
     """A blade on a slope that cannot move sideways; q = (x downhill, y, heading from x).
 
@@ -146,7 +146,7 @@ class Skate(RollingBody):
         return slope
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossedCylinders(RollingBody):
     """A straight rigid rod that rolls on a fixed one along x, at one point, and stays level.
 
@@ -195,7 +195,7 @@ class CrossedCylinders(RollingBody):
         return slope
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Motion(Record):
     """A motion of a rolling body.
 

@@ -41,22 +41,22 @@ class RodEnd(Record):
     """Base of how an end is held."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Free(RodEnd):
     """Nothing holds the end."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pinned(RodEnd):
     """The end node stays where it is; the frame beside it turns freely."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clamped(RodEnd):
     """The last two nodes and the frame between them stay as they are."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Driven(RodEnd):
     """A clamp that moves like a rigid body.
 
@@ -98,7 +98,7 @@ class RodMotion(Record):
         return np.zeros_like(axis)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SineVelocity(RodMotion):
     """Velocity sin(mode pi k / n) times a vector at node k of n.
 
@@ -124,7 +124,7 @@ class SineVelocity(RodMotion):
         return np.outer(np.sin(self.mode_number * np.pi * part), self.velocity)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SineSpin(RodMotion):
     """Spin about the rod's own axis, rate sin(mode pi (e + 1/2) / n) in element e of n.
 
@@ -149,7 +149,7 @@ class SineSpin(RodMotion):
         return np.asarray(self.rate * np.sin(self.mode_number * np.pi * part)[:, None] * axis)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RigidMotion(RodMotion):
     """The rod moves as a rigid body about its middle.
 
@@ -179,7 +179,7 @@ class RigidMotion(RodMotion):
         return np.tile(np.asarray(self.angular_velocity), (len(axis), 1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GivenMotion(RodMotion):
     """Any velocities, node by node.
 
@@ -255,7 +255,7 @@ def _check_load(load: object, name: str, unit: str) -> None:
         raise ModelError(explain(f"{label}.at", at, "a number between 0 and 1", why, "give 1.0."))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LineForce(RodLoad):
     """The same force on every length of the rod.
 
@@ -273,7 +273,7 @@ class LineForce(RodLoad):
         _check_load(self, "force", "N/m")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PointForce(RodLoad):
     """A force on the node nearest to a place.
 
@@ -293,7 +293,7 @@ class PointForce(RodLoad):
         _check_load(self, "force", "N")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PointMoment(RodLoad):
     """A moment on the element nearest to a place.
 
@@ -313,7 +313,7 @@ class PointMoment(RodLoad):
         _check_load(self, "moment", "N m")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CosseratRod(Record):
     """A geometrically exact rod that stretches, shears, bends and twists.
 

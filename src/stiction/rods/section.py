@@ -52,7 +52,7 @@ class Section(Record, abc.ABC):
         """Inertia about a diameter per length [kg m]."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GivenSection(Section):
     """A section described by its stiffness and inertia alone, for rods that touch nothing.
 
@@ -120,7 +120,7 @@ class GivenSection(Section):
         return self.inertia
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CircularSection(Section):
     """A solid circular section of a homogeneous isotropic material.
 

@@ -21,7 +21,7 @@ __all__ = ["Braid", "TighteningKnot"]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Braid(RodSystem):
     """Two twisted or three plaited rods between clamps that are pulled apart.
 
@@ -118,7 +118,7 @@ class Braid(RodSystem):
         return np.column_stack([along, self.width * np.sin(angle), height * up])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TighteningKnot(RodSystem):
     """An overhand knot in one rod, whose clamped ends are pulled apart along y.
 

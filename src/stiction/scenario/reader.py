@@ -247,7 +247,8 @@ def _slot(hint: object) -> _Slot:
     bases = (base.__name__ for part in inner if isinstance(part, type) for base in part.__mro__)
     kind = next((name for name in bases if name in KINDS), None)
     scalars = (part.__name__ for part in _SCALARS if part in parts)
-    single = next((part for part in parts if dataclasses.is_dataclass(part)), None)
+    classes = (part for part in parts if isinstance(part, type))
+    single = next((part for part in classes if dataclasses.is_dataclass(part)), None)
     return _Slot(kind, bool(lists), frozenset(scalars), None if kind else single)
 
 

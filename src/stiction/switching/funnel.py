@@ -42,7 +42,7 @@ _ENDS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Funnel(Record):
     """The futures of a two-fold on a grid of exits; times count from the two-fold.
 

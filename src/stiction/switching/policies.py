@@ -11,12 +11,12 @@ from stiction.numerics.checks import number, whole
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stop(Policy):
     """End the run where the future stops being unique; the default."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Leave(Policy):
     """Leave to one side, after a given time.
 
@@ -55,7 +55,7 @@ class Leave(Policy):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample(Policy):
     """Draw exits at random; the run follows the first, the others are reported.
 
@@ -89,7 +89,7 @@ class Sample(Policy):
         whole("Sample.seed", self.seed, least=0, why=why, try_="give seed = 0.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Enumerate(Policy):
     """Try exits on a grid and both sides; the run follows the first, the others are reported.
 
@@ -105,7 +105,7 @@ class Enumerate(Policy):
         whole("Enumerate.grid", self.grid, least=2, why=why, try_="give grid = 8.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByKind(Policy):
     """One policy for each kind of loss.
 

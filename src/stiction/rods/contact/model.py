@@ -42,7 +42,7 @@ def _check_law(touch: RollingContact | ContactSearch) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RollingContact(RodTouch):
     """Two rods that cross and touch at one point which may move along both.
 
@@ -100,7 +100,7 @@ class RollingContact(RodTouch):
         return self.friction is not None if self.opens is None else self.opens
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactSearch(RodTouch):
     """Contacts that are found while the rods move, among all rods and of a rod with itself.
 

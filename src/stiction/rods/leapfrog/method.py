@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["RollingLeapfrog"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RollingLeapfrog(Record):
     """Kick and drift, with the contact forces that the mean velocity of a kick asks for.
 

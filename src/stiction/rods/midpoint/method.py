@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["RollingMidpoint"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RollingMidpoint(Record):
     """Implicit midpoint rule with the rolling condition at the middle of every step.
 

@@ -27,7 +27,7 @@ Vector = Sequence[float] | Floats
 _TOUCHING = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RodOnPlane(Record):
     """One rod above a rigid plane, which every node can touch at the point below it.
 
@@ -121,7 +121,7 @@ class RodOnPlane(Record):
         return 13 * (self.rod.elements + 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlaneLeapfrog(Record):
     """Half kick, drift, half kick; steps end at impacts, contacts obey their law in between.
 

@@ -41,7 +41,7 @@ ENDED_ALWAYS = ("two_fold", "codim2_line")
 DEFAULT = EventDriven(rtol=1e-8)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Occupation(Record):
     """A grid over two states, on which an ensemble adds up the time spent in each cell.
 

@@ -47,7 +47,7 @@ _MOST_HALVINGS = 60
 _NOTHING = 1e-13
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CaseChange(Record):
     """A point of a curve of two-folds where one of `BOUNDARIES` is crossed.
 
@@ -66,7 +66,7 @@ class CaseChange(Record):
     after: int | str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoFoldCurve(Record):
     """Two-folds along one parameter, around its turns.
 
@@ -84,7 +84,7 @@ class TwoFoldCurve(Record):
     ended: tuple[str, str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundaryCurve(Record):
     """A boundary between cases in the plane of two parameters.
 

@@ -47,7 +47,7 @@ class LocalForm(NamedTuple):
     minus: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoFold(Record):
     """A two-fold and everything its four numbers say.
 

@@ -11,7 +11,7 @@ from stiction.numerics.checks import Record, number
 __all__ = ["Spiral", "spiral"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spiral(Record):
     """The rays that the crossing map of the normal form keeps.
 

@@ -139,7 +139,7 @@ class Rule(Record, abc.ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AlwaysSlip(Rule):
     """Always the slip ray to h < 0."""
 
@@ -149,7 +149,7 @@ class AlwaysSlip(Rule):
         return np.full(count, LineWay.SLIP_MINUS.value), np.tile([np.inf, 0.0], (count, 1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SlideIfPossible(Rule):
     """Slide where that is possible, otherwise the slip ray to h < 0."""
 
@@ -160,7 +160,7 @@ class SlideIfPossible(Rule):
         return ways, np.tile([np.inf, 0.0], (len(there), 1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RandomWay(Rule):
     """Any of the ways there are, all as likely; an escaping slide ends at a constant hazard.
 

@@ -1,0 +1,183 @@
+"""Kernels on disk: never stale, never wrong, and no fault of the disk stops a run."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from stiction.numerics.kernel_cache import digest_of, folder_for, is_safe
+
+MODULE = {
+    "inner.py": """
+        import numba
+        from keeper import kept
+        FACTOR = 2.0
+
+        @kept
+        def inner(x):
+            \"\"\"Return something.\"\"\"
+            return FACTOR * x
+    """,
+    "middle.py": """
+        import inner as low
+        from keeper import kept
+
+        @kept
+        def middle(x):
+            return low.inner(x) + 1.0
+    """,
+    "outer.py": """
+        from keeper import kept
+        from middle import middle
+
+        @kept
+        def outer(x):
+            return middle(x) * 10.0
+
+        @kept
+        def alone(x):
+            return x - 1.0
+    """,
+    "keeper.py": """
+        import numba
+        from stiction.numerics.kernel_cache import KernelCache
+
+        def kept(function):
+            dispatcher = numba.njit(error_model="numpy")(function)
+            dispatcher._cache = KernelCache(function)
+            return dispatcher
+    """,
+}
+CALL = """
+import numba.core.event as ev
+with ev.install_recorder("numba:compile") as seen:
+    from outer import outer, alone
+    print(outer(3.0), alone(3.0), len([e for _, e in seen.buffer if e.is_start]))
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    for name, text in MODULE.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    return tmp_path
+
+
+def call(place, **environment):
+    """Return what a fresh process computes, how many kernels it compiles, and what it says."""
+    done = subprocess.run(
+        [sys.executable, "-c", CALL],
+        cwd=place,
+        env={**os.environ, "STICTION_CACHE_DIR": str(place / "kept"), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    outer, alone, compiled = done.stdout.split()
+    return float(outer), float(alone), int(compiled), done.stderr
+
+
+def test_kernels_are_compiled_once(place):
+    assert call(place) == (70.0, 2.0, 4, "")
+    assert call(place) == (70.0, 2.0, 0, "")
+
+
+def test_an_edited_callee_changes_its_callers(place):
+    call(place)
+    source = place / "inner.py"
+    source.write_text(source.read_text().replace("FACTOR * x", "FACTOR * x * x"))
+    # `alone` is in the file of a caller and does not call: it stays
+    assert call(place)[:3] == (190.0, 2.0, 3)
+
+
+def test_a_constant_that_is_frozen_counts(place):
+    call(place)
+    source = place / "inner.py"
+    source.write_text(source.read_text().replace("FACTOR = 2.0", "FACTOR = 5.0"))
+    assert call(place)[:3] == (160.0, 2.0, 3)
+
+
+def test_words_do_not_count(place):
+    call(place)
+    source = place / "inner.py"
+    text = source.read_text().replace("Return something.", "Return twice as much.")
+    source.write_text("# a comment\n\n" + text)
+    assert call(place)[:3] == (70.0, 2.0, 0)
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 4000], ids=len)
+def test_a_damaged_entry_is_compiled_again(place, damage):
+    call(place)
+    for path in (place / "kept").glob("*.kernel"):
+        path.write_bytes(damage)
+    outer, alone, compiled, said = call(place)
+    assert (outer, alone, compiled) == (70.0, 2.0, 4)
+    assert "a damaged kernel is compiled again" in said
+    assert call(place) == (70.0, 2.0, 0, "")
+
+
+def test_a_bit_that_flipped_is_noticed(place):
+    call(place)
+    for path in (place / "kept").glob("*.kernel"):
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(bytes(data))
+    assert call(place)[:3] == (70.0, 2.0, 4)
+
+
+def test_two_processes_may_compile_at_once(place):
+    command = [sys.executable, "-c", CALL]
+    environment = {**os.environ, "STICTION_CACHE_DIR": str(place / "kept")}
+    both = [
+        subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in both:
+        answer, _ = process.communicate(timeout=120)
+        assert answer.split()[:2] == ["70.0", "2.0"]
+    assert call(place)[:3] == (70.0, 2.0, 0)
+    assert not list((place / "kept").glob(".*"))
+
+
+def test_a_folder_that_cannot_be_made_costs_time_alone(place):
+    (place / "kept").write_text("a file in the way")
+    outer, alone, compiled, said = call(place)
+    assert (outer, alone, compiled) == (70.0, 2.0, 4)
+    assert said.count("no folder can keep compiled kernels") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+def test_code_is_read_from_safe_folders_only(place):
+    call(place)
+    assert is_safe(place / "kept")
+    (place / "kept").chmod(0o777)
+    assert not is_safe(place / "kept")
+    assert call(place)[2] == 4
+    (place / "kept").chmod(0o755)
+    assert is_safe(place / "kept")
+    assert not is_safe(place / "nowhere")
+
+
+def test_the_folder_is_beside_the_source_or_the_users(tmp_path, monkeypatch):
+    monkeypatch.delenv("STICTION_CACHE_DIR", raising=False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users"))
+    source = tmp_path / "package" / "module.py"
+    assert folder_for(str(source)) == tmp_path / "package" / "__pycache__"
+    closed = tmp_path / "closed" / "module.py"
+    closed.parent.mkdir()
+    (closed.parent / "__pycache__").write_text("in the way")
+    assert folder_for(str(closed)) == tmp_path / "users" / "stiction"
+
+
+def test_digests_follow_names_and_closures():
+    def made(factor):
+        def inner(x):
+            return factor * x
+
+        return inner
+
+    assert digest_of(made(2.0)) == digest_of(made(2.0))
+    assert digest_of(made(2.0)) != digest_of(made(3.0))
