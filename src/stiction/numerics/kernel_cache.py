@@ -241,7 +241,7 @@ class KernelCache:
     function : the plain function
     options : what it is compiled with besides
 
-    Verified by: tests/unit/numerics/test_kernel_cache.py
+    Verified by: tests/unit/numerics/test_kernel_cache.py::test_kernels_are_compiled_once
     """
 
     def __init__(self, function: types.FunctionType, options: str = "") -> None:
