@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -21,7 +19,7 @@ __all__ = [
     "plane_derivatives",
 ]
 
-Floats = npt.NDArray[np.float64]
+
 Ten = tuple[float, float, float, float, float, float, float, float, float, float]
 Eight = tuple[float, float, float, float, float, float, float, float]
 
@@ -38,7 +36,7 @@ _STRETCH_STEPS = 50
 
 
 @kernel
-def invariant_derivatives(i1: float, i2: float, j: float, c: Floats, part: int) -> Ten:
+def invariant_derivatives(i1: float, i2: float, j: float, c: Vector, part: int) -> Ten:
     """Return psi and its derivatives 1, 2, J, 11, 12, 1J, 22, 2J, JJ by (I1, I2, J).
 
     Source: Bonet and Wood 1997, sections 5.4.3 and 5.5; formulas sheet, section 5.
@@ -92,7 +90,7 @@ def invariant_derivatives(i1: float, i2: float, j: float, c: Floats, part: int) 
 
 
 @kernel
-def _in_plane(a: float, j: float, l: float, c: Floats, part: int) -> Ten:  # noqa: E741
+def _in_plane(a: float, j: float, l: float, c: Vector, part: int) -> Ten:  # noqa: E741
     """Return psi and its derivatives a, j, l, aa, aj, jj, al, jl, ll."""
     psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj = invariant_derivatives(
         a + l * l, j * j + l * l * a, j * l, c, part
@@ -117,7 +115,7 @@ def _in_plane(a: float, j: float, l: float, c: Floats, part: int) -> Ten:  # noq
 
 
 @kernel
-def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Eight:
+def plane_derivatives(a: float, j: float, c: Vector, part: int) -> Eight:
     """Return psi and its derivatives a, j, aa, aj, jj, and psi_l with l for a = |F|^2, j = det F.
 
     The stretch l across the plane is 1 in plane strain. In plane stress psi_l = 0, and l is
@@ -151,7 +149,7 @@ def plane_derivatives(a: float, j: float, c: Floats, part: int) -> Eight:
 
 
 @kernel
-def linear_moduli(c: Floats, part: int) -> tuple[float, float]:
+def linear_moduli(c: Vector, part: int) -> tuple[float, float]:
     """Return lam and mu of linear elasticity in the plane, for one part of the energy."""
     lam, mu = c[LAM], c[MU]
     if part == SHAPE:

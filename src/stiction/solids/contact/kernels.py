@@ -9,8 +9,6 @@ lies in a row of a table with named columns, and its vectors in named rows of sm
 beside it; so each sweep reads a few arrays, is compiled once, and calls little else.
 """
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 import math
@@ -52,7 +50,7 @@ from stiction.laws.interface_kernels import (
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["OUT", "WORK", "loads", "own_points", "scatter", "tangents", "tractions"]
+__all__ = ["OUT", "PARTS", "WORK", "loads", "own_points", "scatter", "tangents", "tractions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -109,6 +107,11 @@ PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
 PLACE, ALONG, BENDS = range(3)
 # rows of the functions of a boundary: value and derivative
 VALUE, RATE = range(2)
+# parts of the traction in blocks of derivatives, and one more derivative: by the own boundary's
+# rate, where shear counts per current area; in a plane the row of a second coordinate is free
+OF_NORMAL, OF_SHEAR, WHOLE = range(3)
+PARTS = 3
+BY_GROWTH = BY_RATE + 1
 # states wanted beside those of `return_map_point`: no friction; a point that stuck lets go at a
 # higher traction
 FREE, STUCK = -3, -2
@@ -319,9 +322,9 @@ def loads(
 def _derivatives(
     rubs: bool, thins: bool, row: Vector, work: Vector, s: Matrix, slide: Matrix, blocks: Floats
 ) -> None:
-    """Fill in the derivatives of both tractions at one point, (2, BLOCKS, 3, 3)."""
+    """Fill in the derivatives of both tractions at one point, (PARTS, BLOCKS, 3, 3)."""
     gap, stretch = row[GAP], row[STRETCH]
-    normal, tangential = blocks[0], blocks[1]
+    normal, shear = blocks[OF_NORMAL], blocks[OF_SHEAR]
     normal_derivatives(gap, work[PULL], work[SLOPE], stretch, 1, s, normal)
     by_stretch = work[BY_STRETCH]
     if not thins:
@@ -331,12 +334,36 @@ def _derivatives(
             for p in range(2):
                 normal[BY_RATE, k, p] += work[PULL] / stretch * s[NORMAL, k] * s[DUAL, p]
     if rubs:
-        tangential_derivatives(gap, work[BY_GAP], by_stretch, stretch, 1, s, slide, tangential)
+        tangential_derivatives(gap, work[BY_GAP], by_stretch, stretch, 1, s, slide, shear)
     else:
         for b in range(BLOCKS):
             for k in range(2):
                 for p in range(2):
-                    tangential[b, k, p] = 0.0
+                    shear[b, k, p] = 0.0
+
+
+@kernel
+def _join(rigid: bool, j: float, tangent: Vector, slide: Matrix, blocks: Floats) -> None:
+    """Fill in the derivatives of the whole traction from those of its two parts.
+
+    Parameters
+    ----------
+    rigid : whether nearest point and origin of slip move with one node
+    j : what shear counts per
+    tangent : TANGENT_X and TANGENT_Y of the own boundary, in a row of `work`
+    """
+    normal, shear, whole = blocks[OF_NORMAL], blocks[OF_SHEAR], blocks[WHOLE]
+    for k in range(2):
+        for p in range(2):
+            n = normal[BY_POINT, k, p]
+            whole[BY_POINT, k, p] = n - j * shear[BY_POINT, k, p]
+            moves = shear[BY_PARTNER, k, p]
+            if rigid:
+                moves += shear[BY_ORIGIN, k, p]
+            whole[BY_PARTNER, k, p] = -n - j * moves
+            whole[BY_ORIGIN, k, p] = -j * shear[BY_ORIGIN, k, p]
+            whole[BY_RATE, k, p] = normal[BY_RATE, k, p] - j * shear[BY_RATE, k, p]
+            whole[BY_GROWTH, k, p] = -slide[TRACTION, k] * tangent[TANGENT_X + p]
 
 
 @kernel
@@ -366,40 +393,38 @@ def tangents(
     functions : (p, 2, n) of the own boundary
     near, far : (p, 3, m) functions of the partner at the nearest point and the origin of slip
     settings, out, work, surfaces, slides : as `tractions` left them
-    blocks : (2, BLOCKS, 3, 3), used for each point in turn
+    blocks : (PARTS, BLOCKS, 3, 3), used for each point in turn
     values : zero where no force acts; filled in
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
-    n, m = functions.shape[2], near.shape[2]
-    per_current, thins = settings[PER_CURRENT] > 0.0, settings[THINS] > 0.0
-    kn, kt = blocks[0], blocks[1]
+    n, m, thins = functions.shape[2], near.shape[2], settings[THINS] > 0.0
+    whole = blocks[WHOLE]
     for q in range(out.shape[0]):
         if work[q, MEETS] == 0.0:
             continue
         _derivatives(wanted[q] != FREE, thins, out[q], work[q], surfaces[q], slides[q], blocks)
         w, j = out[q, WEIGHT], work[q, PER_AREA]
+        _join(rigid, j, work[q], slides[q], blocks)
         # the current area grows with the boundary
-        grows = 1.0 / work[q, LENGTH] if per_current else 0.0
+        grows = 1.0 / work[q, LENGTH] if settings[PER_CURRENT] > 0.0 else 0.0
         for col in range(n + 1 if rigid else n + 2 * m):
+            # a column moves the traction by its value and by its rate
+            first, second, value, rate, scale = BY_ORIGIN, BY_RATE, 1.0, 0.0, 1.0
+            if col < n:
+                first, second, scale = BY_POINT, BY_GROWTH, grows
+                value, rate = functions[q, VALUE, col], functions[q, RATE, col]
+            elif rigid:
+                first = BY_PARTNER
+            elif col < n + m:
+                first = BY_PARTNER
+                value, rate = near[q, VALUE, col - n], near[q, RATE, col - n]
+            else:
+                value = far[q, VALUE, col - n - m]
             for k in range(2):
                 for p in range(2):
-                    if col < n:
-                        block = kn[BY_POINT, k, p] - j * kt[BY_POINT, k, p]
-                        block *= functions[q, VALUE, col]
-                        along = slides[q, TRACTION, k] * work[q, TANGENT_X + p]
-                        block -= along * functions[q, RATE, col] * grows
-                    elif rigid:
-                        both = kt[BY_PARTNER, k, p] + kt[BY_ORIGIN, k, p]
-                        block = -kn[BY_POINT, k, p] - j * both
-                    elif col < n + m:
-                        block = -kn[BY_POINT, k, p] - j * kt[BY_PARTNER, k, p]
-                        block *= near[q, VALUE, col - n]
-                        rate = kn[BY_RATE, k, p] - j * kt[BY_RATE, k, p]
-                        block += rate * near[q, RATE, col - n]
-                    else:
-                        block = -j * kt[BY_ORIGIN, k, p] * far[q, VALUE, col - n - m]
+                    block = whole[first, k, p] * value + whole[second, k, p] * rate * scale
                     for r in range(n):
                         values[q, 2 * r + k, 2 * col + p] = -w * functions[q, VALUE, r] * block
                     if rigid:

@@ -7,6 +7,7 @@ commits when it accepts a step.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -381,8 +382,7 @@ class ContactPass:
         residual : (nodes, 2), added to
         values : tangent blocks, filled in; None leaves them out
         """
-        from stiction.laws.adhesion_kernels import SLIDE
-        from stiction.laws.interface_kernels import BLOCKS, SURFACE
+        from stiction.laws.interface_kernels import BLOCKS
         from stiction.solids.contact import kernels as k
 
         part, n = self.partner, self.count
@@ -394,9 +394,10 @@ class ContactPass:
         meets = self._meeting(x, points, found, history.origin)
         work[:, k.COORDINATE], work[:, k.SPAN] = meets.coordinate, meets.span
         work[:, k.FORMER], work[:, k.MEETS] = history.origin, found.normal
-        settings = self._settings(attraction)
+        settings = self._constants.copy()
+        settings[k.ATTRACTION] = attraction
         wanted = self._wanted(history, held, rubs)
-        surfaces, slides = np.empty((n, SURFACE, 3)), np.empty((n, SLIDE, 3))
+        surfaces, slides = self._rows_of_points
         self.left_out = k.tractions(
             out,
             work,
@@ -424,24 +425,32 @@ class ContactPass:
                 work,
                 surfaces,
                 slides,
-                np.empty((2, BLOCKS, 3, 3)),
+                np.empty((k.PARTS, BLOCKS, 3, 3)),
                 values,
             )
         return out
 
-    def _settings(self, attraction: float) -> Floats:
-        """Return the settings of a pass as kernels read them."""
+    @functools.cached_property
+    def _constants(self) -> Floats:
+        """The settings of a pass as kernels read them, at full attraction."""
         from stiction.solids.contact import kernels as k
 
         c = self.contact
-        settings = np.empty(6)
+        settings = np.ones(6)
         settings[k.PENALTY] = c.tangential_stiffness
         settings[k.PER_CURRENT] = float(c.friction.per_current_area)
         settings[k.THINS] = float(c.stretch and not self.partner.rigid)
-        settings[k.ATTRACTION] = attraction
         settings[k.STICK_RATIO] = c.stick_ratio
         settings[k.DEPTH] = float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq)))
         return settings
+
+    @functools.cached_property
+    def _rows_of_points(self) -> tuple[Floats, Floats]:
+        """Memory for the vectors of the points, used at every state anew."""
+        from stiction.laws.adhesion_kernels import SLIDE
+        from stiction.laws.interface_kernels import SURFACE
+
+        return np.empty((self.count, SURFACE, 3)), np.empty((self.count, SLIDE, 3))
 
     def _wanted(self, history: History, held: Ints, rubs: bool) -> Ints:
         """Return the state that the return map is asked for at each point, (p,)."""
