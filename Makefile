@@ -18,8 +18,8 @@ help: ## list the targets
 demo: $(VENV)/.stamp-package ## run the detachment wave; results in out/detachment-wave
 	$(VENV)/bin/stiction run detachment-wave --out out/detachment-wave --overwrite
 
-test: $(VENV)/.stamp-test ## run the tests
-	$(PY) -m pytest
+test: $(VENV)/.stamp-test ## run the tests, on all cores
+	$(PY) -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.stamp-lint ## check style and formatting
 	$(PY) -m ruff check .
