@@ -207,8 +207,9 @@ def comes_after(raw: Matrix, i: int, j: int) -> bool:
 
 
 @kernel
-def sorted_rows(raw: Matrix, count: int) -> Ints:
+def sorted_rows(raw: Matrix) -> Ints:
     """Return the order of the rows, by merging runs of doubling length."""
+    count = raw.shape[0]
     order, other = np.empty(count, np.int64), np.empty(count, np.int64)
     for i in range(count):
         order[i] = i
@@ -230,12 +231,12 @@ def sorted_rows(raw: Matrix, count: int) -> Ints:
 
 
 @kernel
-def merge(raw: Matrix, count: int, pairs_out: Matrix) -> int:
+def merge(raw: Matrix, pairs_out: Matrix) -> int:
     """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
-    order = sorted_rows(raw, count)
-    kept = np.empty(count, np.int64)
+    order = sorted_rows(raw)
+    kept = np.empty(raw.shape[0], np.int64)
     total = 0
-    for place in range(count):
+    for place in range(raw.shape[0]):
         i = order[place]
         double = False
         for back in range(total - 1, -1, -1):
@@ -311,4 +312,4 @@ def find_candidates(
         piece = (pieces[i, PIECE], pieces[j, PIECE])
         sines = sine_range(chords, balls, i, j)
         count += inspect(r, first, elements, (a, b), piece, (x1, x2), sines, limit, raw[count:])
-    return merge(raw, count, pairs_out)
+    return merge(raw[:count], pairs_out)

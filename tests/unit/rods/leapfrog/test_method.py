@@ -145,5 +145,5 @@ def test_too_much_work_is_refused():
 
 
 def test_other_systems_are_refused():
-    with pytest.raises(ModelError, match="a system of rods"):
+    with pytest.raises(ModelError, match="a system that RollingLeapfrog can solve"):
         st.solve(st.switching.RelayFeedback(), RollingLeapfrog(1e-4), (0.0, 0.1))

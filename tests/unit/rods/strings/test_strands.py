@@ -240,8 +240,8 @@ def test_memory_is_bounded():
 
 
 def test_other_systems_are_refused():
-    with pytest.raises(ModelError, match="RollingStrings"):
-        BumpStrands().solve(st.BeltOscillator(), None)
+    with pytest.raises(ModelError, match="a system that BumpStrands can solve"):
+        st.solve(st.BeltOscillator(), BumpStrands(), (0.0, 0.1))
 
 
 def test_bad_times_are_refused():

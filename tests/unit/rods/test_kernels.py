@@ -1,0 +1,180 @@
+"""Kernels of rods and strings: compiled once each, and columns that both sides mean alike."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+from numpy.testing import assert_allclose, assert_array_equal
+
+import stiction.rods
+from stiction.rods.assembly import assemble
+from stiction.rods.centreline import Straight
+from stiction.rods.contact import kernels as ck
+from stiction.rods.driving_kernels import (
+    DRIVEN_COLUMNS,
+    IS_FRAME,
+    IS_MOMENT,
+    LOAD,
+    ORIGIN,
+    RISE,
+    SINCE,
+    SLOT,
+    SPIN,
+    START,
+    VELOCITY,
+)
+from stiction.rods.model import Rods
+from stiction.rods.rod import CosseratRod, Driven, PointForce, PointMoment
+from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, copy
+from stiction.rods.section import CircularSection
+from stiction.rods.strings import strand_kernels as sk
+from stiction.rods.strings.strand_motion import StrandPair
+from stiction.rods.strings.strand_state import StrandState
+
+HOUSE = Path(stiction.rods.__file__).parent
+MODULES = sorted(
+    ".".join(("stiction", "rods", *path.relative_to(HOUSE).with_suffix("").parts))
+    for path in HOUSE.rglob("*.py")
+    if "@kernel" in path.read_text(encoding="utf-8")
+)
+
+
+def constants_handed_on(source, names):
+    """Return calls of kernels with an integer that Numba knows, which it compiles one more for.
+
+    `names` holds what the source knows: kernels, and integers of the module.
+    """
+    found = []
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        own = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and is_stored(n)}
+        own |= {a.arg for a in function.args.args}
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            if not isinstance(names.get(call.func.id), Dispatcher):
+                continue
+            for given in call.args:
+                if isinstance(given, ast.Constant):
+                    value = given.value
+                elif isinstance(given, ast.Name) and given.id not in own:
+                    value = names.get(given.id)
+                else:
+                    continue
+                if isinstance(value, int):
+                    found.append(f"{function.name}: {ast.unparse(call)}")
+    return found
+
+
+def is_stored(name):
+    """Return whether a name is assigned to."""
+    return isinstance(name.ctx, ast.Store)
+
+
+def test_no_kernel_is_compiled_again_for_a_constant():
+    assert len(MODULES) > 10
+    for name in MODULES:
+        module = importlib.import_module(name)
+        source = Path(module.__file__).read_text(encoding="utf-8")
+        assert constants_handed_on(source, vars(module)) == [], name
+
+
+@pytest.mark.parametrize("call", ["copy(a, 0)", "copy(a, MASS)", "copy(a, True)"])
+def test_a_constant_that_is_handed_on_is_found(call):
+    source = f"def use(a):\n    {call}\n    copy(a, 0.0)\n    copy(a, a)\n"
+    assert constants_handed_on(source, {"copy": copy, "MASS": MASS}) == [f"use: {call}"]
+
+
+def rod(**more):
+    """Return a rod of four elements along y."""
+    line = Straight([0.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    return CosseratRod(CircularSection(0.02, 1e6, density=1000.0), line, elements=4, **more)
+
+
+def test_columns_of_a_moving_clamp():
+    clamp = Driven(velocity=(1.0, 2.0, 3.0), angular_velocity=(4.0, 5.0, 6.0), rise=0.7)
+    flat = assemble(Rods((rod(), rod(right=clamp)), gravity=(0.0, 0.0, 0.0)))
+    table = flat.driven
+    assert table.shape == (3, DRIVEN_COLUMNS)
+    # nodes 9 and 8, element 8 of ten slots
+    assert_array_equal(table[:, SLOT], [9.0, 8.0, 8.0])
+    assert_array_equal(table[:, IS_FRAME], [0.0, 0.0, 1.0])
+    assert_array_equal(table[:, ORIGIN : ORIGIN + 3], np.tile([0.0, 1.0, 0.0], (3, 1)))
+    assert_array_equal(table[:, VELOCITY : VELOCITY + 3], np.tile(clamp.velocity, (3, 1)))
+    assert_array_equal(table[:, SPIN : SPIN + 3], np.tile(clamp.angular_velocity, (3, 1)))
+    assert_array_equal(table[:, RISE], 0.7)
+    assert_array_equal(table[:, SINCE], 0.0)
+    assert_array_equal(table[:2, START : START + 3], flat.r[:, [9, 8]].T)
+    assert_array_equal(table[2, START : START + 4], flat.q[:, 8])
+    assert_array_equal(flat.mat[FREE, 8:], 0.0)
+    assert flat.mat[TURNS, 8] == 0.0
+
+
+def test_columns_of_materials_and_loads():
+    loads = [PointForce((1.0, 2.0, 3.0), at=0.5, times=[0.0, 1.0], factors=[0.0, 1.0])]
+    loads += [PointMoment((4.0, 5.0, 6.0), at=0.5)]
+    one = rod(loads=loads)
+    flat = assemble(Rods((one,), gravity=(0.0, 0.0, 0.0)))
+    assert_array_equal(flat.loads[:, SLOT], [2.0, 2.0])
+    assert_array_equal(flat.loads[:, IS_MOMENT], [0.0, 1.0])
+    assert_array_equal(flat.loads[:, LOAD : LOAD + 3], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert_allclose(flat.mat[MASS].sum(), one.section.line_density, rtol=1e-14)
+    assert_allclose(flat.mat[INERTIA].sum(), one.section.line_inertia, rtol=1e-14)
+
+
+def test_slip_per_impulse_is_the_matrix_of_the_contact():
+    rng = np.random.default_rng(3)
+    g = np.zeros(ck.GEOM_COLUMNS)
+    g[ck.G : ck.G + 9] = rng.normal(size=9)
+    impulse = rng.normal(size=3)
+    slip = ck.slip_per(g, *impulse)
+    assert_allclose(slip, g[ck.G : ck.G + 9].reshape(3, 3) @ impulse, rtol=1e-14)
+
+
+def nothing(x):
+    """Return a string at rest."""
+    return 0.0 * x
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_a_strand_moves_with_its_own_columns(periodic):
+    def wave(x):
+        return 0.1 * np.sin(2.0 * np.pi * x)
+
+    pair = StrandPair(
+        speed=(1.0, 1.3),
+        length=(1.0, 1.2),
+        mobility=(0.02, 0.03),
+        ratio=0.9,
+        start=(0.5, 0.6),
+        periodic=periodic,
+        drag=0.1,
+        resistance=0.05,
+        shapes=(wave, nothing),
+        rates=(nothing, nothing),
+    )
+    state = StrandState(pair, 0.05, None, False)
+    assert_array_equal(state.shared[[sk.DRAG, sk.ROLLING]], [0.1, 0.05])
+    assert_array_equal(state.shared[sk.SIGN : sk.SIGN + 2], [1.0, -0.9])
+    # what is seen at the start rolls: V_1 = F V_2
+    mean = state.seen()[1]
+    assert mean[0] == pytest.approx(0.9 * mean[1], abs=1e-12)
+    # over a step of no length the free flow does nothing
+    state.go(1, 1e-12)
+    assert_allclose(state.flow[:, sk.A_A], 1.0, atol=1e-9)
+    assert_allclose(state.flow[:, sk.P_P], 1.0, atol=1e-9)
+    assert_allclose(state.flow[:, sk.A_P], 5e-13, rtol=1e-6)
+    stiff = state.strands[:, sk.STIFF]
+    assert_allclose(state.flow[:, sk.P_A], -5e-13 * stiff, rtol=1e-6, atol=1e-30)
+
+
+def test_copy_leaves_what_it_copies():
+    rows = np.arange(6.0).reshape(2, 3)
+    to = np.zeros((2, 3))
+    copy(rows, to)
+    assert_array_equal(to, np.arange(6.0).reshape(2, 3))
+    assert_array_equal(rows, to)
