@@ -84,7 +84,7 @@ def test_the_stronger_drift_takes_its_share_of_the_exits(up, down):
 
 def test_mean_times_of_dwelling_are_those_of_diffusion():
     levels = [0.25, 0.5]
-    study = noise_study(repelled(1.0, 1.0), levels, 2.5, paths=1000, step=2e-4, away=REACH)
+    study = noise_study(repelled(1.0, 1.0), levels, 4.0, paths=1000, step=2e-4, away=REACH)
     expected = np.array([mean_time(1.0, 1.0, level) for level in levels])
     assert np.isfinite(study.dwell).all()
     # reason: four standard errors of 1000 paths, and steps that overlook short exits

@@ -5,7 +5,7 @@ import importlib.util
 import math
 
 import numpy as np
-import pytest
+from scipy.integrate import solve_ivp
 from scipy.stats import kstest
 
 import stiction as st
@@ -50,11 +50,57 @@ def test_a_random_way_takes_each_way_alike_and_leaves_fairly():
     assert np.isinf(times[~taken, 0]).all()
 
 
-def test_one_point_of_the_escaping_region_in_thirty_comes_from_the_two_fold():
-    # sheet of switching, section 5: of 150 random points 5 come from the two-fold, 145 do not
+# ---- which points of the escaping region come from the two-fold, by another integrator
+
+# sheet of switching, section 1: d = m = mu = 1, c1 = c2 = 0.001, w0 = -1, gamma = -3 pi / 4
+SIN = COS = -math.sqrt(0.5)
+BETA2, C, R0, KAPPA, K2 = 0.05**2, 1e-3, 0.1, 0.272411537140620278, 2.22709922538860144
+STAR = np.array([0.1859, -0.037 * (1.0 - 0.1859), -1.037])
+
+
+def rolling(x):
+    """Return g = -(v - Om) cos + r Om sin."""
+    r, v, w = x[:3]
+    return -(v - w - 1.0) * COS + r * (w + 1.0) * SIN
+
+
+def backward(_, x):
+    """Return d(x, dwell)/ds against the flow in the escaping region, made smooth; section 3."""
+    r, v, w = x[:3]
+    p1, p2 = K2 * (R0 - r) - C * v + r * w**2, r * COS + (BETA2 + r**2) * SIN
+    drag, side = (C + 2.0 * r * v) * w, math.copysign(1.0, rolling(x))
+    free = np.array([(BETA2 + r**2) * v, (BETA2 + 1.0 + r**2) * p1 - drag, p1 - drag])
+    tied = np.array([0.0, p2 + side * KAPPA, r * COS + side * KAPPA])
+    normal = np.array([-(w + 1.0) * COS, -SIN, SIN - r * COS])
+    a, b = normal @ tied, normal @ free
+    return np.append(-(a * free - b * tied), a)
+
+
+def traced(x):
+    """Return whether the orbit through x comes from the two-fold, and its dwelling."""
+
+    def turns(_, x):
+        return rolling(x)
+
+    def arrives(_, x):
+        return np.abs(x[:3] - STAR).max() - 1e-7
+
+    turns.terminal = arrives.terminal = True
+    options = {"rtol": 1e-9, "atol": 1e-12, "events": [turns, arrives], "method": "DOP853"}
+    leg = solve_ivp(backward, (0.0, 1e6), np.append(x, 0.0), **options)
+    assert leg.status == 1
+    return leg.t_events[1].size > 0, leg.y[3, -1]
+
+
+def test_exits_behind_the_two_fold_by_another_integrator():
     _, escapes = private()
-    count = 600
-    exits = escapes.funnel_exits(st.WheelOnTurntable(), count, 0.152, 0.186, seed=3)
-    error = math.sqrt(5.0 / 150.0 / 150.0 + 5.0 / 150.0 / count)
-    assert exits.share == pytest.approx(5.0 / 150.0, abs=4.0 * error)
-    assert exits.x.shape[0] == round(exits.share * count)
+    wheel, count = st.WheelOnTurntable(), 24
+    points = escapes.escaping_points(wheel, count, 0.178, 0.186, seed=3)
+    found = escapes.funnel_exits(
+        wheel, count, 0.178, 0.186, seed=3, method=st.EventDriven(rtol=1e-9)
+    )
+    comes, dwell = map(np.array, zip(*(traced(x) for x in points), strict=True))
+    assert 4 < comes.sum() < 20
+    np.testing.assert_array_equal(found.x, points[comes])
+    assert found.share == comes.mean()
+    np.testing.assert_allclose(found.dwell, dwell[comes], rtol=1e-4)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from stiction.errors import ModelError
 from stiction.exact import switching as exact
 from stiction.laws.tyre import SimplifiedTyre, StretchedString
+from stiction.switching.wheel import parameters
 from stiction.switching.wheel.model import WheelOnTurntable
 
 OTHER = {
@@ -184,6 +185,26 @@ def test_plain_functions_are_the_compiled_ones():
             py_function(function)(x.copy(), np.array([-1.0]), wheel.params, plain)
             call_arrays(at, x.copy(), np.array([-1.0]), wheel.compiled.params, compiled)
             assert_allclose(plain, compiled, rtol=1e-13, atol=1e-15)
+
+
+def test_parameters_stand_where_their_names_say():
+    string = StretchedString(3.0, 5.0, 0.7, 0.02, 0.04)
+    plain = WheelOnTurntable(**OTHER, physical_time=True)
+    strung = WheelOnTurntable(**OTHER, c1_between_disks=True, tyre=string)
+    for wheel, flags, own in ((plain, (1.0, 0.0), [0.0] * 5), (strung, (0.0, 1.0), None)):
+        p = wheel.params
+        assert p.size == parameters.N_PARAMETERS
+        for name in ("d", "m", "c1", "c2", "beta", "r0", "omega0", "mu", "kappa", "k2"):
+            assert p[getattr(parameters, name.upper())] == OTHER[name]
+        turn = (math.sin(OTHER["gamma"]), math.cos(OTHER["gamma"]))
+        assert (p[parameters.SIN], p[parameters.COS]) == turn
+        assert (p[parameters.PHYSICAL], p[parameters.BETWEEN]) == flags
+        assert p[parameters.PSI0] == pytest.approx(math.atan(1.0 / (6.0 * OTHER["kappa"])))
+        assert p[parameters.SHARE] == pytest.approx(1.0 - 2.0 * p[parameters.PSI0] / math.pi)
+        at = [getattr(parameters, name) for name in ("K", "DELTA", "RHO", "SIGMA", "A")]
+        given = (string.stiffness, string.max_pressure, string.kinetic_ratio)
+        patch = (string.relaxation, string.half_length)
+        assert p[at].tolist() == (own if own is not None else [*given, *patch])
 
 
 def test_outputs():
