@@ -61,15 +61,16 @@ BLOCKS = 5
 
 
 @kernel
-def _invert(s: Matrix, q: int, out: int, m: int) -> float:
-    """Fill in the inverse of a symmetric m x m matrix in rows q and return its determinant."""
+def _invert_metric(s: Matrix, m: int) -> float:
+    """Fill in INVERSE of the symmetric rows of the metric; return their determinant."""
     if m == 1:
-        det = s[q, 0]
-        s[out, 0] = 1.0 / det
+        det = s[_METRIC, 0]
+        s[INVERSE, 0] = 1.0 / det
         return det
-    det = s[q, 0] * s[q + 1, 1] - s[q, 1] * s[q + 1, 0]
-    s[out, 0], s[out + 1, 1] = s[q + 1, 1] / det, s[q, 0] / det
-    s[out, 1], s[out + 1, 0] = -s[q, 1] / det, -s[q + 1, 0] / det
+    one, off, two = s[_METRIC, 0], s[_METRIC, 1], s[_METRIC + 1, 1]
+    det = one * two - off * s[_METRIC + 1, 0]
+    s[INVERSE, 0], s[INVERSE + 1, 1] = two / det, one / det
+    s[INVERSE, 1], s[INVERSE + 1, 0] = -off / det, -s[_METRIC + 1, 0] / det
     return det
 
 
@@ -105,7 +106,7 @@ def projected_surface(gap: float, m: int, s: Matrix) -> float:
     for i in range(m):
         for j in range(m):
             s[_METRIC + i, j] = _dot(s, TANGENT + i, TANGENT + j, d)
-    det = _invert(s, _METRIC, INVERSE, m)
+    det = _invert_metric(s, m)
     for i in range(m):
         for k in range(d):
             total = 0.0
@@ -114,10 +115,12 @@ def projected_surface(gap: float, m: int, s: Matrix) -> float:
             s[DUAL + i, k] = total
     for i in range(m):
         for j in range(m):
-            curve = _dot(s, NORMAL, TURN + _MOST * i + j, d)
+            curve = 0.0
+            for k in range(d):
+                curve += s[NORMAL, k] * s[TURN + _MOST * i + j, k]
             s[_CURVATURE + i, j] = curve
             s[_METRIC + i, j] -= gap * curve
-    _invert(s, _METRIC, INVERSE, m)
+    _invert_metric(s, m)
     for k in range(d):
         for p in range(d):
             total = 0.0
@@ -137,7 +140,8 @@ def surface_stretch(m: int, s: Matrix) -> float:
     Parameters
     ----------
     m : coordinates of the surface, 1 or 2
-    s : (SURFACE, 3) with TANGENT, TURN, REFERENCE and REFERENCE_TURN; STRETCHING is filled in
+    s : (SURFACE, 3) with TANGENT, TURN, REFERENCE and REFERENCE_TURN; STRETCHING is filled in.
+        INVERSE is used on the way, so that `projected_surface` comes after
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (11), (43).
     Verified by: tests/unit/laws/test_interface_kernels.py::test_stretch_and_its_change
@@ -153,12 +157,12 @@ def surface_stretch(m: int, s: Matrix) -> float:
         for i in range(m):
             for j in range(m):
                 s[_METRIC + i, j] = _dot(s, t + i, t + j, d)
-        now, before = before, _invert(s, _METRIC, _CURVATURE, m)
+        now, before = before, _invert_metric(s, m)
         for e in range(m):
             for i in range(m):
                 for j in range(m):
                     change = _dot(s, t + j, dt + _MOST * i + e, d)
-                    s[STRETCHING, e] += sign * s[_CURVATURE + i, j] * change
+                    s[STRETCHING, e] += sign * s[INVERSE + i, j] * change
     stretch = math.sqrt(now / before)
     for e in range(m):
         s[STRETCHING, e] *= stretch

@@ -340,13 +340,12 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
         "than the true one, and gaps are too small"
     )
     limit = 5.0
-    found = [
-        Check("pressure_within_law", over[i] <= limit, float(over[i]), limit, rows[i].time, note)
-    ]
+    worst = float(over[i])
+    found = [Check("pressure_within_law", worst <= limit, worst, limit, rows[i].time, note)]
     note = "smallest gap; below zero the surfaces lie inside each other"
-    deep = min(0.0, float(gaps[j]))
-    found.append(Check("no_interpenetration", gaps[j] >= 0.0, deep, 0.0, rows[j].time, note))
-    return [Check(c.check, bool(c.ok), c.value, c.limit, c.time, c.note) for c in found]
+    gap = float(gaps[j])
+    found.append(Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, rows[j].time, note))
+    return found
 
 
 def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:

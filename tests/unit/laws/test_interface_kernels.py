@@ -131,8 +131,8 @@ class Scene:
             s[first : first + m, :d] = a
             for i in range(m):
                 s[second + 2 * i : second + 2 * i + m, :d] = da[i]
-        area = projected_surface(gap, m, s)
-        return gap, surface_stretch(m, s), area, s
+        j = surface_stretch(m, s)
+        return gap, j, projected_surface(gap, m, s), s
 
     def whole(self, blocks):
         """Return d traction by the point and by all coordinates of all nodes."""

@@ -159,13 +159,13 @@ def _surface_at(
     gap = (x - place[PLACE, 0]) * s[NORMAL, 0] + (y - place[PLACE, 1]) * s[NORMAL, 1]
     for k in range(2):
         s[TANGENT, k], s[TURN, k] = place[ALONG, k], place[BENDS, k]
-    s[STRETCHING, 0] = 0.0
+    s[STRETCHING, 0], stretch = 0.0, 1.0
+    if thins:
+        for k in range(2):
+            s[REFERENCE, k], s[REFERENCE_TURN, k] = before[ALONG, k], before[BENDS, k]
+        stretch = surface_stretch(1, s)
     projected_surface(gap, 1, s)
-    if not thins:
-        return gap, 1.0
-    for k in range(2):
-        s[REFERENCE, k], s[REFERENCE_TURN, k] = before[ALONG, k], before[BENDS, k]
-    return gap, surface_stretch(1, s)
+    return gap, stretch
 
 
 @kernel
