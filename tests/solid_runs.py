@@ -97,7 +97,7 @@ def strip(mu=0.01, *, unit="1", rows=121, nx=48, ny=4, snapshots=5, losses=()):
         trace.append(0.08 * now * near * (1.0 - places[:, 1] * 2.0))
     trace = np.array(trace)
     return build(
-        "StripPeeling" if unit == "1" else "SolidSystem",
+        "StripPeeling" if unit == "1" else "Solid",
         t,
         {
             "displacement": u,

@@ -31,6 +31,7 @@ from stiction.rods import (
 # what is reached past the public names, to damage it
 ALLOWED = "stiction.rods.contact.state._allowed"
 PLANE_KERNELS = "stiction.rods.plane.march_kernels"
+PRESS = importlib.import_module("stiction.rods.plane.kernels").PRESS
 
 RADIUS = 0.02
 SECTION = CircularSection(RADIUS, 1e6, density=1000.0)
@@ -373,7 +374,7 @@ def test_heat_that_comes_back_from_a_plane(monkeypatch):
     march = kernels.march
 
     def cooling(*given):
-        heat = given[-3][0][kernels.HEAT]
+        heat = given[8][kernels.HEAT]
         before = heat.copy()
         told = march(*given)
         heat[:] = 2.0 * before - heat
@@ -395,8 +396,8 @@ def test_friction_on_a_plane_exceeds_its_bound(monkeypatch):
 
     def rubbing(*given):
         told = march(*given)
-        # rows: across the plane, and along both directions of it
-        given[-2][1:] *= 1.2
+        # mean forces of the last step: across the plane, and along both directions of it
+        given[8][PRESS + 1 : PRESS + 3] *= 1.2
         return told
 
     monkeypatch.setattr(kernels, "march", rubbing)

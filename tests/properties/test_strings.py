@@ -1,5 +1,7 @@
 """Rolling strings: conservation and symmetries, for random strings and starts."""
 
+import dataclasses
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st_
@@ -49,7 +51,7 @@ FEW = settings(max_examples=12, deadline=None, derandomize=True)
 @FEW
 @given(strings(), st_.sampled_from(["fixed", "periodic"]))
 def test_energy_is_conserved(system, ends):
-    fields = {name: getattr(system, name) for name in system.__dataclass_fields__}
+    fields = {f.name: getattr(system, f.name) for f in dataclasses.fields(system)}
     run = solve(RollingStrings(**{**fields, "ends": ends}))
     assert run.energy.imbalance_rel <= 1e-5
 

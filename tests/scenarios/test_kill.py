@@ -44,8 +44,14 @@ while True:
 
 
 def start(words, **options):
+    # Ctrl-C must be heard although this suite may run in the background, where it is ignored
     return subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        **options,
     )
 
 

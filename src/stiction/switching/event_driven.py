@@ -31,8 +31,7 @@ __all__ = ["solve_event_driven"]
 Floats = npt.NDArray[np.float64]
 
 # a call of the kernel lasts a few hundredths of a second, so that Ctrl-C is heard
-_STEPS_PER_CALL = 5000
-_EVENT_ROWS = 512
+_STEPS_PER_CALL, _EVENT_ROWS = 5000, 512
 _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.ESCAPING}
 _STOP = Stop()
 

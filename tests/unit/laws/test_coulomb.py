@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.laws.coulomb import LawKind
 
 
 def test_random_is_seeded():
@@ -47,9 +46,9 @@ def test_lists_need_one_length():
     with pytest.raises(st.ModelError, match="one length"):
         st.StaticKinetic([0.4, 0.4], [0.2, 0.2, 0.2])
     law = st.Coulomb([0.1, 0.2])
-    assert law.table(2).kind is LawKind.CONSTANT
+    assert law.table(2).mu_static.tolist() == [0.1, 0.2]
     with pytest.raises(st.ModelError, match="needs 3 values"):
-        law.table(3)
+        law.table(3).parameters
 
 
 def test_user_derivative_is_checked():

@@ -7,11 +7,11 @@ __all__ = ["figures_of"]
 
 
 def figures_of(run: Run) -> Figures:
-    """Return the figures of a run of rods, or of strings where the run holds no nodes."""
-    if "position" in run.variables:
-        from stiction.rods.figures.figures import RodFigures
+    """Return the figures of a run of rods, or of strings where the run holds their waves."""
+    if run.system_name == "RollingStrings" or "u_t" in run.variables:
+        from stiction.rods.figures.strings.figures import StringFigures
 
-        return RodFigures(run)
-    from stiction.rods.figures.strings.figures import StringFigures
+        return StringFigures(run)
+    from stiction.rods.figures.figures import RodFigures
 
-    return StringFigures(run)
+    return RodFigures(run)
