@@ -18,7 +18,7 @@ from stiction.chains.elastic import Elastic
 from stiction.chains.model import Chain
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.errors import ModelError, explain
-from stiction.laws.coulomb import LawKind
+from stiction.laws.friction import without_memory
 from stiction.methods import BranchChoice, SlideFrom, StayStuck
 from stiction.numerics.checks import Record, number, numbers
 
@@ -45,7 +45,7 @@ _TIE = 1e-12
 # ---- all of them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Branch(Record):
     """One admissible velocity.
 
@@ -69,7 +69,7 @@ class Branch(Record):
         return "sliding" if self.stable else "unstable"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SlideEnd(Record):
     """Where the stable sliding branch of one mass ends while the load stays as it is.
 
@@ -87,7 +87,7 @@ class SlideEnd(Record):
     duration: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BranchSet(Record):
     """All admissible velocities of a chain in one state.
 
@@ -144,6 +144,12 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             )
         )
     why, try_ = "branches belong to one state.", "for example branches(chain, 0.25, [0.0])."
+    without_memory(
+        chain.law,
+        "branches",
+        "one velocity then has another friction at every moment.",
+        "solve with ThetaStepper(step=...).",
+    )
     f = number("branches.force", force, unit="N", why=why, try_=try_)
     place = numbers("branches.x", x, size=chain.n_mass, per="mass", unit="m", why=why, try_=try_)
     weak = Weakening.of(chain)
@@ -254,21 +260,24 @@ def _grid(damping: Floats, weak: Weakening, drive: Floats, block: list[int]) -> 
     i = block[0]
     part = damping[np.ix_(block, block)]
     least = float(np.linalg.eigvalsh(part)[0])
-    scale = float(np.asarray(weak.table.v_scale)[i])
+    scale, convex = float(weak.table.v_scale[i]), weak.table.law.convex
     size = float(np.linalg.norm(drive[block]))
     if least > 1e-300:
         # v'Cv <= v'R bounds every velocity
         far = 1.01 * size / least
-    elif weak.table.kind is LawKind.EXPONENTIAL:
+    elif convex:
+        # beyond it the law is flat to rounding
         far = 800.0 * scale
     else:
         far = 1e6
     if far == 0.0:
         return np.empty(0)
-    if len(block) == 1 and weak.table.kind is LawKind.EXPONENTIAL:
+    if len(block) == 1 and convex:
         # c v + N mu(v) is convex: at most one root on either side of its minimum
         fall, c = float(weak.falls[i]), float(damping[i, i])
-        fold = scale * math.log(fall / c) if fall > c > 0.0 else (far if c == 0.0 else 0.0)
+        fold = far if c == 0.0 else 0.0
+        if fall > c > 0.0:
+            fold = scale * weak.table.law.slowed(fall / c)
         return np.unique([0.0, min(fold, far), far])
     fine = np.geomspace(1e-9 * min(scale, far), far, _SAMPLES)
     return np.concatenate([[0.0], fine])
@@ -304,7 +313,8 @@ def _slide_end(
 
 def least_slip_force(weak: Weakening, c: float) -> float:
     """Return the smallest force [N] that slip of one mass with damper c can carry."""
-    if weak.table.kind is LawKind.USER:
+    law = weak.table.law
+    if not (law.constant or law.convex):
         speeds = np.concatenate([[0.0], np.geomspace(1e-8, 1e4, 4001)])
         carried = c * speeds + np.array([float(weak.force(np.array([v]))[0]) for v in speeds])
         top = float(speeds[min(int(np.argmin(carried)) + 1, speeds.size - 1)])
@@ -321,10 +331,11 @@ def _fold(weak: Weakening, c: float, v0: float) -> float:
     def slope(v: float) -> float:
         return c + float(weak.slope(np.array([v]))[0])
 
-    if weak.table.kind is LawKind.EXPONENTIAL:
+    law = weak.table.law
+    if law.convex:
         fall = float(weak.falls[0])
-        return float(weak.table.v_scale[0]) * math.log(fall / c) if fall > c else 0.0
-    if weak.table.kind is not LawKind.USER:
+        return float(weak.table.v_scale[0]) * law.slowed(fall / c) if fall > c else 0.0
+    if law.constant:
         return 0.0
     speeds = np.concatenate([[0.0], np.geomspace(1e-9 * v0, v0, 2000)])
     falling = np.flatnonzero([slope(float(v)) < 0.0 for v in speeds])

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from stiction.chains.loads import Constant, Load
 from stiction.errors import ModelError, explain
-from stiction.laws.coulomb import Coulomb, Friction, FrictionTable
+from stiction.laws.coulomb import Coulomb
+from stiction.laws.friction import Friction, FrictionTable
 from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _SIDES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Chain(Record):
     """n masses, springs and dampers on a rail under Coulomb friction.
 
@@ -143,7 +144,8 @@ class Chain(Record):
                 try_="give one finite number.",
             )
             object.__setattr__(self, name, value)
-        self.friction  # noqa: B018 - a law with lists of a wrong length is refused here
+        # a law with lists of a wrong length is refused here
+        self.friction.parameters  # noqa: B018
         self._check_sizes()
 
     # ---- what methods read
@@ -255,6 +257,9 @@ class Chain(Record):
         x : (n,) displacements [m]
         since : time from which the load counts [s]; `t` when None
         """
+        if self.law.states:
+            # what friction can hold changes with time, for ever
+            return False
         ride, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
         pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
         if (pull + self.plate_springs * (self.plate_speed - ride)).any():
@@ -287,6 +292,7 @@ class Chain(Record):
             and self.load_shares[-1] == 1.0
             and not np.any(self.plate_stiffness)
             and self.belt_speed == 0.0
+            and not self.law.states
         )
         if not canonical:
             return None

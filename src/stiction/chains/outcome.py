@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.errors import Status
-from stiction.laws.coulomb import LawKind
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
 from stiction.results.events import EventLog
@@ -61,6 +60,8 @@ class ChainHistory:
     events : mode changes
     stop_time : time from which all masses stick for good [s]; None if they do not
     energy : the ledger at the saved times
+    state : (t, n, n_state) states of the contacts, for a law that has a memory
+    bound : (t, n) largest friction each contact could hold [N], for such a law
     status, reason : how it ended
     stats : counts of work
     checks, losses : lines of the audit and of determinism
@@ -79,6 +80,8 @@ class ChainHistory:
     reason: str = ""
     checks: Sequence[Check] = field(default=())
     losses: Sequence[Loss] = field(default=())
+    state: Floats | None = None
+    bound: Floats | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
 
@@ -108,6 +111,8 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         ),
         **history.quantities,
     }
+    if chain.law.has_jump:
+        quantities["stick_above_kinetic"] = _stick_rule(chain, history)
     return Run.of(
         chain,
         method,
@@ -115,7 +120,11 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         reason=history.reason,
         time=history.time,
         variables=_variables(chain, history),
-        final={"x": history.x[-1].copy(), "v": history.v[-1].copy()},
+        final={
+            "x": history.x[-1].copy(),
+            "v": history.v[-1].copy(),
+            **{name: value.values[-1].copy() for name, value in _states(chain, history).items()},
+        },
         event_log=_event_log(history),
         energy=history.energy,
         losses=history.losses,
@@ -173,11 +182,12 @@ def _variables(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
     load = np.asarray(chain.load.at(history.time))
     table = chain.friction
     critical = chain.critical_force()
+    fresh = " at the start" if chain.law.states else ""
     constants = {
         "mass_value": Variable(chain.masses, each, "kg", "mass"),
         "normal_force": Variable(chain.normal_forces, each, "N", "normal force"),
-        "mu_static": Variable(table.mu_static, each, "1", "static friction coefficient"),
-        "mu_kinetic": Variable(table.mu_kinetic, each, "1", "kinetic friction coefficient"),
+        "mu_static": Variable(table.mu_static, each, "1", f"static friction coefficient{fresh}"),
+        "mu_kinetic": Variable(table.mu_kinetic, each, "1", f"kinetic friction coefficient{fresh}"),
         "load_share": Variable(chain.load_shares, each, "1", "share of the load"),
         "place": Variable(
             chain.spacing * np.arange(1, chain.n_mass + 1), each, "m", "place at rest"
@@ -208,8 +218,27 @@ def _variables(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
         "mode": Variable(history.mode, series, "1", "-1 slip-, 0 stick, 1 slip+"),
         "friction": Variable(history.friction, series, "N", "friction force on the mass"),
         "load": Variable(load, ("time",), "N", "load f(t)"),
+        **_states(chain, history),
+        **_bounds(history),
         **constants,
     }
+
+
+def _states(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
+    """Return what the contacts remember, one variable per state of the law."""
+    if history.state is None:
+        return {}
+    return {
+        state.name: Variable(history.state[:, :, j], ("time", "mass"), state.unit, state.label)
+        for j, state in enumerate(chain.law.states)
+    }
+
+
+def _bounds(history: ChainHistory) -> dict[str, Variable]:
+    if history.bound is None:
+        return {}
+    text = "largest friction each contact could hold"
+    return {"stick_bound": Variable(history.bound, ("time", "mass"), "N", text)}
 
 
 def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
@@ -239,24 +268,16 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
             "above 0 the law has a negative coefficient at speeds that were met",
         )
     )
-    if chain.friction.kind is LawKind.STATIC_KINETIC:
-        checks.append(_stick_rule(chain, history))
     return checks
 
 
-def _stick_rule(chain: Chain, history: ChainHistory) -> Check:
-    """Return where the bare law with a jump would have allowed slip, and that it did not."""
+def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
+    """Return how far the rule that a mass sticks as long as it can was needed."""
     kinetic = chain.friction.mu_kinetic * chain.normal_forces
     stuck = history.mode == 0
     excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)
-    row = int(np.argmax(excess.max(axis=1)))
-    worst = float(excess[row].max())
-    return Check(
-        "stick_as_long_as_possible",
-        True,
-        max(worst, 0.0),
-        None,
-        float(history.time[row]) if worst > 0.0 else None,
-        "largest friction of a stuck mass above its kinetic friction [N]; above 0 the law "
-        "with a jump would also allow slip, and the rule that it sticks decided",
+    meaning = (
+        "largest friction of a stuck mass above its kinetic friction; above 0 the law with a "
+        "jump would also allow slip, and the rule that it sticks as long as it can decided"
     )
+    return Quantity(max(float(excess.max()), 0.0), "N", meaning)

@@ -22,7 +22,7 @@ from stiction.chains.polynomials import FIT, FIT_NODES, first_fall, fitted, powe
 from stiction.chains.rest import Margins
 from stiction.chains.stick_set import StickSet, outside
 from stiction.errors import ModelError, explain
-from stiction.laws.coulomb import LawKind
+from stiction.laws.friction import without_memory
 from stiction.numerics.checks import Record, number
 
 __all__ = ["Reach", "reach"]
@@ -34,7 +34,7 @@ _ORDER = 28
 _MOST_STEPS = 4000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reach(Record):
     """Initial data from which a chain arrives at a state of rest, and what follows.
 
@@ -90,6 +90,12 @@ def reach(
     Verified by: tests/unit/chains/test_reachability.py::test_arrives_at_forty_states
     """
     chain = _at_constant_load(chain, force)
+    without_memory(
+        chain.law,
+        "reach.chain",
+        "the motion is followed back in time, where a memory would have to be forgotten.",
+        "give a law without states.",
+    )
     stick = StickSet(chain)
     if not stick.contains(x_star):
         raise ModelError(outside("reach.x_star", stick.margins(x_star)))
@@ -168,9 +174,7 @@ class _Backwards:
         self.sign: Signs = np.where(drive > 0.0, -1, 1).astype(np.int8)
         table = chain.friction
         self.drop = table.mu_static - table.mu_kinetic
-        self.moving_mu = np.asarray(chain.law.coefficient(np.zeros(chain.n_mass)))
-        if table.kind in (LawKind.CONSTANT, LawKind.STATIC_KINETIC):
-            self.moving_mu = table.mu_kinetic
+        self.moving_mu = table.mu(np.zeros(chain.n_mass))
         # masses that friction cannot brake take no part in the choice of directions
         brake = self.moving_mu * chain.normal_forces + np.abs(drive)
         self.braked = brake > 1e-12 * np.max(chain.stick_bound)
@@ -255,40 +259,37 @@ class _Backwards:
         xs, vs = np.zeros((n, _ORDER + 1)), np.zeros((n, _ORDER + 1))
         mu = np.zeros((n, _ORDER + 1))
         xs[:, 0], vs[:, 0], mu[:, 0] = x, v, self.moving_mu
-        if self.chain.friction.kind is not LawKind.USER:
+        law = self.chain.law
+        if law.constant or law.formulas.share is not None:
             return *self._expand(xs, vs, mu, h, m), 0.0
-        law, at_nodes = self.chain.law, powers(FIT_NODES, _ORDER + 1)
-        met, change = law.coefficient(np.repeat(v[:, None], FIT, axis=1)), math.inf
+        table, at_nodes = self.chain.friction, powers(FIT_NODES, _ORDER + 1)
+        met, change = table.mu(np.repeat(v[:, None], FIT, axis=1)), math.inf
         for _ in range(60):
             mu[:, :FIT] = fitted(met)
             xs, vs = self._expand(xs, vs, mu, h, m)
-            new = law.coefficient(vs @ at_nodes)
+            new = table.mu(vs @ at_nodes)
             change, met = float(np.max(np.abs(new - met))), new
             if change < 1e-14:
                 break
-        missed = np.abs(value(mu, 1.0) - law.coefficient(value(vs, 1.0)))
+        missed = np.abs(value(mu, 1.0) - table.mu(value(vs, 1.0)))
         return xs, vs, max(change, float(np.max(missed)))
 
     def _expand(
         self, xs: Floats, vs: Floats, mu: Floats, h: float, m: Floats
     ) -> tuple[Floats, Floats]:
         chain, table, sign = self.chain, self.chain.friction, self.sign
-        weakens = table.kind is LawKind.EXPONENTIAL
-        decay = np.zeros_like(mu)
-        decay[:, 0] = np.exp(-np.abs(vs[:, 0]) / table.v_scale)
+        share_of, p = chain.law.formulas.share, table.parameters
+        share, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])
         for k in range(_ORDER):
-            if weakens:
-                if k > 0:
-                    j = np.arange(1, k + 1)
-                    rate = -sign[:, None] * vs[:, 1 : k + 1] / table.v_scale[:, None]
-                    decay[:, k] = (j * rate * decay[:, k - 1 :: -1][:, :k]).sum(axis=1) / k
-                mu[:, k] = self.drop * decay[:, k] + (table.mu_kinetic if k == 0 else 0.0)
+            xs[:, k + 1] = h * vs[:, k] / (k + 1)
+            if share_of is not None:
+                share[k] = share_of(k, speed, sign / h, xs.T[1:], 1, share, p)
+                mu[:, k] = self.drop * share[k] + (table.mu_kinetic if k == 0 else 0.0)
             force = -links_pull(chain.link_stiffness, xs[:, k])
             force -= links_pull(chain.link_damping, vs[:, k]) + chain.plate_springs * xs[:, k]
             force -= sign * chain.normal_forces * mu[:, k]
             if k == 0:
                 force += self.push
-            xs[:, k + 1] = h * vs[:, k] / (k + 1)
             vs[:, k + 1] = h * force / (m * (k + 1))
         return xs, vs
 
@@ -324,9 +325,9 @@ def _why(chain: Chain, margins: Margins, interior: bool) -> str:
         "holds form a set that is open and closed, so all earlier times belong to it; "
         f"{proof}."
     )
-    if chain.friction.kind in (LawKind.EXPONENTIAL, LawKind.USER, LawKind.STATIC_KINETIC):
+    if chain.friction.may_weaken:
         text += (
             " This chain's friction may weaken with slip; then a sliding branch can end at a "
-            "state inside the set, see stiction.chains.branching."
+            "state inside the set, see stiction.chains.branches."
         )
     return text

@@ -19,6 +19,7 @@ from stiction.chains.model import Chain
 from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability, perturbed
 from stiction.chains.signed_qp import signed_minimum
 from stiction.errors import ModelError, explain
+from stiction.laws.friction import without_memory
 from stiction.numerics.checks import Record, number, numbers, whole
 
 __all__ = ["StickSet", "outside"]
@@ -31,7 +32,7 @@ MOST_NEAREST = 2000
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StickSet(Record):
     """All states of rest of a chain under the load `force`.
 
@@ -66,6 +67,12 @@ class StickSet(Record):
                     "for example StickSet(Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1))).",
                 )
             )
+        without_memory(
+            self.chain.law,
+            "StickSet.chain",
+            "what friction can hold, and so the set, then changes while the chain rests.",
+            "take a law without states, with the coefficient of one moment.",
+        )
         force = self.chain.load.at(0.0) if self.force is None else self.force
         why, try_ = "the set belongs to one value of the load.", "for example force = 10.0."
         object.__setattr__(

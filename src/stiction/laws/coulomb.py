@@ -1,30 +1,28 @@
 """Set-valued Coulomb friction on a line: what a contact can carry at rest and in slip.
 
-A law gives two things: the coefficient that bounds stick, ``mu_static``, and the one
-that resists slip, ``mu(v)``. The friction force on a body that slips with velocity v
-over its surface is ``-mu(|v|) N sign(v)``; at v = 0 it is any force of size at most
-``mu_static N``. Laws are pure: the same slip gives the same answer, always.
+What a law is, and how one with a memory is written, stands in `stiction.laws.friction`. None
+of these has one: the same slip gives the same answer, always.
 """
 
 from __future__ import annotations
 
-import abc
-import enum
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
+from stiction.laws.friction import Formulas, Friction, FrictionTable
+from stiction.numerics.checks import Numbers, number, numbers, shape_of, whole
 
 __all__ = [
     "Coulomb",
     "ExponentialWeakening",
     "Friction",
     "FrictionTable",
-    "LawKind",
     "RandomCoulomb",
     "StaticKinetic",
     "UserFriction",
@@ -35,53 +33,23 @@ Floats = npt.NDArray[np.float64]
 _WHY_MU = "a negative coefficient would push a body along and create energy."
 _TRY_MU = "give a number >= 0, or one per mass; 0 means no friction."
 
-
-class LawKind(enum.IntEnum):
-    """How kernels evaluate mu(v); an integer because compiled code branches on it."""
-
-    CONSTANT = 0
-    STATIC_KINETIC = 1
-    EXPONENTIAL = 2
-    USER = 3
+# the fields in their order, as formulas read them
+STATIC, KINETIC, SCALE = 0, 1, 2
 
 
-@dataclass(frozen=True, eq=False)
-class FrictionTable:
-    """A law written out for n contacts, as kernels read it.
-
-    mu(v) = mu_kinetic + (mu_static - mu_kinetic) exp(-|v| / v_scale) for EXPONENTIAL,
-    mu_kinetic for v != 0 otherwise; USER calls `function` and `derivative` instead.
-    """
-
-    kind: LawKind
-    mu_static: Floats
-    mu_kinetic: Floats
-    v_scale: Floats
-    function: Callable[[float], float] | None = None
-    derivative: Callable[[float], float] | None = None
+def _first(v: Any, z: Any, p: Any) -> Any:
+    return p[0]
 
 
-class Friction(Record, abc.ABC):
-    """A friction law: a static bound for stick, a coefficient for slip."""
-
-    @abc.abstractmethod
-    def table(self, n: int) -> FrictionTable:
-        """Return the law written out for `n` contacts; raise ModelError on a wrong length."""
-
-    @abc.abstractmethod
-    def coefficient(self, v: npt.ArrayLike) -> Floats:
-        """Return the kinetic coefficient mu(|v|) [1] at slip velocity `v` [m/s].
-
-        At v = 0 it is the limit from |v| > 0, which for a law with a jump is below the
-        static coefficient.
-        """
-
-    @abc.abstractmethod
-    def slope(self, v: npt.ArrayLike) -> Floats:
-        """Return d mu / d|v| [s/m] at slip velocity `v` [m/s]; at 0 the right derivative."""
+def _second(v: Any, z: Any, p: Any) -> Any:
+    return p[KINETIC]
 
 
-@dataclass(frozen=True, eq=False)
+def _flat(v: Any, z: Any, p: Any) -> Any:
+    return 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Coulomb(Friction):
     """Coulomb's law with one coefficient, the same at rest and in slip.
 
@@ -90,29 +58,28 @@ class Coulomb(Friction):
     mu : coefficient [1], a number or one per contact
 
     Source: Axioms 14(4) 299, Problem 1 with a constant mu.
-    Verified by: tests/conformance/test_laws.py::test_dissipates
+    Verified by: tests/conformance/test_laws.py::test_dissipates_and_is_even
     """
+
+    constant: ClassVar[bool] = True
 
     mu: Numbers
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", _coefficient("Coulomb.mu", self.mu))
 
-    def table(self, n: int) -> FrictionTable:
-        """Return the law for `n` contacts."""
-        mu = _spread("Coulomb.mu", self.mu, n)
-        return FrictionTable(LawKind.CONSTANT, mu, mu, np.ones(n))
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return one coefficient for all contacts, and one per contact."""
+        return cls(0.3), cls([0.3, 0.0, 0.1])
 
-    def coefficient(self, v: npt.ArrayLike) -> Floats:
-        """Return the coefficient, whatever the slip."""
-        return np.asarray(np.add(self.mu, np.zeros_like(v, dtype=np.float64)))
-
-    def slope(self, v: npt.ArrayLike) -> Floats:
-        """Return zero, whatever the slip."""
-        return np.asarray(0.0 * self.coefficient(v))
+    @property
+    def formulas(self) -> Formulas:
+        """One coefficient."""
+        return Formulas(mu=_first, slope=_flat)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RandomCoulomb(Friction):
     """Coulomb's law with a coefficient drawn per contact, uniform in mean +- spread.
 
@@ -127,6 +94,8 @@ class RandomCoulomb(Friction):
     Source: Axioms 14(4) 299, section 10 names randomness in friction as future work.
     Verified by: tests/unit/laws/test_coulomb.py::test_random_is_seeded
     """
+
+    constant: ClassVar[bool] = True
 
     mu_mean: float
     mu_spread: float
@@ -161,28 +130,33 @@ class RandomCoulomb(Friction):
             try_="give any whole number, such as 1.",
         )
 
-    def table(self, n: int) -> FrictionTable:
-        """Return the law for `n` contacts; mass 1 takes the first draw."""
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return one law; it has a coefficient for any number of contacts."""
+        return (cls(0.3, 0.1, seed=7),)
+
+    @property
+    def formulas(self) -> Formulas:
+        """One coefficient per contact."""
+        return Formulas(mu=_first, slope=_flat)
+
+    def parameters(self, n: int) -> list[Floats]:
+        """Return the coefficients of `n` contacts; mass 1 takes the first draw."""
         draws = np.random.Generator(np.random.PCG64(self.seed)).random(n)
-        mu = self.mu_mean + self.mu_spread * (2.0 * draws - 1.0)
-        return FrictionTable(LawKind.CONSTANT, mu, mu, np.ones(n))
+        return [self.mu_mean + self.mu_spread * (2.0 * draws - 1.0)]
 
-    def coefficient(self, v: npt.ArrayLike) -> Floats:
-        """Return the mean coefficient, whatever the slip."""
-        return np.full_like(v, self.mu_mean, dtype=np.float64)
-
-    def slope(self, v: npt.ArrayLike) -> Floats:
-        """Return zero, whatever the slip."""
-        return np.zeros_like(v, dtype=np.float64)
+    def given(self) -> list[npt.NDArray[Any]]:
+        """Return the mean coefficient: no single contact is asked for."""
+        return [np.asarray(self.mu_mean)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StaticKinetic(Friction):
     """A static coefficient at rest and a lower kinetic one in slip, with a jump at v = 0.
 
     Between the two the bare inclusion allows both stick and slip; this law sticks as long
     as it can. The audit of a run says how far that rule was needed
-    (`stick_as_long_as_possible`), and where it fails to decide, because the drive touches
+    (quantity `stick_above_kinetic`), and where it fails to decide, because the drive touches
     the static bound and turns back, `determinism` has a line `grazing_onset`.
 
     Parameters
@@ -194,31 +168,27 @@ class StaticKinetic(Friction):
     Verified by: tests/unit/laws/test_coulomb.py::test_static_kinetic_jump
     """
 
+    constant: ClassVar[bool] = True
+    has_jump: ClassVar[bool] = True
+
     mu_static: Numbers
     mu_kinetic: Numbers
 
     def __post_init__(self) -> None:
         _check_pair("StaticKinetic", self)
 
-    def table(self, n: int) -> FrictionTable:
-        """Return the law for `n` contacts."""
-        return FrictionTable(
-            LawKind.STATIC_KINETIC,
-            _spread("StaticKinetic.mu_static", self.mu_static, n),
-            _spread("StaticKinetic.mu_kinetic", self.mu_kinetic, n),
-            np.ones(n),
-        )
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return laws with a jump, with one per contact, and with none."""
+        return cls(0.4, 0.25), cls([0.4, 0.3, 0.3], [0.25, 0.3, 0.0]), cls(0.3, 0.3)
 
-    def coefficient(self, v: npt.ArrayLike) -> Floats:
-        """Return the kinetic coefficient, whatever the slip."""
-        return np.asarray(np.add(self.mu_kinetic, np.zeros_like(v, dtype=np.float64)))
-
-    def slope(self, v: npt.ArrayLike) -> Floats:
-        """Return zero, whatever the slip."""
-        return np.asarray(0.0 * self.coefficient(v))
+    @property
+    def formulas(self) -> Formulas:
+        """The kinetic coefficient, and the static one at rest."""
+        return Formulas(mu=_second, slope=_flat, static=_first)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExponentialWeakening(Friction):
     """Friction that weakens with slip speed: mu_k + (mu_s - mu_k) exp(-|v| / v_scale).
 
@@ -231,6 +201,8 @@ class ExponentialWeakening(Friction):
     Source: Axioms 14(4) 299, section 8 (formula lost; the formulas sheet has this form).
     Verified by: tests/conformance/test_laws.py::test_slope_is_the_derivative
     """
+
+    convex: ClassVar[bool] = True
 
     mu_static: Numbers
     mu_kinetic: Numbers
@@ -251,29 +223,53 @@ class ExponentialWeakening(Friction):
         )
         object.__setattr__(self, "v_scale", float(scale[0]) if single else scale)
 
-    def table(self, n: int) -> FrictionTable:
-        """Return the law for `n` contacts."""
-        return FrictionTable(
-            LawKind.EXPONENTIAL,
-            _spread("ExponentialWeakening.mu_static", self.mu_static, n),
-            _spread("ExponentialWeakening.mu_kinetic", self.mu_kinetic, n),
-            _spread("ExponentialWeakening.v_scale", self.v_scale, n),
-        )
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return a law for all contacts, and one with numbers for each."""
+        each = cls([0.4, 0.3, 0.3], [0.25, 0.3, 0.0], [0.1, 0.01, 2.0])
+        return cls(0.4, 0.25, 0.1), each
 
-    def coefficient(self, v: npt.ArrayLike) -> Floats:
-        """Return mu(|v|)."""
-        drop = np.subtract(self.mu_static, self.mu_kinetic)
-        weakened = drop * np.exp(-np.abs(v) / np.asarray(self.v_scale))
-        return np.asarray(np.add(self.mu_kinetic, weakened))
+    @property
+    def formulas(self) -> Formulas:
+        """The law, its slope, and its series in time."""
+        return Formulas(mu=_weakening, slope=_weakening_slope, static=_first, share=_share)
 
-    def slope(self, v: npt.ArrayLike) -> Floats:
-        """Return d mu / d|v|."""
-        drop = np.subtract(self.mu_static, self.mu_kinetic)
-        scale = np.asarray(self.v_scale)
-        return np.asarray(-drop / scale * np.exp(-np.abs(v) / scale))
+    def fast_coefficient(self, n: int) -> Floats:
+        """Return the kinetic coefficient."""
+        return self._spread("mu_kinetic", n)
+
+    def speed_scale(self, n: int) -> Floats:
+        """Return the speed over which the difference falls to 1/e."""
+        return self._spread("v_scale", n)
+
+    def slowed(self, times: float) -> float:
+        """Return log(times): the slope falls as the difference does."""
+        return math.log(times)
 
 
-@dataclass(frozen=True, eq=False)
+def _fading(v: Any, p: Any) -> Any:
+    return np.exp(-v / p[SCALE])
+
+
+def _weakening(v: Any, z: Any, p: Any) -> Any:
+    return p[KINETIC] + (p[STATIC] - p[KINETIC]) * _fading(v, p)
+
+
+def _weakening_slope(v: Any, z: Any, p: Any) -> Any:
+    return -(p[STATIC] - p[KINETIC]) / p[SCALE] * _fading(v, p)
+
+
+def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> Any:
+    """Return coefficient k of exp(-v(t) / v_scale), from e' = -v' e / v_scale."""
+    if k == 0:
+        return _fading(v, p)
+    total = 0.0
+    for j in range(1, k + 1):
+        total += j * (j + 1) * w[j * step] * e[k - j]
+    return -factor / p[SCALE] * total / k
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class UserFriction(Friction):
     """A user's own smooth mu(v), the same for every contact.
 
@@ -327,18 +323,31 @@ class UserFriction(Friction):
                     )
                 )
 
-    def table(self, n: int) -> FrictionTable:
-        """Return the law for `n` contacts."""
-        mu0 = np.full(n, float(self.function(0.0)))
-        return FrictionTable(LawKind.USER, mu0, mu0, np.ones(n), self.function, self.slope_function)
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return friction that weakens, and friction that grows with speed."""
+        weak = cls(lambda v: 0.2 + 0.1 / (1.0 + v), lambda v: -0.1 / (1.0 + v) ** 2)
+        return weak, cls(lambda v: 0.2 + 0.01 * v, lambda v: 0.01)
 
-    def coefficient(self, v: npt.ArrayLike) -> Floats:
-        """Return mu(|v|)."""
-        return _mapped(self.function, v)
+    @property
+    def formulas(self) -> Formulas:
+        """The user's functions, called for one speed after the other."""
+        function, slope = self.function, self.slope_function
+        return Formulas(
+            mu=lambda v, z, p: _mapped(function, v), slope=lambda v, z, p: _mapped(slope, v)
+        )
 
-    def slope(self, v: npt.ArrayLike) -> Floats:
-        """Return d mu / d|v|."""
-        return _mapped(self.slope_function, v)
+    def plain(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
+        """Return the user's functions."""
+        return self.function, self.slope_function
+
+    def parameters(self, n: int) -> list[Floats]:
+        """Return nothing: the functions hold all there is."""
+        return []
+
+    def given(self) -> list[npt.NDArray[Any]]:
+        """Return nothing: the functions hold all there is."""
+        return []
 
 
 def _probe(function: object, v: float) -> float:
@@ -353,6 +362,9 @@ def _probe(function: object, v: float) -> float:
 
 def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
     speed = np.abs(np.asarray(v, dtype=np.float64))
+    if speed.size > 1 and (speed == speed.flat[0]).all():
+        # thousands of contacts at rest ask one question
+        return np.full(speed.shape, float(function(float(speed.flat[0]))))
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
 
 
@@ -378,15 +390,3 @@ def _check_pair(name: str, law: StaticKinetic | ExponentialWeakening) -> None:
                 "swap the two, or use UserFriction for friction that strengthens with speed.",
             )
         )
-
-
-def _spread(where: str, value: Numbers, n: int) -> Floats:
-    return numbers(
-        where,
-        value,
-        size=n,
-        per="contact",
-        rule="nonnegative",
-        why="every contact needs its own value.",
-        try_=f"give one number for all, or a list of {n}.",
-    )

@@ -13,8 +13,8 @@ from stiction.chains.event_driven.series_kernels import (
     energies,
     evaluate,
     load_at,
-    mu_of,
 )
+from stiction.laws.law_kernels import law_value
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 from stiction.numerics.locate import horner
@@ -114,7 +114,10 @@ def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     """Return the friction force on mass `i` in its mode [N]."""
     if mode == 0:
         return -drive
-    return -mode * p.normal[i] * mu_of(p, i, abs(v - p.belt))
+    mu = p.mu_kinetic[i]
+    if not p.constant:
+        mu = law_value(p.mu_address, abs(v - p.belt), p.law_start + i * p.law_step)
+    return -mode * p.normal[i] * mu
 
 
 @kernel

@@ -15,16 +15,17 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.errors import ModelError, Status, explain
-from stiction.laws.coulomb import LawKind
+from stiction.laws.friction import without_memory
 from stiction.methods import EventDriven
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
 from stiction.results.ledger import Ledger
-from stiction.results.run import Request, Run
+from stiction.results.run import Quantity, Request, Run
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.records import Events, Saved, State
     from stiction.chains.event_driven.series_kernels import Problem, Scratch
+    from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
 __all__ = ["solve_event_driven"]
@@ -64,6 +65,12 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
                 "leave policy out; it is for flows such as WheelOnTurntable.",
             )
         )
+    without_memory(
+        chain.law,
+        "EventDriven",
+        "its steps are series in time, and the states of a law have none here yet.",
+        "use ThetaStepper(step=...), which carries the states of any law.",
+    )
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
             explain(
@@ -83,14 +90,16 @@ class _Solver:
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
         from stiction.chains.event_driven import records as er
         from stiction.chains.event_driven import step_kernels as ek
+        from stiction.laws.compiled import CompiledLaw
         from stiction.numerics.callback import Callback
 
         self.ek, self.er = ek, er
         self.method, self.chain, self.request = method, chain, request
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
-        self.mu_call = Callback(chain.friction.function, "UserFriction.function")
+        law = chain.law
+        self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
         span = request.t_end - request.t_start
-        self.problem = _problem(method, chain, self.load_call, self.mu_call, span)
+        self.problem = _problem(method, chain, self.load_call, self.law, span)
         self.state = _start(chain, request)
         self.saved = _saved(chain, request)
         self.events = _events(chain.n_mass)
@@ -124,7 +133,7 @@ class _Solver:
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
-            self.mu_call.check()
+            self.law.check()
             self._drain()
             t = float(self.state.clock[er.TIME])
             if code == ek.DONE:
@@ -221,8 +230,9 @@ class _Solver:
             viscous_heat=kept["viscous"],
         )
         checks = _checks(self.chain, kept)
+        quantities = {}
         if self.load_call.address:
-            checks.append(self._sampling())
+            quantities["longest_look"] = self._looking()
         return ChainHistory(
             time=kept["time"],
             x=kept["x"],
@@ -241,21 +251,19 @@ class _Solver:
             reason=self.reason,
             checks=checks,
             losses=[self._touch_loss(t, i) for t, i in self.touches],
+            quantities=quantities,
         )
 
-    def _sampling(self) -> Check:
+    def _looking(self) -> Quantity:
+        """Return the longest step on which a user's load is looked at, 11 times."""
         longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
         if self.method.max_step is not None:
             longest = min(longest, self.method.max_step)
-        return Check(
-            "user_load_sampled",
-            True,
-            longest,
-            None,
-            None,
-            "longest step [s] on which a user's load is looked at, 11 times; what is shorter "
-            "can be missed: name it in UserLoad.breakpoints or set max_step",
+        meaning = (
+            "longest step on which a user's load is looked at, 11 times; what is shorter "
+            "can be missed: name it in UserLoad.breakpoints or set max_step"
         )
+        return Quantity(longest, "s", meaning)
 
     def _keep_last_state(self) -> None:
         """Save the state at which a failed run stands, as its last row."""
@@ -278,7 +286,7 @@ class _Solver:
 
 
 def _problem(
-    method: EventDriven, chain: Chain, load_call: Callback, mu_call: Callback, span: float
+    method: EventDriven, chain: Chain, load_call: Callback, law: CompiledLaw, span: float
 ) -> Problem:
     from stiction.chains.event_driven.series_kernels import Problem
 
@@ -287,7 +295,7 @@ def _problem(
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
     damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
     weak = 0.0
-    if table.kind is LawKind.EXPONENTIAL:
+    if chain.law.convex:
         drop = (table.mu_static - table.mu_kinetic) * chain.normal_forces
         weak = float(np.max(drop / (m * table.v_scale)))
     rate = float(stiff + damp + weak) or 1.0
@@ -301,8 +309,11 @@ def _problem(
         normal=_plain(chain.normal_forces),
         mu_static=_plain(table.mu_static),
         mu_kinetic=_plain(table.mu_kinetic),
-        v_scale=_plain(table.v_scale),
-        law=int(table.kind),
+        law_start=law.start,
+        law_step=law.step,
+        constant=chain.law.constant,
+        jump=chain.law.has_jump,
+        fitted=not chain.law.constant and law.share == 0,
         belt=chain.belt_speed,
         piece_time=_plain(pieces.time),
         piece_offset=_plain(pieces.offset),
@@ -311,7 +322,8 @@ def _problem(
         sine_frequency=_plain(pieces.angular_frequency),
         sine_phase=_plain(pieces.phase),
         load_address=load_call.address,
-        mu_address=mu_call.address,
+        mu_address=law.mu,
+        share_address=law.share,
         rate=rate,
         order=method.order,
         tolerance=min(method.rtol, 1e-2) * 1e-5,
@@ -388,7 +400,7 @@ def _scratch(n: int, order: int) -> Scratch:
     return Scratch(
         x=np.zeros((order + 1, n + 2)),
         drive=np.zeros((order + 1, n)),
-        mu=np.zeros((order + 1, n)),
+        mu=np.zeros((n, order + 1)),
         load=np.zeros(order + 1),
         work=np.zeros(2 * order + 1),
         viscous=np.zeros(2 * order + 1),

@@ -3,9 +3,9 @@
 Between events the chain obeys a smooth equation, and its series in time follow from a
 recursion that costs O(n) per order: the links are a tridiagonal stencil. Order 30 over a
 step of about 4 radians of the fastest vibration reaches rounding error, so this is the
-matrix exponential applied to the state, without a matrix. Exponential weakening of
-friction joins by the recursion of the exponential; a user's mu(v) or f(t) joins as a
-polynomial fitted on the step.
+matrix exponential applied to the state, without a matrix. Friction that weakens joins by a
+recursion of its law, where the law has one; any other mu(v) and a user's f(t) join as
+polynomials fitted on the step.
 
 Time inside a step is tau = rate * (t - t0) with `rate` near the fastest frequency, which
 keeps the coefficients near one. Arrays of masses have a ghost at both ends, the walls, so
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.laws.law_kernels import law_value, share_term
 from stiction.numerics.arrays import Vector
 from stiction.numerics.callback import call
 from stiction.numerics.jit import kernel
@@ -35,14 +36,11 @@ __all__ = [
     "fit_forces",
     "load_at",
     "load_series",
-    "mu_of",
     "power_series",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = 0, 1, 2, 3
 
 # a user's function is fitted on a step by its values at Gauss nodes; FIT of them, because
 # more would lose digits in the change to powers of tau
@@ -65,8 +63,11 @@ class Problem(NamedTuple):
     normal: Vector
     mu_static: Vector
     mu_kinetic: Vector
-    v_scale: Vector
-    law: int
+    law_start: int
+    law_step: int
+    constant: bool
+    jump: bool
+    fitted: bool
     belt: float
     piece_time: Vector
     piece_offset: Vector
@@ -76,6 +77,7 @@ class Problem(NamedTuple):
     sine_phase: Vector
     load_address: int
     mu_address: int
+    share_address: int
     rate: float
     order: int
     tolerance: float
@@ -116,18 +118,6 @@ def load_at(p: Problem, t: float, piece: int) -> float:
 
 
 @kernel
-def mu_of(p: Problem, i: int, speed: float) -> float:
-    """Return the coefficient mu(speed) of mass i in slip, speed >= 0."""
-    if p.law == EXPONENTIAL:
-        drop = p.mu_static[i] - p.mu_kinetic[i]
-        fading: float = np.exp(-speed / p.v_scale[i])
-        return p.mu_kinetic[i] + drop * fading
-    if p.law == USER:
-        return call(p.mu_address, speed)
-    return p.mu_kinetic[i]
-
-
-@kernel
 def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
     """Fill f with the series of the load in tau (a user's part is added by `fit_forces`)."""
     f[:] = 0.0
@@ -154,18 +144,15 @@ def expand(
     mode : (n,) -1, 0, 1
     lead : (n,) number of leading zeros that the slip rate (or the reserve of a stuck mass)
         is known to have; they are set exactly, not left to rounding
-    s : series; x by (order + 1, n + 2), drive and mu by (order, n), load by (order,)
+    s : series; x by (order + 1, n + 2), drive by (order + 1, n), load by (order + 1,); mu by
+        (n, order + 1), of mu where it is fitted and of the law's share e where it has one
     """
     # arrays are taken out of the tuples here: handing whole tuples to an inner function
     # copies them at every call, which cost twenty times the arithmetic
-    omega, law, x, mu, drive, load = p.rate, p.law, s.x, s.mu, s.drive, s.load
+    omega, x, mu, drive, load = p.rate, s.x, s.mu, s.drive, s.load
+    share_of, fitted, rows, step = p.share_address, p.fitted, p.law_start, p.law_step
     link_k, link_c, share, plate_k = p.link_k, p.link_c, p.share, p.plate_k
     mass, normal, low = p.mass, p.normal, p.mu_kinetic
-    if law == EXPONENTIAL:
-        for a in range(count):
-            i = active[a]
-            w = mode[i] * (omega * x[1, i + 1] - p.belt)
-            mu[0, i] = np.exp(-w / p.v_scale[i])
     for k in range(p.order - 1):
         rate = omega * (k + 1)
         scale = 1.0 / (omega * omega * (k + 1) * (k + 2))
@@ -186,26 +173,16 @@ def expand(
             if mode[i] == 0:
                 continue
             term = low[i] if k == 0 else 0.0
-            if law == EXPONENTIAL:
-                if k > 0:
-                    factor = -mode[i] * omega / p.v_scale[i]
-                    mu[k, i] = _exponential_term(x, mu, i, k, factor)
-                term += (p.mu_static[i] - low[i]) * mu[k, i]
-            elif law == USER:
-                term = mu[k, i] if k < FIT else 0.0
+            if share_of != 0:
+                w = mode[i] * (omega * x[1, c] - p.belt)
+                mu[i, k] = share_term(share_of, k, w, mode[i] * omega, x, mu, i, rows + i * step)
+                term += (p.mu_static[i] - low[i]) * mu[i, k]
+            elif fitted:
+                term = mu[i, k] if k < FIT else 0.0
             force -= mode[i] * normal[i] * term
             if k == 0 and lead[i] >= 2:
                 force = 0.0
             x[k + 2, c] = force / mass[i] * scale
-
-
-@kernel
-def _exponential_term(x: Floats, mu: Floats, i: int, k: int, factor: float) -> float:
-    """Return coefficient k of exp(u), u = factor * (x[1] + 2 x[2] tau + ...) of mass i."""
-    total = 0.0
-    for j in range(1, k + 1):
-        total += j * (j + 1) * x[j + 1, i + 1] * mu[k - j, i]
-    return factor * total / k
 
 
 @kernel
@@ -240,15 +217,15 @@ def fit_forces(
             misfit = max(misfit, abs(_sum(s.fit, check) - value) / max(scale, abs(value)))
         for k in range(FIT):
             s.load[k] = piece_load[k] + s.fit[k]
-    if p.law != USER:
+    if not p.fitted:
         expand(p, t, active, count, mode, lead, s)
         return misfit
     for a in range(count):
         i = active[a]
-        s.mu[:, i] = 0.0
+        s.mu[i, :] = 0.0
         if mode[i] != 0:
             w = mode[i] * (p.rate * s.x[1, i + 1] - p.belt)
-            s.mu[0, i] = _mirrored_mu(p, w)
+            s.mu[i, 0] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
     for _ in range(60):
         expand(p, t, active, count, mode, lead, s)
         change, worst = 0.0, 0.0
@@ -258,20 +235,26 @@ def fit_forces(
                 continue
             for q in range(FIT):
                 w = mode[i] * _slip_rate(p, s, i, FIT_NODES[q] * tau)
-                values[q] = _mirrored_mu(p, w)
+                values[q] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
             _powers(values, tau, s.fit)
             if lead[i] >= 2:
                 # the force balance at the start of slip is exact; keep it so
-                s.fit[0] = s.mu[0, i]
+                s.fit[0] = s.mu[i, 0]
             power = 1.0
             for k in range(FIT):
-                change = max(change, abs(s.fit[k] - s.mu[k, i]) * power)
-                s.mu[k, i] = s.fit[k]
+                change = max(change, abs(s.fit[k] - s.mu[i, k]) * power)
+                s.mu[i, k] = s.fit[k]
                 power *= tau
             for q in range(FIT_CHECKS.size):
                 check = FIT_CHECKS[q] * tau
                 w = mode[i] * _slip_rate(p, s, i, check)
-                worst = max(worst, abs(_sum(s.fit, check) - _mirrored_mu(p, w)))
+                worst = max(
+                    worst,
+                    abs(
+                        _sum(s.fit, check)
+                        - _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
+                    ),
+                )
         if change < 1e-15:
             return max(misfit, worst)
         if not np.isfinite(change):
@@ -280,10 +263,10 @@ def fit_forces(
 
 
 @kernel
-def _mirrored_mu(p: Problem, w: float) -> float:
+def _mirrored_mu(address: int, row: int, w: float) -> float:
     if w >= 0.0:
-        return call(p.mu_address, w)
-    return 2.0 * call(p.mu_address, 0.0) - call(p.mu_address, -w)
+        return law_value(address, w, row)
+    return 2.0 * law_value(address, 0.0, row) - law_value(address, -w, row)
 
 
 @kernel
@@ -337,7 +320,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
     """
     s.work[:] = 0.0
     s.viscous[:] = 0.0
-    order, omega, law, x, work, heat = p.order, p.rate, p.law, s.x, s.work, s.heat
+    order, omega, x, work, heat = p.order, p.rate, s.x, s.work, s.heat
     damped = p.link_c.max() > 0.0
     for a in range(count):
         i = active[a]
@@ -360,9 +343,9 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
                     work[k + 1] -= s.drive[k, i] * p.belt / (omega * (k + 1))
             continue
         weight = mode[i] * p.normal[i]
-        if law == EXPONENTIAL:
+        if p.share_address != 0:
             terms, factor, first = order - 1, p.mu_static[i] - p.mu_kinetic[i], p.mu_kinetic[i]
-        elif law == USER:
+        elif p.fitted:
             terms, factor, first = FIT, 1.0, 0.0
         else:
             terms, factor, first = 1, 0.0, p.mu_kinetic[i]
@@ -406,13 +389,13 @@ def _friction_power(
 ) -> None:
     """Fill the friction heat of a moving mass and add what the belt does to it.
 
-    mu has `terms` coefficients factor * mu[j, i], plus `first` at j = 0; `weight` is the
+    mu has `terms` coefficients factor * mu[i, j], plus `first` at j = 0; `weight` is the
     normal force with the sign of slip, `belt` the belt speed in units of tau.
     """
     heat[:, i] = 0.0
     c = i + 1
     for j in range(terms):
-        one = weight * (factor * mu[j, i] + (first if j == 0 else 0.0))
+        one = weight * (factor * mu[i, j] + (first if j == 0 else 0.0))
         if one == 0.0:
             continue
         for k in range(1, order + 1):

@@ -36,8 +36,6 @@ from stiction.chains.event_driven.records import (
     save_until,
 )
 from stiction.chains.event_driven.series_kernels import (
-    STATIC_KINETIC,
-    USER,
     Problem,
     Scratch,
     evaluate,
@@ -198,14 +196,14 @@ def _settle(p: Problem, state: State, s: Scratch, t: float, reach: float, events
                 for k in range(2, p.order + 1):
                     s.x[k, c] = 0.0
         state.counter[EXPANSIONS] += 1
-        if p.law == USER or p.load_address != 0:
+        if p.fitted or p.load_address != 0:
             if not _fit_step(p, state, s, t, reach, count):
                 return -2
         else:
             expand(p, t, s.active, count, state.mode, state.lead, s)
         if not _take_back(p, state, s, count, reach):
             break
-    if p.law == STATIC_KINETIC:
+    if p.jump:
         _note_corners(p, state, s, count, t, events)
     return count
 
@@ -253,7 +251,7 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
             return True
         # when a mass stops on the way, fit up to a little beyond that moment
         stop = np.inf
-        if np.isfinite(misfit) and p.law == USER:
+        if np.isfinite(misfit) and p.fitted:
             for a in range(count):
                 if state.mode[s.active[a]] != 0:
                     stop = min(stop, _stop_root(p, state, s, s.active[a], tau))
@@ -273,7 +271,7 @@ def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> floa
 @kernel
 def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -> bool:
     """Correct one mode that contradicts its own series; return whether one was changed."""
-    fitted = p.law == USER or p.load_address != 0
+    fitted = p.fitted or p.load_address != 0
     scale = state.clock[TAU] if fitted else 1.0
     size = p.order - 1
     for a in range(count):
@@ -295,7 +293,7 @@ def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -
                 return True
             if state.lead[i] == 1 and _leaves_its_edge(p, state, s, i, bound, scale, reach, size):
                 state.mode[i] = state.side[i]
-                state.lead[i] = 1 if p.law == STATIC_KINETIC else 2
+                state.lead[i] = 1 if p.jump else 2
                 return True
     return False
 
@@ -324,7 +322,7 @@ def _leaves_its_edge(
         s.poly[k] = -s.poly[k]
     if s.poly[k] < 0.0:
         return False
-    if p.law != STATIC_KINETIC:
+    if not p.jump:
         return True
     # with a jump a touch must not release: the drive has to rise beyond rounding
     tau = min(reach, scale)
@@ -363,7 +361,7 @@ def _slip_series(
 @kernel
 def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: float) -> float:
     """Return how far in tau the series hold to the tolerance."""
-    if p.law == USER or p.load_address != 0:
+    if p.fitted or p.load_address != 0:
         reach = min(reach, fitted)
     top = p.order
     norm = s.norm
@@ -424,7 +422,7 @@ def _first_events(
                         continue
                 else:
                     poly[0] += bound
-                    if p.law == STATIC_KINETIC and poly[0] > 0.0:
+                    if p.jump and poly[0] > 0.0:
                         # a touch within rounding is no crossing: the mass keeps sticking
                         poly[0] += bound * _TIE
                         beyond = _root_from(poly, work, 0, size, tau)

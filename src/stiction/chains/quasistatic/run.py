@@ -17,6 +17,7 @@ from stiction.chains.outcome import ChainHistory, build_run
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.errors import ModelError, explain
+from stiction.laws.friction import without_memory
 from stiction.methods import Quasistatic
 from stiction.results.audit import Check
 from stiction.results.run import Quantity, Request, Run
@@ -46,6 +47,12 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     Source: Axioms 14(4) 299, Problem 2; formulas sheet, sections 1d, 1e and 3.
     Verified by: tests/unit/chains/quasistatic/test_run.py::test_sweeping_equals_play
     """
+    without_memory(
+        chain.law,
+        "Quasistatic",
+        "it follows branches of one curve mu(v), and a memory moves the curve in time.",
+        "use ThetaStepper(step=...), with masses as small as you like.",
+    )
     Elastic(chain, "Quasistatic")
     weak = Weakening.of(chain)
     if not chain.link_damping.any() and not weak.strengthens:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
-from stiction.laws.coulomb import FrictionTable, LawKind
+from stiction.laws.friction import FrictionTable
 
 __all__ = ["Weakening"]
 
@@ -42,28 +42,22 @@ class Weakening:
     @classmethod
     def of(cls, chain: Chain) -> Weakening:
         """Return the friction of `chain`."""
-        table, normal = chain.friction, chain.normal_forces
-        n = chain.n_mass
-        drop = (np.asarray(table.mu_static) - np.asarray(table.mu_kinetic)) * normal
-        if table.kind is LawKind.USER:
-            return cls._of_user(table, normal)
-        falls, bends = np.zeros(n), np.zeros(n)
-        if table.kind is LawKind.STATIC_KINETIC:
-            falls = np.where(drop > 0.0, np.inf, 0.0)
-        if table.kind is LawKind.EXPONENTIAL:
+        table, law, normal = chain.friction, chain.law, chain.normal_forces
+        drop = (table.mu_static - table.mu_kinetic) * normal
+        falls = bends = np.zeros(chain.n_mass)
+        constant, rises = True, False
+        if law.convex:
             falls = bends = drop / table.v_scale
-        return cls(table, normal, not falls.any(), False, falls, bends)
-
-    @classmethod
-    def _of_user(cls, table: FrictionTable, normal: Floats) -> Weakening:
-        assert table.function is not None
-        assert table.derivative is not None
-        mu = np.array([float(table.function(float(v))) for v in _PROBES])
-        slope = np.array([float(table.derivative(float(v))) for v in _PROBES])
-        constant = bool(np.ptp(mu) <= 1e-14 * np.max(mu)) and not slope.any()
-        rises = bool((slope > 0.0).all())
-        fall, bend = max(0.0, -float(slope.min())), float(np.abs(slope).max())
-        return cls(table, normal, constant, rises, fall * normal, bend * normal)
+        elif not law.constant:
+            mu, slope = table.probed(_PROBES)
+            flat = np.ptp(mu, axis=1) <= 1e-14 * np.max(mu, axis=1)
+            constant = bool(flat.all()) and not slope.any()
+            rises = bool((slope > 0.0).all())
+            falls = np.maximum(0.0, -slope.min(axis=1)) * normal
+            bends = np.abs(slope).max(axis=1) * normal
+        if law.has_jump:
+            falls = np.where(drop > 0.0, np.inf, falls)
+        return cls(table, normal, constant and not falls.any(), rises, falls, bends)
 
     @property
     def n(self) -> int:
@@ -72,41 +66,15 @@ class Weakening:
 
     def force(self, v: Floats) -> Floats:
         """Return mu(|v|) N [N] in slip, (n,) or (n, m); at v = 0 the limit from slip."""
-        shape = (-1, *(1,) * (v.ndim - 1))
-        normal = self.normal.reshape(shape)
-        table = self.table
-        if table.kind is LawKind.USER:
-            return normal * _mapped(table.function, v)
-        slow = np.asarray(table.mu_kinetic).reshape(shape)
-        if table.kind is LawKind.EXPONENTIAL:
-            drop = np.asarray(table.mu_static).reshape(shape) - slow
-            slow = slow + drop * np.exp(-np.abs(v) / np.asarray(table.v_scale).reshape(shape))
-        return np.asarray(normal * slow + 0.0 * v)
+        return np.asarray(self._normal(v) * self.table.mu(v))
 
     def force_on(self, i: int, speed: Floats) -> Floats:
         """Return mu(speed) N [N] of mass i at (m,) speeds."""
-        table, normal = self.table, float(self.normal[i])
-        if table.kind is LawKind.USER:
-            return normal * _mapped(table.function, speed)
-        slow = float(np.asarray(table.mu_kinetic)[i])
-        if table.kind is LawKind.EXPONENTIAL:
-            drop = float(np.asarray(table.mu_static)[i]) - slow
-            return np.asarray(
-                normal * (slow + drop * np.exp(-np.abs(speed) / float(table.v_scale[i])))
-            )
-        return np.full(speed.shape, normal * slow)
+        return np.asarray(float(self.normal[i]) * self.table.mu_of(i, speed))
 
     def slope(self, v: Floats) -> Floats:
         """Return d(mu N)/d|v| [N s/m] in slip, (n,) or (n, m); at v = 0 from the right."""
-        shape = (-1, *(1,) * (v.ndim - 1))
-        table, normal = self.table, self.normal.reshape(shape)
-        if table.kind is LawKind.USER:
-            return normal * _mapped(table.derivative, v)
-        if table.kind is not LawKind.EXPONENTIAL:
-            return np.zeros_like(v)
-        scale = np.asarray(table.v_scale).reshape(shape)
-        drop = (np.asarray(table.mu_static) - np.asarray(table.mu_kinetic)).reshape(shape)
-        return np.asarray(-normal * drop / scale * np.exp(-np.abs(v) / scale))
+        return np.asarray(self._normal(v) * self.table.slope(v))
 
     def unique(self, damping: Floats) -> float:
         """Return the smallest eigenvalue of C - diag(falls) [N s/m]; >= 0: always one motion.
@@ -121,8 +89,5 @@ class Weakening:
             return -np.inf
         return float(np.linalg.eigvalsh(damping - np.diag(self.falls))[0])
 
-
-def _mapped(function: object, v: Floats) -> Floats:
-    assert callable(function)
-    speeds = np.abs(v)
-    return np.array([float(function(float(s))) for s in speeds.ravel()]).reshape(speeds.shape)
+    def _normal(self, v: Floats) -> Floats:
+        return self.normal.reshape((-1, *(1,) * (v.ndim - 1)))

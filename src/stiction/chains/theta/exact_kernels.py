@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from stiction.chains.theta.step_kernels import (
     BOUND,
-    CONSTANT,
     DONE,
     DU,
     EVENTS_FULL,
@@ -46,7 +45,6 @@ from stiction.chains.theta.step_kernels import (
     SLIPPING,
     SLOPE,
     SOLVES,
-    STATIC_KINETIC,
     STEP,
     Events,
     Problem,
@@ -62,10 +60,12 @@ from stiction.chains.theta.step_kernels import (
     mu_of,
     note_miss,
     record,
+    remember,
     save_rows,
     slope_of,
     time_after,
 )
+from stiction.laws.law_kernels import law_value
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import (
     COUPLING,
@@ -94,8 +94,7 @@ _LEAST_PIVOT = 0.1
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with set-valued friction; return why it came back."""
-    pieces, sines, f, m, clock, counter = work
-    constant = p.law == CONSTANT or p.law == STATIC_KINETIC
+    pieces, sines, f, m, law, clock, counter = work
     room = events.marks.shape[0] - p.n
     prepare(p, f, m)
     for _ in range(steps):
@@ -111,11 +110,13 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         for i in range(p.n):
             f[Q, i] += f[INERTIA, i] * f[U, i]
         held = False
-        if constant:
+        if p.constant:
             held = solve_modes(p, f, m, counter)
             if not held:
                 settle(p, f, m, clock, counter, pull)
         else:
+            if p.n_state > 0:
+                hold_in_state(p, f)
             settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
         size = 0.0
@@ -126,10 +127,12 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
-            keep_old(p, f, clock)
+            keep_old(p, f, law, clock)
+        if p.n_state > 0:
+            remember(p, f, m, clock)
         commit(p, f, m, clock, counter, pull)
         if due:
-            save_rows(p, f, m, clock, counter, saved)
+            save_rows(p, f, m, law, clock, counter, saved)
         changed = not held and record(p, f, m, clock, counter, events)
         for i in range(p.n):
             f[FORCE, i] = f[NEW_FORCE, i]
@@ -236,6 +239,14 @@ def slack(p: Problem, f: Floats, pull: float) -> None:
 
 
 @kernel
+def hold_in_state(p: Problem, f: Floats) -> None:
+    """Write what friction can hold in the state that rest through this step leads to."""
+    for i in range(p.n):
+        f[BOUND, i] = f[NORMAL, i] * law_value(p.static_address, 0.0, p.law_start + i * p.law_step)
+        f[HOLD, i] = f[BOUND, i]
+
+
+@kernel
 def settle_weakening(
     p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
 ) -> None:
@@ -270,7 +281,7 @@ def linearise(p: Problem, f: Floats, m: Ints) -> float:
         off = abs(friction - (f[RESIST, i] + f[SLOPE, i] * speed))
         if off > worst * f[HOLD, i]:
             worst = off / f[HOLD, i]
-        slope = f[NORMAL, i] * slope_of(p, f, i, speed)
+        slope = f[NORMAL, i] * slope_of(p, i, speed)
         f[SLOPE, i] = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
         f[RESIST, i] = friction - f[SLOPE, i] * speed
         f[EXCESS, i] = f[PIVOT, i] + f[SLOPE, i]
@@ -293,17 +304,15 @@ def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     last = counter[SOLVES] + p.most
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
-        if p.law == STATIC_KINETIC and m[MODE, i] != 0:
-            f[HOLD, i] = f[MU_KINETIC, i] * f[NORMAL, i]
+        if p.jump and m[MODE, i] != 0:
+            f[HOLD, i] = mu_of(p, f, i, 0.0) * f[NORMAL, i]
         f[RESIST, i] = f[HOLD, i]
     while counter[SOLVES] < last:
         secant(p, f)
         if not nested(p, f, m, counter, last):
             return False
-        if p.law == CONSTANT:
-            return True
-        if p.law == STATIC_KINETIC:
-            if not let_go(p, f, m):
+        if p.constant:
+            if not (p.jump and let_go(p, f, m)):
                 return True
         elif secant(p, f) <= p.tolerance:
             return True
@@ -324,8 +333,8 @@ def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     nested(p, f, m, counter, counter[SOLVES] + p.most)
     worst = 0.0
     for i in range(p.n):
-        law = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
-        off = abs(law - f[RESIST, i])
+        carried = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
+        off = abs(carried - f[RESIST, i])
         if off > worst * f[BOUND, i]:
             worst = off / f[BOUND, i]
         f[HOLD, i] = f[BOUND, i]
@@ -352,14 +361,14 @@ def secant(p: Problem, f: Floats) -> float:
     Returns by how much the friction at the present slip changed, over the static bound.
     """
     worst = 0.0
-    if p.law == CONSTANT or p.law == STATIC_KINETIC:
+    if p.constant:
         return worst
     for i in range(p.n):
         speed = abs(f[SOLUTION, i])
         if speed > 0.0:
             slope = (f[NORMAL, i] * mu_of(p, f, i, speed) - f[RESIST, i]) / speed
         else:
-            slope = f[NORMAL, i] * slope_of(p, f, i, 0.0)
+            slope = f[NORMAL, i] * slope_of(p, i, 0.0)
         slope = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
         off = abs(slope - f[SLOPE, i]) * speed
         if off > worst * f[HOLD, i]:

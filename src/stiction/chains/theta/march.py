@@ -15,6 +15,7 @@ from stiction.chains.theta.setup import (
     Scheme,
     begin,
     callbacks,
+    make_law,
     make_problem,
     make_saved,
     make_work,
@@ -50,8 +51,9 @@ class March:
 
         self.tk, self.scheme, self.chain, self.request = tk, scheme, chain, request
         self.calls = callbacks(chain, scheme)
-        self.problem: Problem = make_problem(chain, request, scheme, self.calls)
-        self.work: Work = make_work(chain, self.problem)
+        self.law = make_law(chain, request, scheme)
+        self.problem: Problem = make_problem(chain, request, scheme, self.calls, self.law)
+        self.work: Work = make_work(chain, self.problem, self.law)
         self.saved: Saved = make_saved(chain, request)
         rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
         self.events: Events = tk.Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32))
@@ -72,7 +74,8 @@ class March:
             self.reason = f"interrupted at t = {self.time:.9g} s"
             checkpoint = self.request.checkpoint
             # a user's function that was interrupted has left its step half made
-            if checkpoint is not None and all(c.error is None for c in self.calls.values()):
+            failed = self.law.failed or any(c.error is not None for c in self.calls.values())
+            if checkpoint is not None and not failed:
                 checkpoint.save(self._pack())
         self._keep_last_state()
 
@@ -87,6 +90,7 @@ class March:
             code = advance(self.problem, self.work, self.saved, self.events, steps)
             for call in self.calls.values():
                 call.check()
+            self.law.check()
             spent = max(wall.perf_counter() - start, 1e-6)
             # only the length of a chunk follows the clock, never what is computed in it
             made = int(counter[step]) - before
@@ -193,6 +197,9 @@ class March:
         saved.mode[row] = self.work.m[tk.MODE, : self.chain.n_mass]
         saved.friction[row], saved.heat[row] = self._row(tk.FORCE), self._row(tk.HEAT)
         saved.sums[row] = self._sums()
+        if self.chain.law.states:
+            saved.state[row, :, :-1] = self.law.states
+            saved.state[row, :, -1] = self._row(tk.BOUND)
         counter[tk.NEXT_SAVE] = row + 1
 
     # ---- checkpoint
@@ -208,6 +215,7 @@ class March:
             "state": work.f[tk.STATE, :n],
             "slip": work.f[tri.SOLUTION, :n],
             "mode": work.m[tk.MODE, :n],
+            "contact_state": self.law.states,
         }
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
@@ -259,6 +267,8 @@ class March:
             v=kept["v"],
             mode=kept["mode"],
             friction=kept["friction"],
+            state=kept["state"][:, :, :-1],
+            bound=kept["state"][:, :, -1] if self.scheme.exact and self.chain.law.states else None,
             events=self._raw_events(),
             stop_time=self._stop(),
             energy=ledger,

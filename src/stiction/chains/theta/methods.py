@@ -26,7 +26,7 @@ from stiction.numerics.checks import Record, number, whole
 __all__ = ["RegularizedTheta", "ThetaStepper"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ThetaStepper(Record):
     """Theta scheme with set-valued friction solved exactly in each step.
 
@@ -71,7 +71,7 @@ class ThetaStepper(Record):
         _check_bounds(self, "max_solves", "max_steps", "max_events")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RegularizedTheta(Record):
     """Theta scheme with smoothed friction, as in the literature; masses creep, never stick.
 

@@ -12,7 +12,6 @@ from stiction.chains.outcome import build_run
 from stiction.chains.theta.march import March
 from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
 from stiction.chains.theta.setup import Scheme
-from stiction.laws.coulomb import LawKind
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 
@@ -22,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 _STEP_IMBALANCE = 1e-12
 _NO_FORCE = 1e-200
+_STATE_ROUNDING = 1e-12
 # numbers looked at together when saved states are checked
 _BLOCK = 1_000_000
 # slip speeds at which a user's law is searched for its steepest fall
@@ -91,6 +91,8 @@ def _common_checks(march: March) -> Iterator[Check]:
     )
     chain, h, theta = march.chain, march.problem.h, march.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
+    if chain.law.states:
+        rate = float(clock[tk.STEEPEST]) / h
     if rate > np.finfo(float).tiny:
         yield Check(
             "step_below_weakening_limit",
@@ -99,6 +101,27 @@ def _common_checks(march: March) -> Iterator[Check]:
             1.0 / rate,
             None,
             "a longer step has no unique solution under this weakening friction [s]",
+        )
+    yield from _state_checks(march)
+
+
+def _state_checks(march: March) -> Iterator[Check]:
+    """Return how far a state of the law came out of its range, over the width of the range."""
+    rows = int(march.work.counter[march.tk.NEXT_SAVE])
+    for j, state in enumerate(march.chain.law.states):
+        values = march.saved.state[:rows, :, j]
+        excess = np.maximum(state.low - values, values - state.high).max(axis=1)
+        width = state.high - state.low
+        width = width if np.isfinite(width) else max(float(np.max(np.abs(values))), _NO_FORCE)
+        worst = float(excess.max()) / width
+        yield Check(
+            "state_in_range",
+            worst <= _STATE_ROUNDING,
+            max(worst, 0.0),
+            _STATE_ROUNDING,
+            float(march.saved.time[int(excess.argmax())]) if worst > 0.0 else None,
+            f"how far {state.name} of a contact left the range of its law, over that range; "
+            "a shorter step keeps it inside",
         )
 
 
@@ -109,7 +132,9 @@ def _exact_checks(march: March) -> Iterator[Check]:
     block = max(1, _BLOCK // chain.n_mass)
     for first in range(0, rows, block):
         part = slice(first, min(first + block, rows))
-        allowed = chain.stick_bound + _rounding(march, part)[:, None]
+        # with a memory of its own friction could hold another force in each step
+        bound = march.saved.state[part, :, -1] if chain.law.states else chain.stick_bound
+        allowed = bound + _rounding(march, part)[:, None]
         share = np.abs(march.saved.friction[part]) / np.maximum(allowed, _NO_FORCE)
         share[march.saved.mode[part] != 0] = 0.0
         here = share.max(axis=1)
@@ -134,7 +159,7 @@ def _rounding(march: March, part: slice) -> Floats:
 def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
     chain, h, theta = march.chain, march.problem.h, method.theta
     table = chain.friction
-    if table.kind is LawKind.STATIC_KINETIC:
+    if chain.law.has_jump:
         lost = float(np.max(table.mu_static - table.mu_kinetic))
         note = "static minus kinetic coefficient: a smoothed law has no static friction"
         yield Check("static_friction_kept", lost == 0.0, lost, 0.0, None, note)
@@ -154,14 +179,13 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
 
 def _steepest_fall(chain: Chain) -> Floats:
     """Return N_i times the rate at which mu falls with slip speed, per mass [N s/m]."""
-    table = chain.friction
-    if table.kind is LawKind.EXPONENTIAL:
-        fall = (table.mu_static - table.mu_kinetic) / table.v_scale
-    elif table.kind is LawKind.USER and table.derivative is not None:
-        steepest = min(float(table.derivative(float(speed))) for speed in _SPEEDS)
-        fall = np.full(chain.n_mass, max(-steepest, 0.0))
-    else:
+    table, law = chain.friction, chain.law
+    if law.constant:
         fall = np.zeros(chain.n_mass)
+    elif law.convex:
+        fall = (table.mu_static - table.mu_kinetic) / table.v_scale
+    else:
+        fall = np.maximum(-table.probed(_SPEEDS)[1].min(axis=1), 0.0)
     return np.asarray(fall * chain.normal_forces)
 
 

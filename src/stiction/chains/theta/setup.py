@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.errors import ModelError, explain
-from stiction.laws.coulomb import FrictionTable, LawKind
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.results.run import Request
 
 if TYPE_CHECKING:
     from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work
+    from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["Scheme", "begin", "callbacks", "make_problem", "make_saved", "make_work", "slip_mu"]
+__all__ = ["Scheme", "begin", "callbacks", "make_law", "make_problem", "make_saved", "make_work"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def callbacks(chain: Chain, scheme: Scheme) -> dict[str, Callback]:
     """Return the user's functions as kernels can call them."""
     from stiction.numerics.callback import Callback
 
-    law, shape, width = chain.friction, scheme.shape, scheme.smoothing
+    shape, width = scheme.shape, scheme.smoothing
     sign: Callable[[float], float] | None = None
     slope: Callable[[float], float] | None = None
     if shape is not None and not isinstance(shape, (SquareRootSign, TanhSign)):
@@ -67,34 +67,52 @@ def callbacks(chain: Chain, scheme: Scheme) -> dict[str, Callback]:
 
     return {
         "load": Callback(chain.load.pieces().function, "UserLoad.function"),
-        "mu": Callback(law.function, "UserFriction.function"),
-        "mu_slope": Callback(law.derivative, "UserFriction.slope_function"),
         "sign": Callback(sign, f"{scheme.name}.shape.sign"),
         "sign_slope": Callback(slope, f"{scheme.name}.shape.slope"),
     }
 
 
-def make_problem(
-    chain: Chain, request: Request, scheme: Scheme, calls: Mapping[str, Callback]
-) -> Problem:
-    """Return the numbers of the run; raise ModelError if it would take too many steps."""
-    from stiction.chains.theta import smooth_kernels as smooth
-    from stiction.chains.theta import step_kernels as tk
+def make_law(chain: Chain, request: Request, scheme: Scheme) -> CompiledLaw:
+    """Return the friction law as kernels read it, with the states at the start."""
+    from stiction.laws.compiled import CompiledLaw
 
-    span, pieces = request.t_end - request.t_start, chain.load.pieces()
-    varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
-    # the last step ends at t_end exactly, so steps are at most as long as asked
-    n_step = max(1.0, float(np.ceil(span / scheme.step * (1.0 - 1e-12))))
-    if n_step > scheme.max_steps:
+    asked = () if chain.law.constant else ("mu", "slope", "static")
+    h = _steps(scheme, request)[1]
+    return CompiledLaw(chain.friction, asked, theta=scheme.theta, h=h)
+
+
+def _steps(scheme: Scheme, request: Request) -> tuple[int, float]:
+    """Return how many steps there are and how long each is; the last one ends at t_end."""
+    span = request.t_end - request.t_start
+    # steps are at most as long as asked
+    count = max(1.0, float(np.ceil(span / scheme.step * (1.0 - 1e-12))))
+    if count > scheme.max_steps:
         raise ModelError(
             explain(
                 f"{scheme.name}.step",
-                f"{scheme.step} s for a span of {span} s, which makes {n_step:.3g} steps",
+                f"{scheme.step} s for a span of {span} s, which makes {count:.3g} steps",
                 f"at most max_steps = {scheme.max_steps} steps",
                 "the work of a run is bounded.",
                 "a longer step, a shorter time span, or a larger max_steps.",
             )
         )
+    return int(count), span / count
+
+
+def make_problem(
+    chain: Chain,
+    request: Request,
+    scheme: Scheme,
+    calls: Mapping[str, Callback],
+    law: CompiledLaw,
+) -> Problem:
+    """Return the numbers of the run; raise ModelError if it would take too many steps."""
+    from stiction.chains.theta import smooth_kernels as smooth
+    from stiction.chains.theta import step_kernels as tk
+
+    pieces = chain.load.pieces()
+    varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
+    n_step, h = _steps(scheme, request)
     number = smooth.USER_SHAPE
     if scheme.shape is None or isinstance(scheme.shape, SquareRootSign):
         number = smooth.SQUARE_ROOT
@@ -104,17 +122,24 @@ def make_problem(
         n=chain.n_mass,
         t_start=float(request.t_start),
         t_end=float(request.t_end),
-        n_step=int(n_step),
-        h=span / n_step,
+        n_step=n_step,
+        h=h,
         theta=float(scheme.theta),
         belt=chain.belt_speed,
         plate_speed=chain.plate_speed,
         plates=bool(chain.plate_springs.any()),
-        law=int(chain.friction.kind),
         steady=pieces.function is None and not varies,
         load_address=calls["load"].address,
-        mu_address=calls["mu"].address,
-        mu_slope_address=calls["mu_slope"].address,
+        constant=chain.law.constant,
+        jump=chain.law.has_jump,
+        law_start=law.start,
+        law_step=law.step,
+        mu_address=law.mu,
+        slope_address=law.slope,
+        static_address=law.static,
+        commit_address=law.commit,
+        n_state=law.n_state,
+        first_state=law.first_state,
         exact=scheme.exact,
         tolerance=float(scheme.tolerance),
         most=scheme.most_iterations,
@@ -127,12 +152,12 @@ def make_problem(
     )
 
 
-def make_work(chain: Chain, p: Problem) -> Work:
+def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
     """Return the tables of a run, with the chain in its state at the start."""
     from stiction.chains.theta import step_kernels as tk
     from stiction.numerics import tridiagonal as tri
 
-    n, law, pieces = p.n, chain.friction, chain.load.pieces()
+    n, pieces = p.n, chain.load.pieces()
     # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
     f, m = np.zeros((tk.F_ROWS, width)), np.zeros((tk.M_ROWS, width), np.int64)
@@ -144,9 +169,7 @@ def make_work(chain: Chain, p: Problem) -> Work:
         (tk.SHARE, chain.load_shares),
         (tk.PLATE_K, chain.plate_springs),
         (tk.NORMAL, chain.normal_forces),
-        (tk.MU_STATIC, law.mu_static),
-        (tk.MU_KINETIC, law.mu_kinetic),
-        (tk.V_SCALE, law.v_scale),
+        (tk.MU_KINETIC, chain.friction.mu_kinetic),
         (tk.INERTIA, inertia),
         (tk.PIVOT, inertia + p.theta * p.h * chain.plate_springs),
         (tk.BOUND, chain.stick_bound),
@@ -160,6 +183,7 @@ def make_work(chain: Chain, p: Problem) -> Work:
         sines=np.array([pieces.amplitude, pieces.angular_frequency, pieces.phase], order="C"),
         f=f,
         m=m,
+        law=law.rows,
         clock=np.zeros(tk.CLOCK_SIZE),
         counter=np.zeros(tk.COUNTER_SIZE, np.int64),
     )
@@ -178,6 +202,7 @@ def make_saved(chain: Chain, request: Request) -> Saved:
         friction=np.empty((rows, n)),
         heat=np.empty((rows, n)),
         sums=np.empty((rows, tk.N_SUMS)),
+        state=np.empty((rows, n, chain.law.n_state + 1 if chain.law.states else 0)),
     )
 
 
@@ -193,7 +218,7 @@ def begin(
     n, clock, counter, t = p.n, work.clock, work.counter, p.t_start
     x, u, mode = work.f[tk.X, :n], work.f[tk.U, :n], work.m[tk.MODE, :n]
     friction = work.f[tk.FORCE, :n]
-    full = chain.normal_forces * slip_mu(chain.friction, np.abs(u))
+    full = chain.normal_forces * chain.friction.mu(u)
     if scheme.shape is not None:
         mode[:] = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
         friction[:] = -full * scheme.shape.sign(u, scheme.smoothing)
@@ -227,14 +252,6 @@ def begin(
     clock[tk.SAVE_AT] = saved.time[1] - 1e-9 * p.h
     saved.x[0], saved.v[0], saved.mode[0] = x, chain.v_start, mode
     saved.friction[0], saved.heat[0], saved.sums[0] = friction, 0.0, 0.0
+    if chain.law.states:
+        saved.state[0, :, :-1], saved.state[0, :, -1] = chain.friction.start.T, chain.stick_bound
     saved.sums[0, :2] = clock[tk.KINETIC], clock[tk.STORED]
-
-
-def slip_mu(table: FrictionTable, speed: Floats) -> Floats:
-    """Return mu of each contact in slip at its `speed` >= 0 [m/s]."""
-    if table.kind is LawKind.EXPONENTIAL:
-        drop = table.mu_static - table.mu_kinetic
-        return np.asarray(table.mu_kinetic + drop * np.exp(-speed / table.v_scale))
-    if table.kind is LawKind.USER and table.function is not None:
-        return np.array([float(table.function(float(s))) for s in speed])
-    return table.mu_kinetic

@@ -49,6 +49,7 @@ from stiction.chains.theta.step_kernels import (
     mu_of,
     note_miss,
     record,
+    remember,
     save_rows,
     slope_of,
     time_after,
@@ -84,7 +85,7 @@ _OVERSHOOT = 0.1
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with smoothed friction; return why it came back."""
-    pieces, sines, f, m, clock, counter = work
+    pieces, sines, f, m, law, clock, counter = work
     room = events.marks.shape[0] - p.n
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
@@ -116,10 +117,12 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
-            keep_old(p, f, clock)
+            keep_old(p, f, law, clock)
+        if p.n_state > 0:
+            remember(p, f, m, clock)
         commit(p, f, m, clock, counter, pull)
         if due:
-            save_rows(p, f, m, clock, counter, saved)
+            save_rows(p, f, m, law, clock, counter, saved)
         if changed:
             record(p, f, m, clock, counter, events)
         for i in range(p.n):
@@ -146,10 +149,7 @@ def newton(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     for _ in range(p.most):
         if off <= 1.0:
             break
-        for i in range(p.n):
-            f[BEST, i] = f[SOLUTION, i]
-            f[EXCESS, i] = f[PIVOT, i] + friction_slope(p, f, i, f[SOLUTION, i])
-            f[RHS, i] = -f[RHS, i]
+        tangent(p, f)
         factorise(p.n, f, m, FREE)
         solve_factored(p.n, f)
         counter[SOLVES] += 1
@@ -161,6 +161,15 @@ def newton(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     for i in range(p.n):
         f[DU, i] = (f[SOLUTION, i] - f[U, i]) / p.theta
     return off
+
+
+@kernel
+def tangent(p: Problem, f: Floats) -> None:
+    """Write the linear system of one iteration and keep the point it belongs to."""
+    for i in range(p.n):
+        f[BEST, i] = f[SOLUTION, i]
+        f[EXCESS, i] = f[PIVOT, i] + friction_slope(p, f, i, f[SOLUTION, i])
+        f[RHS, i] = -f[RHS, i]
 
 
 @kernel
@@ -203,6 +212,8 @@ def residual(p: Problem, f: Floats) -> float:
     n = p.n
     worst = 0.0
     plate = p.theta * p.h
+    # handing the whole of p to the inner functions would cost more than what they compute
+    shape, width, sign_at = p.shape, p.width, p.sign_address
     before = 0.0
     for i in range(n):
         w = f[SOLUTION, i]
@@ -210,7 +221,8 @@ def residual(p: Problem, f: Floats) -> float:
         inertia = f[INERTIA, i] * (w - f[U, i])
         left = f[COUPLING, i] * (w - before)
         right = f[COUPLING, i + 1] * (after - w)
-        friction = f[NORMAL, i] * mu_of(p, f, i, abs(w)) * smooth_sign(p, w)
+        mu = mu_of(p, f, i, abs(w))
+        friction = f[NORMAL, i] * mu * smooth_sign(shape, width, sign_at, w)
         f[NEW_FORCE, i] = -friction
         inner = left - right + plate * f[PLATE_K, i] * w
         f[RHS, i] = inertia + inner - f[Q, i] + friction
@@ -228,27 +240,31 @@ def residual(p: Problem, f: Floats) -> float:
 @kernel
 def friction_slope(p: Problem, f: Matrix, i: int, w: float) -> float:
     """Return the derivative of N mu(|w|) phi(w / eps) with respect to w."""
-    mu, sign = mu_of(p, f, i, abs(w)), smooth_sign(p, w)
-    weakening = slope_of(p, f, i, abs(w)) * abs(sign)
-    return f[NORMAL, i] * (mu * smooth_slope(p, w) + weakening)
+    shape, width = p.shape, p.width
+    mu = mu_of(p, f, i, abs(w))
+    slope = mu * smooth_slope(shape, width, p.sign_slope_address, w)
+    if not p.constant:
+        sign = smooth_sign(shape, width, p.sign_address, w)
+        slope += slope_of(p, i, abs(w)) * abs(sign)
+    return f[NORMAL, i] * slope
 
 
 @kernel
-def smooth_sign(p: Problem, w: float) -> float:
-    """Return the smoothed sign of w."""
-    if p.shape == SQUARE_ROOT:
-        return w / math.hypot(w, p.width)
-    if p.shape == TANH:
-        return math.tanh(w / p.width)
-    return call(p.sign_address, w)
+def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
+    """Return the smoothed sign of w; `address` is that of a user's shape."""
+    if shape == SQUARE_ROOT:
+        return w / math.hypot(w, width)
+    if shape == TANH:
+        return math.tanh(w / width)
+    return call(address, w)
 
 
 @kernel
-def smooth_slope(p: Problem, w: float) -> float:
-    """Return the derivative of the smoothed sign."""
-    if p.shape == SQUARE_ROOT:
-        size = math.hypot(w, p.width)
-        return (p.width / size) ** 2 / size
-    if p.shape == TANH:
-        return (1.0 - math.tanh(w / p.width) ** 2) / p.width
-    return call(p.sign_slope_address, w)
+def smooth_slope(shape: int, width: float, address: int, w: float) -> float:
+    """Return the derivative of the smoothed sign; `address` is that of a user's."""
+    if shape == SQUARE_ROOT:
+        size = math.hypot(w, width)
+        return (width / size) ** 2 / size
+    if shape == TANH:
+        return (1.0 - math.tanh(w / width) ** 2) / width
+    return call(address, w)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.laws.law_kernels import OLD, law_value
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import call
 from stiction.numerics.jit import kernel
@@ -34,21 +35,19 @@ Sums = tuple[float, float, float, float, float, float, float, float, float]
 
 # why a kernel came back
 DONE, PAUSE, EVENTS_FULL, REST, NOT_FINITE = range(5)
-# kinds of law, as in laws.coulomb.LawKind
-CONSTANT, STATIC_KINETIC, EXPONENTIAL, USER = range(4)
 
 # rows of f after those of the system. First what is constant; PIVOT is the row sum of
 # A = M / (theta h) + B
 _FIRST = ROWS
 MASS, LINK_K, LINK_C, SHARE, PLATE_K, NORMAL = range(_FIRST, _FIRST + 6)
-MU_STATIC, MU_KINETIC, V_SCALE, INERTIA, PIVOT, BOUND = range(_FIRST + 6, _FIRST + 12)
+MU_KINETIC, INERTIA, PIVOT, BOUND = range(_FIRST + 6, _FIRST + 10)
 # then the state, which a checkpoint keeps
-X, X_LOW, U, FORCE, HEAT, HEAT_LOW = range(_FIRST + 12, _FIRST + 18)
+X, X_LOW, U, FORCE, HEAT, HEAT_LOW = range(_FIRST + 10, _FIRST + 16)
 STATE = slice(X, HEAT_LOW + 1)
 # then work space that every step fills anew
-Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK = range(_FIRST + 18, _FIRST + 25)
-OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 25, _FIRST + 29)
-F_ROWS = _FIRST + 29
+Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK = range(_FIRST + 16, _FIRST + 23)
+OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 23, _FIRST + 27)
+F_ROWS = _FIRST + 27
 # rows of m; FREE pins no mass
 MODE, NEW_MODE, FREE = range(3)
 M_ROWS = 3
@@ -57,8 +56,9 @@ LOAD, KINETIC, STORED, SCALE, WORST, WORST_TIME, REST_SINCE, SAVE_AT = range(8)
 WORK, VISCOUS, ALGORITHMIC, SUM_HEAT = 8, 10, 12, 14
 FIRST_MISS, WORST_MISS = 16, 17
 OLD_SUMS = 18
-CLOCK_SIZE = 23
 N_SUMS = 5
+STEEPEST = OLD_SUMS + N_SUMS
+CLOCK_SIZE = STEEPEST + 1
 # entries of counter
 STEP, PIECE, NEXT_SAVE, N_EVENTS, SLIPPING, SOLVES, MOST, MISSES, RESCUES = range(9)
 COUNTER_SIZE = 9
@@ -81,11 +81,18 @@ class Problem(NamedTuple):
     belt: float
     plate_speed: float
     plates: bool
-    law: int
     steady: bool
     load_address: int
+    constant: bool
+    jump: bool
+    law_start: int
+    law_step: int
     mu_address: int
-    mu_slope_address: int
+    slope_address: int
+    static_address: int
+    commit_address: int
+    n_state: int
+    first_state: int
     exact: bool
     tolerance: float
     most: int
@@ -101,18 +108,23 @@ class Work(NamedTuple):
     """Tables and counters of a run; rows and entries are named above.
 
     `pieces` has rows (time, offset, rate) of the load, `sines` (amplitude, frequency, phase).
+    `law` has a row per mass with parameters and states of its law, as in `laws.law_kernels`.
     """
 
     pieces: Floats
     sines: Floats
     f: Floats
     m: Ints
+    law: Floats
     clock: Floats
     counter: Ints
 
 
 class Saved(NamedTuple):
-    """What is kept at the save times; `sums` are the columns of the ledger."""
+    """What is kept at the save times; `sums` are the columns of the ledger.
+
+    `state` holds the states of the contacts, and last what friction could hold in that step.
+    """
 
     time: Floats
     x: Floats
@@ -121,6 +133,7 @@ class Saved(NamedTuple):
     friction: Floats
     heat: Floats
     sums: Floats
+    state: Floats
 
 
 class Events(NamedTuple):
@@ -132,26 +145,33 @@ class Events(NamedTuple):
 
 @kernel
 def mu_of(p: Problem, f: Matrix, i: int, speed: float) -> float:
-    """Return mu(speed) of mass i in slip, speed >= 0."""
-    if p.law == EXPONENTIAL:
-        drop = f[MU_STATIC, i] - f[MU_KINETIC, i]
-        fading: float = np.exp(-speed / f[V_SCALE, i])
-        return f[MU_KINETIC, i] + drop * fading
-    if p.law == USER:
-        return call(p.mu_address, speed)
-    return f[MU_KINETIC, i]
+    """Return mu(speed) of mass i in slip, speed >= 0; with states, in the one it leads to."""
+    if p.constant:
+        return f[MU_KINETIC, i]
+    return law_value(p.mu_address, speed, p.law_start + i * p.law_step)
 
 
 @kernel
-def slope_of(p: Problem, f: Matrix, i: int, speed: float) -> float:
+def slope_of(p: Problem, i: int, speed: float) -> float:
     """Return d mu / d speed of mass i in slip, speed >= 0."""
-    if p.law == EXPONENTIAL:
-        drop = f[MU_STATIC, i] - f[MU_KINETIC, i]
-        fading: float = np.exp(-speed / f[V_SCALE, i])
-        return -drop / f[V_SCALE, i] * fading
-    if p.law == USER:
-        return call(p.mu_slope_address, speed)
-    return 0.0
+    if p.constant:
+        return 0.0
+    return law_value(p.slope_address, speed, p.law_start + i * p.law_step)
+
+
+@kernel
+def remember(p: Problem, f: Matrix, m: Ints, clock: Vector) -> None:
+    """Move the state of every contact over the step just accepted.
+
+    Notes how near the steepest fall of friction came to the inertia that has to hold against
+    it: at 1 the slip of the step is not unique.
+    """
+    for i in range(p.n):
+        speed = 0.0 if p.exact and m[NEW_MODE, i] == 0 else abs(f[SOLUTION, i])
+        if p.theta > 0.0:
+            fall = -f[NORMAL, i] * slope_of(p, i, speed) / f[INERTIA, i]
+            clock[STEEPEST] = max(clock[STEEPEST], fall)
+        law_value(p.commit_address, speed, p.law_start + i * p.law_step)
 
 
 @kernel
@@ -349,16 +369,28 @@ def add(clock: Floats, at: int, value: float) -> None:
 
 
 @kernel
-def keep_old(p: Problem, f: Floats, clock: Floats) -> None:
+def keep_old(p: Problem, f: Floats, law: Floats, clock: Floats) -> None:
     """Keep the state at the start of a step inside which a save time lies."""
     for i in range(p.n):
         f[OLD_X, i], f[OLD_U, i], f[OLD_HEAT, i] = f[X, i], f[U, i], f[HEAT, i]
     for j, at in enumerate((KINETIC, STORED, WORK, VISCOUS, ALGORITHMIC)):
         clock[OLD_SUMS + j] = clock[at]
+    for i in range(p.n if p.n_state > 0 else 0):
+        for j in range(p.n_state):
+            at = p.first_state + j
+            law[i, at + OLD * p.n_state] = law[i, at]
 
 
 @kernel
-def save_rows(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, saved: Saved) -> None:
+def save_rows(
+    p: Problem,
+    f: Floats,
+    m: Ints,
+    law: Floats,
+    clock: Floats,
+    counter: Ints,
+    saved: Saved,
+) -> None:
     """Write the save times inside the step just made, on straight lines between its ends."""
     t = time_after(p, counter[STEP] - 1)
     row = counter[NEXT_SAVE]
@@ -372,6 +404,11 @@ def save_rows(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, save
             saved.heat[row, i] = rest * f[OLD_HEAT, i] + part * f[HEAT, i]
             saved.friction[row, i] = f[NEW_FORCE, i]
             saved.mode[row, i] = m[NEW_MODE, i]
+            for j in range(p.n_state):
+                at = p.first_state + j
+                saved.state[row, i, j] = rest * law[i, at + OLD * p.n_state] + part * law[i, at]
+            if p.n_state > 0:
+                saved.state[row, i, p.n_state] = f[BOUND, i]
         for j, at in enumerate((KINETIC, STORED, WORK, VISCOUS, ALGORITHMIC)):
             saved.sums[row, j] = rest * clock[OLD_SUMS + j] + part * clock[at]
         row += 1

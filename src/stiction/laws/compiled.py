@@ -1,0 +1,201 @@
+"""From a friction law to what kernels read: addresses of its formulas, rows of its contacts."""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import functools
+import math
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from stiction.errors import ModelError, explain
+from stiction.laws import law_kernels as lk
+from stiction.laws.friction import Formula, FrictionTable
+from stiction.numerics.callback import Callback, call
+
+__all__ = ["CompiledLaw"]
+
+Floats = npt.NDArray[np.float64]
+
+_POINTER = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
+_VALUE = types.float64(types.float64, _POINTER, _POINTER)
+_FILL = types.void(types.float64, _POINTER, _POINTER, _POINTER)
+_SHARE = types.float64(
+    types.int64, types.float64, types.float64, _POINTER, types.int64, _POINTER, _POINTER
+)
+_C_POINTER = ctypes.POINTER(ctypes.c_double)
+_C_VALUE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, _C_POINTER, _C_POINTER)
+_C_FILL = ctypes.CFUNCTYPE(None, ctypes.c_double, _C_POINTER, _C_POINTER, _C_POINTER)
+# which formulas return a number; the others fill what they are given
+_VALUES = ("mu", "slope", "static")
+_OF_STATES = ("by_state", "rate", "rate_by_speed", "rate_by_state")
+# in the order of the header of `law_kernels`, from MU on
+_HEADER = ("mu", "slope", "static", *_OF_STATES)
+_IN_STATE = {"mu": lk.mu_in_state, "slope": lk.slope_in_state, "static": lk.static_in_state}
+
+
+class CompiledLaw:
+    """A law written out for the contacts of a run, as kernels read it.
+
+    Attributes
+    ----------
+    rows : (n, width) table of `law_kernels`, with the states at the start; empty for a law
+        from which no formula was asked
+    start, step : address of the first row, and bytes from row to row; keep this object alive
+    mu, slope, static : addresses for `law_value`; 0 where it was not asked
+    commit : address for `law_value` that moves the state of a contact over a step
+    share : address for `share_term`; 0 where the law has no such formula
+    n_state, first_state : how many states a contact has, and the column of the first
+
+    Parameters
+    ----------
+    table : the law for n contacts
+    asked : names of the formulas that kernels call
+    theta, h : the scheme by which states are integrated, and its step [s]; not needed without
+    """
+
+    def __init__(
+        self, table: FrictionTable, asked: Sequence[str], *, theta: float = 1.0, h: float = 0.0
+    ) -> None:
+        law = table.law
+        plain = law.plain() if asked else None
+        self._name, self._error = type(law).__name__, cast("BaseException | None", None)
+        self._kept: list[Any] = []
+        self._own: list[Callback] = []
+        parameters: list[Floats] = table.parameters if asked else []
+        if plain is not None:
+            self._own = [
+                Callback(plain[0], f"{self._name}.function"),
+                Callback(plain[1] if "slope" in asked else None, f"{self._name}.slope_function"),
+            ]
+            # addresses have fewer than 53 bits, so a float holds them exactly
+            parameters = [np.full(table.n, float(own.address)) for own in self._own]
+        k, s = len(parameters), law.n_state
+        self.n_state, self.first_state = s, lk.place_of(k, s)
+        self.rows = np.zeros((table.n if asked else 0, lk.width_of(k, s)))
+        self.start, self.step = int(self.rows.ctypes.data), int(self.rows.strides[0])
+        for column, values in enumerate([*parameters, *table.start], self.first_state - k):
+            self.rows[:, column] = values
+        of = vars(law.formulas) if plain is None else {"mu": _own_mu, "slope": _own_slope}
+        at = {name: self._address(of.get(name), name) for name in asked}
+        at["static"] = at.get("static") or at.get("mu", 0)
+        self.commit = 0
+        if s > 0:
+            at |= {name: self._address(of.get(name), name) for name in _OF_STATES}
+            header = [k, s, theta, h, *(at.get(name, 0) for name in _HEADER)]
+            self.rows[:, : lk.HEADER] = header
+            at |= {name: self._address(inner, "mu") for name, inner in _IN_STATE.items()}
+            self.commit = self._address(lk.commit, "mu")
+        self.mu, self.slope, self.static = at.get("mu", 0), at.get("slope", 0), at["static"]
+        self.share = at.get("share", 0)
+
+    @property
+    def states(self) -> Floats:
+        """(n, n_state) states of all contacts, a view."""
+        return self.rows[:, self.first_state : self.first_state + self.n_state]
+
+    def check(self) -> None:
+        """Raise ModelError if a formula raised while compiled code was calling it."""
+        for own in self._own:
+            own.check()
+        if isinstance(self._error, KeyboardInterrupt):
+            raise self._error
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise ModelError(
+                explain(
+                    f"{self._name}.formulas",
+                    f"{type(error).__name__}: {error}",
+                    "formulas that return finite numbers for every speed and state",
+                    "one was called during the solve and failed there.",
+                    "call it by hand with the numbers of the run.",
+                )
+            ) from error
+
+    @property
+    def failed(self) -> bool:
+        """Whether a formula raised, which leaves the present step half made."""
+        return self._error is not None or any(own.error is not None for own in self._own)
+
+    def _address(self, function: Formula | None, name: str) -> int:
+        if function is None:
+            return 0
+        kind = _SHARE if name == "share" else _VALUE if name in _VALUES else _FILL
+        compiled = _compiled(function, kind)
+        if compiled is None and name == "share":
+            return 0
+        if compiled is None:
+            compiled = self._python(function, name in _VALUES)
+            self._kept.append(compiled)
+            return ctypes.cast(compiled, ctypes.c_void_p).value or 0
+        return int(compiled.address)
+
+    def _python(self, function: Formula, value: bool) -> Any:
+        """Return a formula that has to stay in Python as a C function."""
+
+        def guarded(*arguments: Any) -> float:
+            if self._error is None:
+                try:
+                    out = function(*arguments)
+                    return float(out) if value else 0.0
+                except BaseException as error:  # noqa: BLE001
+                    # an exception cannot pass through compiled code: keep it for `check`
+                    self._error = error
+            return math.nan
+
+        def filling(*arguments: Any) -> None:
+            guarded(*arguments)
+
+        return _C_VALUE(guarded) if value else _C_FILL(filling)
+
+
+@functools.cache
+def _compiled(function: Formula, kind: Any) -> Any:
+    """Return `function` as a C function, None when it has to stay in Python."""
+    if not isinstance(function, FunctionType) or any(
+        op.opname == "RAISE_VARARGS" for op in dis.get_instructions(function)
+    ):
+        # compiled code would swallow what it raises
+        return None
+    _allow_helpers(function)
+    for cache in (True, False):
+        try:
+            return numba.cfunc(kind, error_model="numpy", cache=cache)(function)
+        except RuntimeError:
+            # written where nothing can be kept on disk, as in a notebook
+            continue
+        except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError):
+            return None
+    return None
+
+
+def _allow_helpers(function: FunctionType) -> None:
+    """Let compiled code call the plain functions of the same file that `function` calls."""
+    for name in function.__code__.co_names:
+        helper = function.__globals__.get(name)
+        if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:
+            _allow(helper)
+
+
+@functools.cache
+def _allow(helper: FunctionType) -> None:
+    _allow_helpers(helper)
+    numba.extending.register_jitable(helper)
+
+
+# ---- a law made of a user's functions of one float: their addresses stand as its parameters
+
+
+def _own_mu(v: float, z: Any, p: Any) -> float:
+    return call(int(p[0]), v)
+
+
+def _own_slope(v: float, z: Any, p: Any) -> float:
+    return call(int(p[1]), v)

@@ -1,0 +1,323 @@
+"""What a friction law is: coefficients that depend on slip speed and on the law's own state.
+
+The friction force on a body that slips with velocity v over its surface is
+``-mu(|v|, z) N sign(v)``; at v = 0 it is any force of size at most ``mu_static(z) N``. The
+state z (n_state numbers per contact, often none) obeys ``dz/dt = state_rate(|v|, z)``.
+
+A law is pure: its formulas are plain functions of speed, state and parameters. It holds no
+state itself. The method that solves holds it, integrates it and commits it when it accepts a
+step, so a rejected step, a line search or a finite difference can never change the physics.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, numbers
+
+__all__ = ["Formulas", "Friction", "FrictionTable", "StateVariable"]
+
+Floats = npt.NDArray[np.float64]
+# a formula is plain arithmetic on v, z[j] and p[k]: compiled, these are numbers behind pointers;
+# called from Python, arrays over contacts. So it is written once and typed by neither.
+Formula = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class StateVariable:
+    """One number that a contact remembers.
+
+    Parameters
+    ----------
+    name : what it is called in `run.data`; the law has a field `<name>_start` beside it
+    unit : its unit, "1" for none
+    label : what it is, in words
+    low, high : range that it cannot leave
+    """
+
+    name: str
+    unit: str
+    label: str
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """The formulas of a law, each a plain function that Numba can compile.
+
+    v >= 0 is the slip speed [m/s], z[j] the states and p[k] the parameters, in the order of
+    `Friction.parameters`. A formula may call other plain functions of its own file.
+
+    Parameters
+    ----------
+    mu : (v, z, p) -> coefficient [1]; at v = 0 the limit from slip
+    slope : (v, z, p) -> d mu / dv [s/m]; at v = 0 from the right
+    static : (v, z, p) -> the coefficient that bounds stick [1], v = 0; None stands for `mu`
+    by_state : (v, z, p, out), out[j] = d mu / dz_j; only for a law with states, as are
+    rate : (v, z, p, out), out[j] = dz_j/dt
+    rate_by_speed : (v, z, p, out), out[j] = d rate_j / dv
+    rate_by_state : (v, z, p, out), out[j * n_state + k] = d rate_j / dz_k
+    share : (k, v, factor, w, step, e, p) -> Taylor coefficient k in time of e(t), where
+        mu = mu_kinetic + (mu_static - mu_kinetic) e, for methods made of series. The slip
+        speed starts at v and has coefficients factor (j + 1) w[j * step] for j > 0; e[0] to
+        e[k - 1] are known. None: such a method fits mu by its values.
+    """
+
+    mu: Formula
+    slope: Formula
+    static: Formula | None = None
+    by_state: Formula | None = None
+    rate: Formula | None = None
+    rate_by_speed: Formula | None = None
+    rate_by_state: Formula | None = None
+    share: Formula | None = None
+
+
+class Friction(Record, abc.ABC):
+    """A friction law: a bound for stick, a coefficient for slip, and perhaps a memory.
+
+    Attributes
+    ----------
+    states : what a contact remembers; empty for a law without memory
+    constant : whether mu in slip depends neither on the speed nor on a state
+    has_jump : whether stick carries more than slip at speed zero, a set of its own at rest
+    convex : whether mu falls with speed from mu_static to mu_kinetic along a convex curve,
+        at rest by (mu_static - mu_kinetic) / v_scale; `slowed` is then known in closed form
+    """
+
+    states: ClassVar[tuple[StateVariable, ...]] = ()
+    constant: ClassVar[bool] = False
+    has_jump: ClassVar[bool] = False
+    convex: ClassVar[bool] = False
+
+    @property
+    @abc.abstractmethod
+    def formulas(self) -> Formulas:
+        """The formulas of the law."""
+
+    @classmethod
+    @abc.abstractmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return some laws of this class, on which every law is tested."""
+
+    # ---- what a law may say differently
+
+    def parameters(self, n: int) -> list[Floats]:
+        """Return p, (n,) each, for `n` contacts: the fields in their order.
+
+        Raises
+        ------
+        ModelError : if a field has a list of another length.
+        """
+        return [self._spread(name, n) for name in self._fields()]
+
+    def fast_coefficient(self, n: int) -> Floats:
+        """Return the coefficient [1] of each of `n` contacts that mu tends to in fast slip.
+
+        A law that cannot name one gives mu at speed zero.
+        """
+        return self.table(n).mu(np.zeros(n))
+
+    def speed_scale(self, n: int) -> Floats:
+        """Return the slip speed [m/s] over which mu changes; 1 for a law that names none."""
+        return np.ones(n)
+
+    def slowed(self, times: float) -> float:
+        """Return the speed, over v_scale, at which mu falls `times` more slowly than at rest."""
+        raise NotImplementedError(f"{type(self).__name__} is not convex")
+
+    def plain(self) -> tuple[Callable[[float], float], Callable[[float], float]] | None:
+        """Return mu and its slope as functions of one float that need not compile, if it has."""
+        return None
+
+    def given(self) -> list[npt.NDArray[Any]]:
+        """Return p as given: a number where one stands for all contacts."""
+        return [np.asarray(getattr(self, name)) for name in self._fields()]
+
+    # ---- what every law has
+
+    @property
+    def n_state(self) -> int:
+        """How many numbers a contact remembers."""
+        return len(self.states)
+
+    def coefficient(self, v: npt.ArrayLike, state: npt.ArrayLike | None = None) -> Floats:
+        """Return the coefficient mu(|v|, state) [1] in slip.
+
+        At v = 0 it is the limit from |v| > 0, which for a law with a jump is below the
+        static coefficient.
+
+        Parameters
+        ----------
+        v : slip velocity [m/s]
+        state : (..., n_state); default the state at the start
+        """
+        return self._evaluated(self.formulas.mu, v, state)
+
+    def slope(self, v: npt.ArrayLike, state: npt.ArrayLike | None = None) -> Floats:
+        """Return d mu / d|v| [s/m] at slip velocity `v` [m/s]; at 0 the right derivative."""
+        return self._evaluated(self.formulas.slope, v, state)
+
+    def static(self, state: npt.ArrayLike | None = None) -> Floats:
+        """Return the coefficient [1] that bounds stick in this state."""
+        return self._evaluated(self.formulas.static or self.formulas.mu, 0.0, state)
+
+    def state_rate(self, v: npt.ArrayLike, state: npt.ArrayLike | None = None) -> Floats:
+        """Return (..., n_state) rates of the state [its unit / s] at slip velocity `v`."""
+        if not self.states:
+            return np.zeros((*np.shape(v), 0))
+        speed, z = np.abs(np.asarray(v, dtype=np.float64)), self._state(state)
+        rates = filled(self.formulas.rate, speed, z, self.given(), self.n_state)
+        return np.stack(np.broadcast_arrays(*rates), axis=-1)
+
+    def state_start(self, n: int) -> Floats:
+        """Return (n_state, n) states at the start: the fields `<name>_start`."""
+        rows = [self._spread(f"{s.name}_start", n) for s in self.states]
+        return np.array(rows).reshape(self.n_state, n)
+
+    def table(self, n: int) -> FrictionTable:
+        """Return the law written out for `n` contacts; raise ModelError on a wrong length."""
+        made = FrictionTable(self, n)
+        # a wrong length is refused here, and not in the middle of a run
+        self.parameters(n)
+        return made
+
+    # ---- inside
+
+    def _fields(self) -> list[str]:
+        return [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
+
+    def _spread(self, name: str, n: int) -> Floats:
+        return numbers(
+            f"{type(self).__name__}.{name}",
+            getattr(self, name),
+            size=n,
+            per="contact",
+            why="every contact needs its own value.",
+            try_=f"give one number for all, or a list of {n}.",
+        )
+
+    def _state(self, state: npt.ArrayLike | None) -> Any:
+        if state is None:
+            return [np.asarray(getattr(self, f"{s.name}_start")) for s in self.states]
+        return np.moveaxis(np.asarray(state, dtype=np.float64), -1, 0)
+
+    def _evaluated(self, formula: Formula, v: npt.ArrayLike, state: npt.ArrayLike | None) -> Floats:
+        speed = np.abs(np.asarray(v, dtype=np.float64))
+        value = formula(speed, self._state(state), self.given())
+        return np.asarray(np.add(value, np.zeros_like(speed)))
+
+
+def filled(formula: Formula | None, v: object, z: Any, p: Any, size: int) -> list[Any]:
+    """Return what a formula with an `out` writes to it, from Python."""
+    assert formula is not None
+    out: list[Any] = [0.0] * size
+    formula(v, z, p, out)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionTable:
+    """A law written out for n contacts, as methods and kernels read it.
+
+    Parameters
+    ----------
+    law : the law
+    n : number of contacts
+    """
+
+    law: Friction
+    n: int
+
+    @functools.cached_property
+    def parameters(self) -> list[Floats]:
+        """(n,) each, in the order in which formulas read them."""
+        return self.law.parameters(self.n)
+
+    @functools.cached_property
+    def start(self) -> Floats:
+        """(n_state, n) states at the start."""
+        return self.law.state_start(self.n)
+
+    @functools.cached_property
+    def mu_static(self) -> Floats:
+        """(n,) coefficients that bound stick [1], in the state at the start."""
+        return self.static(self.start)
+
+    @functools.cached_property
+    def mu_kinetic(self) -> Floats:
+        """(n,) coefficients that mu tends to in fast slip [1]."""
+        return self.law.fast_coefficient(self.n)
+
+    @functools.cached_property
+    def v_scale(self) -> Floats:
+        """(n,) slip speeds over which mu changes [m/s]."""
+        return self.law.speed_scale(self.n)
+
+    @property
+    def may_weaken(self) -> bool:
+        """Whether slip may resist less than stick."""
+        return self.law.has_jump or not self.law.constant
+
+    def static(self, z: Floats) -> Floats:
+        """Return the (..., n) coefficients that bound stick in states (n_state, ..., n)."""
+        formulas = self.law.formulas
+        value = (formulas.static or formulas.mu)(np.zeros(self.n), z, self.parameters)
+        return np.asarray(np.add(value, np.zeros(self.n)))
+
+    def mu(self, v: Floats) -> Floats:
+        """Return mu(|v|) in slip for velocities (n,) or (n, m), in the state at the start."""
+        return self._slipping(self.law.formulas.mu, v)
+
+    def slope(self, v: Floats) -> Floats:
+        """Return d mu / d|v| [s/m] for velocities (n,) or (n, m); at v = 0 from the right."""
+        return self._slipping(self.law.formulas.slope, v)
+
+    def mu_of(self, i: int, v: Floats) -> Floats:
+        """Return mu of contact `i` at (m,) velocities."""
+        p, z = [row[i] for row in self.parameters], self.start[:, i]
+        return np.asarray(np.add(self.law.formulas.mu(np.abs(v), z, p), 0.0 * v))
+
+    def probed(self, speeds: Floats) -> tuple[Floats, Floats]:
+        """Return mu and its slope at (m,) speeds, (1, m) or (n, m): one row if all are alike."""
+        law = self.law
+        p = [value if value.ndim == 0 else value[:, None] for value in law.given()]
+        z = self.start[:, :1] if self.n else self.start
+        if self.start.size and np.ptp(self.start, axis=1).any():
+            z = self.start[:, :, None]
+        rows = [
+            np.atleast_2d(f(speeds, z, p) + 0.0 * speeds)
+            for f in (law.formulas.mu, law.formulas.slope)
+        ]
+        return rows[0], rows[1]
+
+    def _slipping(self, formula: Formula, v: Floats) -> Floats:
+        shape = (-1, *(1,) * (v.ndim - 1))
+        p = [row.reshape(shape) for row in self.parameters]
+        z = [row.reshape(shape) for row in self.start]
+        return np.asarray(np.add(formula(np.abs(v), z, p), 0.0 * v))
+
+
+def without_memory(law: Friction, where: str, why: str, try_: str) -> None:
+    """Raise ModelError if `law` has states, in a place that cannot integrate them."""
+    if law.states:
+        names = ", ".join(s.name for s in law.states)
+        raise ModelError(
+            explain(
+                where,
+                f"{type(law).__name__}, which remembers {names}",
+                "a law without memory",
+                why,
+                try_,
+            )
+        )

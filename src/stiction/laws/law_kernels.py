@@ -1,0 +1,282 @@
+"""Friction laws in compiled code: formulas behind addresses, and the state inside one step.
+
+A kernel is compiled once for all laws: it calls their formulas by address. What a formula
+reads of one contact lies in one row of a table, which is its parameters p and, for a law with
+states,
+
+    header | p | z | z_theta | z_old | z' | dz_theta/dv | dmu/dz | dz'/dz
+
+z is the state at the start of the step, which the method commits, z_theta the one that a trial
+slip leads to. A method sees nothing of this: it calls `mu`, `slope` and `static` by their
+addresses for any law, and `commit` when it has accepted a step. Nothing else writes to z.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.callback import carray, row_at
+from stiction.numerics.jit import kernel
+
+__all__ = ["OLD", "law_value", "place_of", "share_term", "width_of"]
+
+# the header of a row; addresses have fewer than 53 bits, so a float holds them exactly
+N_PARAMETER, N_STATE, THETA, STEP, MU, SLOPE, STATIC = range(7)
+BY_STATE, RATE, RATE_BY_SPEED, RATE_BY_STATE, HEADER = range(7, 12)
+# blocks of n_state after the parameters
+Z, Z_THETA, OLD, CHANGE, ALONG, ACROSS, MATRIX = range(7)
+
+# relative change of the state at which Newton's method ends; a few roundings
+_SETTLED = 1e-15
+_MOST_ROUNDS = 50
+
+
+def width_of(n_parameter: int, n_state: int) -> int:
+    """Return how many columns the row of one contact has."""
+    if n_state == 0:
+        return max(n_parameter, 1)
+    return HEADER + n_parameter + MATRIX * n_state + n_state * n_state
+
+
+def place_of(n_parameter: int, n_state: int) -> int:
+    """Return the column of the first state; the parameters end before it."""
+    return n_parameter + (HEADER if n_state > 0 else 0)
+
+
+# ---- calls by address
+
+
+def _called(
+    context: Any, builder: Any, address: Any, result: Any, arguments: list[Any], kinds: list[Any]
+) -> Any:
+    """Return the call of a C function; whole numbers among the arguments may be pointers."""
+    function = builder.inttoptr(address, ir.FunctionType(result, kinds).as_pointer())
+    given = [
+        builder.inttoptr(value, kind) if isinstance(kind, ir.PointerType) else value
+        for value, kind in zip(arguments, kinds, strict=True)
+    ]
+    return builder.call(function, given)
+
+
+_DOUBLE, _WHOLE = ir.DoubleType(), ir.IntType(64)
+_POINTER = _DOUBLE.as_pointer()
+_I, _F = types.int64, types.float64
+
+
+@intrinsic
+def _value(typingctx: Any, address: Any, v: Any, z: Any, p: Any) -> Any:
+    """Return formula(v, z, p) for the formula at `address`; z and p are addresses too."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kinds = [_DOUBLE, _POINTER, _POINTER]
+        return _called(context, builder, args[0], _DOUBLE, args[1:], kinds)
+
+    return _F(_I, _F, _I, _I), codegen
+
+
+@intrinsic
+def _fill(typingctx: Any, address: Any, v: Any, z: Any, p: Any, out: Any) -> Any:
+    """Call formula(v, z, p, out) for the formula at `address`."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kinds = [_DOUBLE, _POINTER, _POINTER, _POINTER]
+        _called(context, builder, args[0], ir.VoidType(), args[1:], kinds)
+        return context.get_dummy_value()
+
+    return types.void(_I, _F, _I, _I, _I), codegen
+
+
+@intrinsic
+def _share(
+    typingctx: Any, address: Any, k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any
+) -> Any:
+    """Return formula(k, v, factor, w, step, e, p) for the formula at `address`."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kinds = [_WHOLE, _DOUBLE, _DOUBLE, _POINTER, _WHOLE, _POINTER, _POINTER]
+        return _called(context, builder, args[0], _DOUBLE, args[1:], kinds)
+
+    return _F(_I, _I, _F, _F, _I, _I, _I, _I), codegen
+
+
+# the first parameter of an intrinsic is Numba's own
+_value_at = cast(Callable[[int, float, int, int], float], _value)
+_fill_at = cast(Callable[[int, float, int, int, int], None], _fill)
+_share_at = cast(Callable[[int, int, float, float, int, int, int, int], float], _share)
+
+
+@kernel
+def law_value(address: int, v: float, row: int) -> float:
+    """Return a formula of a contact at slip speed v; for a law with states, in a trial state.
+
+    `row` is the address of the contact's row. A matrix handed to so small a function would
+    have its references counted at every call, which costs more than a formula.
+    """
+    return _value_at(address, v, row, row)
+
+
+@kernel
+def share_term(
+    address: int, k: int, v: float, factor: float, x: Matrix, e: Matrix, i: int, row: int
+) -> float:
+    """Return Taylor coefficient k of the share e of contact i.
+
+    Parameters
+    ----------
+    v : slip speed at the start [m/s]
+    factor : the speed has coefficients factor (j + 1) x[j + 1, i + 1]
+    x : (order + 1, n + 2) coefficients of the displacement, with a ghost at both ends
+    e : (n, order + 1) coefficients of the share, known below k
+    row : address of the contact's row
+    """
+    w = row_at(x, 1) + 8 * (i + 1)
+    return _share_at(address, k, v, factor, w, x.shape[1], row_at(e, i), row)
+
+
+# ---- a law with states, seen as one without; these become C functions of (v, z, p)
+
+
+def mu_in_state(v: float, z: Any, p: Any) -> float:
+    """Return mu in the state that a slip at this speed leads to; p is the whole row."""
+    row = _row(p)
+    return _formula(row, MU, v) if _settled(row, v) else np.nan
+
+
+def slope_in_state(v: float, z: Any, p: Any) -> float:
+    """Return the derivative of `mu_in_state` with respect to the speed."""
+    row = _row(p)
+    if not _settled(row, v):
+        return np.nan
+    return _formula(row, SLOPE, v) + _slope_of_state(row, v)
+
+
+def static_in_state(v: float, z: Any, p: Any) -> float:
+    """Return the coefficient that bounds stick in the state that rest leads to."""
+    row = _row(p)
+    return _formula(row, STATIC, 0.0) if _settled(row, 0.0) else np.nan
+
+
+def commit(v: float, z: Any, p: Any) -> float:
+    """Move the state of a row over a step just accepted, with slip speed v; return 0."""
+    row = _row(p)
+    s, theta, h = int(row[N_STATE]), row[THETA], row[STEP]
+    now, then, change = _block(row, Z), _block(row, Z_THETA), _block(row, CHANGE)
+    if theta == 0.0:
+        _fill_block(row, RATE, v, Z, CHANGE)
+        for j in range(s):
+            row[now + j] += h * row[change + j]
+        return 0.0
+    if not _settled(row, v):
+        return np.nan
+    for j in range(s):
+        row[now + j] += (row[then + j] - row[now + j]) / theta
+    return 0.0
+
+
+@kernel
+def _row(p: Any) -> Vector:
+    k, s = int(p[N_PARAMETER]), int(p[N_STATE])
+    return carray(p, (HEADER + k + MATRIX * s + s * s,))
+
+
+@kernel
+def _block(row: Vector, number: int) -> int:
+    """Return where a block of the row begins."""
+    return HEADER + int(row[N_PARAMETER]) + number * int(row[N_STATE])
+
+
+@kernel
+def _formula(row: Vector, entry: int, v: float) -> float:
+    """Return the formula whose address is at `entry`, at the z_theta in the row."""
+    start = row.ctypes.data
+    z, p = start + 8 * _block(row, Z_THETA), start + 8 * HEADER
+    return _value_at(int(row[entry]), v, z, p)
+
+
+@kernel
+def _fill_block(row: Vector, entry: int, v: float, state: int, out: int) -> None:
+    """Write what the formula at `entry` makes of one block to another."""
+    start = row.ctypes.data
+    z, p = start + 8 * _block(row, state), start + 8 * HEADER
+    _fill_at(int(row[entry]), v, z, p, start + 8 * _block(row, out))
+
+
+@kernel
+def _settled(row: Vector, v: float) -> bool:
+    """Solve z_theta = z + theta h z'(v, z_theta) by Newton's method; return whether it ended.
+
+    So the state is a function of the slip, and a step stays one equation per contact.
+    """
+    s, span = int(row[N_STATE]), row[THETA] * row[STEP]
+    now, then, change = _block(row, Z), _block(row, Z_THETA), _block(row, CHANGE)
+    for j in range(s):
+        row[then + j] = row[now + j]
+    for _ in range(_MOST_ROUNDS):
+        _fill_block(row, RATE, v, Z_THETA, CHANGE)
+        _fill_block(row, RATE_BY_STATE, v, Z_THETA, MATRIX)
+        for j in range(s):
+            row[change + j] = row[then + j] - row[now + j] - span * row[change + j]
+        _solve(row, s, span, change)
+        changed, size = 0.0, 0.0
+        for j in range(s):
+            row[then + j] -= row[change + j]
+            changed += abs(row[change + j])
+            size += abs(row[then + j])
+        if changed <= _SETTLED * size:
+            return True
+    return False
+
+
+@kernel
+def _slope_of_state(row: Vector, v: float) -> float:
+    """Return dmu/dz . dz_theta/dv at the z_theta just settled."""
+    s, span = int(row[N_STATE]), row[THETA] * row[STEP]
+    along, across = _block(row, ALONG), _block(row, ACROSS)
+    _fill_block(row, BY_STATE, v, Z_THETA, ACROSS)
+    _fill_block(row, RATE_BY_SPEED, v, Z_THETA, ALONG)
+    _fill_block(row, RATE_BY_STATE, v, Z_THETA, MATRIX)
+    for j in range(s):
+        row[along + j] *= span
+    _solve(row, s, span, along)
+    total = 0.0
+    for j in range(s):
+        total += row[across + j] * row[along + j]
+    return total
+
+
+@kernel
+def _solve(row: Vector, s: int, span: float, right: int) -> None:
+    """Solve (1 - span dz'/dz) x = row[right:] in place, by elimination with pivots."""
+    a = _block(row, MATRIX)
+    for j in range(s):
+        for c in range(s):
+            at = a + j * s + c
+            row[at] = (1.0 if j == c else 0.0) - span * row[at]
+    for j in range(s):
+        best = j
+        for m in range(j + 1, s):
+            if abs(row[a + m * s + j]) > abs(row[a + best * s + j]):
+                best = m
+        if best != j:
+            for c in range(s):
+                one, two = a + j * s + c, a + best * s + c
+                row[one], row[two] = row[two], row[one]
+            one, two = right + j, right + best
+            row[one], row[two] = row[two], row[one]
+        for m in range(j + 1, s):
+            factor = row[a + m * s + j] / row[a + j * s + j]
+            for c in range(j, s):
+                row[a + m * s + c] -= factor * row[a + j * s + c]
+            row[right + m] -= factor * row[right + j]
+    for j in range(s - 1, -1, -1):
+        total = row[right + j]
+        for c in range(j + 1, s):
+            total -= row[a + j * s + c] * row[right + c]
+        row[right + j] = total / row[a + j * s + j]
