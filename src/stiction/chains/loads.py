@@ -94,7 +94,7 @@ class Load(Record, abc.ABC):
         return low, high
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Constant(Load):
     """The same force at all times.
 
@@ -113,7 +113,7 @@ class Constant(Load):
         return _line(self.value, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ramp(Load):
     """A force that grows from `start` at t = 0 at a constant rate.
 
@@ -135,7 +135,7 @@ class Ramp(Load):
         return _line(self.start, self.rate)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sine(Load):
     """amplitude sin(angular_frequency t + phase).
 
@@ -167,7 +167,7 @@ class Sine(Load):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PiecewiseLinear(Load):
     """Straight lines between given points; constant before the first and after the last.
 
@@ -227,7 +227,7 @@ class PiecewiseLinear(Load):
         return Pieces(start, offset, rate, _EMPTY, _EMPTY, _EMPTY)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumOf(Load):
     """The sum of several loads.
 
@@ -273,7 +273,7 @@ class SumOf(Load):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UserLoad(Load):
     """A user's own force f(t).
 

@@ -260,7 +260,7 @@ class _Backwards:
         mu = np.zeros((n, _ORDER + 1))
         xs[:, 0], vs[:, 0], mu[:, 0] = x, v, self.moving_mu
         law = self.chain.law
-        if law.constant or law.formulas.share is not None:
+        if law.constant or law.formulas.shares is not None:
             return *self._expand(xs, vs, mu, h, m), 0.0
         table, at_nodes = self.chain.friction, powers(FIT_NODES, _ORDER + 1)
         met, change = table.mu(np.repeat(v[:, None], FIT, axis=1)), math.inf
@@ -278,12 +278,12 @@ class _Backwards:
         self, xs: Floats, vs: Floats, mu: Floats, h: float, m: Floats
     ) -> tuple[Floats, Floats]:
         chain, table, sign = self.chain, self.chain.friction, self.sign
-        share_of, p = chain.law.formulas.share, table.parameters
+        share_of, p = chain.law.formulas.shares, table.parameters
         share, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])
         for k in range(_ORDER):
             xs[:, k + 1] = h * vs[:, k] / (k + 1)
             if share_of is not None:
-                share[k] = share_of(k, speed, sign / h, xs.T[1:], 1, share, p)
+                share[k] = share_of(k, speed, sign / h, xs.T[1:], share, p)
                 mu[:, k] = self.drop * share[k] + (table.mu_kinetic if k == 0 else 0.0)
             force = -links_pull(chain.link_stiffness, xs[:, k])
             force -= links_pull(chain.link_damping, vs[:, k]) + chain.plate_springs * xs[:, k]

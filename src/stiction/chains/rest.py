@@ -22,7 +22,7 @@ NOT_THE_SET = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Margins(Record):
     """How far each mass is from slipping.
 
@@ -46,7 +46,7 @@ class Margins(Record):
         return cls(force, relative, drive)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Record):
     """The interval of each coordinate over all states of rest.
 
@@ -88,7 +88,7 @@ class Intervals(Record):
         return "\n".join([*rows, ratio, self.warning])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Launch(Record):
     """A state from which every change of the load moves all masses at once.
 
@@ -109,7 +109,7 @@ class Launch(Record):
         return "upper" if (self.direction == -1).all() else "mixed"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Nearest(Record):
     """The state of rest nearest to a given one.
 
@@ -127,7 +127,7 @@ class Nearest(Record):
     residual: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stability(Record):
     """One-sided stability of a state of rest.
 

@@ -71,6 +71,8 @@ class Formulas:
         mu = mu_kinetic + (mu_static - mu_kinetic) e, for methods made of series. The slip
         speed starts at v and has coefficients factor (j + 1) w[j * step] for j > 0; e[0] to
         e[k - 1] are known. None: such a method fits mu by its values.
+    shares : (k, v, factor, w, e, p), the same from Python for (n,) contacts at once, with w[j]
+        and e[j] arrays over contacts
     """
 
     mu: Formula
@@ -81,6 +83,7 @@ class Formulas:
     rate_by_speed: Formula | None = None
     rate_by_state: Formula | None = None
     share: Formula | None = None
+    shares: Formula | None = None
 
 
 class Friction(Record, abc.ABC):

@@ -31,7 +31,7 @@ class SmoothSign(Record, abc.ABC):
         """Return the derivative of `sign` with respect to `v`."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SquareRootSign(SmoothSign):
     """v / sqrt(v^2 + width^2).
 
@@ -50,7 +50,7 @@ class SquareRootSign(SmoothSign):
         return np.asarray((width / size) ** 2 / size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TanhSign(SmoothSign):
     """tanh(v / width).
 

@@ -18,7 +18,7 @@ __all__ = ["Condition", "Driven", "Fixed", "Loaded", "Nearest", "Program", "Rigi
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program(Record):
     """A value that goes from point to point in straight lines, constant before and after.
 
@@ -58,7 +58,7 @@ class Where(Record, abc.ABC):
     """Base of places that a condition may refer to."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Nearest(Where):
     """The node of a body that is nearest to a point of the reference configuration.
 
@@ -77,7 +77,7 @@ class Nearest(Where):
         object.__setattr__(self, "point", point_of("Nearest.point", self.point, "a node is near."))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rigid(Where):
     """The rigid partner of a contact.
 
@@ -125,7 +125,7 @@ def _component(where: str, value: object) -> int:
     return 1 if value == 1 else 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fixed(Condition):
     """Displacements held at zero.
 
@@ -149,7 +149,7 @@ class Fixed(Condition):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Driven(Condition):
     """A displacement that follows a program.
 
@@ -170,7 +170,7 @@ class Driven(Condition):
         _check_program("Driven", self.program)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Loaded(Condition):
     """A force per out-of-plane width that follows a program, shared evenly by the nodes there.
 

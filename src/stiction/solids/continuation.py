@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Continuation"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Continuation(Record):
     """Arc length instead of load: the program's time is one more unknown, and may go back.
 

@@ -93,7 +93,7 @@ def _lame(young: float, poisson: float) -> tuple[float, float]:
     return 2.0 * mu * poisson / (1.0 - 2.0 * poisson), mu
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NeoHookean(Material):
     """Compressible Neo-Hookean law: mu/2 (I1 - 3) - mu ln J + lam/2 (ln J)^2.
 
@@ -125,7 +125,7 @@ class NeoHookean(Material):
         return _table(0, plane_stress, mu=mu, lam=lam)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NearlyIncompressible(NeoHookean):
     """Neo-Hookean law split in shape and volume: mu/2 (J^-2/3 I1 - 3) + k/2 (J - 1)^2.
 
@@ -147,7 +147,7 @@ class NearlyIncompressible(NeoHookean):
         return _table(1, plane_stress, mu=mu, bulk=k)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MooneyRivlin(Material):
     """c10 (J^-2/3 I1 - 3) + c01 (J^-4/3 I2 - 3) + k/2 (J - 1)^2.
 
@@ -184,7 +184,7 @@ class MooneyRivlin(Material):
         return _table(2, plane_stress, c1=self.c10, c2=self.c01, bulk=self.bulk)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Yeoh(Material):
     """c1 w + c2 w^2 + c3 w^3 + k/2 (J - 1)^2 with w = J^-2/3 I1 - 3.
 
@@ -222,7 +222,7 @@ class Yeoh(Material):
         return _table(3, plane_stress, c1=self.c1, c2=self.c2, c3=self.c3, bulk=self.bulk)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearElastic(NeoHookean):
     """Hooke's law on the symmetric displacement gradient; rotations count as strain.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Body(Record):
     """A deformable body in the plane.
 
@@ -68,7 +68,7 @@ def yes_or_no(where: str, value: object, why: str) -> None:
         raise ModelError(explain(where, repr(value), "True or False", why, "give True."))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Readings(Record):
     """Which curves a run reports.
 
@@ -102,7 +102,7 @@ class Readings(Record):
         object.__setattr__(self, "start", start)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assembled(Record):
     """A solid in its parts: what presets are made into.
 
@@ -219,7 +219,7 @@ class SolidSystem(Record, abc.ABC):
         return total
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solid(SolidSystem):
     """Deformable bodies at finite strain that adhere, press and rub.
 

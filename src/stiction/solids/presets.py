@@ -49,7 +49,7 @@ def check_model(name: str, model: object) -> None:
         raise ModelError(explain(f"{name}.model", repr(model), "DI, EA or Frictionless", why, try_))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StripPeeling(SolidSystem):
     """A thick strip that adheres to a rigid plane and is peeled off at its right end.
 
@@ -141,7 +141,7 @@ class StripPeeling(SolidSystem):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoCylinders(SolidSystem):
     """Two half cylinders that slide across each other at fixed height, in plane strain.
 
@@ -227,7 +227,7 @@ class TwoCylinders(SolidSystem):
 _ATTRACTED, _LOADED = 0.1, 0.3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CapSliding(SolidSystem):
     """A soft cap under a rigid plate: pressed or pulled by a constant force, then sheared.
 
