@@ -38,8 +38,8 @@ chain = st.Chain(mass=np.ones(3), stiffness=20.0, load=load, law=law)
 # %%
 # Method and solve
 # ----------------
-# :class:`~stiction.chains.quasistatic.run.Quasistatic` needs no time step: between two turning points
-# of the load every spring force is known in closed form.
+# :class:`~stiction.methods.Quasistatic` needs no time step: between two turning points of the load
+# every spring force is known in closed form.
 run = st.solve(chain, st.Quasistatic(), t_span=(0.0, 1800.0), save=1801)
 print(run)
 

@@ -210,6 +210,12 @@ def test_series_in_time_sum_to_the_law(law):
             e[i, k] = share_term(
                 compiled.share, k, 0.3, 1.0, x, e, i, compiled.start + i * compiled.step
             )
+    if law.formulas.shares is not None:
+        many = np.zeros((order + 1, N))
+        for k in range(order):
+            speed, one = np.full(N, 0.3), np.ones(N)
+            many[k] = law.formulas.shares(k, speed, one, x[1:, 1:-1], many, law.parameters(N))
+        assert np.allclose(many.T, e, rtol=1e-13, atol=0.0)
     share = e @ tau ** np.arange(order + 1)
     mu = table.mu_kinetic + (table.mu_static - table.mu_kinetic) * share
     assert mu == pytest.approx(table.mu(np.full(N, 0.3 + 0.2 * tau - 0.1 * tau**2)), rel=1e-14)

@@ -48,7 +48,7 @@ def test_lists_need_one_length():
     law = st.Coulomb([0.1, 0.2])
     assert law.table(2).mu_static.tolist() == [0.1, 0.2]
     with pytest.raises(st.ModelError, match="needs 3 values"):
-        law.table(3).parameters
+        law.table(3)
 
 
 def test_user_derivative_is_checked():

@@ -93,7 +93,7 @@ def advance(flow: Flow, t_end: float, max_steps: int) -> int:
         h, least = _step_length(flow, left, single), 16.0 * _EPS * abs(y[n])
         if left <= 0.5 * least:
             y[n] = t_end
-            save_until(flow, h, t_end, 0.0, True)
+            save_until(flow, t_end, 0.0)
             return DONE
         tiny = h < least
         if tiny:
@@ -225,7 +225,7 @@ def _after_step(
     system, p, scale, y = flow.system, flow.p, flow.scale, flow.y
     sides, pace, grad, work = flow.sides, flow.pace, flow.grad, flow.work
     start = flow.start
-    save_until(flow, h, flow.trial[n], 1.0, False)
+    save_until(flow, flow.trial[n], 1.0)
     _accept(flow)
     for i in range(m):
         if sides[i] == 0.0:

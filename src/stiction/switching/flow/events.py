@@ -125,7 +125,7 @@ def at_event(flow: Flow, which: int, root: float, h: float) -> int:
         for c in range(flow.y.size):
             flow.y[c] = flow.trial[c]
         return CORNER
-    save_until(flow, h, flow.trial[n], root, False)
+    save_until(flow, flow.trial[n], root)
     for c in range(flow.y.size):
         flow.y[c] = flow.trial[c]
     for i in range(flow.order.size):
@@ -134,7 +134,7 @@ def at_event(flow: Flow, which: int, root: float, h: float) -> int:
         return NOT_FINITE
     if which == 2 * m + k:
         flow.y[n] = flow.pace[T_END]
-        save_until(flow, h, flow.pace[T_END], 1.0, True)
+        save_until(flow, flow.pace[T_END], 0.0)
         return DONE
     if which >= 2 * m:
         return _at_kink(flow, which - 2 * m)
@@ -390,7 +390,7 @@ def at_touch(flow: Flow, i: int, root: float, h: float) -> int:
         flow.grad,
         flow.work,
     )
-    save_until(flow, h, flow.trial[n], root, False)
+    save_until(flow, flow.trial[n], root)
     for c in range(flow.y.size):
         flow.y[c] = flow.trial[c]
     event_values(

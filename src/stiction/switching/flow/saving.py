@@ -35,15 +35,20 @@ _EPS = 2.220446049250313e-16
 
 
 @kernel
-def save_until(flow: Flow, h: float, t: float, share: float, last: bool) -> None:
-    """Keep the state at every saving time up to t, read off the dense output of the step."""
+def save_until(flow: Flow, t: float, share: float) -> None:
+    """Keep the state at every saving time up to t, read off the dense output of the step.
+
+    Parameters
+    ----------
+    share : fraction of the step at which the time is t; 0 keeps the state as it stands
+    """
     n, way = flow.system[N], flow.pace[DIRECTION]
     count, save, y, spare = flow.count, flow.save, flow.y, flow.spare
     row = count[N_SAVES]
     t0 = y[n]
     while row < save.size and (t - save[row]) * way >= 0.0:
         target = save[row]
-        if last or (target - t0) * way <= 0.0:
+        if share == 0.0 or (target - t0) * way <= 0.0:
             for c in range(y.size):
                 spare[c] = y[c]
         else:
