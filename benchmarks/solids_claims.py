@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 
-from stiction.papers.items import Row
 from stiction.laws import DI, EA
 from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import Pardiso, fastest
@@ -47,6 +46,7 @@ from stiction.papers.adhesive_friction.strip import (
     nucleation,
     strip_rows,
 )
+from stiction.papers.items import Row
 from stiction.solids.materials import LinearElastic
 from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
