@@ -1,0 +1,334 @@
+"""`tools/mutate.py` on a tree of a few lines: what it can change, and what it lets live."""
+
+import ast
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+AREA = '''"""Areas."""
+
+import math
+
+UNITS = {"area": "m^2", "side": "m"}
+
+
+def ring(outer, inner):
+    """Return the area of a ring.
+
+    Verified by: tests/unit/shapes/test_area.py::test_ring
+    """
+    if outer < inner:
+        raise ValueError(f"{outer} - {inner} < 0")
+    return math.pi * (outer**2 - inner**2)
+
+
+def unseen(a: float, b: float) -> float:
+    return 2.0 * a + b
+'''
+LOOP = '''"""Loops."""
+
+from toy.shapes.area import ring
+
+
+def count(n):
+    i = 0
+    while i < n:
+        i += 1
+    return i
+'''
+TEST_AREA = """
+import math
+
+from toy.shapes.area import ring
+
+
+def test_ring():
+    assert ring(2.0, 1.0) == 3.0 * math.pi
+
+
+def test_order():
+    try:
+        ring(1.0, 2.0)
+    except ValueError:
+        return
+    raise AssertionError
+
+
+def test_that_fails_anyway():
+    assert ring(0.0, 0.0) == 1.0
+"""
+TEST_LOOP = """
+from toy.shapes.loop import count
+
+
+def test_count():
+    assert count(3) == 3
+"""
+RICH = '''"""Everything that can be changed."""
+
+from __future__ import annotations
+
+
+class Check: ...
+
+
+def rich(x: list[float], left: float, last: float, ok: bool) -> dict[str, object]:
+    """Not 1.5 + 2.5."""
+    y = (left
+         + (last - x[0]))  # a comment with + and )
+    z = -x[1] / x[2] if not ok and left > 0.5 else 0.25 * left
+    assert y + z < 1.0
+    y += 1.5 * z
+    checks = [Check("closes", y < 2, 1.0), Check("holds", z == y)]
+    if len(x) < 3:
+        raise ValueError(f"{left + last}")
+    names = ("stick", "slip")
+    return {"name": names[1], "λ": Quantity(last, "N", "of µ"), "checks": checks, "z": rich(
+        x, last, left, ok)}
+'''
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch):
+    """The tool's modules, importable."""
+    monkeypatch.syspath_prepend(str(TOOLS))
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A tree with one package, two modules and two files of tests."""
+    files = {
+        "src/toy/__init__.py": "",
+        "src/toy/shapes/__init__.py": "",
+        "src/toy/shapes/area.py": AREA,
+        "src/toy/shapes/loop.py": LOOP,
+        "tests/unit/shapes/test_area.py": TEST_AREA,
+        "tests/unit/shapes/test_loop.py": TEST_LOOP,
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
+    }
+    for name, text in files.items():
+        path = tmp_path / "toy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path / "toy"
+
+
+def found_in(text, name="src/toy/rich.py"):
+    from mutation.operators import mutants_of
+    from mutation.source import Source
+
+    return mutants_of(Source(name, text.encode()))
+
+
+def pick(mutants, operator, old, new):
+    (found,) = [m for m in mutants if (m.operator, m.old, m.new) == (operator, old, new)]
+    return found
+
+
+def test_every_fault_is_python_on_the_same_lines():
+    from mutation.operators import OPERATORS
+
+    mutants = found_in(RICH)
+    assert {m.operator for m in mutants} == set(OPERATORS)
+    sound = ast.dump(ast.parse(RICH))
+    for mutant in mutants:
+        changed = mutant.applied(RICH.encode())
+        assert ast.dump(ast.parse(changed)) != sound, mutant
+        assert changed.count(b"\n") == RICH.count("\n"), mutant
+    assert len({m.id for m in mutants}) == len(mutants)
+
+
+@pytest.mark.parametrize(
+    ("operator", "old", "new"),
+    [
+        ("sign", "last - x[0]", "last + x[0]"),
+        ("sign", "-x[1]", "+x[1]"),
+        ("sign", "y += 1.5 * z", "y -= 1.5 * z"),
+        ("dropped term", "last - x[0]", "last"),
+        ("dropped term", "not ok and left > 0.5", "not ok"),
+        ("wrong index", "x[2]", "x[1]"),
+        ("one per cent", "0.25 * left", "0.2525 * left"),
+        ("swapped names", "rich( x, last, left, ok)", "rich( x, left, last, ok)"),
+        ("comparison", "y < 2", "y <= 2"),
+        ("comparison", "not ok", "ok"),
+        ("check disabled", 'Check("closes", y < 2, 1.0)', 'Check("closes", True, 1.0)'),
+        ("refusal dropped", "len(x) < 3", "False"),
+        ("wrong unit", 'Quantity(last, "N", "of µ")', 'Quantity(last, "kN", "of µ")'),
+        ("wrong kind", '("stick", "slip")', '("slip", "slip")'),
+        ("wrong kind", 'Check("holds", z == y)', 'Check("closes", z == y)'),
+    ],
+)
+def test_each_kind_of_fault(operator, old, new):
+    assert pick(found_in(RICH), operator, old, new).file == "src/toy/rich.py"
+
+
+def test_texts_and_promises_are_left_alone():
+    for mutant in found_in(RICH):
+        line = RICH.splitlines()[mutant.line - 1]
+        assert '"""' not in line
+        assert "assert" not in line
+        assert "raise" not in line
+
+
+def test_names_of_faults_survive_edits_elsewhere():
+    before = {m.id for m in found_in(AREA)}
+    after = {m.id for m in found_in(AREA.replace("import math\n", "import math\n\nMORE = 3\n"))}
+    assert before == after
+
+
+def test_the_draw_repeats_and_reaches_every_package(toy):
+    from mutation.choice import candidates, draw, sample
+    from mutation.tree import Tree
+
+    (toy / "src/toy/rich.py").write_text(RICH, encoding="utf-8")
+    tree = Tree(toy)
+    every = candidates(tree)
+    drawn = draw(tree, every, 20, seed=1)
+    assert len(drawn) == 20
+    assert [m.id for m in drawn] == [m.id for m in draw(tree, every, 20, seed=1)]
+    assert {m.id for m in drawn} != {m.id for m in draw(tree, every, 20, seed=2)}
+    assert {tree.part(m.file) for m in sample(tree, drawn, 2, seed=1)} == {"shapes", "(top)"}
+
+
+def test_the_nearest_tests_come_first(toy):
+    from mutation.nearest import Nearest
+    from mutation.tree import Tree
+
+    tree = Tree(toy)
+    mutant = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
+    near = Nearest(tree).of(mutant)
+    assert near.first == ["tests/unit/shapes/test_area.py", "tests/unit/shapes/test_loop.py"]
+    assert near.meant == ["tests/unit/shapes/test_area.py::test_ring"]
+
+
+SUM = "outer**2 + inner**2"
+
+
+def test_a_changed_kernel_makes_its_callers_stale(toy):
+    from mutation.tree import Tree
+
+    package = toy / "src/toy"
+    jit = "from numba import njit\n"
+    (package / "low.py").write_text(jit, encoding="utf-8")
+    (package / "mid.py").write_text("from toy.low import f\n", encoding="utf-8")
+    (package / "high.py").write_text(f"{jit}from toy import mid\n", encoding="utf-8")
+    (package / "other.py").write_text(jit, encoding="utf-8")
+    tree = Tree(toy)
+    assert tree.stale("src/toy/low.py") == {"src/toy/low.py", "src/toy/high.py"}
+    assert tree.stale("src/toy/other.py") == {"src/toy/other.py"}
+
+
+def test_it_kills_what_tests_see_and_lets_live_what_they_do_not(toy, tmp_path, capsys, monkeypatch):
+    import mutate
+
+    # a quick start: the toy needs no plugin
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    mutants = found_in(AREA, "src/toy/shapes/area.py")
+    seen = pick(mutants, "sign", "outer**2 - inner**2", SUM)
+    alive = pick(mutants, "sign", "2.0 * a + b", "2.0 * a - b")
+    equal = pick(mutants, "dropped term", "2.0 * a + b", "2.0 * a")
+    out, argued = tmp_path / "report.json", tmp_path / "argued.toml"
+    argued.write_text(
+        '[[equivalent]]\nfile = "src/toy/shapes/area.py"\nfunction = "unseen"\n'
+        'operator = "dropped term"\nold = "2.0 * a + b"\nargument = "b is zero"\n'
+    )
+    words = ["--root", str(toy), "--out", str(out), "--argued", str(argued)]
+    for mutant in (seen, alive, equal):
+        words += ["--only", mutant.id]
+    assert mutate.main(words) == 1
+    rows = json.loads(out.read_text())["mutants"]
+    assert rows[seen.id]["verdict"] == "killed"
+    assert rows[seen.id]["by"] == "tests/unit/shapes/test_area.py::test_ring"
+    assert rows[alive.id]["verdict"] == "survived"
+    assert rows[alive.id]["tests"] == 3, "a test that fails on the sound tree tells nothing"
+    assert rows[equal.id]["verdict"] == "argued"
+    told = capsys.readouterr().out
+    assert "below 90%" in told
+    assert "2 tried" in told
+    # what is known is not tried again, and the tree is as it was
+    assert mutate.main(words) == 1
+    assert "0 tried" in capsys.readouterr().out
+    assert (toy / "src/toy/shapes/area.py").read_text() == AREA
+
+
+class Stub:
+    """A bench whose tests end, or do not."""
+
+    def __init__(self, ends_when_sound):
+        self.sound, self.ends = True, ends_when_sound
+
+    def put_in(self, mutant, stale):
+        self.sound = False
+
+    def take_out(self, *, forget):
+        self.sound = True
+
+    def caches(self):
+        return 0
+
+    def emptied(self, stale):
+        return contextlib.nullcontext()
+
+    def run(self, files, orders, *, plain, limit):
+        from mutation.bench import Outcome, Result
+
+        if (self.sound and self.ends) or "budget" in orders:
+            names = {f"{file}::test_count": Result("passed", 0.1) for file in files}
+            return Outcome(0, names, [], "", 0.1)
+        return Outcome(None, {}, [], f"{files[0]}::test_count", limit)
+
+
+@pytest.mark.parametrize(("ends", "verdict"), [(True, "timed out"), (False, "undecided")])
+def test_no_end_tells_nothing_if_the_sound_tree_is_slow_too(toy, ends, verdict):
+    from mutation.judge import Judge
+    from mutation.nearest import Nearest
+    from mutation.tree import Tree
+
+    tree = Tree(toy)
+    endless = pick(found_in(LOOP, "src/toy/shapes/loop.py"), "sign", "i += 1", "i -= 1")
+    found = Judge(tree, Nearest(tree)).judge(Stub(ends), endless)
+    assert found.verdict == verdict
+    assert found.by == "tests/unit/shapes/test_loop.py::test_count"
+
+
+def test_caches_move_with_the_fault(toy, tmp_path):
+    from mutation.bench import Bench
+    from mutation.tree import Tree
+
+    tree = Tree(toy)
+    mutant = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
+    bench = Bench(tree, tmp_path / "bench")
+    folder = bench.root / "src/toy/shapes/__pycache__"
+    folder.mkdir()
+    mine, caller, other = (folder / f"{name}.f-1.py311.nbi" for name in ("area", "loop", "far"))
+    for cache in (mine, caller, other):
+        cache.write_text("sound")
+    bench.put_in(mutant, {"src/toy/shapes/loop.py"})
+    assert SUM in (bench.root / mutant.file).read_text()
+    assert [path.name for path in folder.iterdir()] == [other.name]
+    caller.write_text("changed")
+    bench.take_out(forget=False)
+    assert (bench.root / mutant.file).read_text() == AREA
+    assert {path.read_text() for path in folder.iterdir()} == {"sound"}
+    bench.put_in(mutant, {"src/toy/shapes/loop.py"})
+    assert caller.read_text() == "changed"
+    # whoever comes next finds a sound copy, even if this one is not cleaned
+    again = Bench(tree, tmp_path / "bench")
+    assert (again.root / mutant.file).read_text() == AREA
+    assert {path.read_text() for path in folder.iterdir()} == {"sound"}
+
+
+def test_a_lost_text_is_an_error():
+    from mutation.named import Named, locate
+
+    fault = Named("gone", "*", "a + b", "a - b")
+    files = {"one.py": b"x = a + b\n", "two.py": b"x = a\n"}
+    assert [m.line for m in locate((fault,), files)] == [1]
+    with pytest.raises(SystemExit, match="gone: got 0 places"):
+        locate((fault,), {"two.py": b"x = a\n"})
+    with pytest.raises(SystemExit, match="got 2 places"):
+        locate((fault,), {"one.py": b"x = a + b\n", "two.py": b"x = a + b\n"})

@@ -1,0 +1,181 @@
+"""Faults that reviews found no test for, by their text: each must be seen ever after."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from dataclasses import dataclass
+
+from mutation.source import Mutant, Source, one_line
+
+__all__ = ["NAMED", "Named", "locate"]
+
+
+@dataclass(frozen=True)
+class Named:
+    """One fault.
+
+    Parameters
+    ----------
+    name : what it is called
+    files : pattern of the path, because some texts stand in several files
+    old, new : text to replace, which must occur exactly once, and by what; line breaks included
+    """
+
+    name: str
+    files: str
+    old: str
+    new: str
+
+
+NAMED = (
+    Named(
+        "audit-any-for-all",
+        "*/results/*",
+        "return all(check.ok for check in self.checks)",
+        "return any(check.ok for check in self.checks)",
+    ),
+    Named(
+        "audit-names-swapped",
+        "*/switching/*",
+        '("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")',
+        '("stays_on_its_side", "stays_on_surface", "multiplier_within_bound")',
+    ),
+    Named(
+        "audit-names-of-wheel-energy-swapped",
+        "*/switching/*",
+        'Check("ledger_closes", bool(closed <= bound), closed, bound, None, note),',
+        'Check("friction_dissipates", bool(closed <= bound), closed, bound, None, note),',
+    ),
+    Named(
+        "fracture-energy-sign",
+        "*/solids/*",
+        "out[i] = (spent[high] - spent[low]) / length",
+        "out[i] = (spent[low] - spent[high]) / length",
+    ),
+    Named(
+        "xi-one-per-cent",
+        "*/solids/*",
+        "xi = float((lost @ square) / (square @ square))",
+        "xi = 1.01 * float((lost @ square) / (square @ square))",
+    ),
+    Named(
+        "solids-close-as-open",
+        "*/solids/*",
+        '("open", "closed", "close")',
+        '("open", "closed", "open")',
+    ),
+    Named(
+        "rods-close-as-open",
+        "*/rods/outcome.py",
+        '_KINDS = ("close", "open",',
+        '_KINDS = ("open", "close",',
+    ),
+    Named(
+        "plane-close-as-open",
+        "*/rods/*plane*",
+        '_KINDS = ("close", "open",',
+        '_KINDS = ("open", "close",',
+    ),
+    Named(
+        "s2-scaled-by-first-rod",
+        "*/rods/*",
+        '"s2": rows[:, 6] * ds[pairs[:, 1]]',
+        '"s2": rows[:, 6] * ds[pairs[:, 0]]',
+    ),
+    Named(
+        "rods-force-in-kN",
+        "*/rods/*",
+        '"lambda_n": ("N", "normal contact force',
+        '"lambda_n": ("kN", "normal contact force',
+    ),
+    Named(
+        "plane-force-in-kN",
+        "*/rods/*",
+        'Quantity(largest, "N", "of one node',
+        'Quantity(largest, "kN", "of one node',
+    ),
+    Named(
+        "friction-heat-unit",
+        "*",
+        '"friction_heat": Quantity(heat, "J",',
+        '"friction_heat": Quantity(heat, "N",',
+    ),
+    Named(
+        "ledger-scale-without-algorithmic",
+        "*/results/*",
+        "            self.impact_loss,\n            self.algorithmic,\n        )",
+        "            self.impact_loss,\n\n        )",
+    ),
+    Named(
+        "sampling-70-30",
+        "*/switching/*",
+        "side = 1.0 if rng.random() < 0.5 else -1.0",
+        "side = 1.0 if rng.random() < 0.7 else -1.0",
+    ),
+    Named(
+        "sampling-70-30-on-a-line",
+        "*/switching/*",
+        "    side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)\n    return [",
+        "    side = np.where(rng.random(policy.n) < 0.7, 1.0, -1.0)\n    return [",
+    ),
+    Named(
+        "noise-exit-side-flipped",
+        "*/switching/*",
+        "left[i], side[i] = j * step, 1.0 if h > 0.0 else -1.0",
+        "left[i], side[i] = j * step, 1.0 if h < 0.0 else -1.0",
+    ),
+    Named(
+        "two-folds-merged-too-far",
+        "*/switching/*",
+        "(np.abs(result.x - known.x) <= slack * 10.0)",
+        "(np.abs(result.x - known.x) <= slack * 1.0e5)",
+    ),
+)
+
+
+def locate(named: tuple[Named, ...], sources: dict[str, bytes]) -> list[Mutant]:
+    """Return the faults as mutants of these files.
+
+    Raises
+    ------
+    SystemExit : if a text does not occur exactly once; it then has to be told anew in `NAMED`.
+    """
+    found, lost = [], []
+    for fault in named:
+        old = fault.old.encode()
+        files = {f: c for f, c in sources.items() if fnmatch.fnmatch(f, fault.files)}
+        places = [f for f, content in files.items() for _ in range(content.count(old))]
+        if len(places) == 1:
+            found.append(_mutant(fault, places[0], files[places[0]]))
+        else:
+            where = ", ".join(places) or "nowhere"
+            lost.append(f"{fault.name}: got {len(places)} places ({where}) for {fault.old!r}")
+    if lost:
+        raise SystemExit("\n".join(["named faults need exactly one place each:", *lost]))
+    return found
+
+
+def _mutant(fault: Named, file: str, content: bytes) -> Mutant:
+    start = content.index(fault.old.encode())
+    source = Source(file, content)
+    line = source.line(start)
+    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    around = [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, scopes) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    inner = max(around, key=lambda node: node.lineno, default=source.tree)
+    return Mutant(
+        file=file,
+        line=line,
+        function=source.function(inner),
+        operator="named",
+        old=one_line(fault.old.encode()),
+        new=one_line(fault.new.encode()),
+        start=start,
+        end=start + len(fault.old.encode()),
+        text=fault.new,
+        name=fault.name,
+    )
