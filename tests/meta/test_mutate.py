@@ -43,6 +43,8 @@ def count(n):
 TEST_AREA = """
 import math
 
+import pytest
+
 from toy.shapes.area import ring
 
 
@@ -58,8 +60,9 @@ def test_order():
     raise AssertionError
 
 
-def test_that_fails_anyway():
-    assert ring(0.0, 0.0) == 1.0
+@pytest.mark.parametrize("area", [0.0, 1.0])
+def test_of_which_one_fails_anyway(area):
+    assert ring(0.0, 0.0) == area
 """
 TEST_LOOP = """
 from toy.shapes.loop import count
@@ -244,7 +247,7 @@ def test_it_kills_what_tests_see_and_lets_live_what_they_do_not(toy, tmp_path, c
     assert rows[seen.id]["verdict"] == "killed"
     assert rows[seen.id]["by"] == "tests/unit/shapes/test_area.py::test_ring"
     assert rows[alive.id]["verdict"] == "survived"
-    assert rows[alive.id]["tests"] == 3, "a test that fails on the sound tree tells nothing"
+    assert rows[alive.id]["tests"] == 4, "a test that fails on the sound tree tells nothing"
     assert rows[equal.id]["verdict"] == "argued"
     told = capsys.readouterr().out
     assert "below 90%" in told

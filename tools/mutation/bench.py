@@ -2,7 +2,8 @@
 
 Compiled kernels are cached beside their sources, and a cached caller keeps the code of what it
 calls. While a fault is in, the caches of all files that can reach it lie aside; they come back
-when it is taken out. All other caches stay, and what runs add to them stays too.
+when it is taken out. All other caches stay, and what runs add to them stays too. Kernels kept under
+a digest of all that went into them need none of this, and are left where they are.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NOT_COPIED = shutil.ignore_patterns(
 _PLUGIN = Path(__file__).parent / "plugin"
 _MEMORY = 12 << 30
 # variables that would change what tests do
-_CHANGES = ("NUMBA_", "HYPOTHESIS_", "PYTEST_ADDOPTS")
+_CHANGES = ("NUMBA_", "STICTION_", "HYPOTHESIS_", "PYTEST_ADDOPTS")
 # what pytest returns when no test was left to run
 _NO_TESTS = 5
 
@@ -113,6 +114,8 @@ class Bench:
 
     def put_in(self, mutant: Mutant, stale: Iterable[str]) -> None:
         """Change the file of a fault, and put aside the caches of the files in `stale`."""
+        if self._inside is not None:
+            return
         self._inside = mutant.file, self._patterns({mutant.file, *stale})
         self._note()
         self._move(self._inside[1], self.root, self.folder / "clean")
@@ -162,7 +165,7 @@ class Bench:
 
     def caches(self) -> int:
         """Return how many compiled kernels are cached in the copy."""
-        return sum(1 for _ in self.root.rglob("*.nbc"))
+        return sum(path.suffix in (".nbc", ".kernel") for path in self.root.rglob("__pycache__/*"))
 
     # ---- running tests
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mutation.bench import Bench, Outcome, Result
 from mutation.nearest import LATER, Near, Nearest
-from mutation.source import Mutant
+from mutation.source import Mutant, is_looks
 from mutation.tree import Tree
 
 __all__ = ["KILLED", "SURVIVED", "TIMED_OUT", "UNDECIDED", "Judge", "Verdict"]
@@ -80,26 +80,29 @@ class Judge:
         # few files first: most faults are seen there, and each file has to be measured once
         first, rest = near.first[:_FEW], near.first[_FEW:]
         stages = [(first, False, _STAGE_FIRST), (rest, False, _STAGE_FIRST)]
-        stages += [([file], False, _STAGE_LATER) for file in near.later]
+        if not is_looks(mutant.file):
+            stages += [([file], False, _STAGE_LATER) for file in near.later]
         if stale:
             quick = [f for f in near.first if not f.startswith(LATER)]
             stages[:0] = [(quick[:_FEW], True, _STAGE_PLAIN), (quick[_FEW:], True, _STAGE_PLAIN)]
         trial = _Trial(self, bench, mutant, near, stale)
+        undecided = None
         try:
             for files, plain, budget in stages:
                 verdict = trial.stage(files, plain, budget)
-                if verdict is not None:
+                if verdict is not None and verdict.verdict != UNDECIDED:
                     return verdict
+                undecided = verdict or undecided
         finally:
             bench.take_out(forget=True)
-        return Verdict(SURVIVED, tests=len(trial.passed))
+        return undecided or Verdict(SURVIVED, tests=len(trial.passed))
 
     def sound(self, bench: Bench, file: str, plain: bool) -> dict[str, Result]:
         """Return how the tests of a file do on the sound tree; measured when first asked for.
 
         What is measured includes no compilation: tests that may have compiled run twice.
         """
-        key = f"{'plain' if plain else 'compiled'} {file}"
+        key = _key(file, plain)
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
@@ -125,11 +128,16 @@ class Judge:
             return {**done.tests, **again.tests}
         return done.tests
 
+    def orders(self, tests: list[str], plain: bool) -> dict[str, Any]:
+        """Return what says to run these tests, and none of their files that is known besides."""
+        known = {name for file in _files(tests) for name in self.measured[_key(file, plain)]}
+        return {"only": tests, "never": sorted(known - set(tests)), "first_failure_ends": True}
+
     def is_quick(self, bench: Bench, stale: frozenset[str], tests: list[str], plain: bool) -> bool:
         """Return whether the sound tree, with caches as cold, is done in half the time."""
         key = (stale, plain, *tests)
         if key not in self._controls:
-            orders = {"only": tests}
+            orders = self.orders(tests, plain)
             with bench.emptied(stale):
                 done = bench.run(_files(tests), orders, plain=plain, limit=0.5 * self.limit)
             self._controls[key] = done.ended_well
@@ -151,25 +159,30 @@ class _Trial:
         """Return the verdict of the tests of some files; None if they see nothing."""
         self.bench.take_out(forget=False)
         tests, alarm = self._plan(files, plain, budget)
-        doubted: set[str] = set()
         while tests:
-            self.bench.put_in(self.mutant, self.stale)
-            orders: dict[str, Any] = {"only": tests, "first_failure_ends": True}
-            if plain or not self.stale:
-                orders["alarm"] = alarm
-            done = self.bench.run(_files(tests), orders, plain=plain, limit=self.judge.limit)
+            done = self._run(tests, plain, alarm)
             verdict = self._read(done, tests, plain)
-            if verdict is None or not plain or verdict.error not in _PLAIN_ONLY:
-                break
-            confirmed = self._compiled(verdict)
-            if confirmed is not None:
-                return confirmed
-            doubted.add(verdict.by)
-            tests = [t for t in tests if t not in self.passed | doubted]
-            verdict = None
-        else:
-            return None
-        return verdict
+            if verdict is None or verdict.by not in done.tests:
+                return verdict
+            if plain and verdict.error in _PLAIN_ONLY:
+                verdict = self._compiled(verdict)
+            elif len(done.tests) > 1:
+                # tests run in an order of ours: what fails must do so by itself too
+                again = self._run([verdict.by], plain, alarm)
+                verdict = self._read(again, [verdict.by], plain)
+            if verdict is not None:
+                return verdict
+            tests = [t for t in tests if t not in self.passed | set(done.tests)]
+        return None
+
+    def _run(self, tests: list[str], plain: bool, alarm: dict[str, float]) -> Outcome:
+        """Return what tests do with the fault, up to the first that fails."""
+        self.bench.put_in(self.mutant, self.stale)
+        orders = self.judge.orders(tests, plain)
+        # compiling takes its time, whatever a test does
+        if plain or not self.stale:
+            orders["alarm"] = alarm
+        return self.bench.run(_files(tests), orders, plain=plain, limit=self.judge.limit)
 
     def _plan(
         self, files: list[str], plain: bool, budget: float
@@ -211,20 +224,17 @@ class _Trial:
             return Verdict(KILLED, done.broken[0], "collection", plain, count)
         if done.ended_well:
             return None
-        if done.code is None:
-            return self._timed_out(done, tests, plain)
-        if done.code < 0 or not done.tests:
-            how = f"signal {-done.code}" if done.code < 0 else f"pytest ends with {done.code}"
-            return Verdict(KILLED, done.running or tests[0], how, plain, count)
-        raise RuntimeError(f"{self.mutant.id}: pytest ends with {done.code}\n{done.tail}")
+        return self._cut_short(done, tests, plain)
 
-    def _timed_out(self, done: Outcome, tests: list[str], plain: bool) -> Verdict:
-        """Return whether the fault spent the time, or compiling and the machine did."""
+    def _cut_short(self, done: Outcome, tests: list[str], plain: bool) -> Verdict:
+        """Return the verdict of a run that did not end: the fault's doing, if nothing else's."""
         self.bench.take_out(forget=False)
         stale = frozenset() if plain else frozenset({self.mutant.file, *self.stale})
-        quick = self.judge.is_quick(self.bench, stale, tests, plain)
-        kind = TIMED_OUT if quick else UNDECIDED
-        error = f"no end after {self.judge.limit:g} s"
+        kind, error = KILLED, f"pytest ends with {done.code}"
+        if done.code is None:
+            kind, error = TIMED_OUT, f"no end after {self.judge.limit:g} s"
+        if not self.judge.is_quick(self.bench, stale, tests, plain):
+            kind = UNDECIDED
         return Verdict(kind, done.running or tests[0], error, plain, len(self.passed) + 1)
 
     def _compiled(self, verdict: Verdict) -> Verdict | None:
@@ -234,10 +244,11 @@ class _Trial:
         sound = self.judge.sound(self.bench, file, False).get(verdict.by)
         if sound is None or sound.outcome != "passed":
             return None
-        self.bench.put_in(self.mutant, self.stale)
-        orders = {"only": [verdict.by]}
-        done = self.bench.run([file], orders, plain=False, limit=self.judge.limit)
-        return self._read(done, [verdict.by], plain=False)
+        return self._read(self._run([verdict.by], False, {}), [verdict.by], plain=False)
+
+
+def _key(file: str, plain: bool) -> str:
+    return f"{'plain' if plain else 'compiled'} {file}"
 
 
 def _files(tests: Iterable[str]) -> list[str]:

@@ -38,8 +38,10 @@ NAMED = (
     Named(
         "audit-names-swapped",
         "*/switching/*",
-        '("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")',
-        '("stays_on_its_side", "stays_on_surface", "multiplier_within_bound")',
+        'Check("stays_on_surface", off <= near, off, near, when[OFF], distance),\n'
+        '        Check("stays_on_its_side", wrong',
+        'Check("stays_on_its_side", off <= near, off, near, when[OFF], distance),\n'
+        '        Check("stays_on_surface", wrong',
     ),
     Named(
         "audit-names-of-wheel-energy-swapped",
@@ -80,8 +82,8 @@ NAMED = (
     Named(
         "s2-scaled-by-first-rod",
         "*/rods/*",
-        '"s2": rows[:, 6] * ds[pairs[:, 1]]',
-        '"s2": rows[:, 6] * ds[pairs[:, 0]]',
+        "* ds[pairs[:, 1]]",
+        "* ds[pairs[:, 0]]",
     ),
     Named(
         "rods-force-in-kN",

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mutation.source import Mutant
-from mutation.tree import TOP, Tree
+from mutation.tree import Tree
 
 __all__ = ["LATER", "Near", "Nearest"]
 
@@ -21,7 +21,7 @@ _ELSEWHERE = ("tests/meta/", "tests/examples/")
 LATER = ("tests/exact/", "tests/properties/", "tests/scenarios/", "tests/convergence/")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FAR = 6
-_FIRST_FILES, _LATER_FILES = 8, 5
+_FIRST_FILES, _LATER_FILES = 8, 4
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Nearest:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+        self._functions: dict[str, dict[str, set[str]]] = {}
         self.files = [
             f
             for f in tree.tests
@@ -81,10 +82,12 @@ class Nearest:
 
     def functions(self, file: str) -> dict[str, set[str]]:
         """Return the words of every test function of a file, by `file::test`."""
-        found = {}
-        for prefix, node in _tests_of(self.tree.trees[file], file):
-            found[f"{prefix}::{node.name}"] = set(re.findall(r"\w+", ast.unparse(node)))
-        return found
+        if file not in self._functions:
+            self._functions[file] = {
+                f"{prefix}::{node.name}": set(re.findall(r"\w+", ast.unparse(node)))
+                for prefix, node in _tests_of(self.tree.trees[file], file)
+            }
+        return self._functions[file]
 
     def of(self, mutant: Mutant) -> Near:
         """Return the tests near a fault."""
@@ -103,20 +106,22 @@ class Nearest:
         ]
         first = [f for f in direct if score[f] < 2 * _FAR][:_FIRST_FILES]
         rest = [f for f in ranked if f not in first and self._same_system(f, file, distance)]
-        # files of the later folders look at whole runs; further unit tests seldom see more
-        rest.sort(key=lambda f: (not f.startswith(LATER), score[f], f))
+        # files of the later folders look at whole runs; further unit tests seldom see more, nor
+        # do tests of the command line that are about no system
+        rest.sort(key=lambda f: (not f.startswith(LATER), not self._systems(f), score[f], f))
         return Near(first, rest[:_LATER_FILES], meant, near.words)
 
     def _score(self, test: str, mutant: Mutant, distance: int) -> float:
         """Return how far a test file is: imports between, less what speaks for it."""
-        words, path = self._words[test], Path(test)
+        words, path, file = self._words[test], Path(test), Path(mutant.file)
         names = [n for n in mutant.function.split(".") if n and not n.startswith("__")]
-        stem = Path(mutant.file).stem.strip("_").removesuffix("_kernels")
+        stem = file.stem.strip("_").removesuffix("_kernels")
         folder = self.tree.part(mutant.file)
+        mirrored = path.parent.parts[2:] == file.parent.parts[2:]
         value = 2.0 * distance
-        if path.stem.removeprefix("test_") == stem and folder in (path.parent.name, TOP):
-            value -= 7.0
-        if folder in path.parts:
+        if f"{path.stem}_".startswith(f"test_{stem}_"):
+            value -= 12.0 if mirrored else 3.0
+        if mirrored or folder in path.parts or folder in path.stem:
             value -= 3.0
         if names and names[-1] in words:
             value -= 3.0
@@ -126,15 +131,20 @@ class Nearest:
 
     def _same_system(self, test: str, file: str, distance: dict[str, int]) -> bool:
         """Return whether a test can see a change of this file in the runs of its system."""
-        folder = self.tree.part(file)
         if test not in distance or distance[test] > 2 * _FAR:
             return False
-        systems = {self.tree.part(f) for f in self.tree.sources if "/scenarios/" not in f}
-        words = {s.rstrip("s") for s in systems if len(s) > 3}
-        told = {w for w in words if w in Path(test).stem or w in Path(test).parent.name}
-        # scenarios/, for one, is no system of its own
-        told -= {Path(test).parent.name.rstrip("s")}
-        return not told or folder.rstrip("s") in told or folder.rstrip("s") not in words
+        told, folder = self._systems(test), self.tree.part(file).rstrip("s")
+        return not told or folder in told or folder not in self._parts
+
+    @cached_property
+    def _parts(self) -> set[str]:
+        """The names of sub-packages, in the singular."""
+        parts = {self.tree.part(f) for f in self.tree.sources}
+        return {part.rstrip("s") for part in parts if len(part) > 3}
+
+    def _systems(self, test: str) -> set[str]:
+        """Return the sub-packages that the name of a test file tells."""
+        return {w for w in self._parts if w in Path(test).stem}
 
     def _meant(self, mutant: Mutant) -> Iterator[str]:
         """Yield the tests that docstrings around a place name, the innermost first."""

@@ -74,7 +74,10 @@ class Tree:
         found: dict[str, dict[str, tuple[str, str]]] = {}
         for file, module in self.module_of.items():
             names = found[module] = {}
-            for node in ast.walk(self.trees[file]):
+            # a stub says in plain imports what is imported lazily
+            stub = self.root / f"{file}i"
+            trees = [self.trees[file], *([ast.parse(stub.read_bytes())] if stub.exists() else [])]
+            for node in (node for tree in trees for node in ast.walk(tree)):
                 if isinstance(node, ast.ImportFrom):
                     home = self._home(node, file)
                     names.update({a.asname or a.name: (home, a.name) for a in node.names})
@@ -183,9 +186,27 @@ class Tree:
         for file in self.sources:
             # the roof's table is followed name by name
             if not file.endswith("__init__.py"):
-                nodes = _at_run_time(self.trees[file])
-                words = {n.value for n in nodes if isinstance(n, ast.Constant)}
-                found[file] = {self.file_of[w] for w in words & set(self.file_of)} - {file}
+                words = _texts(self.trees[file]) & set(self.file_of)
+                found[file] = {self.file_of[word] for word in words} - {file}
+        return found
+
+    @cached_property
+    def told(self) -> dict[str, set[str]]:
+        """Files named in texts that mean them: `module:function`, and whatever tests name.
+
+        Tests may name modules, or public names of the package's rooms.
+        """
+        rooms = [m for m, f in self.file_of.items() if f.endswith("__init__.py")]
+        public = {name: room for room in rooms for name in self._names[room] if name[0].isupper()}
+        found: dict[str, set[str]] = {}
+        for file in self.tests:
+            words = _texts(self.trees[file])
+            named = {self.defined_in(public[word], word) for word in words & set(public)}
+            modules = {self.file_of[word] for word in words & set(self.file_of)}
+            found[file] = {f for f in named if f is not None} | modules
+        for file in self.sources:
+            heads = {w.partition(":")[0] for w in _texts(self.trees[file]) if ":" in w}
+            found[file] = {self.file_of[head] for head in heads & set(self.file_of)} - {file}
         return found
 
     def distances(self, file: str) -> dict[str, int]:
@@ -193,7 +214,12 @@ class Tree:
 
         A look-up by name counts three times: many files are reached that way, few are meant.
         """
-        return _distances(file, ((_turned(self.imports), 1), (_turned(self.looked_up), 3)))
+        return _distances(file, self._ways)
+
+    @cached_property
+    def _ways(self) -> tuple[tuple[dict[str, list[str]], int], ...]:
+        priced = ((self.imports, 1), (self.told, 1), (self.looked_up, 3))
+        return tuple((_turned(edges), price) for edges, price in priced)
 
     def stale(self, file: str) -> set[str]:
         """Return the files whose compiled kernels may contain code of this one.
@@ -201,7 +227,7 @@ class Tree:
         A cached kernel is looked up by the text of its own file alone, so a change of what it
         calls goes unseen. Drawing compiles nothing.
         """
-        reached = set(_distances(file, ((_turned(self.imports), 1),)))
+        reached = set(_distances(file, self._ways[:1]))
         return {f for f in reached & self.with_kernels if not is_looks(f)}
 
     # ---- what is compiled
@@ -261,6 +287,12 @@ def _distances(
 def _module(file: str) -> str:
     parts = file.removesuffix(".py").split("/")[1:]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _texts(tree: ast.AST) -> set[str]:
+    """Return the texts of a file, without docstrings."""
+    found = {n.value for n in _at_run_time(tree) if isinstance(n, ast.Constant)}
+    return {text for text in found if isinstance(text, str)}
 
 
 def _at_run_time(tree: ast.AST) -> Iterable[ast.AST]:

@@ -268,7 +268,7 @@ def settle_weakening(
 def linearise(p: Problem, f: Floats, m: Ints) -> float:
     """Put the tangent of mu(|w|) N at the present slip into the work space.
 
-    Returns how far the last tangent was from the law, over the static bound, and leaves
+    Returns how far the last tangent was from the law, over what friction carries, and leaves
     the friction of the law itself in row NEW_FORCE.
     """
     worst = 0.0
@@ -279,8 +279,10 @@ def linearise(p: Problem, f: Floats, m: Ints) -> float:
         speed = max(mode * f[SOLUTION, i], 0.0)
         friction = f[NORMAL, i] * mu_of(p, f, i, speed)
         off = abs(friction - (f[RESIST, i] + f[SLOPE, i] * speed))
-        if off > worst * f[HOLD, i]:
-            worst = off / f[HOLD, i]
+        # friction that grows from nothing has no static bound to be measured by
+        size = max(f[HOLD, i], abs(friction))
+        if off > worst * size:
+            worst = off / size
         slope = f[NORMAL, i] * slope_of(p, i, speed)
         f[SLOPE, i] = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
         f[RESIST, i] = friction - f[SLOPE, i] * speed
@@ -335,8 +337,9 @@ def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     for i in range(p.n):
         carried = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
         off = abs(carried - f[RESIST, i])
-        if off > worst * f[BOUND, i]:
-            worst = off / f[BOUND, i]
+        size = max(f[BOUND, i], carried)
+        if off > worst * size:
+            worst = off / size
         f[HOLD, i] = f[BOUND, i]
     return worst
 
@@ -358,7 +361,7 @@ def let_go(p: Problem, f: Floats, m: Ints) -> bool:
 def secant(p: Problem, f: Floats) -> float:
     """Put the secants of mu N between rest and the present slip into the work space.
 
-    Returns by how much the friction at the present slip changed, over the static bound.
+    Returns by how much the friction at the present slip changed, over what friction carries.
     """
     worst = 0.0
     if p.constant:
@@ -371,8 +374,9 @@ def secant(p: Problem, f: Floats) -> float:
             slope = f[NORMAL, i] * slope_of(p, i, 0.0)
         slope = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
         off = abs(slope - f[SLOPE, i]) * speed
-        if off > worst * f[HOLD, i]:
-            worst = off / f[HOLD, i]
+        size = max(f[HOLD, i], abs(f[RESIST, i] + slope * speed))
+        if off > worst * size:
+            worst = off / size
         f[SLOPE, i] = slope
         f[EXCESS, i] = f[PIVOT, i] + slope
     return worst

@@ -451,3 +451,16 @@ def test_one_line_in_the_catalogue_makes_it_known_to_files(tmp_path):
     for name in ("x", "v", "freshness"):
         assert np.array_equal(again.data[name].values, run.data[name].values)
     assert again.data["freshness"].attrs["units"] == "1"
+
+
+# ---- friction that grows from nothing
+
+
+def test_friction_without_a_static_part_takes_few_solves():
+    """With mu(0) = 0 nothing holds at rest, and the tangent must be measured by what slips."""
+    law = st.UserFriction(lambda v: 0.1 * v / (1.0 + v), lambda v: 0.1 / (1.0 + v) ** 2)
+    chain = st.Chain(mass=[1.0, 1.0], stiffness=K, law=law, v0=1.0)
+    run = st.solve(chain, st.ThetaStepper(1e-2), (0.0, 1.0))
+    assert run.audit.ok
+    assert run.stats["rescued_steps"] == 0
+    assert run.stats["most_iterations"] <= 5
