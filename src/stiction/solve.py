@@ -87,6 +87,7 @@ def solve(
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
     from stiction.methods import runner
+    from stiction.numerics.jit import quiet
     from stiction.results.provenance import provenance
     from stiction.results.run import Request
 
@@ -105,7 +106,8 @@ def solve(
     if checkpoint is not None:
         request = dataclasses.replace(request, checkpoint=checkpoint)
     begin = clock.perf_counter()
-    run = march(request)
+    with quiet():
+        run = march(request)
     spent = provenance(clock.perf_counter() - begin)
     run = dataclasses.replace(run, provenance=spent, asked=request.save)
     if throw and not run.status.ok:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import dis
 import functools
 import math
@@ -10,29 +9,24 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, cast
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
 from stiction.errors import ModelError, explain
 from stiction.laws import law_kernels as lk
 from stiction.laws.friction import Formula, FrictionTable
-from stiction.numerics.callback import Callback, call
+from stiction.numerics.callback import Callback, PythonFunction, call, compiled_function
+from stiction.numerics.jit import mode
 
 __all__ = ["CompiledLaw"]
 
 Floats = npt.NDArray[np.float64]
 
-_POINTER = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
-_VALUE = types.float64(types.float64, _POINTER, _POINTER)
-_FILL = types.void(types.float64, _POINTER, _POINTER, _POINTER)
-_SHARE = types.float64(
-    types.int64, types.float64, types.float64, _POINTER, types.int64, _POINTER, _POINTER
-)
-_C_POINTER = ctypes.POINTER(ctypes.c_double)
-_C_VALUE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, _C_POINTER, _C_POINTER)
-_C_FILL = ctypes.CFUNCTYPE(None, ctypes.c_double, _C_POINTER, _C_POINTER, _C_POINTER)
+_POINTER = "CPointer(float64)"
+_VALUE = f"float64(float64, {_POINTER}, {_POINTER})"
+_FILL = f"void(float64, {_POINTER}, {_POINTER}, {_POINTER})"
+_SHARE = f"float64(int64, float64, float64, {_POINTER}, int64, {_POINTER}, {_POINTER})"
+_C_KIND = {_VALUE: lk.C_VALUE, _FILL: lk.C_FILL, _SHARE: lk.C_SHARE}
 # which formulas return a number; the others fill what they are given
 _VALUES = ("mu", "slope", "static")
 _OF_STATES = ("by_state", "rate", "rate_by_speed", "rate_by_state")
@@ -128,17 +122,17 @@ class CompiledLaw:
         if function is None:
             return 0
         kind = _SHARE if name == "share" else _VALUE if name in _VALUES else _FILL
-        compiled = _compiled(function, kind)
-        if compiled is None and name == "share":
+        made = _compiled(function, kind) if mode() == "compiled" else None
+        if made is None and name == "share" and mode() == "compiled":
             return 0
-        if compiled is None:
-            compiled = self._python(function, name in _VALUES)
-            self._kept.append(compiled)
-            return ctypes.cast(compiled, ctypes.c_void_p).value or 0
-        return int(compiled.address)
+        if made is None:
+            made = self._python(function, kind)
+            self._kept.append(made)
+        return int(made.address)
 
-    def _python(self, function: Formula, value: bool) -> Any:
-        """Return a formula that has to stay in Python as a C function."""
+    def _python(self, function: Formula, kind: str) -> PythonFunction:
+        """Return a formula that has to stay in Python, behind an address."""
+        value = kind != _FILL
 
         def guarded(*arguments: Any) -> float:
             if self._error is None:
@@ -153,27 +147,24 @@ class CompiledLaw:
         def filling(*arguments: Any) -> None:
             guarded(*arguments)
 
-        return _C_VALUE(guarded) if value else _C_FILL(filling)
+        return PythonFunction(guarded if value else filling, _C_KIND[kind])
 
 
 @functools.cache
-def _compiled(function: Formula, kind: Any) -> Any:
+def _compiled(function: Formula, kind: str) -> Any:
     """Return `function` as a C function, None when it has to stay in Python."""
     if not isinstance(function, FunctionType) or any(
         op.opname == "RAISE_VARARGS" for op in dis.get_instructions(function)
     ):
         # compiled code would swallow what it raises
         return None
+    from numba.core.errors import NumbaError
+
     _allow_helpers(function)
-    for cache in (True, False):
-        try:
-            return numba.cfunc(kind, error_model="numpy", cache=cache)(function)
-        except RuntimeError:
-            # written where nothing can be kept on disk, as in a notebook
-            continue
-        except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError):
-            return None
-    return None
+    try:
+        return compiled_function(function, kind)
+    except (NumbaError, NotImplementedError, TypeError, ValueError):
+        return None
 
 
 def _allow_helpers(function: FunctionType) -> None:
@@ -186,8 +177,10 @@ def _allow_helpers(function: FunctionType) -> None:
 
 @functools.cache
 def _allow(helper: FunctionType) -> None:
+    from numba.extending import register_jitable
+
     _allow_helpers(helper)
-    numba.extending.register_jitable(helper)
+    register_jitable(helper)
 
 
 # ---- a law made of a user's functions of one float: their addresses stand as its parameters

@@ -13,19 +13,16 @@ addresses for any law, and `commit` when it has accepted a step. Nothing else wr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
 from typing import Any, cast
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.callback import carray, row_at
-from stiction.numerics.jit import kernel
+from stiction.numerics.callback import carray, entry_at, python_at, row_at
+from stiction.numerics.jit import kernel, native
 
-__all__ = ["OLD", "law_value", "place_of", "share_term", "width_of"]
+__all__ = ["C_FILL", "C_SHARE", "C_VALUE", "OLD", "law_value", "place_of", "share_term", "width_of"]
 
 # the header of a row; addresses have fewer than 53 bits, so a float holds them exactly
 N_PARAMETER, N_STATE, THETA, STEP, MU, SLOPE, STATIC = range(7)
@@ -53,63 +50,41 @@ def place_of(n_parameter: int, n_state: int) -> int:
 # ---- calls by address
 
 
-def _called(
-    context: Any, builder: Any, address: Any, result: Any, arguments: list[Any], kinds: list[Any]
-) -> Any:
-    """Return the call of a C function; whole numbers among the arguments may be pointers."""
-    function = builder.inttoptr(address, ir.FunctionType(result, kinds).as_pointer())
-    given = [
-        builder.inttoptr(value, kind) if isinstance(kind, ir.PointerType) else value
-        for value, kind in zip(arguments, kinds, strict=True)
-    ]
-    return builder.call(function, given)
+# the same functions as plain Python finds them: numbers at whole addresses are pointers
+_C_POINTER = ctypes.POINTER(ctypes.c_double)
+C_VALUE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, _C_POINTER, _C_POINTER)
+C_FILL = ctypes.CFUNCTYPE(None, ctypes.c_double, _C_POINTER, _C_POINTER, _C_POINTER)
+C_SHARE = ctypes.CFUNCTYPE(
+    ctypes.c_double,
+    *(ctypes.c_int64, ctypes.c_double, ctypes.c_double),
+    *(_C_POINTER, ctypes.c_int64, _C_POINTER, _C_POINTER),
+)
 
 
-_DOUBLE, _WHOLE = ir.DoubleType(), ir.IntType(64)
-_POINTER = _DOUBLE.as_pointer()
-_I, _F = types.int64, types.float64
+def _pointer(place: Any) -> Any:
+    """Return what a formula reads numbers from."""
+    return place if isinstance(place, np.ndarray) else ctypes.cast(int(place), _C_POINTER)
 
 
-@intrinsic
-def _value(typingctx: Any, address: Any, v: Any, z: Any, p: Any) -> Any:
+@native("stiction.numerics.native:value")
+def _value_at(address: int, v: float, z: int, p: int) -> float:
     """Return formula(v, z, p) for the formula at `address`; z and p are addresses too."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kinds = [_DOUBLE, _POINTER, _POINTER]
-        return _called(context, builder, args[0], _DOUBLE, args[1:], kinds)
-
-    return _F(_I, _F, _I, _I), codegen
+    return cast(float, python_at(address, C_VALUE)(v, _pointer(z), _pointer(p)))
 
 
-@intrinsic
-def _fill(typingctx: Any, address: Any, v: Any, z: Any, p: Any, out: Any) -> Any:
+@native("stiction.numerics.native:fill")
+def _fill_at(address: int, v: float, z: int, p: int, out: int) -> None:
     """Call formula(v, z, p, out) for the formula at `address`."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kinds = [_DOUBLE, _POINTER, _POINTER, _POINTER]
-        _called(context, builder, args[0], ir.VoidType(), args[1:], kinds)
-        return context.get_dummy_value()
-
-    return types.void(_I, _F, _I, _I, _I), codegen
+    python_at(address, C_FILL)(v, _pointer(z), _pointer(p), _pointer(out))
 
 
-@intrinsic
-def _share(
-    typingctx: Any, address: Any, k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any
-) -> Any:
+@native("stiction.numerics.native:term")
+def _share_at(
+    address: int, k: int, v: float, factor: float, w: int, step: int, e: int, p: int
+) -> float:
     """Return formula(k, v, factor, w, step, e, p) for the formula at `address`."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kinds = [_WHOLE, _DOUBLE, _DOUBLE, _POINTER, _WHOLE, _POINTER, _POINTER]
-        return _called(context, builder, args[0], _DOUBLE, args[1:], kinds)
-
-    return _F(_I, _I, _F, _F, _I, _I, _I, _I), codegen
-
-
-# the first parameter of an intrinsic is Numba's own
-_value_at = cast(Callable[[int, float, int, int], float], _value)
-_fill_at = cast(Callable[[int, float, int, int, int], None], _fill)
-_share_at = cast(Callable[[int, int, float, float, int, int, int, int], float], _share)
+    formula = python_at(address, C_SHARE)
+    return cast(float, formula(k, v, factor, w, step, e, _pointer(p)))
 
 
 @kernel
@@ -136,7 +111,7 @@ def share_term(
     e : (n, order + 1) coefficients of the share, known below k
     row : address of the contact's row
     """
-    w = row_at(x, 1) + 8 * (i + 1)
+    w = entry_at(x, 1, i + 1)
     return _share_at(address, k, v, factor, w, x.shape[1], row_at(e, i), row)
 
 

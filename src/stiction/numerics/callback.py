@@ -1,50 +1,95 @@
-"""Call a user's functions from compiled code, whether Numba understands them or not.
+"""Call a user's functions from kernels, whether Numba understands them or not.
 
 Kernels see two kinds of functions, a scalar one and ``f(x, s, p, out)``: arrays in, an array
 filled. Both are passed by address, so a kernel is compiled once and cached for every system
 there is. A function is compiled when Numba can compile it and called back into Python when it
-cannot; what it raises there is kept and raised again by `check`.
+cannot; what it raises there is kept and raised again by `check`. Plain kernels go by the same
+addresses, and find the Python function behind one without leaving Python.
 """
 
 from __future__ import annotations
 
 import ctypes
 import dis
+import functools
 import inspect
 import math
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.jit import kernel
+from stiction.numerics.jit import kernel, mode, native
 
 __all__ = [
     "ArrayCallback",
     "Callback",
+    "PythonFunction",
     "address_of",
+    "at",
     "call",
     "call_arrays",
     "call_at",
     "carray",
+    "compiled_function",
+    "entry_at",
+    "python_at",
     "row_at",
 ]
 
 Floats = npt.NDArray[np.float64]
-_POINTER = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
-_SCALAR = types.float64(types.float64)
-_ARRAYS = types.void(_POINTER, _POINTER, _POINTER, _POINTER)
 
-# the numbers behind a pointer as an array, in compiled code; Numba exports it without a type
-carray = cast(Callable[[Any, tuple[int]], Vector], vars(numba)["carray"])
+# the two kinds of functions, as C and as Numba write them
+_C_SCALAR = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+_C_ARRAYS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+_SCALAR = "float64(float64)"
+_ARRAYS = "void(CPointer(float64), CPointer(float64), CPointer(float64), CPointer(float64))"
+
+
+# ---- functions behind addresses
+
+
+class PythonFunction:
+    """A Python function with a true address, which compiled code and plain kernels can call.
+
+    Parameters
+    ----------
+    function : the function
+    kind : its type, from ctypes.CFUNCTYPE
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: Any) -> None:
+        self.call, self._c = function, kind(function)
+        self.address = ctypes.cast(self._c, ctypes.c_void_p).value or 0
+        _PYTHON[self.address] = self
+
+
+_PYTHON: weakref.WeakValueDictionary[int, PythonFunction] = weakref.WeakValueDictionary()
+
+
+def python_at(address: int, kind: Any) -> Callable[..., Any]:
+    """Return the function at an address, for plain kernels: the one that stands there, or C."""
+    found = _PYTHON.get(address)
+    return found.call if found is not None else kind(address)
+
+
+def compiled_function(function: Callable[..., object], signature: str) -> Any:
+    """Return `function` as a C function, compiled by Numba and kept on disk; has an `address`."""
+    from numba.core import sigutils
+    from numba.core.ccallback import CFunc
+
+    from stiction.numerics.kernel_cache import KernelCache
+
+    kind = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+    made: Any = CFunc(function, kind, locals={}, options={"error_model": "numpy"})
+    made._cache = KernelCache(function, "C function")
+    made.compile()
+    return made
 
 
 class _UserFunction:
@@ -70,12 +115,8 @@ class _UserFunction:
     def _put(self, compiled: Any, kind: Any, python: Callable[..., object]) -> None:
         """Set the address: of `compiled`, or of `python` as a C function of this kind for None."""
         self.compiled = compiled is not None
-        if compiled is None:
-            self._keep = kind(python)
-            self.address = ctypes.cast(self._keep, ctypes.c_void_p).value or 0
-        else:
-            self._keep = compiled
-            self.address = int(cast(int, compiled.address))
+        self._keep = PythonFunction(python, kind) if compiled is None else compiled
+        self.address = int(self._keep.address)
 
     def _guarded(self, action: Callable[[], None]) -> bool:
         """Return whether the action went well; after an exception none is begun until `check`."""
@@ -120,8 +161,7 @@ class Callback(_UserFunction):
         if function is None:
             return
         self._function = function
-        kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
-        self._put(_as_c_function(_SCALAR, [function], lambda: function), kind, self._python)
+        self._put(_as_c_function(_SCALAR, [function], lambda: function), _C_SCALAR, self._python)
 
     def _python(self, argument: float) -> float:
         value = math.nan
@@ -170,8 +210,7 @@ class ArrayCallback(_UserFunction):
         self._shape = (n, n_signs, counts[0] if choose else sum(counts))
         self._parts, self._counts = tuple(parts), tuple(counts)
         self._signed, self._choose = signed, choose
-        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
-        self._put(_as_c_function(_ARRAYS, self._parts, self._wrapper), kind, self._python)
+        self._put(_as_c_function(_ARRAYS, self._parts, self._wrapper), _C_ARRAYS, self._python)
 
     def measure(self, x: Floats, s: Floats) -> None:
         """Set `cost` from a few calls at (x, s) if the parts are plain Python."""
@@ -184,12 +223,12 @@ class ArrayCallback(_UserFunction):
             self._python(*arguments)
         self.cost = (time.perf_counter() - begin) / 5.0
 
-    def _python(self, x_at: int, s_at: int, p_at: int, out_at: int) -> None:
+    def _python(self, x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
         n, n_signs, n_out = self._shape
-        out = _view(out_at, n_out)
+        out = carray(out_at, (n_out,))
 
         def action() -> None:
-            x, s = _view(x_at, n).copy(), _view(s_at, n_signs).copy()
+            x, s = np.array(carray(x_at, (n,))), np.array(carray(s_at, (n_signs,)))
             begin = 0
             for part, count in self._picked(s):
                 out[begin : begin + count] = part(x, s) if self._signed else part(x)
@@ -245,11 +284,14 @@ class ArrayCallback(_UserFunction):
 
 
 def _as_c_function(
-    signature: Any, parts: Sequence[Callable[..., object]], function: Callable[[], Any]
+    signature: str, parts: Sequence[Callable[..., object]], function: Callable[[], Any]
 ) -> Any:
     """Return `function()` as a C function, None when one of its parts has to stay in Python."""
-    if any(_may_raise(part) for part in parts):
+    if mode() == "plain" or any(_may_raise(part) for part in parts):
         return None
+    import numba
+
+    # a user's function is compiled anew: what it closes over may change between runs
     try:
         return numba.cfunc(signature, error_model="numpy")(function())
     except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError):
@@ -264,77 +306,96 @@ def _may_raise(function: Callable[..., object]) -> bool:
 
 
 def _jitted(part: Callable[..., object]) -> Any:
+    import numba
+
     return part if hasattr(part, "py_func") else numba.njit(error_model="numpy")(part)
 
 
-def _view(address: int, count: int) -> Floats:
-    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
+def address_of(function: Callable[..., None]) -> Any:
+    """Return what holds the address of a kernel ``f(x, s, p, out)`` of ours, made once.
 
-
-def address_of(function: Any) -> Any:
-    """Return the C function of a kernel ``f(x, s, p, out)`` of ours, compiled and cached.
-
-    `function` takes four pointers and makes arrays of them with `carray`; its `.address` is
-    what kernels call. Keep the returned object alive.
+    `function` takes four places and makes arrays of them with `carray`; `.address` of what is
+    returned is what kernels call. Keep it alive.
     """
     if len(inspect.signature(function).parameters) != 4:
         raise TypeError("a kernel behind an address takes (x, s, p, out)")
-    return numba.cfunc(_ARRAYS, error_model="numpy", cache=True)(function)
+    return _made(function, mode())
+
+
+@functools.cache
+def _made(function: Callable[..., None], mode_: str) -> Any:
+    if mode_ == "plain":
+        return PythonFunction(function, _C_ARRAYS)
+    return compiled_function(function, _ARRAYS)
 
 
 # ---- what kernels write
 
 
-@intrinsic
-def _call(typingctx: Any, address: Any, argument: Any) -> Any:
+@native("numba:carray")
+def carray(place: Any, shape: tuple[int]) -> Vector:
+    """Return the numbers at a place as an array, also those after it."""
+    if isinstance(place, np.ndarray):
+        found = place if place.ndim == 1 else place.reshape(-1)
+        return cast(Vector, found if found.size == shape[0] else found[: shape[0]])
+    given = place if isinstance(place, ctypes._Pointer) else int(place)
+    address = ctypes.cast(given, ctypes.c_void_p).value or 0
+    found = _row_type(shape[0]).from_address(address)
+    return cast(Vector, np.frombuffer(found, dtype=np.float64))
+
+
+@functools.cache
+def _row_type(count: int) -> Any:
+    return ctypes.c_double * count
+
+
+@native("stiction.numerics.native:number_of_number")
+def call(address: int, argument: float) -> float:
     """Return function(argument) for the float -> float function at `address`."""
-    signature = types.float64(types.int64, types.float64)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        double = ir.DoubleType()
-        pointer = builder.inttoptr(args[0], ir.FunctionType(double, [double]).as_pointer())
-        return builder.call(pointer, [args[1]])
-
-    return signature, codegen
+    return float(python_at(address, _C_SCALAR)(argument))
 
 
-@intrinsic
-def _call_arrays(typingctx: Any, address: Any, x: Any, s: Any, p: Any, out: Any) -> Any:
-    """Call the function at `address` with four addresses of arrays."""
-    signature = types.void(types.int64, types.int64, types.int64, types.int64, types.int64)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer_type = ir.DoubleType().as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer_type] * 4)
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        builder.call(function, [builder.inttoptr(a, pointer_type) for a in args[1:]])
-        return context.get_dummy_value()
-
-    return signature, codegen
+@native("stiction.numerics.native:call_arrays")
+def _call_arrays(address: int, x: Any, s: Any, p: Any, out: Any) -> None:
+    """Call the function at `address` with four places."""
+    found = _PYTHON.get(address)
+    if found is not None:
+        found.call(x, s, p, out)
+    else:
+        _C_ARRAYS(address)(*(a.ctypes.data for a in (x, s, p, out)))
 
 
-# the first parameter of an intrinsic is Numba's own
-call = cast(Callable[[int, float], float], _call)
-_at = cast(Callable[[int, int, int, int, int], None], _call_arrays)
-
-
-@kernel
+@kernel(plain=_call_arrays)
 def call_arrays(address: int, x: Vector, s: Vector, p: Vector, out: Vector | Matrix) -> None:
     """Call the function f(x, s, p, out) at `address`; all arrays are contiguous."""
-    _at(address, x.ctypes.data, s.ctypes.data, p.ctypes.data, out.ctypes.data)
+    _call_arrays(address, x.ctypes.data, s.ctypes.data, p.ctypes.data, out.ctypes.data)
 
 
-@kernel
+@kernel(plain=_call_arrays)
 def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
-    """Call the function at `address` with the addresses of arrays.
+    """Call the function at `address` with four places, from `at`, `row_at` and `entry_at`.
 
-    Views of arrays cost more than such a call; a row of a matrix is named by `row_at`.
+    Views of arrays cost compiled code more than such a call; plain kernels pass the arrays.
     """
-    _at(address, x, s, p, out)
+    _call_arrays(address, x, s, p, out)
 
 
-@kernel
+@kernel(plain=lambda a: a)
+def at(a: Vector | Matrix) -> int:
+    """Return the place of a contiguous array."""
+    start: int = a.ctypes.data
+    return start
+
+
+@kernel(plain=lambda a, row: a[row])
 def row_at(a: Matrix, row: int) -> int:
-    """Return the address of a row of a contiguous matrix."""
+    """Return the place of a row of a contiguous matrix."""
     start: int = a.ctypes.data
     return start + row * a.shape[1] * 8
+
+
+@kernel(plain=lambda a, row, column: a.reshape(-1)[row * a.shape[1] + column :])
+def entry_at(a: Matrix, row: int, column: int) -> int:
+    """Return the place of an entry of a contiguous matrix, and of what follows it."""
+    start: int = a.ctypes.data
+    return start + (row * a.shape[1] + column) * 8

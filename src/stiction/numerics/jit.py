@@ -1,26 +1,203 @@
-"""One decorator for compiled kernels, so that all of them share the same options."""
+"""One decorator for kernels, which run compiled or as the plain Python they are written in.
+
+A process runs all kernels in one mode, "compiled" unless it says otherwise. Plain kernels need no
+compiler, nor Numba at all; what exists only in compiled code has a plain body beside it. Numba
+sees a kernel as the dispatcher that it stands for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
+import contextlib
+import functools
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeVar, cast, overload
 
-import numba
+import numpy as np
 
-__all__ = ["kernel", "py_function"]
+__all__ = [
+    "KERNELS",
+    "Kernel",
+    "Mode",
+    "kernel",
+    "mode",
+    "native",
+    "py_function",
+    "quiet",
+    "running",
+    "use",
+]
 
 F = TypeVar("F", bound=Callable[..., object])
+G = TypeVar("G", bound=Callable[..., object])
+Mode = Literal["compiled", "plain"]
+
+_VARIABLE = "STICTION_KERNELS"
+# every kernel that was made, in order
+KERNELS: list[Kernel] = []
 
 
-def kernel(function: F) -> F:
-    """Return `function` compiled by Numba at its first call, cached on disk.
+class Kernel:
+    """A function that runs compiled or plain, as the process says.
 
-    No eager signatures (they cost a second at import) and no fast-math (results must
-    be the same to the last bit on every run). Division by zero gives inf, as in C.
+    Attributes
+    ----------
+    py_func : the function as it is written, which is what Numba compiles
+    plain : what runs without a compiler; the same, unless another body was given
+
+    Verified by: tests/unit/numerics/test_jit.py
     """
-    return cast(F, numba.njit(cache=True, error_model="numpy")(function))
+
+    def __init__(
+        self, function: Callable[..., Any], plain: Callable[..., Any] | None, **options: Any
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.plain = function, plain or function
+        self._options = options
+        self._run: Callable[..., Any] = self._first
+        KERNELS.append(self)
+        self.set_mode(_now)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it."""
+        return self._run(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.py_func.__module__}.{self.py_func.__qualname__}>"
+
+    def set_mode(self, mode: Mode) -> None:
+        """Run compiled or plain from now on."""
+        self._run = self.plain if mode == "plain" else self._first
+
+    def _first(self, *arguments: Any) -> Any:
+        self._run = self.compiled
+        return self._run(*arguments)
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """Numba's dispatcher, which compiles at its first call and keeps the code on disk.
+
+        No eager signatures (they cost a second at import) and no fast-math (results must
+        be the same to the last bit on every run). Division by zero gives inf, as in C.
+        """
+        import numba
+
+        from stiction.numerics.kernel_cache import KernelCache
+
+        options = {"error_model": "numpy", **self._options}
+        dispatcher = numba.njit(**options)(self.py_func)
+        if dispatcher is not self.py_func:  # it is, where Numba itself is switched off
+            dispatcher._cache = KernelCache(self.py_func, str(sorted(options.items())))
+        return dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes this object for when a kernel calls it."""
+        return self.compiled._numba_type_
+
+
+class _Native:
+    """Something that only compiled code can do, with a plain body for when there is none."""
+
+    def __init__(self, plain: Callable[..., Any], name: str) -> None:
+        functools.update_wrapper(self, plain)
+        self.py_func, self._name = plain, name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the plain body."""
+        return self.py_func(*arguments)
+
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+
+        module, _, name = self._name.partition(":")
+        found = getattr(importlib.import_module(module), name)
+        # what was imported just now is registered, and not yet known
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(found)
+
+
+@overload
+def kernel(function: F, /) -> F: ...
+@overload
+def kernel(*, plain: Callable[..., Any] | None = None, nogil: bool = False) -> Callable[[F], F]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    plain: Callable[..., Any] | None = None,
+    nogil: bool = False,
+) -> Any:
+    """Return `function` as a kernel, compiled by Numba at its first call and cached on disk.
+
+    Parameters
+    ----------
+    plain : another body for runs without a compiler, to the same answer
+    nogil : whether compiled code lets other threads run
+    """
+    options = {"nogil": True} if nogil else {}
+    if function is None:
+        return lambda inner: Kernel(inner, plain, **options)
+    return Kernel(function, plain, **options)
+
+
+def native(name: str) -> Callable[[G], G]:
+    """Return a decorator: in compiled code the function is "module:name", an intrinsic of Numba."""
+
+    def made(plain: G) -> G:
+        return cast(G, _Native(plain, name))
+
+    return made
 
 
 def py_function(compiled: F) -> F:
     """Return the plain Python function behind a kernel, for tests and for fallbacks."""
     return cast(F, getattr(compiled, "py_func", compiled))
+
+
+# ---- the mode of the process
+
+
+def _first_mode() -> Mode:
+    given = os.environ.get(_VARIABLE, "").strip().lower()
+    if given not in ("", "compiled", "plain"):
+        warnings.warn(
+            f"{_VARIABLE}={given}: expected compiled or plain; kernels are compiled.", stacklevel=2
+        )
+    off = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return "plain" if given == "plain" or off else "compiled"
+
+
+_now: Mode = _first_mode()
+
+
+def mode() -> Mode:
+    """Return whether kernels run compiled or plain in this process."""
+    return _now
+
+
+def use(wanted: Mode) -> None:
+    """Run all kernels of this process compiled or plain from now on."""
+    global _now
+    _now = wanted
+    for one in KERNELS:
+        one.set_mode(wanted)
+
+
+@contextlib.contextmanager
+def running(wanted: Mode) -> Iterator[None]:
+    """Run kernels in this mode inside a with statement."""
+    before = mode()
+    use(wanted)
+    try:
+        yield
+    finally:
+        use(before)
+
+
+def quiet() -> contextlib.AbstractContextManager[object]:
+    """Return a context in which arithmetic warns of inf and nan as little as compiled code."""
+    return np.errstate(all="ignore") if _now == "plain" else contextlib.nullcontext()

@@ -244,8 +244,8 @@ class KernelCache:
     Verified by: tests/unit/numerics/test_kernel_cache.py::test_kernels_are_compiled_once
     """
 
-    def __init__(self, function: types.FunctionType, options: str = "") -> None:
-        self._function, self._options = function, options
+    def __init__(self, function: Callable[..., object], options: str = "") -> None:
+        self._function, self._options = _plain(function), options
 
     @functools.cached_property
     def _digest(self) -> str:
@@ -288,13 +288,20 @@ class KernelCache:
         if not whole:
             _tell(f"a damaged kernel is compiled again ({path.name})")
             return None
-        return compiler.CompileResult._rebuild(target, *pickle.loads(data[head:]))  # type: ignore[no-untyped-call]
+        try:
+            return compiler.CompileResult._rebuild(target, *pickle.loads(data[head:]))  # type: ignore[no-untyped-call]
+        except Exception as error:  # noqa: BLE001
+            # whatever hinders it, compiling is the way out
+            _tell(f"a kernel cannot be loaded and is compiled again ({path.name}: {error})")
+            return None
 
     def save_overload(self, signature: object, result: Any) -> None:
         """Keep a compiled kernel; a disk that is full or closed costs time later, nothing now."""
         cannot = any(not part.can_cache for part in result.lifted)
         if self._folder is None or cannot or result.library.has_dynamic_globals:
             return
+        if self._function.__module__ not in sys.modules:
+            return  # made by exec: nothing could find it again
         body = serialize.dumps(result._reduce())  # type: ignore[no-untyped-call]
         path = self._folder / self.name(signature, result.codegen)
         partial = None

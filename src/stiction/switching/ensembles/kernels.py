@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -98,11 +97,6 @@ class Ends(NamedTuple):
     codes: Ints
     counts: npt.NDArray[np.int32]
     first: Floats
-
-
-def _free(function: F) -> F:
-    """Compile with the options of `kernel`, but let other threads run at the same time."""
-    return cast(F, numba.njit(cache=True, error_model="numpy", nogil=True)(function))
 
 
 @kernel
@@ -353,7 +347,7 @@ def note_end(
     codes[CODE], codes[TAKEN] = code, flow.count[STEPS]
 
 
-@_free
+@kernel(nogil=True)
 def follow(
     flow: Flow,
     x: Matrix,

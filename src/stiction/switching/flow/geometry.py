@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.callback import call_arrays, call_at
+from stiction.numerics.callback import at, call_arrays, call_at
 from stiction.numerics.jit import kernel
 
 __all__ = ["finite", "gradients", "lie_pair"]
@@ -32,7 +32,7 @@ def gradients(
     """
     n = out.shape[1]
     if gradient != 0:
-        call_at(gradient, x.ctypes.data, x.ctypes.data, p.ctypes.data, out.ctypes.data)
+        call_at(gradient, at(x), at(x), at(p), at(out))
         return
     y = work[1]
     for j in range(n):

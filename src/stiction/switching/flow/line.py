@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Vector
-from stiction.numerics.callback import call_at, row_at
+from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import (
     EXTRA,
@@ -42,7 +42,7 @@ _RAY = 0.02
 def _pair(flow: Flow, x: Vector) -> tuple[float, float]:
     """Return sign(h) h and sign(g) g at x, with the signs the mode has."""
     here = row_at(flow.work, EXTRA2)
-    call_at(flow.system[SURFACE], x.ctypes.data, flow.sides.ctypes.data, flow.p.ctypes.data, here)
+    call_at(flow.system[SURFACE], at(x), at(flow.sides), at(flow.p), here)
     side = flow.sides[0] if flow.sides[0] != 0.0 else 1.0
     return side * flow.work[EXTRA2, 0], flow.kinks[0] * flow.work[EXTRA2, flow.system[M]]
 
@@ -134,10 +134,10 @@ def _has_ray(flow: Flow, a: float, b: float) -> bool:
             trial[c] = x[c] + flow.scale[c] * (u * first[c] + v * second[c])
         call_at(
             flow.system[FIELD],
-            trial.ctypes.data,
-            flow.sides.ctypes.data,
-            flow.p.ctypes.data,
-            rate.ctypes.data,
+            at(trial),
+            at(flow.sides),
+            at(flow.p),
+            at(rate),
         )
         at_a, at_b = _pair(flow, trial)
         da, db = _pair_rates(flow, trial, rate, 0.05 * rho)

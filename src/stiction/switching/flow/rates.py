@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import call_arrays, call_at, row_at
+from stiction.numerics.callback import at, call_arrays, call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients, lie_pair
 
@@ -84,9 +84,9 @@ def slide_data(
         work[SIGNS, j] = sides[j]
     signs = row_at(work, SIGNS)
     work[SIGNS, i] = 1.0
-    call_at(system[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, PLUS))
+    call_at(system[FIELD], at(x), signs, at(p), row_at(work, PLUS))
     work[SIGNS, i] = -1.0
-    call_at(system[FIELD], x.ctypes.data, signs, p.ctypes.data, row_at(work, MINUS))
+    call_at(system[FIELD], at(x), signs, at(p), row_at(work, MINUS))
     normals(system, p, scale, x, grad, work)
     up, down = 0.0, 0.0
     for j in range(system[N]):
@@ -179,7 +179,7 @@ def rates(
     i = sliding_surface(sides)
     signs = sides
     if i < 0:
-        call_at(system[FIELD], y.ctypes.data, sides.ctypes.data, p.ctypes.data, row_at(k, row))
+        call_at(system[FIELD], at(y), at(sides), at(p), row_at(k, row))
         k[row, n] = way
         if way < 0.0:
             for c in range(n):
@@ -204,8 +204,8 @@ def rates(
             # not cut off at +-1: past a fold the step must stay smooth to find it
             signs[i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
-        out = row_at(k, row) + 8 * (n + 1)
-        call_at(system[POWER], y.ctypes.data, signs.ctypes.data, p.ctypes.data, out)
+        out = entry_at(k, row, n + 1)
+        call_at(system[POWER], at(y), at(signs), at(p), out)
         for c in range(n + 1, n + 1 + q):
             k[row, c] *= k[row, n]
 
@@ -232,7 +232,7 @@ def event_values(
     """
     n, m, k = system[N], system[M], system[K]
     here = row_at(work, EXTRA2)
-    call_at(system[SURFACE], y.ctypes.data, sides.ctypes.data, p.ctypes.data, here)
+    call_at(system[SURFACE], at(y), at(sides), at(p), here)
     for c in range(m):
         out[row, c], out[row, m + c] = sides[c] * work[EXTRA2, c], 1.0
     for c in range(k):

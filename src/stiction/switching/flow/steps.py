@@ -8,7 +8,7 @@ import numpy as np
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import NODES, NONE, first_fall
-from stiction.numerics.callback import call_at, row_at
+from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import (
     ATOL,
@@ -116,8 +116,8 @@ def step(
         row = j if j < AT_END else _SOLUTION
         _stage(table, row, j, width, h, y, k, y_new)
         if plain:
-            at, out = y_new.ctypes.data, row_at(k, j)
-            call_at(system[FIELD], at, sides.ctypes.data, p.ctypes.data, out)
+            new, out = at(y_new), row_at(k, j)
+            call_at(system[FIELD], new, at(sides), at(p), out)
             k[j, n] = 1.0
         else:
             rates(system, p, scale, sides, pace, y_new, k, j, grad, work)
@@ -212,7 +212,7 @@ def sample_events(
         dense(f, y, bernstein[_NODE, a], width, x)
         if plain:
             here = row_at(work, EXTRA2)
-            call_at(system[SURFACE], x.ctypes.data, sides.ctypes.data, p.ctypes.data, here)
+            call_at(system[SURFACE], at(x), at(sides), at(p), here)
             for i in range(m):
                 samples[a, i], samples[a, m + i] = sides[i] * work[EXTRA2, i], 1.0
             for i in range(2 * m, last):

@@ -1,0 +1,80 @@
+"""What only compiled code can do: calls of C functions by address. Imported when it is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.extending import intrinsic
+
+__all__ = ["call_arrays", "fill", "number_of_number", "term", "value"]
+
+_DOUBLE, _WHOLE, _VOID = ir.DoubleType(), ir.IntType(64), ir.VoidType()
+_POINTER = _DOUBLE.as_pointer()
+_I, _F = types.int64, types.float64
+
+
+def _called(context: Any, builder: Any, arguments: Sequence[Any], result: Any, kinds: Any) -> Any:
+    """Return the call of the C function at arguments[0]; whole numbers may be pointers."""
+    function = builder.inttoptr(arguments[0], ir.FunctionType(result, kinds).as_pointer())
+    given = [
+        builder.inttoptr(value, kind) if isinstance(kind, ir.PointerType) else value
+        for value, kind in zip(arguments[1:], kinds, strict=True)
+    ]
+    done = builder.call(function, given)
+    return context.get_dummy_value() if isinstance(result, ir.VoidType) else done
+
+
+@intrinsic
+def number_of_number(typingctx: Any, address: Any, argument: Any) -> Any:
+    """Return function(argument)."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _called(context, builder, args, _DOUBLE, [_DOUBLE])
+
+    return _F(_I, _F), codegen
+
+
+@intrinsic
+def call_arrays(typingctx: Any, address: Any, x: Any, s: Any, p: Any, out: Any) -> Any:
+    """Call function(x, s, p, out); all four are addresses."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _called(context, builder, args, _VOID, [_POINTER] * 4)
+
+    return types.void(_I, _I, _I, _I, _I), codegen
+
+
+@intrinsic
+def value(typingctx: Any, address: Any, v: Any, z: Any, p: Any) -> Any:
+    """Return function(v, z, p); z and p are addresses."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _called(context, builder, args, _DOUBLE, [_DOUBLE, _POINTER, _POINTER])
+
+    return _F(_I, _F, _I, _I), codegen
+
+
+@intrinsic
+def fill(typingctx: Any, address: Any, v: Any, z: Any, p: Any, out: Any) -> Any:
+    """Call function(v, z, p, out); z, p and out are addresses."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _called(context, builder, args, _VOID, [_DOUBLE, _POINTER, _POINTER, _POINTER])
+
+    return types.void(_I, _F, _I, _I, _I), codegen
+
+
+@intrinsic
+def term(
+    typingctx: Any, address: Any, k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any
+) -> Any:
+    """Return function(k, v, factor, w, step, e, p); w, e and p are addresses."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kinds = [_WHOLE, _DOUBLE, _DOUBLE, _POINTER, _WHOLE, _POINTER, _POINTER]
+        return _called(context, builder, args, _DOUBLE, kinds)
+
+    return _F(_I, _I, _F, _F, _I, _I, _I, _I), codegen
