@@ -79,7 +79,9 @@ def stretched(
         return sign * 2.0 * a * rho * delta, 0.0
     if k * (2.0 * a + sigma) * lateral <= delta * rolling:
         tan = lateral / rolling
-        return sign * 2.0 * a * k * (a + sigma) * tan, sign * turned * 2.0 / 3.0 * a**3 * k * tan
+        return sign * 2.0 * a * k * (a + sigma) * tan, sign * turned * 2.0 / 3.0 * (
+            a * (a * a)
+        ) * k * tan
     tan = lateral / rolling
     reach = delta * rolling / (k * lateral)
     # the place where slip begins parts the patch: what sticks is linear, what slips constant

@@ -6,10 +6,10 @@ they stay smooth when a state lies a little on the other side of its surface.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from stiction.numerics.callback import carray
+from stiction.numerics.elementary import exp
 from stiction.numerics.jit import kernel
 from stiction.switching.model import EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT
 
@@ -49,7 +49,7 @@ def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: 
     drop = static - kinetic
     if drop == 0.0:
         return -side * static
-    return -side * (kinetic + drop * math.exp(-side * slip / v_scale))
+    return -side * (kinetic + drop * exp(-side * slip / v_scale))
 
 
 # ---- a block on a belt

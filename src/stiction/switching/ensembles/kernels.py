@@ -304,7 +304,8 @@ def _speed(flow: Flow) -> float:
         rate = work[PLUS, c]
         if i >= 0:
             rate = share * rate + (1.0 - share) * work[MINUS, c]
-        total += (rate / flow.scale[c]) ** 2
+        rate /= flow.scale[c]
+        total += rate * rate
     return math.sqrt(total)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stiction.numerics.jit import kernel
@@ -363,7 +365,7 @@ def _near_two_fold(flow: Flow, i: int) -> bool:
 @kernel
 def _finish_two_fold(flow: Flow, before: float, gap: float, h: float) -> None:
     """Add what is left of the way: the gap falls as exp(-rate s), and the rates with it."""
-    rate = np.log(before / gap) / h if before > gap > 0.0 else 0.0
+    rate = math.log(before / gap) / h if before > gap > 0.0 else 0.0
     if rate > 0.0:
         for c in range(flow.y.size):
             flow.y[c] += flow.stages[0, c] / rate

@@ -133,8 +133,9 @@ def step(
         for j in range(AT_END + 1):
             a3 += table[_ERROR3, j] * k[j, c]
             a5 += table[_ERROR5, j] * k[j, c]
-        e3 += (a3 / size) ** 2
-        e5 += (a5 / size) ** 2
+        a3, a5 = a3 / size, a5 / size
+        e3 += a3 * a3
+        e5 += a5 * a5
     if e5 == 0.0 and e3 == 0.0:
         return 0.0
     error = abs(h) * e5 / math.sqrt((e5 + 0.01 * e3) * (n + 1))

@@ -62,9 +62,9 @@ def surface_speed(grad: Matrix, i: int, plus: Vector, minus: Vector) -> float:
     """Return |grad h_i| times the larger of the two fields: what L is compared with."""
     a = b = c = 0.0
     for j in range(plus.size):
-        a += grad[i, j] ** 2
-        b += plus[j] ** 2
-        c += minus[j] ** 2
+        a += grad[i, j] * grad[i, j]
+        b += plus[j] * plus[j]
+        c += minus[j] * minus[j]
     return math.sqrt(a * max(b, c))
 
 
@@ -81,11 +81,12 @@ def project(flow: Flow, i: int) -> None:
         slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work)
         size = 0.0
         for j in range(n):
-            size += (flow.grad[i, j] * flow.scale[j]) ** 2
+            part = flow.grad[i, j] * flow.scale[j]
+            size += part * part
         if size == 0.0:
             return
         for j in range(n):
-            x[j] -= value * flow.grad[i, j] * flow.scale[j] ** 2 / size
+            x[j] -= value * flow.grad[i, j] * (flow.scale[j] * flow.scale[j]) / size
     call_arrays(flow.system[SURFACE], x, flow.sides, flow.p, flow.work[EXTRA, : m + flow.system[K]])
 
 
@@ -194,7 +195,7 @@ def begin_mode(flow: Flow) -> None:
     if sliding == 0 and flow.system[LINE] == 1:
         row = flow.work[EXTRA, :]
         call_arrays(flow.system[SURFACE], flow.y[:n], flow.sides, flow.p, row)
-        follow_line(flow, math.sqrt(row[0] ** 2 + row[m] ** 2))
+        follow_line(flow, math.sqrt(row[0] * row[0] + row[m] * row[m]))
     if sliding == 1:
         up, down = slide_data(
             flow.system,

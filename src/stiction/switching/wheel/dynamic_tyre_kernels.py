@@ -188,11 +188,11 @@ def accelerations(
 ) -> tuple[float, float]:
     """Return dv/dt and domega/dt in physical time."""
     cos, sin = math.cos(p[GAMMA]), math.sin(p[GAMMA])
-    inertia = p[BETA] ** 2 + r * r
+    inertia = p[BETA] * p[BETA] + r * r
     p1 = p[K2] * (p[R0] - r) - p[C2] * v + p[M] * r * w * w
     p2 = p[D] * r * cos + inertia * sin
     drag = (p[C1] + 2.0 * p[M] * r * v) * w
-    pull = (inertia + p[D] ** 2) * p1 - p[D] * drag + force * p2 + p[D] * moment
+    pull = (inertia + p[D] * p[D]) * p1 - p[D] * drag + force * p2 + p[D] * moment
     turn = p[D] * p1 - drag + force * r * cos + moment
     return pull / (p[M] * inertia), turn / (p[M] * inertia)
 

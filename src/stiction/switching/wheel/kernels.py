@@ -117,7 +117,8 @@ def wheel_surface(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     if p[A] > 0.0:
         for i in range(2):
             reach = p[K] * (p[SIGMA] + (2.0 * p[A] if i == 0 else 0.0))
-            top = (reach * out[H]) ** 2 - (p[DELTA] * out[G]) ** 2
+            across, along_it = reach * out[H], p[DELTA] * out[G]
+            top = across * across - along_it * along_it
             out[BORDERS + i] = top / (reach * reach + p[DELTA] * p[DELTA]) if reach > 0.0 else 1.0
 
 

@@ -95,7 +95,8 @@ def line_starts(r: Vector, way: Integers, p: Vector, far: float, out: Matrix) ->
         else:
             force, moment = _along(way[i], rates, p)
         wheel_forced(x, force, moment, p, velocity)
-        speed = math.sqrt(velocity[R] ** 2 + velocity[V] ** 2 + velocity[OMEGA] ** 2)
+        v_r, v_v, v_w = velocity[R], velocity[V], velocity[OMEGA]
+        speed = math.sqrt(v_r * v_r + v_v * v_v + v_w * v_w)
         for c in range(3):
             out[i, c] = x[c] + far * velocity[c] / speed
         out[i, TIME] = far / speed

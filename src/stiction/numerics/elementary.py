@@ -1,0 +1,28 @@
+"""Functions of one number that give inf and nan where Python's own raise, in both modes.
+
+Compiled code calls the C library, which never raises; so do these, with the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.jit import kernel
+
+__all__ = ["exp"]
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+@kernel(plain=_exp)
+def exp(x: float) -> float:
+    """Return e to the power x; infinity where that is too large for a float.
+
+    Verified by: tests/unit/numerics/test_elementary.py::test_large_arguments_give_infinity
+    """
+    return math.exp(x)
