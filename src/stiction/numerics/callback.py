@@ -81,15 +81,10 @@ def python_at(address: int, kind: Any) -> Callable[..., Any]:
 def compiled_function(function: Callable[..., object], signature: str) -> Any:
     """Return `function` as a C function, compiled by Numba and kept on disk; has an `address`."""
     from numba.core import sigutils
-    from numba.core.ccallback import CFunc
 
-    from stiction.numerics.kernel_cache import KernelCache
+    from stiction.numerics.linking import c_function
 
-    kind = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
-    made: Any = CFunc(function, kind, locals={}, options={"error_model": "numpy"})
-    made._cache = KernelCache(function, "C function")
-    made.compile()
-    return made
+    return c_function(function, sigutils.normalize_signature(signature))
 
 
 class _UserFunction:

@@ -46,6 +46,7 @@ class Kernel:
     ----------
     py_func : the function as it is written, which is what Numba compiles
     plain : what runs without a compiler; the same, unless another body was given
+    options : more for ``numba.njit``
 
     Verified by: tests/unit/numerics/test_jit.py
     """
@@ -55,7 +56,7 @@ class Kernel:
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.plain = function, plain or function
-        self._options = options
+        self.options = options
         self._run: Callable[..., Any] = self._first
         KERNELS.append(self)
         self.set_mode(_now)
@@ -77,25 +78,17 @@ class Kernel:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """Numba's dispatcher, which compiles at its first call and keeps the code on disk.
+        """What compiles at its first call from Python, and keeps the code on disk."""
+        from stiction.numerics.linking import outer
 
-        No eager signatures (they cost a second at import) and no fast-math (results must
-        be the same to the last bit on every run). Division by zero gives inf, as in C.
-        """
-        import numba
+        return outer(self)
 
-        from stiction.numerics.kernel_cache import KernelCache
-
-        options = {"error_model": "numpy", **self._options}
-        dispatcher = numba.njit(**options)(self.py_func)
-        if dispatcher is not self.py_func:  # it is, where Numba itself is switched off
-            dispatcher._cache = KernelCache(self.py_func, str(sorted(options.items())))
-        return dispatcher
-
-    @property
+    @functools.cached_property
     def _numba_type_(self) -> Any:
         """What Numba takes this object for when a kernel calls it."""
-        return self.compiled._numba_type_
+        from stiction.numerics.linking import inner
+
+        return inner(self)._numba_type_
 
 
 class _Native:

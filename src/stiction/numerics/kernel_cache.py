@@ -26,7 +26,7 @@ import tempfile
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import llvmlite
 import numba
@@ -35,7 +35,7 @@ from numba.core import compiler, serialize
 
 __all__ = ["KernelCache", "digest_of", "folder_for", "is_safe"]
 
-_MARK = b"stiction kernel 1\n"
+_MARK = b"stiction kernel 2\n"
 _FOLDER = "STICTION_CACHE_DIR"
 _SUFFIX = ".kernel"
 
@@ -227,6 +227,16 @@ def _tell(text: str) -> None:
 # ---- the cache of one kernel
 
 
+@contextlib.contextmanager
+def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None]:
+    """Let the generator make libraries by `loaded`, from what they kept."""
+    generator.unserialize_library = functools.partial(loaded, generator)
+    try:
+        yield
+    finally:
+        del generator.unserialize_library
+
+
 @functools.cache
 def _versions() -> str:
     tags = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
@@ -240,12 +250,16 @@ class KernelCache:
     ----------
     function : the plain function
     options : what it is compiled with besides
+    library : class of the library that holds the code, of `linking`; Numba's own by default
 
     Verified by: tests/unit/numerics/test_kernel_cache.py::test_kernels_are_compiled_once
     """
 
-    def __init__(self, function: Callable[..., object], options: str = "") -> None:
+    def __init__(
+        self, function: Callable[..., object], options: str = "", library: Any = None
+    ) -> None:
         self._function, self._options = _plain(function), options
+        self._library = library
 
     @functools.cached_property
     def _digest(self) -> str:
@@ -289,20 +303,36 @@ class KernelCache:
             _tell(f"a damaged kernel is compiled again ({path.name})")
             return None
         try:
-            return compiler.CompileResult._rebuild(target, *pickle.loads(data[head:]))  # type: ignore[no-untyped-call]
+            found = self._rebuilt(target, pickle.loads(data[head:]))
         except Exception as error:  # noqa: BLE001
             # whatever hinders it, compiling is the way out
             _tell(f"a kernel cannot be loaded and is compiled again ({path.name}: {error})")
             return None
+        self._name(found.library, signature)
+        return found
+
+    def _rebuilt(self, target: Any, kept: Any) -> Any:
+        if self._library is None:
+            return compiler.CompileResult._rebuild(target, *kept)
+        with _loading(target.codegen(), self._library.loaded):
+            return compiler.CompileResult._rebuild(target, *kept)
+
+    def _name(self, library: Any, signature: object) -> None:
+        """Tell an inner library where it is found again."""
+        plain, given = self._function, cast(Any, getattr(signature, "args", signature))
+        if hasattr(library, "origin") and "<" not in plain.__qualname__:
+            library.origin = plain.__module__, plain.__qualname__, tuple(given)
 
     def save_overload(self, signature: object, result: Any) -> None:
         """Keep a compiled kernel; a disk that is full or closed costs time later, nothing now."""
+        self._name(result.library, signature)
         cannot = any(not part.can_cache for part in result.lifted)
+        cannot |= any(one.origin is None for one in getattr(result.library, "callees", ()))
+        # what exec made could not be found again
+        cannot |= self._function.__module__ not in sys.modules
         if self._folder is None or cannot or result.library.has_dynamic_globals:
             return
-        if self._function.__module__ not in sys.modules:
-            return  # made by exec: nothing could find it again
-        body = serialize.dumps(result._reduce())  # type: ignore[no-untyped-call]
+        body = serialize.dumps(result._reduce())
         path = self._folder / self.name(signature, result.codegen)
         partial = None
         try:

@@ -251,7 +251,7 @@ def _compiled_array_at(cuda: Any) -> Any:
 
     from stiction.numerics.callback import carray
 
-    kind = numba_types.CPointer(numba_types.float64)  # type: ignore[no-untyped-call]
+    kind = numba_types.CPointer(numba_types.float64)
 
     @intrinsic
     def pointer(typingctx: Any, address: Any) -> Any:

@@ -1,0 +1,66 @@
+"""Functions of every number of an array, rounded as in compiled kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["arctan2", "cos", "exp", "log", "power", "sin"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def _each(function: Callable[..., float], *arguments: Floats) -> Floats:
+    """Return the function of all numbers, by the C library.
+
+    NumPy has its own, which are faster and differ in the last digit from machine to machine;
+    compiled kernels call those of the C library, as Python does.
+    """
+    first = np.asarray(arguments[0])
+    lists = [np.asarray(a, dtype=np.float64).ravel().tolist() for a in arguments]
+    found = np.fromiter(map(function, *lists), np.float64, first.size)
+    return found.reshape(first.shape)
+
+
+def log(x: Floats) -> Floats:
+    """Return the natural logarithm; -inf of zero and NaN below."""
+    x = np.asarray(x)
+    if (x > 0.0).all():
+        return _each(math.log, x)
+    found = _each(math.log, np.where(x > 0.0, x, 1.0))
+    return np.where(x > 0.0, found, np.where(x == 0.0, -np.inf, np.nan))
+
+
+def exp(x: Floats) -> Floats:
+    """Return the exponential; inf beyond the largest number."""
+    x = np.asarray(x)
+    found = _each(math.exp, np.where(x > _LARGEST, 0.0, x))
+    return np.where(x > _LARGEST, np.inf, found)
+
+
+_LARGEST = math.log(np.finfo(np.float64).max)
+
+
+def power(x: Floats, exponent: float) -> Floats:
+    """Return x to a power for positive x; NaN for others."""
+    x = np.asarray(x)
+    found = _each(lambda number: math.pow(number, exponent), np.where(x > 0.0, x, 1.0))
+    return np.where(x > 0.0, found, np.nan)
+
+
+def cos(x: Floats) -> Floats:
+    """Return the cosine of finite numbers."""
+    return _each(math.cos, x)
+
+
+def sin(x: Floats) -> Floats:
+    """Return the sine of finite numbers."""
+    return _each(math.sin, x)
+
+
+def arctan2(y: Floats, x: Floats) -> Floats:
+    """Return the angle of (x, y)."""
+    return _each(math.atan2, y, x)

@@ -1,0 +1,263 @@
+"""How kernels are compiled: each is lowered once, and optimised once with all that it calls.
+
+Numba optimises every function with everything below it and makes machine code of the whole, so a
+kernel at depth d is optimised and written out d times, of which all but one are thrown away. Here
+a kernel that others call (an inner one) is lowered and no more; one that Python calls (an outer
+one) links the inner ones it reaches, each once, and is optimised as a whole. Arithmetic is the
+same to the last bit: nothing here may reorder it.
+
+Symbols are named by digests, so that inner kernels kept on disk by one process can be linked by
+another. Imported only when something is compiled or loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numba
+from llvmlite import binding as llvm
+from numba.core import bytecode, codegen, compiler
+from numba.core.ccallback import CFunc
+from numba.core.untyped_passes import ExtractByteCode
+
+from stiction.numerics.kernel_cache import KernelCache, digest_of
+
+__all__ = ["InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
+
+
+class _Silent:
+    """A code generator that leaves out what can only be done to machine code."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def set_env(self, name: str, env: object) -> None:
+        """Do nothing: there is no code yet that has an environment."""
+
+
+class InnerLibrary(codegen.JITCodeLibrary):
+    """The code of one kernel that others call, as it was lowered.
+
+    Attributes
+    ----------
+    callees : libraries of the inner kernels that it calls
+    origin : module and name of the kernel and the types of its arguments, by which another
+        process finds it
+    """
+
+    def __init__(self, generator: Any, name: str) -> None:
+        super().__init__(generator, name)
+        self.callees: list[InnerLibrary] = []
+        self.origin: tuple[str, str, Any] | None = None
+        self._own: Any = None
+        self._silent = _Silent(generator)
+
+    @property
+    def codegen(self) -> Any:
+        """What makes code."""
+        return self._silent
+
+    def finalize(self) -> None:
+        """Link what is not an inner kernel; neither optimise nor emit."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            if isinstance(library, InnerLibrary):
+                self.callees.append(library)
+            else:
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    def own(self) -> Any:
+        """Return the code of this kernel alone, in a form that may be linked many times."""
+        self._ensure_finalized()
+        if self._own is None:
+            self._own = _shared(self._final_module.clone())
+        return self._own
+
+    def reached(self) -> list[InnerLibrary]:
+        """Return this library and all inner ones below it, each once."""
+        found: dict[InnerLibrary, None] = {}
+        waiting = [self]
+        while waiting:
+            library = waiting.pop()
+            if library not in found:
+                library._ensure_finalized()
+                found[library] = None
+                waiting += library.callees
+        return list(found)
+
+    def _get_module_for_linking(self) -> Any:
+        """Return all the code below, for a library that knows nothing of this one."""
+        if self._shared_module is None:
+            module = self._final_module.clone()
+            for library in self.reached()[1:]:
+                module.link_in(library.own(), preserve=True)
+            self._shared_module = _shared(module)
+        return self._shared_module
+
+    # ---- on disk
+
+    def serialize_using_object_code(self) -> Any:
+        """Return the code of this kernel alone, and where those that it calls are found."""
+        return "inner", self.own().as_bitcode(), tuple(one.origin for one in self.callees)
+
+    @classmethod
+    def loaded(cls, generator: Any, state: Any) -> InnerLibrary:
+        """Return what `serialize_using_object_code` kept."""
+        _, code, origins = state
+        self = cls(generator, "inner")
+        self._final_module = self._own = llvm.parse_bitcode(code)
+        self._finalized = True
+        for module, name, types in origins:
+            dispatcher = inner(getattr(importlib.import_module(module), name))
+            dispatcher.compile(types)
+            self.callees.append(dispatcher.overloads[types].library)
+        return self
+
+
+class OuterLibrary(codegen.JITCodeLibrary):
+    """The code of a kernel that Python calls, with every kernel below it."""
+
+    def finalize(self) -> None:
+        """Link every library once, optimise the whole, and make machine code of it."""
+        self._raise_if_finalized()
+        modules: dict[Any, Callable[[], Any]] = {}
+        for library in self._linking_libraries:
+            if isinstance(library, InnerLibrary):
+                modules |= {one: one.own for one in library.reached()}
+            else:
+                modules[library] = library._get_module_for_linking
+        for module in modules.values():
+            self._final_module.link_in(module(), preserve=True)
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+    def serialize_using_object_code(self) -> Any:
+        """Return machine code and the names in it: nobody links an outer kernel."""
+        self._ensure_finalized()
+        module = self._final_module
+        values = (*module.functions, *module.global_variables)
+        names = tuple(value.name for value in values if not value.is_declaration)
+        return "outer", self._get_compiled_object(), names
+
+    @classmethod
+    def loaded(cls, generator: Any, state: Any) -> OuterLibrary:
+        """Return what `serialize_using_object_code` kept."""
+        _, code, names = state
+        self = cls(generator, "outer")
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+        generator._engine._defined_symbols.update(names)
+        return self
+
+
+def _shared(module: Any) -> Any:
+    """Let definitions stand in many modules, and be dropped where nothing calls them."""
+    for function in module.functions:
+        if not function.is_declaration and function.linkage == llvm.Linkage.external:
+            function.linkage = "linkonce_odr"
+    return module
+
+
+# ---- pipelines
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Compile without looking for garbage, of which there is little: a fifth of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+class _Pipeline(compiler.Compiler):
+    """Numba's own passes, with names that are the same in every process."""
+
+    library_class: Any = None
+
+    def __init__(
+        self,
+        typing: Any,
+        target: Any,
+        library: Any,
+        args: Any,
+        return_type: Any,
+        flags: Any,
+        local_types: Any,
+    ) -> None:
+        if library is None:
+            library = self.library_class(target.codegen(), self.library_class.__name__)
+            library.enable_object_caching()
+        super().__init__(typing, target, library, args, return_type, flags, local_types)
+
+    def compile_extra(self, func: Any) -> Any:
+        """Return the compiled function."""
+        with _no_collection():
+            identity = bytecode.FunctionIdentity.from_function(func)
+            digest = digest_of(func)[:24]
+            kind = self.library_class.__name__[0]
+            identity.unique_id = f"{kind}{digest}"
+            identity.unique_name = f"{identity.func_qualname}${kind}{digest}"
+            self.state.func_id = identity
+            ExtractByteCode().run_pass(self.state)
+            self.state.lifted, self.state.lifted_from = (), None
+            return self._compile_bytecode()
+
+
+class _InnerPipeline(_Pipeline):
+    library_class = InnerLibrary
+
+
+class _OuterPipeline(_Pipeline):
+    library_class = OuterLibrary
+
+
+def inner(kernel: Any) -> Any:
+    """Return the dispatcher of a kernel for calls by other kernels."""
+    return _dispatcher(kernel, True)
+
+
+def outer(kernel: Any) -> Any:
+    """Return the dispatcher of a kernel for calls from Python."""
+    return _dispatcher(kernel, False)
+
+
+@functools.cache
+def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
+    """Return what Numba calls: with wrappers for Python alone, no fast-math, division as in C."""
+    options = {"error_model": "numpy", "no_cfunc_wrapper": True, **kernel.options}
+    pipeline: Any = _OuterPipeline
+    if called_by_kernels:
+        pipeline, options["no_cpython_wrapper"] = _InnerPipeline, True
+    made: Any = numba.njit(pipeline_class=pipeline, **options)(kernel.py_func)
+    made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), pipeline.library_class)
+    return made
+
+
+def c_function(function: Callable[..., object], kind: Any) -> Any:
+    """Return `function` as a C function of a kind (types of arguments, type of result)."""
+    options = {"error_model": "numpy"}
+    made: Any = CFunc(function, kind, locals={}, options=options, pipeline_class=_OuterPipeline)
+    made._cache = KernelCache(function, "C function", OuterLibrary)
+    made.compile()
+    return made
