@@ -11,7 +11,7 @@ from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
-from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog import impact_kernels as ik
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.run import RodHistory
@@ -103,23 +103,23 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
 
 
 def _event_log(history: RodHistory, rods: Rods) -> EventLog:
-    rows = history.events.reshape(-1, mk.EVENT_COLUMNS)
+    rows = history.events.reshape(-1, ik.EVENT_COLUMNS)
     ds = np.array([rod.rest_length / rod.elements for rod in rods.rods])
-    contact = rows[:, mk.CONTACT].astype(np.int64)
+    contact = rows[:, ik.CONTACT].astype(np.int64)
     pairs = history.pairs[contact] - 1 if len(rows) else np.zeros((0, 2), dtype=np.int64)
     columns = {
-        "s1": rows[:, mk.S_1] * ds[pairs[:, 0]],
-        "s2": rows[:, mk.S_2] * ds[pairs[:, 1]],
-        "normal": rows[:, mk.PRESSING].copy(),
-        "slip_speed": rows[:, mk.SLIPPING].copy(),
+        "s1": rows[:, ik.S_1] * ds[pairs[:, 0]],
+        "s2": rows[:, ik.S_2] * ds[pairs[:, 1]],
+        "normal": rows[:, ik.PRESSING].copy(),
+        "slip_speed": rows[:, ik.SLIPPING].copy(),
     }
     units = {"s1": "m", "s2": "m", "normal": "N, or m/s when it closes", "slip_speed": "m/s"}
     return EventLog(
-        rows[:, mk.TIME].copy(),
+        rows[:, ik.TIME].copy(),
         contact + 1,
-        [_MODES[int(v)] for v in rows[:, mk.MODE_BEFORE]],
-        [_MODES[int(v)] for v in rows[:, mk.MODE_AFTER]],
-        [_KINDS[int(v)] for v in rows[:, mk.KIND_OF]],
+        [_MODES[int(v)] for v in rows[:, ik.MODE_BEFORE]],
+        [_MODES[int(v)] for v in rows[:, ik.MODE_AFTER]],
+        [_KINDS[int(v)] for v in rows[:, ik.KIND_OF]],
         columns,
         units,
     )

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 from numpy.testing import assert_allclose, assert_array_equal
 
 import stiction.rods
+from stiction.numerics.jit import Kernel
 from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
@@ -56,7 +56,7 @@ def constants_handed_on(source, names):
         for call in ast.walk(function):
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
                 continue
-            if not isinstance(names.get(call.func.id), Dispatcher):
+            if not isinstance(names.get(call.func.id), Kernel):
                 continue
             for given in call.args:
                 if isinstance(given, ast.Constant):

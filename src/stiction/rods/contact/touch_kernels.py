@@ -35,12 +35,10 @@ from stiction.rods.contact.kernels import (
     OPEN,
     OPENS,
     REACH,
-    RESTITUTION,
     ROLL,
     SINGULAR,
     SLIP,
     TANGENCY,
-    TANGENTIAL,
     N,
     P,
     U,
@@ -163,37 +161,6 @@ def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
 
 
 @kernel
-def next_gap(
-    r: Matrix,
-    v: Matrix,
-    h: float,
-    c: int,
-    place: Matrix,
-    index: Ints,
-    geom: Matrix,
-    trial: Matrix,
-    places: Matrix,
-    indices: Ints,
-    geoms: Matrix,
-) -> float:
-    """Return the gap plus reach after a drift of h, as the distance of the axes; -1 if lost."""
-    for side in range(2):
-        start = index[c, NODE1 + side]
-        low, high = max(start - 3, 0), min(start + 7, r.shape[1])
-        for a in range(3):
-            for i in range(low, high):
-                trial[a, i] = r[a, i] + h * v[a, i]
-    # the only row of the copies, but not the constant 0: Numba would compile `locate` for it again
-    only = places.shape[0] - 1
-    for j in range(INDEX_COLUMNS):
-        indices[only, j] = index[c, j]
-    places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
-    if locate(trial, only, places, indices, geoms) != INSIDE:
-        return -1.0
-    return geoms[only, DISTANCE]
-
-
-@kernel
 def hold_gaps(
     r: Matrix,
     q: Matrix,
@@ -212,16 +179,26 @@ def hold_gaps(
     places = np.empty((1, 2))
     indices = np.empty((1, INDEX_COLUMNS), np.int64)
     geoms = np.empty((1, GEOM_COLUMNS))
+    # their only row, but not the constant 0: Numba would compile `locate` for it again
+    only = places.shape[0] - 1
     for _ in range(20):
         worst = 0.0
         for c in range(index.shape[0]):
             if index[c, MODE] < ROLL:
                 continue
             g, k = geom[c], kick[c]
-            distance = next_gap(r, v, h, c, place, index, geom, trial, places, indices, geoms)
-            if distance < 0.0:
+            for side in range(2):
+                start = index[c, NODE1 + side]
+                low, high = max(start - 3, 0), min(start + 7, r.shape[1])
+                for a in range(3):
+                    for i in range(low, high):
+                        trial[a, i] = r[a, i] + h * v[a, i]
+            for j in range(INDEX_COLUMNS):
+                indices[only, j] = index[c, j]
+            places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
+            if locate(trial, only, places, indices, geoms) != INSIDE:
                 continue
-            gap = distance - law[c, REACH]
+            gap = geoms[only, DISTANCE] - law[c, REACH]
             worst = max(worst, abs(gap) / law[c, REACH])
             d = gap / (h * g[NODES_G])
             dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
@@ -246,21 +223,14 @@ def hold_gaps(
 
 
 @kernel
-def release(
-    q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
-) -> bool:
-    """Let go of contacts that would have to pull; return whether any did."""
-    any_released = False
+def pulls(index: Ints, geom: Matrix, kick: Matrix) -> bool:
+    """Return whether a contact that may open would have to pull."""
     for c in range(index.shape[0]):
-        if index[c, MODE] < ROLL or index[c, OPENS] == 0:
-            continue
-        g, k = geom[c], kick[c]
-        if k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2] > 0.0:
-            push(q, c, index, geom, -k[P], -k[P + 1], -k[P + 2], mobility, v, p)
-            k[P], k[P + 1], k[P + 2] = 0.0, 0.0, 0.0
-            index[c, MODE] = OPEN
-            any_released = True
-    return any_released
+        if index[c, MODE] >= ROLL and index[c, OPENS] == 1:
+            k, g = kick[c], geom[c]
+            if k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2] > 0.0:
+                return True
+    return False
 
 
 @kernel
@@ -324,57 +294,3 @@ def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int
             return code, c
         index[c, MODE] = EMPTY
     return INSIDE, contact
-
-
-@kernel
-def strike(
-    q: Matrix,
-    index: Ints,
-    geom: Matrix,
-    law: Matrix,
-    mobility: Matrix,
-    v: Matrix,
-    p: Matrix,
-    kick: Matrix,
-    striking: int,
-    plastic: bool,
-) -> float:
-    """Solve the impact of contact `striking` with all closed ones; return the energy lost [J]."""
-    for c in range(index.shape[0]):
-        kick[c, P], kick[c, P + 1], kick[c, P + 2] = 0.0, 0.0, 0.0
-        if index[c, MODE] >= ROLL or c == striking:
-            response(q, c, index, geom, mobility)
-            kick[c, U], kick[c, U + 1], kick[c, U + 2] = slip_velocity(q, c, index, geom, v, p)
-    for sweep in range(SWEEPS):
-        change, size = 0.0, 0.0
-        for c in range(index.shape[0]):
-            if index[c, MODE] < ROLL and c != striking:
-                continue
-            g, k = geom[c], kick[c]
-            en, et = 0.0, 0.0
-            if c == striking and not plastic:
-                en, et = law[c, RESTITUTION], law[c, TANGENTIAL]
-            bx, by, bz = k[U], k[U + 1], k[U + 2]
-            bn = bx * g[N] + by * g[N + 1] + bz * g[N + 2]
-            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            ux += et * bx + (en - et) * bn * g[N]
-            uy += et * by + (en - et) * bn * g[N + 1]
-            uz += et * bz + (en - et) * bn * g[N + 2]
-            ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
-            ux, uy, uz = ux - ox, uy - oy, uz - oz
-            lx, ly, lz, _ = local_impulse(g, c, index, law, ux, uy, uz)
-            dx, dy, dz = lx - k[P], ly - k[P + 1], lz - k[P + 2]
-            push(q, c, index, geom, dx, dy, dz, mobility, v, p)
-            k[P], k[P + 1], k[P + 2] = lx, ly, lz
-            change = max(change, abs(dx), abs(dy), abs(dz))
-            size = max(size, abs(lx), abs(ly), abs(lz))
-        if sweep > 0 and change <= 1e-14 * size:
-            break
-    lost = 0.0
-    for c in range(index.shape[0]):
-        if index[c, MODE] >= ROLL or c == striking:
-            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            k = kick[c]
-            done = k[P] * (ux + k[U]) + k[P + 1] * (uy + k[U + 1]) + k[P + 2] * (uz + k[U + 2])
-            lost -= 0.5 * done
-    return lost

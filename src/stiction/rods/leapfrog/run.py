@@ -16,7 +16,9 @@ from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.contact.observe_kernels import contact_forces, momenta, project
 from stiction.rods.contact.state import ContactState
+from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
+from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods, RodSystem
@@ -149,16 +151,25 @@ class Marcher:
         self.sums, self.worst = np.zeros((4, 2)), np.zeros(tk.WORST_ENTRIES)
         self.written = np.zeros(1, dtype=np.int64)
         self.modes = np.zeros(self.touch.size, dtype=np.int64)
+        self.clock = np.zeros(mk.CLOCK_ENTRIES)
+        self.todo = np.zeros(mk.TODO_ENTRIES, dtype=np.int64)
         self.events: list[Floats] = []
-        self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), mk.EVENT_COLUMNS))
+        self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), ik.EVENT_COLUMNS))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.steps, self.searches, self.reached = 0, 0, 0
         self.projected = 0.0
         self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
+        self.forcing = self._forcing()
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
+
+    def _forcing(self) -> mk.Forcing | None:
+        """Return what acts on the rods besides themselves; None where nothing does."""
+        f = self.flat
+        given = mk.Forcing(f.drag, f.constant, f.loads, f.times, f.factors, f.driven, *f.flags)
+        return given if any(f.flags) or f.driven.size else None
 
     def _rows(self, first: int) -> Floats:
         """Return three rows of scratch, as a view."""
@@ -219,8 +230,10 @@ class Marcher:
             return
         self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
-        mk.kick_all(*self._tables(), self.flags, 0.5 * h, h, now, self.buffer)
-        self._keep_events()
+        # only a kick, without the work of clamps: they have no velocity yet
+        self.clock[mk.NOW], self.todo[:] = now, (mk.KICK, -1)
+        still = None if self.forcing is None else self.forcing._replace(driven=f.driven[:0])
+        self._march(h, 0.5 * h, h, 1, still)
         self.sums[:, mk.LATEST] = 0.0
 
     def _keep_events(self) -> None:
@@ -236,10 +249,10 @@ class Marcher:
         for c in range(touch.size):
             if touch.index[c, ck.MODE] < ck.ROLL or touch.index[c, ck.OPENS] == 0:
                 continue
-            speed = float(mk.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
+            speed = float(ik.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(touch.law[c, ck.MU]):
                 # before the start of the ledger, as the projection of a rolling contact
-                self.projected += tk.strike(
+                self.projected += strike(
                     f.q,
                     touch.index,
                     touch.geom,
@@ -340,8 +353,10 @@ class Marcher:
         while left > 0:
             # short calls, so that an interrupt is heard and progress is shown
             steps = min(left, self.most_steps)
-            now = float(self.save[k + 1]) - left * h
-            code, done, contact = self._march(h, self._last(k) if steps == left else h, now, steps)
+            self.clock[mk.NOW], self.todo[:] = self.save[k + 1] - left * h, (mk.DRIFT, -1)
+            last = self._last(k) if steps == left else h
+            code, done, contact = self._march(h, last, 2.0 * last - h, steps, self.forcing)
+            self.steps += done
             left -= done
             if code == mk.SEARCH:
                 self._search()
@@ -360,28 +375,47 @@ class Marcher:
         f, t = self.flat, self.touch
         return (
             mk.State(f.r, f.q, f.v, f.p),
-            mk.Table(
-                f.mat, self.mobility, f.drag, f.constant, f.loads, f.times, f.factors, f.driven
-            ),
+            mk.Table(f.mat, self.mobility),
             mk.Touch(t.place, t.index, t.geom, t.law, t.kick),
-            mk.Spare(self.scratch, self.work, self.modes, self.sums, self.worst, self.written),
+            mk.Spare(
+                self.scratch,
+                self.work,
+                self.modes,
+                self.sums,
+                self.worst,
+                self.clock,
+                self.todo,
+            ),
         )
 
-    def _march(self, h: float, last: float, now: float, steps: int) -> tuple[int, int, int]:
-        code, done, contact = mk.march(
-            *self._tables(),
-            self.flags,
-            h,
-            last,
-            now,
-            self.steps,
-            steps,
-            self.touch.limit,
-            self.buffer,
-        )
+    def _march(
+        self, h: float, last: float, ahead: float, steps: int, forcing: mk.Forcing | None
+    ) -> tuple[int, int, int]:
+        """Take steps; return why they ended, how many were taken, and the contact it is about."""
+        state, table, touch, spare = self._tables()
+        shake, limit, done = self.method.shake, self.touch.limit, 0
+        while True:
+            code, more = mk.march(
+                state, table, forcing, touch, spare, shake, h, last, ahead, steps - done, limit
+            )
+            done += int(more)
+            w, farther = (last, ahead) if done == steps - 1 else (h, h)
+            if code == mk.STRUCK:
+                step, log = self.steps + done, (self.buffer, self.written)
+                code = ik.impacts(state, self.mobility, touch, spare, h, step, *log)
+                if code != ck.INSIDE:
+                    break
+            elif code == mk.PULLS:
+                ik.let_go(state, self.mobility, touch, self.work, farther)
+            elif code == mk.CHANGED:
+                now = float(self.clock[mk.NOW])
+                ik.note_changes(state, touch, self.modes, w, now, self.buffer, self.written)
+            else:
+                break
+            if self.written[0] > len(self.buffer) // 2:
+                self._keep_events()
         self._keep_events()
-        self.steps += done
-        return int(code), int(done), int(contact)
+        return int(code), done, int(self.todo[mk.LOST])
 
     # ---- checkpoint
 
@@ -400,7 +434,7 @@ class Marcher:
         seen = {"position": self.position, "energy": self.energy, "seen_heat": self.heat}
         seen |= {"momentum": self.momentum}
         seen |= {f"contact_{name}": values for name, values in self.contact.items()}
-        events = np.vstack([*self.events, np.zeros((0, mk.EVENT_COLUMNS))])
+        events = np.vstack([*self.events, np.zeros((0, ik.EVENT_COLUMNS))])
         numbers = np.array([self.reached, self.steps, self.searches])
         floats = np.array([self.projected, self.touch.limit])
         return {
@@ -460,7 +494,7 @@ class Marcher:
     def history(self) -> RodHistory:
         """Return what was seen up to the last saved time that was reached."""
         upto = self.reached + 1
-        events = np.vstack([*self.events, np.zeros((0, mk.EVENT_COLUMNS))])
+        events = np.vstack([*self.events, np.zeros((0, ik.EVENT_COLUMNS))])
         return RodHistory(
             time=self.save[:upto],
             position=self.position[:upto],
@@ -468,7 +502,7 @@ class Marcher:
             heat=self.heat[:upto],
             momentum=self.momentum[:upto],
             contact={name: values[:upto] for name, values in self.contact.items()},
-            events=events[events[:, mk.TIME] <= self.save[upto - 1] * (1.0 + 1e-12)],
+            events=events[events[:, ik.TIME] <= self.save[upto - 1] * (1.0 + 1e-12)],
             pairs=self.touch.index[:, [ck.ROD1, ck.ROD2]] + 1,
             first=self.flat.first,
             stats={
