@@ -66,19 +66,19 @@ def _pointer(place: Any) -> Any:
     return place if isinstance(place, np.ndarray) else ctypes.cast(int(place), _C_POINTER)
 
 
-@native("stiction.numerics.native:value")
+@native("stiction.numerics.compiling.native:value")
 def _value_at(address: int, v: float, z: int, p: int) -> float:
     """Return formula(v, z, p) for the formula at `address`; z and p are addresses too."""
     return cast(float, python_at(address, C_VALUE)(v, _pointer(z), _pointer(p)))
 
 
-@native("stiction.numerics.native:fill")
+@native("stiction.numerics.compiling.native:fill")
 def _fill_at(address: int, v: float, z: int, p: int, out: int) -> None:
     """Call formula(v, z, p, out) for the formula at `address`."""
     python_at(address, C_FILL)(v, _pointer(z), _pointer(p), _pointer(out))
 
 
-@native("stiction.numerics.native:term")
+@native("stiction.numerics.compiling.native:term")
 def _share_at(
     address: int, k: int, v: float, factor: float, w: int, step: int, e: int, p: int
 ) -> float:

@@ -82,7 +82,7 @@ def compiled_function(function: Callable[..., object], signature: str) -> Any:
     """Return `function` as a C function, compiled by Numba and kept on disk; has an `address`."""
     from numba.core import sigutils
 
-    from stiction.numerics.linking import c_function
+    from stiction.numerics.compiling.linking import c_function
 
     return c_function(function, sigutils.normalize_signature(signature))
 
@@ -344,13 +344,13 @@ def _row_type(count: int) -> Any:
     return ctypes.c_double * count
 
 
-@native("stiction.numerics.native:number_of_number")
+@native("stiction.numerics.compiling.native:number_of_number")
 def call(address: int, argument: float) -> float:
     """Return function(argument) for the float -> float function at `address`."""
     return float(python_at(address, _C_SCALAR)(argument))
 
 
-@native("stiction.numerics.native:call_arrays")
+@native("stiction.numerics.compiling.native:call_arrays")
 def _call_arrays(address: int, x: Any, s: Any, p: Any, out: Any) -> None:
     """Call the function at `address` with four places."""
     found = _PYTHON.get(address)

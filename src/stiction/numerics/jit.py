@@ -79,14 +79,14 @@ class Kernel:
     @functools.cached_property
     def compiled(self) -> Any:
         """What compiles at its first call from Python, and keeps the code on disk."""
-        from stiction.numerics.linking import outer
+        from stiction.numerics.compiling.linking import outer
 
         return outer(self)
 
     @functools.cached_property
     def _numba_type_(self) -> Any:
         """What Numba takes this object for when a kernel calls it."""
-        from stiction.numerics.linking import inner
+        from stiction.numerics.compiling.linking import inner
 
         return inner(self)._numba_type_
 

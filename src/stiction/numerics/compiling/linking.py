@@ -25,7 +25,9 @@ from numba.core import bytecode, codegen, compiler
 from numba.core.ccallback import CFunc
 from numba.core.untyped_passes import ExtractByteCode
 
-from stiction.numerics.kernel_cache import KernelCache, digest_of
+from stiction.numerics.compiling import clock
+from stiction.numerics.compiling.cache import KernelCache
+from stiction.numerics.compiling.digest import digest_of
 
 __all__ = ["InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
 
@@ -132,6 +134,8 @@ class InnerLibrary(codegen.JITCodeLibrary):
 class OuterLibrary(codegen.JITCodeLibrary):
     """The code of a kernel that Python calls, with every kernel below it."""
 
+    emits = True
+
     def finalize(self) -> None:
         """Link every library once, optimise the whole, and make machine code of it."""
         self._raise_if_finalized()
@@ -212,7 +216,7 @@ class _Pipeline(compiler.Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Return the compiled function."""
-        with _no_collection():
+        with clock.compiling(), _no_collection():
             identity = bytecode.FunctionIdentity.from_function(func)
             digest = digest_of(func)[:24]
             kind = self.library_class.__name__[0]
@@ -259,5 +263,6 @@ def c_function(function: Callable[..., object], kind: Any) -> Any:
     options = {"error_model": "numpy"}
     made: Any = CFunc(function, kind, locals={}, options=options, pipeline_class=_OuterPipeline)
     made._cache = KernelCache(function, "C function", OuterLibrary)
-    made.compile()
+    with clock.compiling():
+        made.compile()
     return made

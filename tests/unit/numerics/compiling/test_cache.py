@@ -7,7 +7,8 @@ import textwrap
 
 import pytest
 
-from stiction.numerics.kernel_cache import digest_of, folder_for, is_safe
+from stiction.numerics.compiling.digest import digest_of
+from stiction.numerics.compiling.folders import folder_for, is_safe
 
 MODULE = {
     "inner.py": """
@@ -42,7 +43,7 @@ MODULE = {
     """,
     "keeper.py": """
         import numba
-        from stiction.numerics.kernel_cache import KernelCache
+        from stiction.numerics.compiling.cache import KernelCache
 
         def kept(function):
             dispatcher = numba.njit(error_model="numpy")(function)

@@ -1,0 +1,1 @@
+"""Compiling kernels and keeping them; imported when something is compiled or loaded."""

@@ -1,0 +1,227 @@
+"""Compiled kernels on disk, each under a name that says all that went into it.
+
+Numba dates a cached function by its own file alone: a caller goes on running callees that were
+edited since. Here the name of an entry is a digest of the kernel, of every kernel it can reach, of
+the constants they freeze, of the types of the arguments, of the versions of Python, Numba, llvmlite
+and NumPy, and of the processor. So an entry is right or it is not found, two processes that compile
+the same kernel write the same file, and what is edited is compiled again while the rest is not.
+
+An entry is a short head (a word, a checksum) and Numba's own pickle. Loading it runs code, so only
+folders are read that nobody but the user or root can write to. A package may bring entries for a
+kind of processor, which every such processor reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding as llvm
+from numba.core import compiler, config, serialize
+
+from stiction.numerics.compiling import clock
+from stiction.numerics.compiling.digest import digest_of, plain_function, size_of
+from stiction.numerics.compiling.folders import PACKAGED, folder_for, is_safe, tell
+
+__all__ = ["TARGETS", "KernelCache"]
+
+_MARK = b"stiction kernel 2\n"
+_SUFFIX = ".kernel"
+# how many entries one kernel may have; the oldest go when sources were edited many times
+_MOST_ENTRIES = 24
+# what a process that compiles for a package calls its processor
+_TARGET = "STICTION_TARGET"
+# kinds of processors a package can bring kernels for, and what they must be able to do
+TARGETS = {
+    "x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
+    "arm64": ("neon",),
+}
+
+# ---- the cache of one kernel
+
+
+@contextlib.contextmanager
+def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None]:
+    """Let the generator make libraries by `loaded`, from what they kept."""
+    generator.unserialize_library = functools.partial(loaded, generator)
+    try:
+        yield
+    finally:
+        del generator.unserialize_library
+
+
+@functools.cache
+def _versions() -> str:
+    tags = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
+    return " ".join([*map(str, tags), platform.system(), platform.machine()])
+
+
+def _processor(generator: Any) -> object:
+    """Return what code of a generator runs on: this processor, or the kind a package is for."""
+    return os.environ.get(_TARGET) or generator.magic_tuple()
+
+
+@functools.cache
+def _packaged_target() -> str | None:
+    """Return the kind of processor whose kernels the package brought and this one can run."""
+    given = vars(config).get("CPU_NAME")
+    for target, needs in TARGETS.items():
+        # a user who names a processor gets code for that one
+        if given is not None or os.environ.get(_TARGET) or not is_safe(PACKAGED / target):
+            continue
+        can = llvm.get_host_cpu_features()
+        if all(can.get(feature, False) for feature in needs):
+            return target
+    return None
+
+
+class KernelCache:
+    """What Numba asks for compiled code of one kernel, and gives it to keep.
+
+    Parameters
+    ----------
+    function : the plain function
+    options : what it is compiled with besides
+    library : class of the library that holds the code, of `linking`; Numba's own by default
+
+    Verified by: tests/unit/numerics/test_kernel_cache.py::test_kernels_are_compiled_once
+    """
+
+    def __init__(
+        self, function: Callable[..., object], options: str = "", library: Any = None
+    ) -> None:
+        self._function, self._options = plain_function(function), options
+        self._library = library
+
+    @functools.cached_property
+    def _digest(self) -> str:
+        # when a kernel is first called: modules are complete, callees can be found
+        return digest_of(self._function)
+
+    @functools.cached_property
+    def _folder(self) -> Path | None:
+        folder = folder_for(self._function.__code__.co_filename)
+        if folder is None:
+            tell("no folder can keep compiled kernels; they are compiled again in every process")
+        return folder
+
+    @property
+    def cache_path(self) -> str:
+        """The folder, as text."""
+        return str(self._folder or "")
+
+    def name(self, signature: object, processor: object) -> str:
+        """Return the name of the entry for a signature on a processor."""
+        key = (self._digest, self._options, str(signature), _versions(), processor)
+        short = self._short
+        return f"{short}-{hashlib.sha256(repr(key).encode()).hexdigest()[:40]}{_SUFFIX}"
+
+    @property
+    def _short(self) -> str:
+        return self._function.__qualname__.replace("<", "").replace(">", "")[-40:]
+
+    def _places(self, signature: object, generator: Any) -> Iterator[Path]:
+        """Yield the files that may hold the kernel: the user's, then what the package brought."""
+        if self._folder is not None:
+            yield self._folder / self.name(signature, _processor(generator))
+        target = _packaged_target()
+        if target is not None:
+            yield PACKAGED / target / self.name(signature, target)
+
+    def load_overload(self, signature: object, target: Any) -> Any:
+        """Return the compiled kernel, or None when it has to be compiled."""
+        with clock.compiling():
+            target.refresh()
+            for path in self._places(signature, target.codegen()):
+                found = self._load(path, target)
+                if found is not None:
+                    self._name(found.library, signature)
+                    return found
+        if self._library is not None and hasattr(self._library, "emits"):
+            clock.announce(self._function.__module__, size_of(self._function))
+        return None
+
+    def _load(self, path: Path, target: Any) -> Any:
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        head = len(_MARK) + 32
+        body = memoryview(data)[head:]
+        if not data.startswith(_MARK) or hashlib.sha256(body).digest() != data[len(_MARK) : head]:
+            tell(f"a damaged kernel is compiled again ({path.name})")
+            return None
+        try:
+            return self._rebuilt(target, pickle.loads(body))
+        except Exception as error:  # noqa: BLE001
+            # whatever hinders it, compiling is the way out
+            tell(f"a kernel cannot be loaded and is compiled again ({path.name}: {error})")
+            return None
+
+    def _rebuilt(self, target: Any, kept: Any) -> Any:
+        if self._library is None:
+            return compiler.CompileResult._rebuild(target, *kept)
+        with _loading(target.codegen(), self._library.loaded):
+            return compiler.CompileResult._rebuild(target, *kept)
+
+    def _name(self, library: Any, signature: object) -> None:
+        """Tell an inner library where it is found again."""
+        plain, given = self._function, cast(Any, getattr(signature, "args", signature))
+        if hasattr(library, "origin") and "<" not in plain.__qualname__:
+            library.origin = plain.__module__, plain.__qualname__, tuple(given)
+
+    def save_overload(self, signature: object, result: Any) -> None:
+        """Keep a compiled kernel; a disk that is full or closed costs time later, nothing now."""
+        self._name(result.library, signature)
+        cannot = any(not part.can_cache for part in result.lifted)
+        cannot |= any(one.origin is None for one in getattr(result.library, "callees", ()))
+        # what exec made could not be found again
+        cannot |= self._function.__module__ not in sys.modules
+        if self._folder is None or cannot or result.library.has_dynamic_globals:
+            return
+        body = serialize.dumps(result._reduce())
+        path = self._folder / self.name(signature, _processor(result.codegen))
+        partial = None
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, partial = tempfile.mkstemp(prefix=f".{path.stem[:20]}", dir=self._folder)
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MARK + hashlib.sha256(body).digest() + body)
+            os.replace(partial, path)
+            self._forget_old(self._folder)
+        except OSError as error:
+            tell(f"compiled kernels cannot be kept ({error.strerror or error}); runs go on")
+            if partial is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(partial)
+
+    def _forget_old(self, folder: Path) -> None:
+        """Remove the oldest entries of this kernel beyond what edits may leave behind."""
+        entries = list(folder.glob(f"{self._short}-*{_SUFFIX}"))
+        if len(entries) > _MOST_ENTRIES:
+            entries.sort(key=lambda entry: entry.stat().st_mtime)
+            for entry in entries[: len(entries) - _MOST_ENTRIES]:
+                entry.unlink(missing_ok=True)
+
+    def enable(self) -> None:
+        """Do nothing: it always is."""
+
+    def disable(self) -> None:
+        """Do nothing."""
+
+    def flush(self) -> None:
+        """Remove the entries of this kernel."""
+        for path in self._folder.glob(f"{self._short}-*{_SUFFIX}") if self._folder else ():
+            path.unlink(missing_ok=True)
