@@ -9,7 +9,7 @@ from solid_cases import ELEMENTS, MATERIALS, bound, distorted, forces
 import stiction as st
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids.conditions import Driven, Fixed, Program
-from stiction.solids.contact import kernels as k
+from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 from stiction.solids.elements.kinds import discretise

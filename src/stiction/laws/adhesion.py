@@ -313,7 +313,7 @@ class LennardJones(Adhesion):
     def table(self) -> Floats:
         """Return the constants as kernels read them, in a fresh array.
 
-        Verified by: tests/unit/laws/test_adhesion.py::test_kernel_is_the_law
+        Verified by: tests/unit/laws/test_adhesion.py::test_array_form_is_the_law
         """
         c = self._constants.copy()
         if not self.adhesive:

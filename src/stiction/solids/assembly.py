@@ -105,14 +105,22 @@ class Part(NamedTuple):
 
     Parameters
     ----------
-    energy : ALL, SHAPE or VOLUME of `material_kernels`
+    energy : ALL, SHAPE or VOLUME of `material_laws`
     gradients : (e, q, n, 2) [1/m]
     weights : (e, q) [m^2]
+    by_function : (n, 2, e, q) the gradients in another order [1/m]
     """
 
     energy: int
     gradients: Floats
     weights: Floats
+    by_function: Floats
+
+    def deformation(self, nodes: Ints, u: Floats) -> Floats:
+        """Return the deformation gradients of the points, (4, e, q)."""
+        from stiction.solids.stress_points import deformation
+
+        return deformation(nodes, self.by_function, u)
 
 
 class Bulk:
@@ -128,6 +136,7 @@ class Bulk:
     def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
         self._blocks = [_Block(elements, table, empty) for elements, table in blocks]
+        self._parts = [parts_of(elements) for elements, _ in blocks]
 
     def pairs(self) -> list[tuple[Ints, Ints]]:
         """Return the pairs of nodes that elements couple."""
@@ -159,41 +168,50 @@ class Bulk:
         data : (entries,) of the matrix, added to
         """
         from stiction.solids.bulk_kernels import bulk_kernel
+        from stiction.solids.stress_points import point_rows
 
         bad = 0
         none = np.zeros((0, 0, 0), dtype=np.int32)
         store = data if data is not None else np.zeros(1)
         row = self._pattern.row if data is not None else np.zeros(0, dtype=np.int32)
-        for elements, table, places in self._blocks:
+        for (elements, table, places), parts in zip(self._blocks, self._parts, strict=True):
             nodes, where = elements.nodes, places if data is not None else none
             run = bulk_kernel(nodes.shape[1])
-            for part, gradients, weights in parts_of(elements):
-                bad += run(nodes, gradients, weights, part, u, table, residual, store, where, row)
+            for part in parts:
+                with np.errstate(all="ignore"):
+                    points, wrong = point_rows(part.deformation(nodes, u), table, part.energy)
+                bad += wrong
+                run(nodes, part.gradients, part.weights, points, residual, store, where, row)
         return bad
 
     def energy(self, u: Floats) -> float:
         """Return the strain energy [J/m]; NaN where an element is inside out."""
-        from stiction.solids.bulk_kernels import total_energy
+        from stiction.solids.stress_points import ENERGY, total_energy
 
         total = 0.0
-        for elements, table, _ in self._blocks:
-            for part in parts_of(elements):
-                total += total_energy(part.weights, told(elements, part, u, table))
+        for (elements, table, _), parts in zip(self._blocks, self._parts, strict=True):
+            for part in parts:
+                known = told(elements, part, u, table)
+                total += total_energy(part.weights, known[ENERGY])
         return float(total)
 
 
 def parts_of(elements: Elements) -> list[Part]:
     """Return the parts of the energy: all, or shape and volume where integration is reduced."""
-    from stiction.solids.material_kernels import ALL, SHAPE, VOLUME
+    from stiction.solids.material_laws import ALL, SHAPE, VOLUME
 
-    if not elements.volume_weights.shape[1]:
-        return [Part(ALL, elements.gradients, elements.weights)]
-    volume = Part(VOLUME, elements.volume_gradients, elements.volume_weights)
-    return [Part(SHAPE, elements.gradients, elements.weights), volume]
+    whole = not elements.volume_weights.shape[1]
+    parts = [(ALL if whole else SHAPE, elements.gradients, elements.weights)]
+    if not whole:
+        parts.append((VOLUME, elements.volume_gradients, elements.volume_weights))
+    return [
+        Part(energy, gradients, weights, np.ascontiguousarray(gradients.transpose(2, 3, 0, 1)))
+        for energy, gradients, weights in parts
+    ]
 
 
 def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
-    """Return energy and Cauchy stress at the points of a part, (e, q, TOLD).
+    """Return energy and Cauchy stress at the points of a part, (TOLD, e, q).
 
     Parameters
     ----------
@@ -202,11 +220,10 @@ def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
     u : (nodes, 2) displacements [m]
     table : of the material
     """
-    from stiction.solids.bulk_kernels import TOLD, tell_points
+    from stiction.solids.stress_points import tell_points
 
-    found = np.empty((*part.weights.shape, TOLD))
-    tell_points(elements.nodes, part.gradients, part.energy, u, table, found)
-    return found
+    with np.errstate(all="ignore"):
+        return tell_points(part.deformation(elements.nodes, u), table, part.energy)
 
 
 def stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
@@ -216,11 +233,12 @@ def stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
-    from stiction.solids.bulk_kernels import XX, ZZ
+    from stiction.solids.stress_points import XX, ZZ
 
     points = elements.weights.shape[1]
     out = np.zeros((*elements.weights.shape, 4))
     for part in parts_of(elements):
         nearest = np.arange(points) * part.weights.shape[1] // points
-        out += told(elements, part, u, table)[:, nearest, XX : ZZ + 1]
+        known = told(elements, part, u, table)[XX : ZZ + 1]
+        out += known[:, :, nearest].transpose(1, 2, 0)
     return out

@@ -1,13 +1,6 @@
-"""Internal forces, tangent, energy and stress of a body.
+"""Internal forces and tangent of a body, summed from what is known of its points.
 
-The sum of forces and tangent is compiled once per number of functions; energy and stress at
-points, which are wanted less often, once for all.
-
-The tangent is symmetric and made of 2x2 blocks, one per pair of nodes. With f_a = F grad N_a
-and g_a = cof F grad N_a, and psi(a, j) the energy in |F|^2 and det F, a block is
-
-    K_ab = w [2 psi_a (grad N_a . grad N_b) 1 + 4 psi_aa f_a f_b + 2 psi_aj (f_a g_b + g_a f_b)
-              + psi_jj g_a g_b + psi_j (grad N_a x grad N_b) e],   e = [[0, 1], [-1, 0]].
+One kernel per number of functions; see `stress_points` for the points and the tangent.
 
 Rows 2i and 2i + 1 of the matrix have one pattern, so that one number says where a block is.
 """
@@ -15,109 +8,34 @@ Rows 2i and 2i + 1 of the matrix have one pattern, so that one number says where
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
+from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
-from stiction.solids.material_kernels import (
-    ACROSS,
-    KIND,
-    LAM,
-    LINEAR,
-    MU,
-    NEO_HOOKEAN,
-    PLANE_STRAIN,
-    PLANE_STRESS,
-    SHAPE,
-    VOLUME,
-    linear_moduli,
-    plane_derivatives,
+from stiction.solids.stress_points import (
+    BY_A,
+    BY_AA,
+    BY_AJ,
+    BY_J,
+    BY_JJ,
+    F00,
+    F01,
+    F10,
+    F11,
+    P00,
+    P01,
+    P10,
+    P11,
 )
 
-__all__ = ["TOLD", "bulk_kernel", "tell_points", "total_energy"]
+__all__ = ["bulk_kernel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
-
-Nine = tuple[float, float, float, float, float, float, float, float, float]
-
-# columns of what is told about a point: energy, Cauchy stress in the plane, and across it
-ENERGY, XX, YY, XY, ZZ = range(5)
-TOLD = 5
-
-
-@kernel
-def _response(f00: float, f01: float, f10: float, f11: float, c: Vector, part: int) -> Nine:
-    """Return psi, 2 psi_a, psi_j, 4 psi_aa, 2 psi_aj, psi_jj, psi_l, j, l; NaN if inside out."""
-    j = f00 * f11 - f01 * f10
-    if not j > 0.0:
-        bad = math.nan
-        return bad, bad, bad, bad, bad, bad, bad, bad, bad
-    square = f00 * f00 + f01 * f01 + f10 * f10 + f11 * f11
-    if c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN:
-        # what `plane_derivatives` gives, short: this law is where most time goes
-        mu = 0.0 if part == VOLUME else c[MU]
-        lam = 0.0 if part == SHAPE else c[LAM]
-        log = lam * math.log(j)
-        psi = 0.5 * mu * (square - 2.0) + (0.5 * log - mu) * math.log(j)
-        across = mu + j * (log / j - mu / j)
-        return psi, mu, (log - mu) / j, 0.0, 0.0, (lam + mu - log) / (j * j), across, j, 1.0
-    psi, pa, pj, paa, paj, pjj, pl, l = plane_derivatives(square, j, c, part)  # noqa: E741
-    return psi, 2.0 * pa, pj, 4.0 * paa, 2.0 * paj, pjj, pl, j, l
-
-
-@kernel
-def _stress(f00: float, f01: float, f10: float, f11: float, c: Vector, part: int) -> Nine:
-    """Return the nominal stress 00, 01, 10, 11, and what the tangent is made of, 2 psi_a to psi_jj.
-
-    Those of linear elasticity go with the undeformed state.
-    """
-    if c[KIND] == LINEAR:
-        lam, mu = linear_moduli(c, part)
-        trace, shear = lam * (f00 + f11 - 2.0), mu * (f01 + f10)
-        p00, p11 = trace + 2.0 * mu * (f00 - 1.0), trace + 2.0 * mu * (f11 - 1.0)
-        return p00, shear, shear, p11, mu, -mu, 0.0, 0.0, lam + mu
-    _, s1, s2, s3, s4, s5, _, _, _ = _response(f00, f01, f10, f11, c, part)
-    p00, p01 = s1 * f00 + s2 * f11, s1 * f01 - s2 * f10
-    p10, p11 = s1 * f10 - s2 * f01, s1 * f11 + s2 * f00
-    return p00, p01, p10, p11, s1, s2, s3, s4, s5
-
-
-@kernel
-def _spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
-    """Add the blocks (n, n, 4) of one element, of which the upper half is given."""
-    n = nodes.size
-    for i in range(n):
-        down = row[nodes[i]]
-        for m in range(i, n):
-            at = places[i, m]
-            data[at] += k[i, m, 0]
-            data[at + 1] += k[i, m, 1]
-            data[at + down] += k[i, m, 2]
-            data[at + down + 1] += k[i, m, 3]
-            if m > i:
-                at = places[m, i]
-                below = row[nodes[m]]
-                data[at] += k[i, m, 0]
-                data[at + 1] += k[i, m, 2]
-                data[at + below] += k[i, m, 1]
-                data[at + below + 1] += k[i, m, 3]
-
-
-@kernel
-def _begin(nodes: Integers, u: Matrix, v: Matrix, r: Matrix, k: Stack) -> None:
-    """Fill in the displacements of one element, and zero forces and blocks."""
-    for i in range(nodes.size):
-        v[i, 0], v[i, 1] = u[nodes[i], 0], u[nodes[i], 1]
-        r[i, 0] = r[i, 1] = 0.0
-        for m in range(nodes.size):
-            for p in range(4):
-                k[i, m, p] = 0.0
 
 
 @functools.cache
@@ -126,47 +44,42 @@ def bulk_kernel(n: int) -> Any:
 
     It adds internal forces to `residual` (nodes, 2) and the tangent to `data`: `places[e, a, b]`
     is the entry of block (a, b) in the first of its two rows, `row[node]` the length of a row;
-    an empty `places` leaves the tangent out. It returns how many points were inside out.
+    an empty `places` leaves the tangent out.
     """
 
-    @kernel
+    @kernel(plain=_add_plain)
     def add(
         nodes: Ints,
         gradients: Floats,
         weights: Matrix,
-        part: int,
-        u: Matrix,
-        c: Vector,
+        points: Stack,
         residual: Matrix,
         data: Vector,
         places: Places,
         row: Places,
-    ) -> int:
+    ) -> None:
         wants = places.shape[0] > 0
-        linear = c[KIND] == LINEAR
-        k, r, v = np.empty((n, n, 4)), np.empty((n, 2)), np.empty((n, 2))
+        k, r = np.empty((n, n, 4)), np.empty((n, 2))
         fa, ga = np.empty((n, 2)), np.empty((n, 2))
-        bad = 0
         for e in range(nodes.shape[0]):
-            _begin(nodes[e], u, v, r, k)
+            for i in range(n):
+                r[i, 0] = r[i, 1] = 0.0
+                for m in range(n):
+                    for p in range(4):
+                        k[i, m, p] = 0.0
             for q in range(weights.shape[1]):
                 w, g = weights[e, q], gradients[e, q]
-                f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
-                for i in range(n):
-                    f00 += v[i, 0] * g[i, 0]
-                    f01 += v[i, 0] * g[i, 1]
-                    f10 += v[i, 1] * g[i, 0]
-                    f11 += v[i, 1] * g[i, 1]
-                p00, p01, p10, p11, s1, s2, s3, s4, s5 = _stress(f00, f01, f10, f11, c, part)
-                bad += math.isnan(s1)
+                p00, p01 = points[P00, e, q], points[P01, e, q]
+                p10, p11 = points[P10, e, q], points[P11, e, q]
                 for i in range(n):
                     r[i, 0] += w * (p00 * g[i, 0] + p01 * g[i, 1])
                     r[i, 1] += w * (p10 * g[i, 0] + p11 * g[i, 1])
                 if not wants:
                     continue
-                s1, s2, s3, s4, s5 = w * s1, w * s2, w * s3, w * s4, w * s5
-                if linear:
-                    f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
+                s1, s2, s3 = w * points[BY_A, e, q], w * points[BY_J, e, q], w * points[BY_AA, e, q]
+                s4, s5 = w * points[BY_AJ, e, q], w * points[BY_JJ, e, q]
+                f00, f01 = points[F00, e, q], points[F01, e, q]
+                f10, f11 = points[F10, e, q], points[F11, e, q]
                 for i in range(n):
                     fa[i, 0] = f00 * g[i, 0] + f01 * g[i, 1]
                     fa[i, 1] = f10 * g[i, 0] + f11 * g[i, 1]
@@ -194,76 +107,82 @@ def bulk_kernel(n: int) -> Any:
                         k[i, m, 2] += a1 * fa[m, 0] + b1 * ga[m, 0] - turn
                         k[i, m, 3] += same + a1 * fa[m, 1] + b1 * ga[m, 1]
             for i in range(n):
-                residual[nodes[e, i], 0] += r[i, 0]
-                residual[nodes[e, i], 1] += r[i, 1]
-            if wants:
-                _spread(nodes[e], places[e], row, k, data)
-        return bad
+                node = nodes[e, i]
+                residual[node, 0] += r[i, 0]
+                residual[node, 1] += r[i, 1]
+                if not wants:
+                    continue
+                for m in range(n):
+                    # of the blocks the upper half is known
+                    at, low, high = places[e, i, m], min(i, m), max(i, m)
+                    data[at] += k[low, high, 0]
+                    data[at + 1] += k[low, high, 1 if i <= m else 2]
+                    data[at + row[node]] += k[low, high, 2 if i <= m else 1]
+                    data[at + row[node] + 1] += k[low, high, 3]
 
     return add
 
 
-@kernel
-def _tell(
-    f00: float, f01: float, f10: float, f11: float, c: Vector, part: int, out: Vector
+def _add_plain(
+    nodes: Ints,
+    gradients: Floats,
+    weights: Floats,
+    points: Floats,
+    residual: Floats,
+    data: Floats,
+    places: Places,
+    row: Places,
 ) -> None:
-    """Fill in energy and Cauchy stress of a point, NaN if it is inside out."""
-    if c[KIND] == LINEAR:
-        lam, mu = linear_moduli(c, part)
-        trace, shear = f00 + f11 - 2.0, f01 + f10
-        square = (f00 - 1.0) ** 2 + (f11 - 1.0) ** 2 + 0.5 * shear * shear
-        out[ENERGY] = 0.5 * lam * trace * trace + mu * square
-        out[XX], out[YY] = (
-            lam * trace + 2.0 * mu * (f00 - 1.0),
-            lam * trace + 2.0 * mu * (f11 - 1.0),
-        )
-        out[XY], out[ZZ] = mu * shear, lam * trace
-    else:
-        psi, s1, s2, _, _, _, across, j, l = _response(f00, f01, f10, f11, c, part)  # noqa: E741
-        # the sheet grows thinner: forces per reference thickness, stress per current
-        out[ENERGY] = psi
-        out[XX] = (s1 * (f00 * f00 + f01 * f01) / j + s2) / l
-        out[YY] = (s1 * (f10 * f10 + f11 * f11) / j + s2) / l
-        out[XY], out[ZZ] = s1 * (f00 * f10 + f01 * f11) / j / l, across / j
-    if c[ACROSS] == PLANE_STRESS:
-        out[ZZ] = 0.0
+    """Sum over the points of all elements at once, in the order of the kernel."""
+    e, n = nodes.shape
+    r = np.zeros((n, 2, e))
+    low, high = np.triu_indices(n)
+    k = np.zeros((4, low.size, e))
+    for q in range(weights.shape[1]):
+        w, g, at = weights[:, q], gradients[:, q].transpose(1, 2, 0), points[:, :, q]
+        g0, g1 = np.ascontiguousarray(g[:, 0]), np.ascontiguousarray(g[:, 1])
+        r[:, 0] += w * (at[P00] * g0 + at[P01] * g1)
+        r[:, 1] += w * (at[P10] * g0 + at[P11] * g1)
+        if places.size:
+            _add_point(k, g0, g1, w, at, low, high)
+    here = nodes.ravel()[:, None] * 2 + np.arange(2)
+    np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 0, 1).ravel())
+    if not places.size:
+        return
+    whole = np.empty((e, n, 2, n, 2))
+    # the mirrored half first: blocks on the diagonal are given whole
+    for p in range(4):
+        whole[:, high, p % 2, low, p // 2] = k[p].T
+    for p in range(4):
+        whole[:, low, p // 2, high, p % 2] = k[p].T
+    down = np.arange(2)[:, None, None] * row[nodes][:, :, None, None, None]
+    there = places[:, :, None, :, None] + down + np.arange(2)
+    np.add.at(data, there.ravel(), whole.ravel())
 
 
-@kernel
-def tell_points(
-    nodes: Ints, gradients: Floats, part: int, u: Matrix, c: Vector, told: Stack
+def _add_point(
+    k: Floats, g0: Floats, g1: Floats, w: Floats, at: Floats, low: Ints, high: Ints
 ) -> None:
-    """Fill in energy and Cauchy stress at the points of all elements, (e, q, TOLD).
-
-    Parameters
-    ----------
-    nodes, gradients : (e, n) and (e, q, n, 2)
-    part : of the energy; see `material_kernels`
-    u : (nodes, 2) displacements [m]
-    c : table of the material
-
-    Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
-    """
-    for e in range(nodes.shape[0]):
-        for q in range(gradients.shape[1]):
-            f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
-            for i in range(nodes.shape[1]):
-                x, y = u[nodes[e, i], 0], u[nodes[e, i], 1]
-                f00 += x * gradients[e, q, i, 0]
-                f01 += x * gradients[e, q, i, 1]
-                f10 += y * gradients[e, q, i, 0]
-                f11 += y * gradients[e, q, i, 1]
-            _tell(f00, f01, f10, f11, c, part, told[e, q])
-
-
-@kernel
-def total_energy(weights: Matrix, told: Stack) -> float:
-    """Return the strain energy [J/m] of elements; NaN where one is inside out.
-
-    Verified by: tests/unit/solids/test_assembly.py::test_forces_are_the_gradient_of_energy
-    """
-    total = 0.0
-    for e in range(weights.shape[0]):
-        for q in range(weights.shape[1]):
-            total += weights[e, q] * told[e, q, ENERGY]
-    return total
+    """Add one point of every element to the upper half of its blocks, (4, pairs, e)."""
+    f00, f01, f10, f11 = at[F00], at[F01], at[F10], at[F11]
+    s1, s2, s3, s4, s5 = (w * at[c] for c in (BY_A, BY_J, BY_AA, BY_AJ, BY_JJ))
+    ga = np.stack([f11 * g0 - f10 * g1, -f01 * g0 + f00 * g1])
+    b = s5 * ga
+    gi0, gi1, gm0, gm1 = g0[low], g1[low], g0[high], g1[high]
+    same = s1 * (gi0 * gm0 + gi1 * gm1)
+    turn = s2 * (gi0 * gm1 - gi1 * gm0)
+    to = ga[:, high]
+    if not (s3.any() or s4.any()):
+        b0, b1 = b[:, low]
+        k[0] += same + b0 * to[0]
+        k[1] += turn + b0 * to[1]
+        k[2] += b1 * to[0] - turn
+        k[3] += same + b1 * to[1]
+        return
+    fa = np.stack([f00 * g0 + f01 * g1, f10 * g0 + f11 * g1])
+    (a0, a1), (b0, b1) = (s3 * fa + s4 * ga)[:, low], (s4 * fa + b)[:, low]
+    of = fa[:, high]
+    k[0] += same + a0 * of[0] + b0 * to[0]
+    k[1] += turn + a0 * of[1] + b0 * to[1]
+    k[2] += a1 * of[0] + b1 * to[0] - turn
+    k[3] += same + a1 * of[1] + b1 * to[1]

@@ -78,7 +78,7 @@ def _moduli(material: Material, young: object, poisson: object) -> tuple[float, 
 
 
 def _table(kind: int, plane_stress: bool, **entries: float) -> Floats:
-    from stiction.solids import material_kernels as mk
+    from stiction.solids import material_laws as mk
 
     table = np.zeros(8)
     table[mk.KIND], table[mk.ACROSS] = kind, mk.PLANE_STRESS if plane_stress else mk.PLANE_STRAIN

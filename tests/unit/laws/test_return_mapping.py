@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, LennardJones
-from stiction.laws.adhesion_kernels import (
+from stiction.laws.interface_tractions import (
     DECIDE,
     DIRECTION,
     INCREMENT,
@@ -16,11 +16,9 @@ from stiction.laws.adhesion_kernels import (
     STICK,
     TRACTION,
     TRIAL,
-    return_map_1d,
-    return_map_point,
+    return_map_points,
 )
 from stiction.laws.return_mapping import convective_increment, return_map
-from stiction.numerics.jit import py_function
 
 LJ = LennardJones(2.0, 3.0)
 EPS = 50.0
@@ -171,41 +169,33 @@ def test_tiny_motion():
     assert_allclose(out.slip[0], [2.4e-200, 3.2e-200], rtol=1e-14)
 
 
-def test_kernels_are_the_map():
+def test_points_are_the_map():
     for d in (1, 2, 3):
         gap, slip, s, ds = sample(20, d)
         states = np.random.default_rng(2).integers(0, 2, 20).astype(bool)
         for held in (None, states):
             out = return_map(gap, slip, s, ds, EPS, held)
-            for evaluate in (return_map_point, py_function(return_map_point)):
-                for i in range(20):
-                    state = DECIDE if held is None else (SLIP if states[i] else STICK)
-                    slide = np.zeros((SLIDE, 3))
-                    slide[TRIAL, :d] = EPS * (gap[i] - slip[i])
-                    got = evaluate(slide, d, s[i], EPS, state)
-                    assert got == (SLIP if out.slides[i] else STICK)
-                    assert not slide[:, d:].any()
-                    slide = slide[:, :d]
-                    assert_allclose(slide[TRACTION], out.traction[i], rtol=1e-13, atol=1e-13)
-                    assert_allclose(slide[INCREMENT], out.increment[i], rtol=1e-12, atol=1e-14)
-                    tangent = slide[MODULUS : MODULUS + d]
-                    assert_allclose(tangent, out.by_tangential_gap[i], atol=1e-12)
-                    assert_allclose(slide[DIRECTION] * ds[i], out.by_normal_gap[i], atol=1e-14)
-            if d == 1:
-                for evaluate in (return_map_1d, py_function(return_map_1d)):
-                    for i in range(20):
-                        state = DECIDE if held is None else (SLIP if states[i] else STICK)
-                        trial = EPS * float(gap[i, 0] - slip[i, 0])
-                        got = evaluate(trial, s[i], ds[i], EPS, state)
-                        wanted = (
-                            out.traction[i, 0],
-                            out.increment[i, 0],
-                            out.by_tangential_gap[i, 0, 0],
-                            out.by_normal_gap[i, 0],
-                            SLIP if out.slides[i] else STICK,
-                        )
-                        assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
-    assert return_map_1d(0.0, 0.0, 0.0, EPS, DECIDE) == (0.0, 0.0, 0.0, 0.0, SLIP)
+            wanted = np.full(20, DECIDE) if held is None else np.where(states, SLIP, STICK)
+            slide = np.zeros((SLIDE, 3, 20))
+            slide[TRIAL, :d] = EPS * (gap - slip).T
+            alone = slide.copy()
+            slips = return_map_points(slide, d, s, EPS, wanted)
+            assert np.array_equal(slips, out.slides)
+            assert not slide[:, d:].any()
+            # a point alone is what it is among others, to the last bit
+            for i in range(20):
+                one = np.ascontiguousarray(alone[:, :, i])
+                assert return_map_points(one, d, s[i], EPS, wanted[i]) == slips[i]
+                assert np.array_equal(one, slide[:, :, i])
+            rows = np.moveaxis(slide[:, :d], 2, 0)
+            assert_allclose(rows[:, TRACTION], out.traction, rtol=1e-13, atol=1e-13)
+            assert_allclose(rows[:, INCREMENT], out.increment, rtol=1e-12, atol=1e-14)
+            tangent = rows[:, MODULUS : MODULUS + d]
+            assert_allclose(tangent, out.by_tangential_gap, atol=1e-12)
+            assert_allclose(rows[:, DIRECTION] * ds[:, None], out.by_normal_gap, atol=1e-14)
+    still = np.zeros((SLIDE, 3))
+    assert return_map_points(still, 1, 0.0, EPS, DECIDE)
+    assert not still[:MODULUS].any()
 
 
 def test_convective_increment():

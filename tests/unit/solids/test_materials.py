@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from solid_cases import MATERIALS, principal_stresses
 
 from stiction.errors import ModelError
-from stiction.solids.material_kernels import (
+from stiction.solids.material_laws import (
     ALL,
     SHAPE,
     VOLUME,
@@ -33,7 +33,7 @@ def law(request):
 
 
 def in_plane_stresses(table, l1, l2, part=ALL):
-    """Return the nominal stresses along two stretches in the plane, from the kernel."""
+    """Return the nominal stresses along two stretches in the plane, from the law."""
     _, pa, pj, *_ = plane_derivatives(l1**2 + l2**2, l1 * l2, table, part)
     return 2 * pa * l1 + pj * l2, 2 * pa * l2 + pj * l1
 

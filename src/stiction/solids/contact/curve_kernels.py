@@ -1,35 +1,19 @@
-"""Points on contact boundaries: rational Bezier curves, their derivatives, nearest points."""
+"""Nearest points on contact boundaries, which are rational Bezier curves: walks along them."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
+from stiction.solids.contact.curves import Curve
 
-__all__ = [
-    "basis_at",
-    "bernstein",
-    "curve_at",
-    "functions_at",
-    "nearest_all",
-    "places_at",
-    "rigid_nearest",
-    "rigid_places",
-]
+__all__ = ["basis_at", "bernstein", "curve_at", "nearest_all"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-
-# entries of the table of a rigid shape: its kind, then a point and the outward normal of a
-# plane, or centre and radius of a circle
-KIND, CENTRE_X, CENTRE_Y, OUTWARD_X, OUTWARD_Y = range(5)
-RADIUS = 3
-# values of KIND
-PLANE, CIRCLE = 0.0, 1.0
+Floats = npt.NDArray[np.float64]
 
 _PROJECTION_STEPS = 60
 
@@ -101,28 +85,6 @@ def curve_at(e: int, nodes: Ints, f: Matrix, x: Matrix, out: Matrix) -> None:
 
 
 @kernel
-def functions_at(
-    elements: Ints, xis: Vector, extraction: Stack, weights: Matrix, b: Matrix, functions: Stack
-) -> None:
-    """Fill in the functions of a curve and two derivatives at many points, (p, 3, n).
-
-    Parameters
-    ----------
-    elements, xis : (p,)
-    extraction, weights, b : as in `basis_at`
-    """
-    for q in range(elements.size):
-        basis_at(xis[q], elements[q], extraction, weights, b, functions[q])
-
-
-@kernel
-def places_at(elements: Ints, nodes: Ints, functions: Stack, x: Matrix, places: Stack) -> None:
-    """Fill in points of a curve, tangents and their changes, (p, 3, 2)."""
-    for q in range(elements.size):
-        curve_at(elements[q], nodes, functions[q], x, places[q])
-
-
-@kernel
 def _walk(
     point: Vector,
     element: int,
@@ -178,7 +140,55 @@ def _walk(
     return element, xi, abs(step) <= 1e-10
 
 
-@kernel
+def _nearest_plain(
+    points: Floats,
+    elements: Ints,
+    xis: Floats,
+    normal: Bools,
+    nodes: Ints,
+    extraction: Floats,
+    weights: Floats,
+    neighbours: Ints,
+    x: Floats,
+    *scratch: Floats,
+) -> None:
+    """Walk with all points at once, each as `_walk` does."""
+    curve = Curve(nodes, extraction, weights)
+    going = np.arange(elements.size)
+    came, size = np.full(elements.size, -1), np.zeros(elements.size)
+    for _turn in range(_PROJECTION_STEPS):
+        if not going.size:
+            return
+        e, xi = elements[going], xis[going]
+        out = curve.points(e, xi, x)[1]
+        away = out[0] - points[going].T
+        slope = away[0] * out[1, 0] + away[1] * out[1, 1]
+        metric = out[1, 0] * out[1, 0] + out[1, 1] * out[1, 1]
+        curvature = away[0] * out[2, 0] + away[1] * out[2, 1]
+        down = np.where(curvature > -0.5 * metric, metric + curvature, metric)
+        step = -slope / down
+        size[going] = np.abs(step)
+        done, good = size[going] <= 1e-14, size[going] <= 1e-14
+        up = step > 0.0
+        leaves = ~done & np.where(up, xi >= 1.0, ~up & (xi <= -1.0))
+        after = neighbours[e, np.where(up, 1, 0)]
+        # a corner that is nearest from both sides
+        corner = leaves & (after == came[going]) & (came[going] >= 0)
+        good |= corner & (size[going] <= 1e-9)
+        done |= corner | (leaves & (after < 0))
+        crosses, moves = leaves & ~done, ~leaves & ~done
+        come, moved = going[crosses], going[moves]
+        came[come] = e[crosses]
+        elements[come], xis[come] = after[crosses], np.where(up[crosses], -1.0, 1.0)
+        far = xi[moves] + step[moves]
+        came[moved[(far > -1.0) & (far < 1.0)]] = -1
+        xis[moved] = np.where(far > 1.0, 1.0, np.where(far < -1.0, -1.0, far))
+        normal[going[done]] = good[done]
+        going = going[~done]
+    normal[going] = size[going] <= 1e-10
+
+
+@kernel(plain=_nearest_plain)
 def nearest_all(
     points: Matrix,
     elements: Ints,
@@ -209,64 +219,3 @@ def nearest_all(
         elements[q], xis[q], normal[q] = _walk(
             points[q], elements[q], xis[q], nodes, extraction, weights, neighbours, x, f, b, out
         )
-
-
-@kernel
-def _rigid_at(x: float, y: float, shape: Vector, out: Matrix) -> float:
-    """Return the coordinate of the nearest point of a rigid shape and fill in its place."""
-    if shape[KIND] == PLANE:
-        x0, y0, nx, ny = shape[CENTRE_X], shape[CENTRE_Y], shape[OUTWARD_X], shape[OUTWARD_Y]
-        s = (y - y0) * nx - (x - x0) * ny
-        out[0, 0], out[0, 1] = x0 - s * ny, y0 + s * nx
-        out[1, 0], out[1, 1] = -ny, nx
-        out[2, 0] = out[2, 1] = 0.0
-        return s
-    radius = shape[RADIUS]
-    dx, dy = x - shape[CENTRE_X], y - shape[CENTRE_Y]
-    r = math.sqrt(dx * dx + dy * dy)
-    nx, ny = dx / r, dy / r
-    out[0, 0], out[0, 1] = shape[CENTRE_X] + radius * nx, shape[CENTRE_Y] + radius * ny
-    out[1, 0], out[1, 1] = -ny, nx
-    out[2, 0], out[2, 1] = -nx / radius, -ny / radius
-    return radius * math.atan2(dy, dx)
-
-
-@kernel
-def rigid_nearest(
-    points: Matrix, shape: Vector, shift: Vector, places: Stack, coordinates: Vector
-) -> None:
-    """Fill in the nearest points of a rigid shape and their coordinates along it.
-
-    Parameters
-    ----------
-    points : (p, 2) [m]
-    shape : KIND, then a point and the outward normal, or centre and radius
-    shift : (2,) translation of the shape [m]
-    places : (p, 3, 2) filled with nearest point, tangent by arc length, and its change
-    coordinates : (p,) filled in [m]
-
-    Source: formulas sheet, section 4.
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
-    """
-    for q in range(points.shape[0]):
-        x, y = points[q, 0] - shift[0], points[q, 1] - shift[1]
-        coordinates[q] = _rigid_at(x, y, shape, places[q])
-        places[q, 0, 0] += shift[0]
-        places[q, 0, 1] += shift[1]
-
-
-@kernel
-def rigid_places(coordinates: Vector, shape: Vector, shift: Vector, places: Stack) -> None:
-    """Fill in the points of a rigid shape at coordinates along it, in the first rows (p, 3, 2).
-
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
-    """
-    for q in range(coordinates.size):
-        s = coordinates[q]
-        if shape[KIND] == PLANE:
-            x = shape[CENTRE_X] - s * shape[OUTWARD_Y]
-            y = shape[CENTRE_Y] + s * shape[OUTWARD_X]
-        else:
-            x = shape[CENTRE_X] + shape[RADIUS] * math.cos(s / shape[RADIUS])
-            y = shape[CENTRE_Y] + shape[RADIUS] * math.sin(s / shape[RADIUS])
-        places[q, 0, 0], places[q, 0, 1] = x + shift[0], y + shift[1]

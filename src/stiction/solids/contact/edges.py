@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.curves import curve_points, knots_of, locate
+from stiction.solids.contact.curves import knots_of, locate, rigid_nearest
 from stiction.solids.contact.model import ContactPass, Found
 
 __all__ = ["crossings", "gaps_at"]
@@ -28,26 +28,20 @@ def gaps_at(p: ContactPass, zeta: Floats, guess: Found, x: Floats) -> tuple[Floa
     Source: Mergel, Scheibert, Sauer 2021, eq. (8).
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
-    own, part = p.own, p.partner
-    curve = (own.nodes, own.extraction, own.weights)
-    element, xi = locate(zeta, knots_of(own))
-    places = curve_points(element, xi, *curve, x)[1][:, 0].copy()
+    part = p.partner
+    places = p.own_curve.points(*locate(zeta, knots_of(p.own)), x)[1][0]
     normal = np.ones(zeta.size, dtype=bool)
     if part.rigid:
-        from stiction.solids.contact.curve_kernels import rigid_nearest
-
-        other = np.empty((zeta.size, 3, 2))
-        rigid_nearest(places, part.shape, x[part.node], other, np.empty(zeta.size))
+        other, _ = rigid_nearest(places, part.shape, x[part.node])
     else:
-        found = p.nearest(places, guess, x)
-        curve = (part.nodes, part.extraction, part.weights)
-        _, other = curve_points(found.element, found.xi, *curve, x)
+        found = p.nearest(np.ascontiguousarray(places.T), guess, x)
+        _, other = p.curve.points(found.element, found.xi, x)
         normal = found.normal
-    along = other[:, 1]
-    size = np.sqrt(along[:, 0] * along[:, 0] + along[:, 1] * along[:, 1])
-    away = places - other[:, 0]
-    gaps = (away[:, 0] * along[:, 1] - away[:, 1] * along[:, 0]) / size
-    return np.where(normal, gaps, np.inf), places
+    along = other[1]
+    size = np.sqrt(along[0] * along[0] + along[1] * along[1])
+    away = places - other[0]
+    gaps = (away[0] * along[1] - away[1] * along[0]) / size
+    return np.where(normal, gaps, np.inf), np.ascontiguousarray(places.T)
 
 
 def crossings(

@@ -18,9 +18,18 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
+from stiction.laws.interface_tractions import DECIDE
 from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
-from stiction.solids.contact.curves import along, curve_points, knots_of, locate
+from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.curves import (
+    Curve,
+    along,
+    knots_of,
+    locate,
+    rigid_nearest,
+    rigid_places,
+)
 from stiction.solids.contact.partners import Boundary, Partner, RigidShape
 
 __all__ = ["Contact", "ContactPass", "Found", "History", "Part"]
@@ -152,27 +161,6 @@ class Part(NamedTuple):
     knots: Floats
 
 
-class Meeting(NamedTuple):
-    """The partner as the points of a boundary meet it.
-
-    Parameters
-    ----------
-    coordinate : (p,) of the nearest points along the partner [m]
-    span : (p,) change of that with the coordinate of the element
-    near, far : (p, 3, m) functions at the nearest points and at the origins of slip
-    place, before, root : (p, 3, 2) nearest points now and on the reference boundary, and the
-        origins of slip, with tangents and their changes
-    """
-
-    coordinate: Floats
-    span: Floats
-    near: Floats
-    far: Floats
-    place: Floats
-    before: Floats
-    root: Floats
-
-
 class ContactPass:
     """One pass over one boundary.
 
@@ -193,11 +181,12 @@ class ContactPass:
     ) -> None:
         self.contact, self.own, self.reference = contact, own, points
         self.count = own.areas.size
-        # kernels read the own boundary point by point
+        # sweeps read the own boundary point by point, and points come last
         n = int(own.nodes.shape[1])
         self._nodes = np.repeat(own.nodes, own.areas.shape[1], axis=0)
-        both = [own.functions.reshape(-1, n), own.derivatives.reshape(-1, n)]
-        self._functions = np.ascontiguousarray(np.stack(both, axis=1))
+        self._nodes_of_points = np.ascontiguousarray(self._nodes.T)
+        both = [own.functions.reshape(-1, n).T, own.derivatives.reshape(-1, n).T]
+        self._functions = np.ascontiguousarray(np.stack(both))
         self.coordinate = self._own_coordinate()
         c = contact
         law = c.friction
@@ -227,6 +216,13 @@ class ContactPass:
                 np.array([0.0, 1.0]),
             )
         self.shape = (self.count, 2 * self._rows, 2 * self._columns)
+        rows = self._nodes
+        if self.partner.rigid:
+            rows = np.concatenate([rows, np.full((self.count, 1), self.partner.node)], axis=1)
+        self._loaded = 2 * rows[:, :, None] + np.arange(2)
+        self.curve = Curve(self.partner.nodes, self.partner.extraction, self.partner.weights)
+        self.own_curve = Curve(own.nodes, own.extraction, own.weights)
+        self.left_out = 0
 
     def _own_coordinate(self) -> Floats:
         """Return the reference length along the boundary at every point, (p,)."""
@@ -290,23 +286,17 @@ class ContactPass:
         out = self.evaluate(
             x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
         )
-        from stiction.solids.contact.kernels import GAP
-
-        return np.asarray(out[:, GAP])
+        return np.asarray(out[:, k.GAP])
 
     def missed(self, x: Floats, found: Found) -> int:
         """Return how many points are near the end of their partner, and without a normal to it."""
         lost = np.flatnonzero(~found.normal)
         if self.partner.rigid or not lost.size:
             return 0
-        part, place = self.partner, self.places(x)
-        curve = (part.nodes, part.extraction, part.weights)
-        functions, _ = curve_points(found.element[lost], found.xi[lost], *curve, x)
-        near = 0
-        for f, q in zip(functions, lost, strict=True):
-            away = f[0] @ x[part.nodes[found.element[q]]] - place[q]
-            near += bool(np.hypot(*away) < self.contact.adhesion.gap_max)
-        return near
+        place = self.places(x)
+        _, there = self.curve.points(found.element[lost], found.xi[lost], x)
+        away = there[0].T - place[lost]
+        return int(np.sum(np.hypot(away[:, 0], away[:, 1]) < self.contact.adhesion.gap_max))
 
     def _search(self, place: Floats, x: Floats) -> Found:
         """Return the nearest of three places per element of the partner."""
@@ -316,47 +306,35 @@ class ContactPass:
         xis = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
         t = part.nodes.shape[0]
         elements = np.repeat(np.arange(t), 3)
-        curve = (part.nodes, part.extraction, part.weights)
-        functions, _ = curve_points(elements, np.tile(xis, t), *curve, x)
-        cloud = np.array(
-            [f[0] @ x[part.nodes[e]] for f, e in zip(functions, elements, strict=True)]
-        )
-        _, at = cKDTree(cloud).query(place)
+        _, cloud = self.curve.points(elements, np.tile(xis, t), x)
+        _, at = cKDTree(cloud[0].T).query(place)
         at = np.asarray(at, dtype=np.int64)
         return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
 
-    def _meeting(self, x: Floats, points: Floats, found: Found, origin: Floats) -> Meeting:
+    def _meeting(self, x: Floats, points: Floats, found: Found, origin: Floats) -> k.Meeting:
         """Return the partner at nearest points and at origins of slip.
 
         Parameters
         ----------
         x : (nodes, 2) places [m]
-        points : (p, 2) own points [m]
+        points : (2, p) own points [m]
         found : nearest points
         origin : (p,) coordinates of the origins of slip along the partner [m]
         """
         part = self.partner
         if part.rigid:
-            from stiction.solids.contact.curve_kernels import rigid_nearest, rigid_places
-
-            place, root = np.empty((self.count, 3, 2)), np.empty((self.count, 3, 2))
-            coordinate, none = np.empty(self.count), np.empty((0, 3, 1))
-            rigid_nearest(points, part.shape, x[part.node], place, coordinate)
-            rigid_places(origin, part.shape, x[part.node], root)
-            return Meeting(coordinate, np.ones(self.count), none, none, place, place, root)
-        from stiction.solids.contact.curve_kernels import places_at
-
-        curve = (part.nodes, part.extraction, part.weights)
-        near, place = curve_points(found.element, found.xi, *curve, x)
-        element, xi = locate(origin, part.knots)
-        far, root = curve_points(element, xi, *curve, x)
+            shift, none = x[part.node], np.empty((3, 0, self.count))
+            place, coordinate = rigid_nearest(points, part.shape, shift)
+            root = rigid_places(origin, part.shape, shift)[None]
+            return k.Meeting(coordinate, np.ones(self.count), none, none, place, place, root)
+        near, place = self.curve.points(found.element, found.xi, x)
+        far, root = self.curve.points(*locate(origin, part.knots), x)
         before = place
         if self.contact.stretch:
-            before = np.empty_like(place)
-            places_at(found.element, part.nodes, near, self.reference, before)
+            before = self.curve.places(found.element, near, self.reference)
         coordinate = along(found.element, found.xi, part.knots)
         span = 0.5 * (part.knots[found.element + 1] - part.knots[found.element])
-        return Meeting(coordinate, span, near, far, place, before, root)
+        return k.Meeting(coordinate, span, near, far, place, before, root)
 
     def evaluate(
         self,
@@ -382,59 +360,29 @@ class ContactPass:
         residual : (nodes, 2), added to
         values : tangent blocks, filled in; None leaves them out
         """
-        from stiction.laws.interface_kernels import BLOCKS
-        from stiction.solids.contact import kernels as k
-
-        part, n = self.partner, self.count
-        out, work = np.zeros((n, k.OUT)), np.zeros((n, k.WORK))
-        out[:, k.GAP], out[:, k.ORIGIN] = np.inf, np.nan
-        out[:, k.WEIGHT] = self.own.areas.ravel()
-        k.own_points(self._nodes, self._functions, x, self.reference, out, work)
-        points = np.ascontiguousarray(out[:, [k.X, k.Y]])
-        meets = self._meeting(x, points, found, history.origin)
-        work[:, k.COORDINATE], work[:, k.SPAN] = meets.coordinate, meets.span
-        work[:, k.FORMER], work[:, k.MEETS] = history.origin, found.normal
-        settings = self._constants.copy()
-        settings[k.ATTRACTION] = attraction
-        wanted = self._wanted(history, held, rubs)
-        surfaces, slides = self._rows_of_points
-        self.left_out = k.tractions(
-            out,
-            work,
-            wanted,
-            meets.place,
-            meets.before,
-            meets.root,
-            settings,
-            *self._tables,
-            surfaces,
-            slides,
-        )
-        rigid_node = part.node if part.rigid else -1
-        k.loads(self._nodes, self._functions, out, work, rigid_node, residual)
-        if values is not None:
-            values[:] = 0.0
-            k.tangents(
-                part.rigid,
-                wanted,
-                self._functions,
-                meets.near,
-                meets.far,
-                settings,
-                out,
-                work,
-                surfaces,
-                slides,
-                np.empty((k.PARTS, BLOCKS, 3, 3)),
-                values,
+        # what does not hold at a point is computed all the same, and not taken
+        with np.errstate(all="ignore"):
+            out = np.zeros((k.OUT, self.count))
+            out[k.GAP], out[k.ORIGIN] = np.inf, np.nan
+            out[k.WEIGHT] = self.own.areas.ravel()
+            own = k.own_points(self._nodes_of_points, self._functions, x, self.reference, out)
+            meets = self._meeting(x, out[k.X : k.Y + 1], found, history.origin)
+            settings = self._constants.copy()
+            settings[k.ATTRACTION] = attraction
+            wanted = self._wanted(history, held, rubs)
+            told = k.tractions(
+                out, own, wanted, found.normal, meets, history.origin, settings, self._tables
             )
-        return out
+            self.left_out = self.count - int(told.meets.sum())
+            rigid = self.partner.rigid
+            k.loads(self._loaded, self._functions, out, rigid, residual)
+            if values is not None:
+                k.tangents(rigid, self._functions, meets, settings, own, out, told, values)
+        return np.ascontiguousarray(out.T)
 
     @functools.cached_property
     def _constants(self) -> Floats:
-        """The settings of a pass as kernels read them, at full attraction."""
-        from stiction.solids.contact import kernels as k
-
+        """The settings of a pass as sweeps read them, at full attraction."""
         c = self.contact
         settings = np.ones(6)
         settings[k.PENALTY] = c.tangential_stiffness
@@ -444,19 +392,8 @@ class ContactPass:
         settings[k.DEPTH] = float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq)))
         return settings
 
-    @functools.cached_property
-    def _rows_of_points(self) -> tuple[Floats, Floats]:
-        """Memory for the vectors of the points, used at every state anew."""
-        from stiction.laws.adhesion_kernels import SLIDE
-        from stiction.laws.interface_kernels import SURFACE
-
-        return np.empty((self.count, SURFACE, 3)), np.empty((self.count, SLIDE, 3))
-
     def _wanted(self, history: History, held: Ints, rubs: bool) -> Ints:
         """Return the state that the return map is asked for at each point, (p,)."""
-        from stiction.laws.adhesion_kernels import DECIDE
-        from stiction.solids.contact import kernels as k
-
         if not rubs or isinstance(self.contact.friction, Frictionless):
             return np.full(self.count, k.FREE)
         wanted = np.where(history.has_origin, held, k.FREE)
@@ -495,8 +432,6 @@ class ContactPass:
 
     def committed(self, out: Floats, history: History) -> History:
         """Return the history after a step that was accepted."""
-        from stiction.solids.contact import kernels as k
-
         origin = out[:, k.ORIGIN]
         known = np.isfinite(origin)
         return History(np.where(known, origin, 0.0), known, out[:, k.STATE] == k.STICKS)

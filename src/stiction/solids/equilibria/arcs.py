@@ -12,7 +12,7 @@ from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.numerics.vectors import inner, size_of
 from stiction.results.determinism import Loss
-from stiction.solids.contact import kernels as k
+from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria.checkpoint import pack
 from stiction.solids.equilibria.history import missing_energy, step_energies
 from stiction.solids.equilibria.load_steps import March

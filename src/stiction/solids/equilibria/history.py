@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.results.determinism import Loss
-from stiction.solids.contact import kernels as k
+from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import force_on, lengths

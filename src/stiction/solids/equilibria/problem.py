@@ -253,7 +253,7 @@ class Problem:
 
     def held(self, trial: Trial) -> list[Ints]:
         """Return the states of a trial, to be held while Newton's method goes on."""
-        from stiction.solids.contact import kernels as k
+        from stiction.solids.contact import sweeps as k
 
         found = []
         for out in trial.outs:
@@ -324,11 +324,8 @@ class Problem:
                 values=store,
             )
             outs.append(out)
-            if store is not None and values is not None and pattern is not None:
-                from stiction.solids.contact.kernels import scatter
-
-                places, rows = self._places[k]
-                scatter(store, places, rows, pattern.row, values)
+            if store is not None and values is not None:
+                np.add.at(values, self._places[k], store.ravel())
         trial = Trial(u, residual, internal, tuple(outs), founds, bad)
         if values is None or pattern is None:
             return trial, None
@@ -375,11 +372,14 @@ class Problem:
         self._reduce(self._pattern)
 
     @staticmethod
-    def _place(pattern: Pattern, rows: Ints, columns: Ints) -> tuple[npt.NDArray[np.int32], Ints]:
+    def _place(pattern: Pattern, rows: Ints, columns: Ints) -> Ints:
+        """Return the entry of every number in the tangent blocks of a pass, one after another."""
         p, r = rows.shape
         c = columns.shape[1]
         left, right = np.repeat(rows, c, axis=1), np.tile(columns, (1, r))
-        return pattern.places(left.ravel(), right.ravel()).reshape(p, r, c), rows
+        first = pattern.places(left.ravel(), right.ravel()).reshape(p, r, 1, c, 1)
+        down = np.arange(2)[:, None, None] * pattern.row[rows][:, :, None, None, None]
+        return np.asarray(first + down + np.arange(2), dtype=np.int64).ravel()
 
     def _reduce(self, pattern: Pattern) -> None:
         """Find the entries of the free rows and columns."""
@@ -419,7 +419,7 @@ class Problem:
 
     def stored(self, trial: Trial) -> tuple[float, float]:
         """Return elastic energy, the springs of stick included, and adhesive energy [J/m]."""
-        from stiction.solids.contact import kernels as k
+        from stiction.solids.contact import sweeps as k
 
         adhesive = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
@@ -429,7 +429,7 @@ class Problem:
 
     def springs(self, trial: Trial) -> float:
         """Return the energy of the springs of stick [J/m]; half of each pass of two bodies."""
-        from stiction.solids.contact import kernels as k
+        from stiction.solids.contact import sweeps as k
 
         total = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):

@@ -13,11 +13,15 @@ from stiction.solids.contact.curve_kernels import (
     bernstein,
     curve_at,
     nearest_all,
+)
+from stiction.solids.contact.curves import (
+    Curve,
+    along,
+    bernstein_at,
+    locate,
     rigid_nearest,
     rigid_places,
 )
-from stiction.solids.contact.curves import along, curve_points, locate
-from stiction.solids.contact.kernels import scatter
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 
 XIS = np.array([-1.0, -0.6, 0.0, 0.3, 1.0])
@@ -33,6 +37,7 @@ def test_bernstein(degree):
             bernstein(xi, degree, b)
             wanted = [exact(xi), exact.deriv()(xi), exact.deriv(2)(xi)]
             assert_allclose(b[:, k], wanted, atol=1e-15)
+            assert np.array_equal(b[:, k], bernstein_at(np.array([xi]), degree)[:, k, 0])
 
 
 def at(surface, e, xi, x):
@@ -91,7 +96,8 @@ def test_projection_is_orthogonal(degree, rational):
     element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
     xi, normal = np.zeros(60), np.zeros(60, dtype=bool)
     improve(surface, points, element, xi, normal, x)
-    _, found = curve_points(element, xi, surface.nodes, surface.extraction, surface.weights, x)
+    all_at_once = Curve(surface.nodes, surface.extraction, surface.weights)
+    found = all_at_once.points(element, xi, x)[1].transpose(2, 0, 1)
     one = np.stack([at(surface, e, s, x)[1] for e, s in zip(element, xi, strict=True)])
     assert (found == one).all()
     away = found[:, 0] - points
@@ -127,13 +133,11 @@ def test_rigid_shapes(name):
     shape, shift = SHAPES[name].table(), np.array([0.2, -0.1])
     random = np.random.default_rng(2)
     points = random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3])
-    out, coordinates = np.empty((10, 3, 2)), np.empty(10)
-    rigid_nearest(points + shift, shape, shift, out, coordinates)
+    out, coordinates = rigid_nearest((points + shift).T, shape, shift)
+    out = out.transpose(2, 0, 1)
     step = 1e-3
     for (x, y), s, (place, tangent, change) in zip(points, coordinates, out, strict=True):
-        back = np.empty((5, 3, 2))
-        rigid_places(s + step * np.array([-2, -1, 1, 2, 0]), shape, shift, back)
-        back = back[:, 0]
+        back = rigid_places(s + step * np.array([-2, -1, 1, 2, 0]), shape, shift).T
         assert_allclose(back[4], place, atol=1e-14)
         slope = (back[0] - back[3] + 8.0 * (back[2] - back[1])) / (12.0 * step)
         assert_allclose(tangent, slope, atol=1e-11)
@@ -165,15 +169,6 @@ def test_place_along_a_boundary():
     e, xi = locate(np.array([-1.0, 3.0]), knots)
     assert e.tolist() == [0, 2]
     assert xi.tolist() == [-1.0, 1.0]
-
-
-def test_scatter_adds_blocks():
-    values = np.arange(16.0).reshape(1, 4, 4)
-    # two nodes, rows of four entries each: a dense matrix
-    places = np.array([[[0, 2], [8, 10]]], dtype=np.int32)
-    data = np.ones(16)
-    scatter(values, places, np.array([[0, 1]]), np.array([4, 4], dtype=np.int32), data)
-    assert_allclose(data.reshape(4, 4), values[0] + 1.0)
 
 
 @pytest.mark.parametrize(

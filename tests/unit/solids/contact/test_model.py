@@ -9,7 +9,7 @@ from solid_cases import ELEMENTS, curve, distorted, jacobian
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
-from stiction.solids.contact import kernels as k
+from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import Contact, ContactPass, History
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 from stiction.solids.equilibria.problem import Problem

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from solid_cases import ELEMENTS
 
 from stiction.laws import EA, Frictionless, LennardJones
-from stiction.solids.contact import kernels as k
+from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import crossings, gaps_at
 from stiction.solids.contact.model import Contact

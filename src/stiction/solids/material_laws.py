@@ -4,14 +4,19 @@ A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per r
 volume. It gives its first and second derivatives; everything else follows. In a plane with the
 stretch l across it, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with a = |F|^2 and j = det F
 of the 2x2 deformation gradient: stress and tangent need six numbers.
+
+Arguments are numbers or arrays of them, one per point.
 """
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
-from stiction.numerics.arrays import Vector
-from stiction.numerics.jit import kernel
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.elementwise import log as logarithm
+from stiction.numerics.elementwise import power
 
 __all__ = [
     "invariant_derivatives",
@@ -20,8 +25,10 @@ __all__ = [
 ]
 
 
-Ten = tuple[float, float, float, float, float, float, float, float, float, float]
-Eight = tuple[float, float, float, float, float, float, float, float]
+Floats = npt.NDArray[np.float64]
+# derivatives that vanish are numbers, all others arrays
+Ten = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]
+Eight = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 # entries of a material table
 KIND, MU, LAM, BULK, C1, C2, C3, ACROSS = range(8)
@@ -35,17 +42,17 @@ ALL, SHAPE, VOLUME = range(3)
 _STRETCH_STEPS = 50
 
 
-@kernel
-def invariant_derivatives(i1: float, i2: float, j: float, c: Vector, part: int) -> Ten:
+def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten:
     """Return psi and its derivatives 1, 2, J, 11, 12, 1J, 22, 2J, JJ by (I1, I2, J).
 
     Source: Bonet and Wood 1997, sections 5.4.3 and 5.5; formulas sheet, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_invariant_derivatives
     """
-    psi = p1 = p2 = pj = p11 = p12 = p1j = p22 = p2j = pjj = 0.0
+    psi: Any = 0.0
+    p1 = p2 = pj = p11 = p12 = p1j = p22 = p2j = pjj = psi
     kind = c[KIND]
     if kind == NEO_HOOKEAN:
-        log = math.log(j)
+        log = logarithm(j)
         if part != VOLUME:
             psi += 0.5 * c[MU] * (i1 - 3.0) - c[MU] * log
             p1 += 0.5 * c[MU]
@@ -57,7 +64,7 @@ def invariant_derivatives(i1: float, i2: float, j: float, c: Vector, part: int) 
             pjj += c[LAM] * (1.0 - log) / (j * j)
         return psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj
     if part != VOLUME:
-        s = j ** (-2.0 / 3.0)
+        s = power(j, -2.0 / 3.0)
         # the isochoric invariant s I1 and its derivatives
         w, wj, w1j, wjj = s * i1, -2.0 / 3.0 * s * i1 / j, -2.0 / 3.0 * s / j, 0.0
         wjj = 10.0 / 9.0 * s * i1 / (j * j)
@@ -89,8 +96,7 @@ def invariant_derivatives(i1: float, i2: float, j: float, c: Vector, part: int) 
     return psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj
 
 
-@kernel
-def _in_plane(a: float, j: float, l: float, c: Vector, part: int) -> Ten:  # noqa: E741
+def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E741
     """Return psi and its derivatives a, j, l, aa, aj, jj, al, jl, ll."""
     psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj = invariant_derivatives(
         a + l * l, j * j + l * l * a, j * l, c, part
@@ -114,8 +120,7 @@ def _in_plane(a: float, j: float, l: float, c: Vector, part: int) -> Ten:  # noq
     )
 
 
-@kernel
-def plane_derivatives(a: float, j: float, c: Vector, part: int) -> Eight:
+def plane_derivatives(a: Any, j: Any, c: Floats, part: int) -> Eight:
     """Return psi and its derivatives a, j, aa, aj, jj, and psi_l with l for a = |F|^2, j = det F.
 
     The stretch l across the plane is 1 in plane strain. In plane stress psi_l = 0, and l is
@@ -124,32 +129,39 @@ def plane_derivatives(a: float, j: float, c: Vector, part: int) -> Eight:
     Source: formulas sheet, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives
     """
-    l, found = 1.0, c[ACROSS] == PLANE_STRAIN  # noqa: E741
-    psi = pa = pj = pl = paa = paj = pjj = pal = pjl = pll = 0.0
-    # one call of the law for the search and for its end: compiled code holds a copy for each
-    for turn in range(_STRETCH_STEPS + 1):
-        psi, pa, pj, pl, paa, paj, pjj, pal, pjl, pll = _in_plane(a, j, l, c, part)
-        if found:
-            break
-        step = pl / pll if pll > 0.0 else math.copysign(0.1 * l, pl)
-        # never more than halved or doubled, so that it stays positive
-        if step < -l:
-            step = -l
-        elif step > 0.5 * l:
-            step = 0.5 * l
-        l -= step  # noqa: E741
-        found = abs(step) <= 1e-14 * l
-        if not found and turn == _STRETCH_STEPS - 1:
-            l, found = math.nan, True  # noqa: E741
+    l: Any = 1.0  # noqa: E741
     if c[ACROSS] == PLANE_STRESS:
-        paa -= pal * pal / pll
-        paj -= pal * pjl / pll
-        pjj -= pjl * pjl / pll
+        l = _across(np.asarray(a), np.asarray(j), c, part)  # noqa: E741
+    psi, pa, pj, pl, paa, paj, pjj, pal, pjl, pll = _in_plane(a, j, l, c, part)
+    if c[ACROSS] == PLANE_STRESS:
+        paa = paa - pal * pal / pll
+        paj = paj - pal * pjl / pll
+        pjj = pjj - pjl * pjl / pll
     return psi, pa, pj, paa, paj, pjj, pl, l
 
 
-@kernel
-def linear_moduli(c: Vector, part: int) -> tuple[float, float]:
+def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
+    """Return the stretch across a plane that carries no stress, by Newton's method."""
+    shape = np.broadcast_shapes(a.shape, j.shape)
+    a, j = np.broadcast_to(a, shape).ravel(), np.broadcast_to(j, shape).ravel()
+    found = np.ones(a.size)
+    going = np.arange(a.size)
+    for _ in range(_STRETCH_STEPS):
+        l = found[going]  # noqa: E741
+        _, _, _, pl, *_, pll = _in_plane(a[going], j[going], l, c, part)
+        step = np.where(pll > 0.0, pl / pll, np.copysign(0.1 * l, pl))
+        # never more than halved or doubled, so that it stays positive
+        step = np.where(step < -l, -l, np.where(step > 0.5 * l, 0.5 * l, step))
+        l = l - step  # noqa: E741
+        found[going] = l
+        going = going[~(np.abs(step) <= 1e-14 * l)]
+        if not going.size:
+            break
+    found[going] = np.nan
+    return found.reshape(shape)
+
+
+def linear_moduli(c: Floats, part: int) -> tuple[float, float]:
     """Return lam and mu of linear elasticity in the plane, for one part of the energy."""
     lam, mu = c[LAM], c[MU]
     if part == SHAPE:

@@ -5,18 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stiction.laws import DI, EA, Frictionless, LennardJones, amontons
-from stiction.laws.adhesion_kernels import (
-    DECIDE,
-    SLIDE,
-    SLIP,
-    STICK,
-    TRACTION,
-    TRIAL,
-    adhesion,
-    return_map_point,
-    slide_threshold,
-)
-from stiction.laws.interface_kernels import (
+from stiction.laws.interface_rates import (
     BEND,
     BLOCKS,
     BY_ORIGIN,
@@ -36,6 +25,17 @@ from stiction.laws.interface_kernels import (
     projected_surface,
     surface_stretch,
     tangential_derivatives,
+)
+from stiction.laws.interface_tractions import (
+    DECIDE,
+    SLIDE,
+    SLIP,
+    STICK,
+    TRACTION,
+    TRIAL,
+    adhesion,
+    return_map_points,
+    slide_threshold,
 )
 
 LJ = LennardJones(2.0, 0.4)
@@ -118,7 +118,7 @@ class Scene:
         return float(friction.threshold(gap, LJ, j)) * trial / np.linalg.norm(trial)
 
     def geometry(self):
-        """Return gap, stretch and area, and the rows that the kernels fill in."""
+        """Return gap, stretch and area, and the rows that are filled in."""
         d, m = self.m + 1, self.m
         xi, gap, n, _ = self.state(self.nodes, self.point)
         s = np.full((SURFACE, 3), np.nan)
@@ -230,7 +230,7 @@ def test_tangential_traction(friction, d, gap, slides):
     slide, blocks = np.full((SLIDE, 3), np.nan), np.full((BLOCKS, 3, 3), np.nan)
     slide[TRIAL, :d] = penalty * (shapes(xi)[0] - shapes(scene.origin)[0]) @ scene.nodes
     threshold, ds, dj = slide_threshold(g, *adhesion(g, LJ.table()), j, friction.table(LJ))
-    return_map_point(slide, d, threshold, penalty, SLIP if slides else STICK)
+    return_map_points(slide, d, threshold, penalty, SLIP if slides else STICK)
     tangential_derivatives(g, ds, dj, j, d - 1, s, slide, blocks)
 
     def exact_traction(nodes, point):
@@ -249,7 +249,7 @@ def test_frictionless_slip_has_no_derivative():
     threshold, ds, dj = slide_threshold(g, *adhesion(g, LJ.table()), j, Frictionless().table(LJ))
     slide = np.full((SLIDE, 3), np.nan)
     slide[TRIAL] = 1.0, 2.0, 3.0
-    return_map_point(slide, 3, threshold, 5.0, DECIDE)
+    return_map_points(slide, 3, threshold, 5.0, DECIDE)
     tangential_derivatives(g, ds, dj, j, 2, s, slide, blocks)
     assert not slide[TRACTION].any()
     assert not blocks.any()

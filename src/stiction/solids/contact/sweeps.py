@@ -1,0 +1,398 @@
+"""Tractions, residual and tangent of one pass of contact: one body against one partner.
+
+A pass loads its own body alone: traction T n / J - t per reference area, with t counted per
+current area where the law says so. A rigid partner is one more node, its translation, which
+takes the opposite force. Two deformable bodies make two passes.
+
+These are sweeps over the points of a pass in NumPy: boundaries have few points, so that nothing
+is gained by compiling them. Points come last in every array. Sums go in the order in which they
+are written, and each point is computed as if it were alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.laws.interface_rates import (
+    BLOCKS,
+    BY_ORIGIN,
+    BY_PARTNER,
+    BY_POINT,
+    BY_RATE,
+    DUAL,
+    INVERSE,
+    NORMAL,
+    REFERENCE,
+    REFERENCE_TURN,
+    STRETCHING,
+    SURFACE,
+    TANGENT,
+    TURN,
+    normal_derivatives,
+    projected_surface,
+    surface_stretch,
+    tangential_derivatives,
+)
+from stiction.laws.interface_tractions import (
+    DECIDE,
+    INCREMENT,
+    SLIDE,
+    STICK,
+    TRACTION,
+    TRIAL,
+    adhesion,
+    adhesion_potential,
+    return_map_points,
+    slide_threshold,
+)
+
+__all__ = ["OUT", "Meeting", "Own", "Touching", "loads", "own_points", "tangents", "tractions"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# columns of what a pass tells about each point
+(
+    GAP,
+    PRESSURE,
+    SHEAR,
+    STATE,
+    EXCESS,
+    THRESHOLD,
+    HEAT,
+    SPRING,
+    POTENTIAL,
+    STRETCH,
+    OWN_STRETCH,
+    ORIGIN,
+    X,
+    Y,
+    FORCE_X,
+    FORCE_Y,
+    SLIP_X,
+    SLIP_Y,
+    WEIGHT,
+    BY_ATTRACTION,
+    NORMAL_X,
+    NORMAL_Y,
+) = range(22)
+OUT = 22
+# entries of the settings of a pass
+PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
+# rows of a point on a curve: its place, tangent, and the change of that
+PLACE, ALONG, BENDS = range(3)
+# rows of the functions of a boundary: value and derivative
+VALUE, RATE = range(2)
+# states wanted beside those of `return_map_points`: no friction; a point that stuck lets go at
+# a higher traction
+FREE, STUCK = -3, -2
+# states told: no friction there, sticks, slides
+NONE, STICKS, SLIDES = 0.0, 1.0, 2.0
+
+
+class Own(NamedTuple):
+    """The own boundary at its points: unit tangents (2, p) and |dX/dxi| (p,)."""
+
+    tangent: Floats
+    length: Floats
+
+
+class Meeting(NamedTuple):
+    """The partner as the points of a boundary meet it.
+
+    Parameters
+    ----------
+    coordinate : (p,) of the nearest points along the partner [m]
+    span : (p,) change of that with the coordinate of the element
+    near, far : (3, m, p) functions at the nearest points and at the origins of slip
+    place, before, root : (3, 2, p) nearest points now and on the reference boundary, and the
+        origins of slip, with tangents and their changes
+    """
+
+    coordinate: Floats
+    span: Floats
+    near: Floats
+    far: Floats
+    place: Floats
+    before: Floats
+    root: Floats
+
+
+class Touching(NamedTuple):
+    """What tractions leave for the tangents.
+
+    Parameters
+    ----------
+    meets : (p,) whether a point has a nearest one on its partner
+    rubs : (p,) whether it has friction
+    pull, slope : (p,) normal traction [Pa] and its derivative by the gap [Pa/m]
+    by_gap, by_stretch : (p,) derivatives of the threshold [Pa/m], [Pa]
+    per_area : (p,) what shear counts per
+    surface, slide : (SURFACE, 3, p) and (SLIDE, 3, p), named rows
+    """
+
+    meets: Bools
+    rubs: Bools
+    pull: Floats
+    slope: Floats
+    by_gap: Floats
+    by_stretch: Floats
+    per_area: Floats
+    surface: Floats
+    slide: Floats
+
+
+def summed(functions: Floats, values: Floats) -> Any:
+    """Return the sum of functions (n, p) times values at nodes (..., n, p), in their order."""
+    total = functions[0] * values[..., 0, :]
+    for k in range(1, functions.shape[0]):
+        total = total + functions[k] * values[..., k, :]
+    return total
+
+
+def own_points(nodes: Ints, functions: Floats, x: Floats, reference: Floats, out: Floats) -> Own:
+    """Fill in place and stretch of the own points; return their tangents.
+
+    Parameters
+    ----------
+    nodes : (n, p) of each point
+    functions : (2, n, p), VALUE and RATE
+    x, reference : places of all nodes, (nodes, 2)
+    out : (OUT, p)
+    """
+    now, before = x.T[:, nodes], reference.T[:, nodes]
+    out[X : Y + 1] = summed(functions[VALUE], now)
+    along, base = summed(functions[RATE], now), summed(functions[RATE], before)
+    length = np.sqrt(base[0] * base[0] + base[1] * base[1])
+    size = np.sqrt(along[0] * along[0] + along[1] * along[1])
+    out[OWN_STRETCH] = size / length
+    return Own(along / size, length)
+
+
+def _surface_at(points: Floats, thins: bool, meets: Meeting, s: Floats) -> tuple[Floats, Any]:
+    """Fill in the partner's surface at the nearest points (2, p); return gaps and stretches."""
+    there = meets.place
+    along = there[ALONG]
+    area = np.sqrt(along[0] * along[0] + along[1] * along[1])
+    s[NORMAL, 0], s[NORMAL, 1] = along[1] / area, -along[0] / area
+    away = points - there[PLACE]
+    gap = away[0] * s[NORMAL, 0] + away[1] * s[NORMAL, 1]
+    s[TANGENT, :2], s[TURN, :2] = along, there[BENDS]
+    s[STRETCHING, 0], stretch = 0.0, np.ones_like(gap)
+    if thins:
+        s[REFERENCE, :2], s[REFERENCE_TURN, :2] = meets.before[ALONG], meets.before[BENDS]
+        stretch = surface_stretch(1, s)
+    projected_surface(gap, 1, s)
+    return gap, stretch
+
+
+def _rub(wanted: Ints, threshold: Floats, settings: Floats, meets: Meeting, slide: Floats) -> Bools:
+    """Fill in the tangential traction of points with a history; return which of them slip.
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32).
+    """
+    penalty = float(settings[PENALTY])
+    trial = penalty * (meets.place[PLACE] - meets.root[PLACE])
+    rubs = wanted != FREE
+    slide[TRIAL, :2] = np.where(rubs, trial, 0.0)
+    most = settings[STICK_RATIO] * threshold
+    holds = trial[0] * trial[0] + trial[1] * trial[1] < most * most
+    asked = np.where(wanted == STUCK, np.where(holds, STICK, DECIDE), wanted)
+    slips = return_map_points(slide, 2, threshold, penalty, asked)
+    none = ~rubs | (slips & (threshold <= 0.0))
+    slide[TRACTION, :2, none] = 0.0
+    slide[INCREMENT, :2, ~rubs] = 0.0
+    return slips
+
+
+def _tell_friction(
+    slips: Bools, penalty: float, meets: Meeting, history: Floats, told: Touching, out: Floats
+) -> None:
+    """Fill in what friction did, where it did anything."""
+    traction, slip = told.slide[TRACTION, :2], told.slide[INCREMENT, :2]
+    along = meets.place[ALONG]
+    there = told.rubs & ((out[THRESHOLD] > 0.0) | ~slips)
+    per = out[WEIGHT] * told.per_area
+    far = slip[0] * along[0] + slip[1] * along[1]
+    moved = far / (along[0] * along[0] + along[1] * along[1]) * meets.span
+    square = traction[0] * traction[0] + traction[1] * traction[1]
+    work = traction[0] * slip[0] + traction[1] * slip[1]
+    for column, value in (
+        (STATE, np.where(slips, SLIDES, STICKS)),
+        (ORIGIN, history + moved),
+        (HEAT, per * work),
+        (SPRING, per * square / (2.0 * penalty)),
+        (SLIP_X, slip[0]),
+        (SLIP_Y, slip[1]),
+    ):
+        out[column] = np.where(there, value, out[column])
+
+
+def _tell(
+    gap: Floats, pulls: Bools, own: Own, settings: Floats, c_n: Floats, told: Touching, out: Floats
+) -> None:
+    """Fill in tractions, potential and force of every point."""
+    traction, trial = told.slide[TRACTION, :2], told.slide[TRIAL, :2]
+    w, j = out[WEIGHT], told.per_area
+    pressure = told.pull / out[STRETCH]
+    out[GAP], out[PRESSURE] = gap, pressure
+    out[SHEAR] = -j * (traction[0] * own.tangent[0] + traction[1] * own.tangent[1])
+    out[EXCESS] = np.sqrt(trial[0] * trial[0] + trial[1] * trial[1]) - out[THRESHOLD]
+    # the well of the potential scales with the attraction, the wall does not
+    psi = adhesion_potential(gap, c_n)
+    well = np.where(pulls, psi, -settings[DEPTH])
+    out[POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
+    out[BY_ATTRACTION] = w * well
+    normal = out[NORMAL_X : NORMAL_Y + 1]
+    out[FORCE_X : FORCE_Y + 1] = w * (pressure * normal - j * traction)
+
+
+def tractions(
+    out: Floats,
+    own: Own,
+    wanted: Ints,
+    normal: Bools,
+    meets: Meeting,
+    history: Floats,
+    settings: Floats,
+    tables: tuple[Floats, Floats],
+) -> Touching:
+    """Fill in gap, tractions and forces of each point; return what tangents need.
+
+    Points near enough to their partner's end or centre of curvature are left out: beyond the
+    centre of curvature of a hollow partner the point found is the farthest, not the nearest.
+
+    Parameters
+    ----------
+    out : (OUT, p), filled in; see the names above
+    own : what `own_points` returned
+    wanted : (p,) states of the return map, FREE, or STUCK
+    normal : (p,) whether the line to the nearest point is normal
+    meets : nearest points and origins of slip
+    history : (p,) coordinates of the origins of slip at the last accepted step [m]
+    settings : of the pass
+    tables : of adhesion and friction
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (33)-(35), (38), (39).
+    Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
+    """
+    c_n, c_t = tables
+    count = wanted.size
+    before = out.copy()
+    s, slide = np.empty((SURFACE, 3, count)), np.zeros((SLIDE, 3, count))
+    gap, stretch = _surface_at(out[X : Y + 1], settings[THINS] > 0.0, meets, s)
+    traction, slope = adhesion(gap, c_n)
+    threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
+    pulls = traction < 0.0
+    traction = np.where(pulls, settings[ATTRACTION] * traction, traction)
+    slope = np.where(pulls, settings[ATTRACTION] * slope, slope)
+    per_area = out[OWN_STRETCH] if settings[PER_CURRENT] > 0.0 else np.ones(count)
+    out[STRETCH], out[THRESHOLD], out[ORIGIN] = stretch, threshold, meets.coordinate
+    out[NORMAL_X : NORMAL_Y + 1] = s[NORMAL, :2]
+    found, rubs = normal & (s[INVERSE, 0] > 0.0), wanted != FREE
+    slips = np.ones(count, dtype=bool)
+    if rubs.any():
+        slips = _rub(wanted, threshold, settings, meets, slide)
+    told = Touching(found, rubs, traction, slope, by_gap, by_stretch, per_area, s, slide)
+    _tell(gap, pulls, own, settings, c_n, told, out)
+    if rubs.any():
+        _tell_friction(slips, float(settings[PENALTY]), meets, history, told, out)
+    if not found.all():
+        # of points that meet nothing it is known where they are, and no more
+        out[:, ~found] = before[:, ~found]
+    return told
+
+
+def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: Floats) -> None:
+    """Subtract forces on the own body from its residual; a rigid partner takes the opposite.
+
+    Parameters
+    ----------
+    places : (p, r, 2) of the components of each row's node in the residual, point by point
+    """
+    forces = out[FORCE_X : FORCE_Y + 1].T
+    n = functions.shape[1]
+    shares = np.empty(places.shape)
+    shares[:, :n] = -(functions[VALUE].T[:, :, None] * forces[:, None])
+    if rigid:
+        shares[:, n] = forces
+    np.add.at(residual.reshape(-1), places.ravel(), shares.ravel())
+
+
+def _derivatives(thins: bool, own: Own, out: Floats, told: Touching) -> tuple[Floats, Floats]:
+    """Return the derivatives of normal and tangential tractions, (BLOCKS, 2, 2, p) each."""
+    gap, stretch, s = out[GAP], out[STRETCH], told.surface
+    normal, shear = np.zeros((2, BLOCKS, 3, 3, gap.size))
+    normal_derivatives(gap, told.pull, told.slope, stretch, 1, s, normal)
+    by_stretch = told.by_stretch
+    if not thins:
+        # no stretch of the partner, and none of its derivatives
+        by_stretch = np.zeros_like(gap)
+        back = told.pull / stretch * s[NORMAL, :2]
+        normal[BY_RATE, :2, :2] += back[:, None] * s[DUAL, :2]
+    if told.rubs.any():
+        slide = told.slide
+        tangential_derivatives(gap, told.by_gap, by_stretch, stretch, 1, s, slide, shear)
+        shear[..., ~told.rubs] = 0.0
+    return normal[:, :2, :2], shear[:, :2, :2]
+
+
+def tangents(
+    rigid: bool,
+    functions: Floats,
+    meets: Meeting,
+    settings: Floats,
+    own: Own,
+    out: Floats,
+    told: Touching,
+    values: Floats,
+) -> None:
+    """Fill in the tangent blocks of each point, (p, rows 2, columns 2).
+
+    Rows are own nodes, then a rigid partner's; columns the same, or own nodes, partner's nodes
+    at the nearest point and at the origin of slip.
+
+    Parameters
+    ----------
+    rigid : whether the partner is
+    functions : (2, n, p) of the own boundary
+    meets, settings, own, out, told : as `tractions` got and left them
+    values : filled in, zero where no force acts
+
+    Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
+    Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
+    """
+    n, p = functions.shape[1:]
+    normal, shear = _derivatives(settings[THINS] > 0.0, own, out, told)
+    j = told.per_area
+    # derivatives of the whole traction
+    by_point = normal[BY_POINT] - j * shear[BY_POINT]
+    moves = shear[BY_PARTNER] + shear[BY_ORIGIN] if rigid else shear[BY_PARTNER]
+    by_partner = -normal[BY_POINT] - j * moves
+    columns = functions[VALUE][:, None, None] * by_point
+    if settings[PER_CURRENT] > 0.0:
+        # the current area grows with the boundary
+        grows = -told.slide[TRACTION, :2][:, None] * own.tangent
+        columns += grows * functions[RATE][:, None, None] * (1.0 / own.length)
+    if rigid:
+        columns = np.concatenate([columns, by_partner[None]])
+    else:
+        by_rate = normal[BY_RATE] - j * shear[BY_RATE]
+        first = by_partner * meets.near[VALUE][:, None, None]
+        first += by_rate * meets.near[RATE][:, None, None]
+        second = -j * shear[BY_ORIGIN] * meets.far[VALUE][:, None, None]
+        columns = np.concatenate([columns, first, second])
+    # one block per column, of components of the force by those of the node
+    blocks = np.ascontiguousarray(columns.transpose(3, 1, 0, 2))
+    w = np.where(told.meets, out[WEIGHT], 0.0)
+    made = values.reshape(p, -1, *blocks.shape[1:])
+    left = (-w * functions[VALUE]).T
+    made[:, :n] = left[:, :, None, None, None] * blocks[:, None]
+    if rigid:
+        made[:, n] = w[:, None, None, None] * blocks
+    if not told.meets.all():
+        made[~told.meets] = 0.0
