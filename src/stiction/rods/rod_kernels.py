@@ -13,6 +13,10 @@ Source: formulas sheet of the rods paper, sections 1, 3 and 6.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
@@ -30,6 +34,17 @@ MATERIAL_ROWS = 13
 # element [N m s], retardation time of internal damping [s]
 DRAG, TURN_DRAG, RETARD = range(3)
 DRAG_ROWS = 3
+
+Floats = npt.NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """What moves: positions r, frames q, velocities v, momenta over inertia p."""
+
+    r: Floats
+    q: Floats
+    v: Floats
+    p: Floats
 
 
 @kernel

@@ -15,6 +15,7 @@ Source: formulas sheet of the rods paper, sections 2-4 and 6.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,19 @@ U, P, HEAT, HEAT_NOW = 0, 3, 6, 7
 KICK_COLUMNS = 8
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
+
+
+class Touch(NamedTuple):
+    """What is known of contacts, `marks` being index; and the first three for one trial."""
+
+    place: Floats
+    marks: Ints
+    geom: Floats
+    law: Floats
+    kick: Floats
+    trial_place: Floats
+    trial_marks: Ints
+    trial_geom: Floats
 
 
 @kernel

@@ -15,6 +15,7 @@ from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
     E1,
     ELEM1,
+    EMPTY,
     FIRST1,
     KIND,
     LINE,
@@ -32,13 +33,17 @@ from stiction.rods.contact.kernels import (
     response,
     slip_velocity,
 )
+from stiction.rods.rod_kernels import INERTIA, MASS, kinetic_energy, stored_energy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# (3) each: entries of what `momenta` fills
-LINEAR, ANGULAR = 0, 3
-MOMENTUM_ENTRIES = 6
+# entries of what `survey` fills for all rods: energies [J], (3) each linear and angular momentum
+KINETIC, STORED, MOMENTUM, ANGULAR = 0, 1, 2, 5
+WHOLE_ENTRIES = 8
+# and columns for each contact: (2) s', (3) slip velocity [m/s], middle between the axes [m]
+RATES, SLIPPING, POINT = 0, 2, 5
+EACH_COLUMNS = 8
 
 
 @kernel
@@ -211,26 +216,44 @@ def project(q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p
 
 
 @kernel
-def contact_points(r: Matrix, c: int, place: Matrix, index: Ints, out: Vector) -> None:
-    """Put the middle between the two axis points into out [m]."""
-    for a in range(3):
-        x1, _, _ = axis_point(r, index[c, FIRST1], place[c, 0], a)
-        x2, _, _ = axis_point(r, index[c, FIRST1 + 1], place[c, 1], a)
-        out[a] = 0.5 * (x1 + x2)
-
-
-@kernel
-def momenta(
-    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat_mass: Vector, mat_inertia: Vector, out: Vector
-) -> None:
+def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Matrix, out: Vector) -> None:
     """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
-    for a in range(MOMENTUM_ENTRIES):
+    for a in range(MOMENTUM, MOMENTUM + 6):
         out[a] = 0.0
     for i in range(r.shape[1]):
-        m, j = mat_mass[i], mat_inertia[i]
-        out[LINEAR] += m * v[0, i]
-        out[LINEAR + 1] += m * v[1, i]
-        out[LINEAR + 2] += m * v[2, i]
+        m, j = mat[MASS, i], mat[INERTIA, i]
+        out[MOMENTUM] += m * v[0, i]
+        out[MOMENTUM + 1] += m * v[1, i]
+        out[MOMENTUM + 2] += m * v[2, i]
         out[ANGULAR] += m * (r[1, i] * v[2, i] - r[2, i] * v[1, i]) + j * p[0, i]
         out[ANGULAR + 1] += m * (r[2, i] * v[0, i] - r[0, i] * v[2, i]) + j * p[1, i]
         out[ANGULAR + 2] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]
+
+
+@kernel
+def survey(
+    r: Matrix,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
+    mat: Matrix,
+    place: Matrix,
+    index: Ints,
+    geom: Matrix,
+    whole: Vector,
+    each: Matrix,
+) -> None:
+    """Put energies and momenta of all rods into whole, the motion of each contact into each."""
+    whole[KINETIC] = kinetic_energy(q, v, p, mat)
+    whole[STORED] = stored_energy(r, q, mat)
+    momenta(r, v, p, mat, whole)
+    for c in range(index.shape[0]):
+        if index[c, MODE] == EMPTY:
+            continue
+        e = each[c]
+        e[RATES], e[RATES + 1] = contact_rates(v, c, place, index, geom)
+        e[SLIPPING], e[SLIPPING + 1], e[SLIPPING + 2] = slip_velocity(q, c, index, geom, v, p)
+        for a in range(3):
+            x1, _, _ = axis_point(r, index[c, FIRST1], place[c, 0], a)
+            x2, _, _ = axis_point(r, index[c, FIRST1 + 1], place[c, 1], a)
+            e[POINT + a] = 0.5 * (x1 + x2)

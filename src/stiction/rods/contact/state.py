@@ -9,7 +9,7 @@ from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
 from stiction.rods.contact import kernels as ck
-from stiction.rods.contact.observe_kernels import contact_points, contact_rates
+from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.model import LEAST_MARGIN, Rods
 
 __all__ = ["ContactState"]
@@ -36,6 +36,13 @@ class ContactState:
         self.geom = np.zeros((size, ck.GEOM_COLUMNS))
         self.law = np.zeros((size, ck.LAW_COLUMNS))
         self.kick = np.zeros((size, ck.KICK_COLUMNS))
+        self.whole, self.each = np.zeros(ok.WHOLE_ENTRIES), np.zeros((size, ok.EACH_COLUMNS))
+        # one row each, for a place that is only tried
+        self.trial = (
+            np.zeros((1, 2)),
+            np.zeros((1, ck.INDEX_COLUMNS), dtype=np.int64),
+            np.zeros((1, ck.GEOM_COLUMNS)),
+        )
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
         self.limit = 0.0
         # forces below this are rounding
@@ -159,17 +166,23 @@ class ContactState:
 
         refresh_slots(self, flat)
 
-    def observe(self, k: int, flat: Flat, v: Floats, p: Floats, out: dict[str, Floats]) -> None:
-        """Write what is known of every contact into row k of the arrays in `out`."""
+    def survey(self, v: Floats, p: Floats) -> Floats:
+        """Return energies and momenta, as `observe_kernels` has them; see how contacts move."""
+        f = self.flat
+        ok.survey(f.r, f.q, v, p, f.mat, self.place, self.index, self.geom, self.whole, self.each)
+        return self.whole
+
+    def observe(self, k: int, out: dict[str, Floats]) -> None:
+        """Write what the last survey says of every contact into row k of the arrays in `out`."""
         for c in range(self.size):
             mode = int(self.index[c, ck.MODE])
             if mode == ck.EMPTY:
                 continue
             g, force = self.geom[c], self.force[c]
             normal = g[ck.N : ck.N + 3]
-            ds1, ds2 = flat.ds[self.index[c, ck.ROD1]], flat.ds[self.index[c, ck.ROD2]]
-            rate1, rate2 = contact_rates(v, c, self.place, self.index, self.geom)
-            slip = np.array(ck.slip_velocity(flat.q, c, self.index, self.geom, v, p))
+            ds1, ds2 = self.flat.ds[self.index[c, [ck.ROD1, ck.ROD2]]]
+            rate1, rate2 = self.each[c, ok.RATES : ok.RATES + 2]
+            slip = self.each[c, ok.SLIPPING : ok.SLIPPING + 3].copy()
             slip -= (slip @ normal) * normal
             if mode == ck.ROLL and self.index[c, ck.OPENS]:
                 force = _allowed(force, normal, float(self.law[c, ck.MU]))
@@ -193,7 +206,7 @@ class ContactState:
             for name, value in row.items():
                 out[name][k, c] = value
             out["contact_force"][k, c] = force
-            contact_points(flat.r, c, self.place, self.index, out["contact_point"][k, c])
+            out["contact_point"][k, c] = self.each[c, ok.POINT : ok.POINT + 3]
 
 
 def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:

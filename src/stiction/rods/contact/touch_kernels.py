@@ -21,7 +21,6 @@ from stiction.rods.contact.kernels import (
     DISTANCE,
     EMPTY,
     FOUND,
-    GEOM_COLUMNS,
     HEAT,
     HEAT_NOW,
     INDEX_COLUMNS,
@@ -41,6 +40,7 @@ from stiction.rods.contact.kernels import (
     TANGENCY,
     N,
     P,
+    Touch,
     U,
     locate,
     pressing,
@@ -50,6 +50,7 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
+from stiction.rods.rod_kernels import State
 
 Ints = npt.NDArray[np.int64]
 
@@ -161,24 +162,16 @@ def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
 
 
 @kernel
-def hold_gaps(
-    r: Matrix,
-    q: Matrix,
-    v: Matrix,
-    p: Matrix,
-    h: float,
-    place: Matrix,
-    index: Ints,
-    geom: Matrix,
-    law: Matrix,
-    mobility: Matrix,
-    kick: Matrix,
-    trial: Matrix,
-) -> None:
+def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
     """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
-    places = np.empty((1, 2))
-    indices = np.empty((1, INDEX_COLUMNS), np.int64)
-    geoms = np.empty((1, GEOM_COLUMNS))
+    r, q, v, p = state.r, state.q, state.v, state.p
+    place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
+    places, indices, geoms, kick = (
+        touch.trial_place,
+        touch.trial_marks,
+        touch.trial_geom,
+        touch.kick,
+    )
     # their only row, but not the constant 0: Numba would compile `locate` for it again
     only = places.shape[0] - 1
     for _ in range(20):

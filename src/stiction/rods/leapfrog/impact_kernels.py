@@ -26,6 +26,7 @@ from stiction.rods.contact.kernels import (
     ROLL,
     N,
     P,
+    Touch,
     locate,
     push,
     slip_velocity,
@@ -48,10 +49,8 @@ from stiction.rods.leapfrog.march_kernels import (
     TRIAL,
     WORK_ROWS,
     Spare,
-    State,
-    Touch,
 )
-from stiction.rods.rod_kernels import copy, drift
+from stiction.rods.rod_kernels import State, copy, drift
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -191,14 +190,13 @@ def impacts(
 @kernel
 def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: float) -> None:
     """Release contacts that would have to pull; solve the others again as they feel it."""
-    r, q, v, p = state.r, state.q, state.v, state.p
-    place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
+    q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
     kick = touch.kick
     release(q, index, geom, mobility, v, p, kick)
     withdraw(q, index, geom, mobility, v, p, kick)
     kick_contacts(q, index, geom, law, mobility, v, p, kick)
     settle_modes(index, geom, law, kick)
-    hold_gaps(r, q, v, p, ahead, place, index, geom, law, mobility, kick, work)
+    hold_gaps(state, touch, mobility, ahead, work)
 
 
 @kernel

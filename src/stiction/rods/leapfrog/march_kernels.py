@@ -25,6 +25,7 @@ from stiction.rods.contact.kernels import (
     REACH,
     ROLL,
     N,
+    Touch,
     slip_velocity,
 )
 from stiction.rods.contact.touch_kernels import (
@@ -48,19 +49,10 @@ from stiction.rods.driving_kernels import (
     place_frames,
     power,
 )
-from stiction.rods.rod_kernels import RETARD, copy, damped_kick, drift, elastic, kick
+from stiction.rods.rod_kernels import RETARD, State, copy, damped_kick, drift, elastic, kick
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-class State(NamedTuple):
-    """What moves: positions r, frames q, velocities v, momenta over inertia p."""
-
-    r: Floats
-    q: Floats
-    v: Floats
-    p: Floats
 
 
 class Table(NamedTuple):
@@ -82,16 +74,6 @@ class Forcing(NamedTuple):
     damped: bool
     retarded: bool
     loaded: bool
-
-
-class Touch(NamedTuple):
-    """What is known of contacts: see `contact.kernels`, where `marks` are called `index`."""
-
-    place: Floats
-    marks: Ints
-    geom: Floats
-    law: Floats
-    kick: Floats
 
 
 class Spare(NamedTuple):
@@ -121,8 +103,8 @@ CLOCK_ENTRIES = 2
 # entries of todo: what comes next in this step, and the contact that the search of places returned
 NEXT, LOST = range(2)
 TODO_ENTRIES = 2
-# values of todo[NEXT]
-DRIFT, KICK, ACCOUNT, AFTER = range(4)
+# values of todo[NEXT]: parts of a step, and forces alone, without a step
+DRIFT, KICK, ACCOUNT, AFTER, FORCES = range(5)
 
 # why the march paused: a code of `locate_all`, or one of these; the last three in a step
 DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, NOT_FINITE, SEARCH = range(6)
@@ -163,33 +145,36 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
 
 
 @kernel
+def put_forces(
+    state: State, mat: Matrix, forcing: Forcing | None, scratch: Matrix, now: float
+) -> None:
+    """Put elastic forces and loads into scratch, loads alone too."""
+    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+    elastic(state.r, state.q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
+    if forcing is not None and forcing.loaded:
+        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        dead, times, factors = forcing.constant, forcing.times, forcing.factors
+        add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
+
+
+@kernel
 def free_kick(
-    state: State,
-    table: Table,
-    forcing: Forcing | None,
-    touch: Touch,
-    spare: Spare,
-    w: float,
-    now: float,
+    state: State, mat: Matrix, forcing: Forcing | None, touch: Touch, spare: Spare, w: float
 ) -> None:
     """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
-    r, q, v, p = state.r, state.q, state.v, state.p
-    mat, index, kicks = table.mat, touch.marks, touch.kick
+    q, v, p, index, kicks = state.q, state.v, state.p, touch.marks, touch.kick
     scratch, sums = spare.scratch, spare.sums
     f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    elastic(r, q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
     for k in range(sums.shape[0]):
         if k != IMPACT:
             sums[k, LATEST] = 0.0
     if forcing is not None:
         if forcing.loaded:
             fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
-            dead, times, factors = forcing.constant, forcing.times, forcing.factors
-            add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
             sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
         if forcing.retarded:
             fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
-            add_damping(r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
+            add_damping(state.r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
             sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
     measure(q, index, touch.geom, v, p, kicks)
     if forcing is not None and forcing.damped:
@@ -209,8 +194,7 @@ def solve_contacts(
 
     Their modes follow. With `shake` gaps are held over a drift of length `ahead`.
     """
-    r, q, v, p = state.r, state.q, state.v, state.p
-    place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
+    q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
     kicks, worst, closed = touch.kick, spare.worst, False
     for c in range(index.shape[0]):
         closed = closed or index[c, MODE] >= ROLL
@@ -224,7 +208,7 @@ def solve_contacts(
     settle_modes(index, geom, law, kicks)
     if not shake:
         return False
-    hold_gaps(r, q, v, p, ahead, place, index, geom, law, mobility, kicks, spare.work)
+    hold_gaps(state, touch, mobility, ahead, spare.work)
     return pulls(index, geom, kicks)
 
 
@@ -310,13 +294,16 @@ def march(
             todo[NEXT] = KICK
             if code != INSIDE:
                 return code, k
-        if todo[NEXT] == KICK:
-            if forcing is not None and forcing.driven.shape[0] > 0:
+        if todo[NEXT] == KICK or todo[NEXT] == FORCES:
+            if forcing is not None and forcing.driven.shape[0] > 0 and todo[NEXT] == KICK:
                 place_frames(state.q, forcing.driven, clock[NOW])
+            put_forces(state, table.mat, forcing, scratch, clock[NOW])
+            if todo[NEXT] == FORCES:
+                break
             if k == steps - 1:
                 copy(v, scratch[V_OLD:P_OLD])
                 copy(p, scratch[P_OLD:BUILT])
-            free_kick(state, table, forcing, touch, spare, w, clock[NOW])
+            free_kick(state, table.mat, forcing, touch, spare, w)
             todo[NEXT] = ACCOUNT
             if solve_contacts(state, table.mobility, touch, spare, shake, farther):
                 return PULLS, k

@@ -13,8 +13,8 @@ from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
-from stiction.rods.contact.observe_kernels import contact_forces, momenta, project
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
@@ -25,14 +25,10 @@ from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
     DRAG,
     FREE,
-    INERTIA,
-    MASS,
     RETARD,
     TURN_DRAG,
     TURNS,
-    elastic,
-    kinetic_energy,
-    stored_energy,
+    State,
 )
 from stiction.rods.stability import step_limit
 
@@ -205,9 +201,9 @@ class Marcher:
         rolls = touch.index[:, ck.MODE] == ck.ROLL
         perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
         if perfect:
-            before = float(kinetic_energy(f.q, f.v, f.p, f.mat))
-            project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
-            self.projected += before - float(kinetic_energy(f.q, f.v, f.p, f.mat))
+            before = float(touch.survey(f.v, f.p)[ok.KINETIC])
+            ok.project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
+            self.projected += before - float(touch.survey(f.v, f.p)[ok.KINETIC])
         return perfect
 
     def _start(self) -> None:
@@ -271,10 +267,8 @@ class Marcher:
         """Return accelerations with the contact forces that keep rolling contacts rolling."""
         f, touch = self.flat, self.touch
         force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        elastic(f.r, f.q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
         fe, te, on = self._rows(mk.LOAD), self._rows(mk.LOAD_T), self.flags
-        if on.loaded:
-            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
+        self._put_forces(now)
         if on.retarded:
             internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
             force += fe
@@ -285,7 +279,7 @@ class Marcher:
             force -= f.drag[DRAG] * v
             torque -= f.drag[TURN_DRAG] * spin
         av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
-        contact_forces(
+        ok.contact_forces(
             f.q,
             touch.place,
             touch.index,
@@ -300,6 +294,11 @@ class Marcher:
             np.zeros(6),
         )
         return av, ap
+
+    def _put_forces(self, now: float) -> None:
+        """Put elastic forces and loads of the present state into their rows, and loads alone."""
+        self.clock[mk.NOW], self.todo[mk.NEXT] = now, mk.FORCES
+        self._march(1.0, 1.0, 1.0, 1, self.forcing)
 
     def _add_work(self, duration: float) -> None:
         """Add what loads and damping do in a duration at the present velocities to the sums."""
@@ -370,13 +369,13 @@ class Marcher:
             self._report(k, 1.0 - left / int(self.counts[k]))
         return True
 
-    def _tables(self) -> tuple[mk.State, mk.Table, mk.Touch, mk.Spare]:
+    def _tables(self) -> tuple[State, mk.Table, ck.Touch, mk.Spare]:
         """Return what the kernels of a step work on, in groups."""
         f, t = self.flat, self.touch
         return (
-            mk.State(f.r, f.q, f.v, f.p),
+            State(f.r, f.q, f.v, f.p),
             mk.Table(f.mat, self.mobility),
-            mk.Touch(t.place, t.index, t.geom, t.law, t.kick),
+            ck.Touch(t.place, t.index, t.geom, t.law, t.kick, *t.trial),
             mk.Spare(
                 self.scratch,
                 self.work,
@@ -478,18 +477,18 @@ class Marcher:
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
         f, t = self.flat, self.touch
         self.position[k] = f.r.T
-        part = 0.5 if k else 0.0
+        part, whole = 0.5 if k else 0.0, t.survey(v, p)
         half = self.sums[:, mk.TOTAL] - part * self.sums[:, mk.LATEST]
         self.energy[k] = (
-            kinetic_energy(f.q, v, p, f.mat),
-            stored_energy(f.r, f.q, f.mat),
+            whole[ok.KINETIC],
+            whole[ok.STORED],
             *half,
         )
         self.heat[k] = t.kick[:, ck.HEAT] - part * t.kick[:, ck.HEAT_NOW]
-        momenta(f.r, f.q, v, p, f.mat[MASS], f.mat[INERTIA], self.momentum[k])
+        self.momentum[k] = whole[ok.MOMENTUM :]
         if t.size:
             self._accelerations(v, p, float(self.save[k]))
-            t.observe(k, f, v, p, self.contact)
+            t.observe(k, self.contact)
 
     def history(self) -> RodHistory:
         """Return what was seen up to the last saved time that was reached."""

@@ -142,17 +142,24 @@ class _Midpoint(Marcher):
         axis = third_directors(q)
         return np.asarray(p - 0.5 * (p * axis).sum(axis=0) * axis)
 
+    def _put_forces(self, now: float) -> None:
+        self._place_forces(self.flat.r, self.flat.q, now)
+
+    def _place_forces(self, r: Floats, q: Floats, now: float) -> None:
+        """Put elastic forces and loads at a place into their rows, and loads alone."""
+        f, force, torque = self.flat, self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        elastic(r, q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
+        if self.flags.loaded:
+            fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
+
     def _forces(self, h: float, now: float) -> tuple[Floats, Floats]:
         """Return forces and torques at the middle state [N], [N m]."""
         f = self.flat
         r, q, v, p = self.middle
         force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        elastic(r, q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
-        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        self._place_forces(r, q, now + 0.5 * h)
         on = self.flags
-        if on.loaded:
-            half = now + 0.5 * h
-            add_loads(force, torque, f.constant, f.loads, f.times, f.factors, half, fe, te)
         if on.retarded:
             internal_damping(r, q, v, p, f.mat, f.drag[RETARD], self.work[:3], self.work[3:6])
             force += self.work[:3]
