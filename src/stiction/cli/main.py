@@ -218,3 +218,17 @@ def reproduce(
         paper, figure, out, overwrite=overwrite, figures=not no_figures, full=full
     )
     raise typer.Exit(code)
+
+
+@app.command("compile")
+@guarded
+def compile_(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SYSTEM]...", help="chains, switching ... Default: all."),
+    ] = None,
+) -> None:
+    """Compile the kernels of a system once, on all cores, so that no run has to."""
+    from stiction.cli.compile import compile_systems
+
+    raise typer.Exit(1 if compile_systems(names or ()) else 0)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["announce", "compiling", "spent"]
+__all__ = ["announce", "compiling", "hush", "spent"]
 
 # seconds per instruction of Python that is compiled, on a processor of 2025; a slow one takes twice
 _PER_INSTRUCTION = 0.9e-3
@@ -20,6 +20,7 @@ class _Clock:
     depth: int = 0
     spent: float = 0.0
     announced: set[str] = field(default_factory=set)
+    quiet: bool = False
 
 
 _CLOCK = _Clock()
@@ -38,6 +39,11 @@ def compiling() -> Iterator[None]:
             _CLOCK.spent += time.perf_counter() - begin
 
 
+def hush() -> None:
+    """Say nothing in this process: another tells how far things are."""
+    _CLOCK.quiet = True
+
+
 def spent() -> float:
     """Return the seconds that this process has spent compiling and loading kernels."""
     return _CLOCK.spent
@@ -47,7 +53,7 @@ def announce(module: str, instructions: int) -> None:
     """Say once per part of the package that its kernels are being compiled, if that takes long."""
     part = ".".join(module.split(".")[1:2]) or module
     seconds = instructions * _PER_INSTRUCTION
-    if seconds > _WORTH_A_WORD and part not in _CLOCK.announced:
+    if seconds > _WORTH_A_WORD and part not in _CLOCK.announced and not _CLOCK.quiet:
         _CLOCK.announced.add(part)
         sys.stderr.write(f"stiction: compiling {part}, once per machine, about {seconds:.0f} s\n")
         sys.stderr.flush()

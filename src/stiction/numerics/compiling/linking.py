@@ -17,19 +17,26 @@ import functools
 import gc
 import importlib
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numba
 from llvmlite import binding as llvm
-from numba.core import bytecode, codegen, compiler
+from numba.core import bytecode, codegen, compiler, errors
+from numba.core import types as kinds
 from numba.core.ccallback import CFunc
+from numba.core.extending import register_jitable
 from numba.core.untyped_passes import ExtractByteCode
 
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.cache import KernelCache
-from stiction.numerics.compiling.digest import digest_of
+from stiction.numerics.compiling.digest import digest_of, plain_function
 
-__all__ = ["InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
+__all__ = ["C_FUNCTIONS", "InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
+
+
+# every C function that was made in this process, with its types
+C_FUNCTIONS: list[tuple[Any, Any]] = []
 
 
 class _Silent:
@@ -124,10 +131,10 @@ class InnerLibrary(codegen.JITCodeLibrary):
         self = cls(generator, "inner")
         self._final_module = self._own = llvm.parse_bitcode(code)
         self._finalized = True
-        for module, name, types in origins:
+        for module, name, given in origins:
             dispatcher = inner(getattr(importlib.import_module(module), name))
-            dispatcher.compile(types)
-            self.callees.append(dispatcher.overloads[types].library)
+            dispatcher.compile(given)
+            self.callees.append(dispatcher.overloads[given].library)
         return self
 
 
@@ -255,14 +262,44 @@ def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
         pipeline, options["no_cpython_wrapper"] = _InnerPipeline, True
     made: Any = numba.njit(pipeline_class=pipeline, **options)(kernel.py_func)
     made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), pipeline.library_class)
+    if called_by_kernels:
+        made.get_call_template = functools.partial(_call_template, made)
     return made
 
 
+def _call_template(dispatcher: Any, arguments: Any, keywords: Any) -> Any:
+    """Return how kernels call this one: compiled once for all whole numbers, constants too."""
+    template = type(dispatcher).get_call_template
+    general = tuple(kinds.unliteral(kind) for kind in arguments)
+    try:
+        return template(dispatcher, general, keywords)
+    except errors.TypingError:
+        # a constant that must stay one, such as the place in a tuple
+        return template(dispatcher, arguments, keywords)
+
+
 def c_function(function: Callable[..., object], kind: Any) -> Any:
-    """Return `function` as a C function of a kind (types of arguments, type of result)."""
+    """Return `function` as a C function of a kind: types of arguments, type of result."""
     options = {"error_model": "numpy"}
+    if function.__module__.startswith("stiction."):
+        C_FUNCTIONS.append((function, kind))
+    _allow_helpers(plain_function(function))
     made: Any = CFunc(function, kind, locals={}, options=options, pipeline_class=_OuterPipeline)
     made._cache = KernelCache(function, "C function", OuterLibrary)
     with clock.compiling():
         made.compile()
     return made
+
+
+def _allow_helpers(function: FunctionType) -> None:
+    """Let compiled code call the plain functions of the same file that `function` calls."""
+    for name in function.__code__.co_names:
+        helper = function.__globals__.get(name)
+        if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:
+            _allow(helper)
+
+
+@functools.cache
+def _allow(helper: FunctionType) -> None:
+    _allow_helpers(helper)
+    register_jitable(helper)

@@ -1,0 +1,143 @@
+"""Lists of kernels with the types they are called with, as text: what to compile beforehand.
+
+A line is "module:name types", types separated by blanks: ``i8``, ``f8``, ``b1``; an array is its
+entries, a colon, its dimensions and layout (``f8:2C``); a named tuple is "module:Class(types)", a
+bare one "(types)". A line with ``->`` is a C function, with the type of its result behind it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from numba.core import types as numba_types
+
+from stiction.numerics import jit
+from stiction.numerics.compiling.digest import size_of
+from stiction.numerics.compiling.linking import C_FUNCTIONS, c_function, outer
+
+__all__ = ["compile_line", "lines", "size_of_line", "type_of_text", "type_text"]
+
+types: Any = numba_types
+
+_SCALARS = {
+    "i8": types.int64,
+    "i4": types.int32,
+    "i2": types.int16,
+    "i1": types.int8,
+    "u8": types.uint64,
+    "u1": types.uint8,
+    "f8": types.float64,
+    "b1": types.boolean,
+    "void": types.void,
+    "none": types.none,
+}
+_NAMES = {kind: name for name, kind in _SCALARS.items()}
+_TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.]+(?::\d\w?!?)?|\*|[() ]")
+
+
+def lines() -> list[str]:
+    """Return a line for every kernel and C function that Python has called in this process."""
+    found = set()
+    for one in jit.KERNELS:
+        if "compiled" in vars(one) and "<" not in one.py_func.__qualname__:
+            for given in one.compiled.signatures:
+                found.add(f"{_name(one.py_func)} {' '.join(map(type_text, given))}")
+    for function, (arguments, result) in C_FUNCTIONS:
+        if "<" not in function.__qualname__:
+            given = " ".join(map(type_text, arguments))
+            found.add(f"{_name(function)} {given} -> {type_text(result)}")
+    return sorted(found)
+
+
+def compile_line(line: str) -> None:
+    """Compile what a line names, or load it where that was done before."""
+    name, _, given = line.partition(" ")
+    function = _found(name)
+    if " -> " in given:
+        given, _, result = given.partition(" -> ")
+        c_function(function, (tuple(_types(given)), type_of_text(result)))
+    else:
+        outer(function).compile(tuple(_types(given)))
+
+
+def size_of_line(line: str) -> int:
+    """Return how many instructions of Python a line compiles."""
+    return size_of(_found(line.partition(" ")[0]))
+
+
+def _name(function: Any) -> str:
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+def _found(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+# ---- types as text
+
+
+def type_text(kind: Any) -> str:
+    """Return a type as text.
+
+    Raises
+    ------
+    ValueError : for a type that no kernel of ours should be called with
+    """
+    if kind in _NAMES:
+        return _NAMES[kind]
+    if isinstance(kind, types.Array):
+        write = "" if kind.mutable else "!"
+        return f"{type_text(kind.dtype)}:{kind.ndim}{kind.layout}{write}"
+    if isinstance(kind, types.BaseNamedTuple):
+        inside = " ".join(map(type_text, kind.types))
+        return f"{_name(kind.instance_class)}({inside})"
+    if isinstance(kind, types.BaseTuple):
+        return f"({' '.join(map(type_text, kind.types))})"
+    if isinstance(kind, types.CPointer):
+        return f"*{type_text(kind.dtype)}"
+    raise ValueError(f"a kernel is called with {kind}, which has no text")
+
+
+def type_of_text(text: str) -> Any:
+    """Return the type behind `type_text`."""
+    (found,) = _types(text)
+    return found
+
+
+def _types(text: str) -> list[Any]:
+    tokens = iter(_TOKEN.findall(text))
+    return list(_read(tokens))
+
+
+def _read(tokens: Iterator[str]) -> Iterator[Any]:
+    """Yield types up to the end or a closing parenthesis."""
+    for token in tokens:
+        if token == ")":
+            return
+        if token == "*":
+            yield types.CPointer(_SCALARS[next(tokens)])
+        elif token == "(":
+            yield types.Tuple(tuple(_read(tokens)))
+        elif token.endswith("("):
+            inside = tuple(_read(tokens))
+            yield _named(inside, _found(token[:-1]))
+        elif ":" in token:
+            entries, _, shape = token.partition(":")
+            write = not shape.endswith("!")
+            layout = shape.rstrip("!")[1:]
+            yield types.Array(_SCALARS[entries], int(shape[0]), layout, readonly=not write)
+        elif token != " ":
+            yield _SCALARS[token]
+
+
+def _named(inside: tuple[Any, ...], made: type) -> Any:
+    alike = len(set(inside)) == 1
+    return (
+        types.NamedUniTuple(inside[0], len(inside), made)
+        if alike
+        else types.NamedTuple(inside, made)
+    )

@@ -1,0 +1,72 @@
+"""Write the lists of kernels that `stiction compile` makes: src/stiction/SYSTEM/kernels.txt.
+
+::
+
+    python tools/list_kernels.py            # runs every built-in scenario, compiled
+    python tools/list_kernels.py chains     # of one system
+    python tools/list_kernels.py --check    # exit code 1 if a list lacks something
+
+What a scenario calls is noted while it runs; a list holds every line once, in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "stiction"
+
+_RUN = """
+import sys
+from pathlib import Path
+from stiction.numerics.compiling.listing import lines
+{body}
+Path({out!r}).write_text("\\n".join(lines()))
+"""
+_SCENARIO = """
+from stiction.cli.run import Job, run_job
+run_job(Job({name!r}, (), {folder!r}, figures=False, quiet=True))
+"""
+
+
+def main() -> int:
+    """Write or check the lists."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("systems", nargs="*", help="default all")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    asked = parser.parse_args()
+    lacking = 0
+    for system in asked.systems or sorted(p.parent.name for p in PACKAGE.glob("*/scenarios")):
+        found = called(system)
+        path = PACKAGE / system / "kernels.txt"
+        if asked.check:
+            missing = found - set(path.read_text().splitlines() if path.exists() else ())
+            lacking += len(missing)
+            print("\n".join(f"{system}: {line[:90]}" for line in sorted(missing)))
+        else:
+            path.write_text("\n".join(sorted(found)) + "\n")
+            print(f"{system}: {len(found)} kernels")
+    return int(lacking > 0)
+
+
+def called(system: str) -> set[str]:
+    """Return the lines of all scenarios of a system."""
+    found: set[str] = set()
+    for scenario in sorted((PACKAGE / system / "scenarios").glob("*.toml")):
+        with tempfile.TemporaryDirectory() as scratch:
+            out, folder = Path(scratch, "lines"), str(Path(scratch, "run"))
+            body = _SCENARIO.format(name=scenario.stem, folder=folder)
+            code = _RUN.format(body=body, out=str(out))
+            environment = {**os.environ, "STICTION_KERNELS": "compiled"}
+            subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=scratch)
+            found |= set(out.read_text().splitlines())
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
