@@ -17,6 +17,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import Formulas, Friction, FrictionTable
 from stiction.numerics.checks import Numbers, number, numbers, shape_of, whole
+from stiction.numerics.jit import native
 
 __all__ = [
     "Coulomb",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+# e to this power is near the largest number
+_LARGEST = 700.0
 
 _WHY_MU = "a negative coefficient would push a body along and create energy."
 _TRY_MU = "give a number >= 0, or one per mass; 0 means no friction."
@@ -249,8 +252,16 @@ class ExponentialWeakening(Friction):
         return math.log(times)
 
 
+@native("numpy:exp")
+def _exp(x: Any) -> Any:
+    """Return e to the power x: of one number by the C library, as compiled code does."""
+    if np.ndim(x) > 0:
+        return np.exp(x)
+    return math.exp(x) if x < _LARGEST else np.exp(x)
+
+
 def _fading(v: Any, p: Any) -> Any:
-    return np.exp(-v / p[SCALE])
+    return _exp(-v / p[SCALE])
 
 
 def _weakening(v: Any, z: Any, p: Any) -> Any:
@@ -276,7 +287,9 @@ def _shares(k: int, v: Floats, factor: Floats, w: Floats, e: Floats, p: list[Flo
     if k == 0:
         return _fading(v, p)
     j = np.arange(1, k + 1)[:, None]
-    return -factor / p[SCALE] * (j * (j + 1) * w[1 : k + 1] * e[k - 1 :: -1][:k]).sum(axis=0) / k
+    terms = j * (j + 1) * w[1 : k + 1] * e[k - 1 :: -1][:k]
+    # in turn, as in `_share`: a sum of NumPy may go in pairs
+    return -factor / p[SCALE] * np.add.accumulate(terms, axis=0)[-1] / k
 
 
 @dataclass(frozen=True, eq=False, repr=False)

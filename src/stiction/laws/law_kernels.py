@@ -14,6 +14,7 @@ addresses for any law, and `commit` when it has accepted a step. Nothing else wr
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +23,17 @@ from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import carray, entry_at, python_at, row_at
 from stiction.numerics.jit import kernel, native
 
-__all__ = ["C_FILL", "C_SHARE", "C_VALUE", "OLD", "law_value", "place_of", "share_term", "width_of"]
+__all__ = [
+    "C_FILL",
+    "C_SHARE",
+    "C_VALUE",
+    "OLD",
+    "law_value",
+    "place_of",
+    "share_term",
+    "shares_at",
+    "width_of",
+]
 
 # the header of a row; addresses have fewer than 53 bits, so a float holds them exactly
 N_PARAMETER, N_STATE, THETA, STEP, MU, SLOPE, STATIC = range(7)
@@ -85,6 +96,15 @@ def _share_at(
     """Return formula(k, v, factor, w, step, e, p) for the formula at `address`."""
     formula = python_at(address, C_SHARE)
     return cast(float, formula(k, v, factor, w, step, e, _pointer(p)))
+
+
+def shares_at(address: int) -> Callable[..., Any] | None:
+    """Return the formula that gives a share of many contacts at once, if plain Python has it.
+
+    It takes (k, v, factor, w, e, contacts): numbers of the contacts i at v[i], with w and e as
+    in `Formulas.shares`.
+    """
+    return getattr(python_at(address, C_SHARE), "together", None)
 
 
 @kernel

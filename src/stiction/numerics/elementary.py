@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.jit import kernel
+from stiction.numerics.jit import kernel, native
 
-__all__ = ["exp"]
+__all__ = ["cos", "exp", "sin"]
 
 
 def _exp(x: float) -> float:
@@ -26,3 +26,15 @@ def exp(x: float) -> float:
     Verified by: tests/unit/numerics/test_elementary.py::test_large_arguments_give_infinity
     """
     return math.exp(x)
+
+
+@native("math:sin")
+def sin(x: float) -> float:
+    """Return the sine; NaN of infinity."""
+    return math.sin(x) if abs(x) < math.inf else math.nan
+
+
+@native("math:cos")
+def cos(x: float) -> float:
+    """Return the cosine; NaN of infinity."""
+    return math.cos(x) if abs(x) < math.inf else math.nan

@@ -8,11 +8,13 @@ together: two crossings inside one step cannot hide from each other.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Vector
-from stiction.numerics.jit import kernel
+from stiction.numerics.jit import kernel, py_function
 
 __all__ = ["NO_ROOT", "first_root", "horner"]
 
@@ -20,7 +22,14 @@ NO_ROOT = 2.0
 _DEPTH = 48
 
 
-@kernel
+def _horner(c: npt.NDArray[np.float64], count: int, s: float) -> float:
+    value, s = 0.0, float(s)
+    for one in reversed(c[:count].tolist()):
+        value = value * s + one
+    return value
+
+
+@kernel(plain=_horner)
 def horner(c: npt.NDArray[np.float64], count: int, s: float) -> float:
     """Return c[0] + c[1] s + ... + c[count-1] s^(count-1)."""
     value = 0.0
@@ -29,7 +38,16 @@ def horner(c: npt.NDArray[np.float64], count: int, s: float) -> float:
     return value
 
 
-@kernel
+def _first_root(c: npt.NDArray[np.float64], count: int, work: npt.NDArray[np.float64]) -> float:
+    """Look at sizes before anything else: most polynomials have no root."""
+    first, *others = c[:count].tolist()
+    swing = 0.0
+    for one in others:
+        swing += abs(one)
+    return NO_ROOT if first > swing else py_function(first_root)(c, count, work)
+
+
+@kernel(plain=_first_root)
 def first_root(c: npt.NDArray[np.float64], count: int, work: npt.NDArray[np.float64]) -> float:
     """Return the first s in (0, 1] where the polynomial falls to zero, or NO_ROOT.
 
@@ -74,7 +92,24 @@ def first_root(c: npt.NDArray[np.float64], count: int, work: npt.NDArray[np.floa
     return NO_ROOT
 
 
-@kernel
+def _to_bernstein_at_once(
+    c: npt.NDArray[np.float64], count: int, b: npt.NDArray[np.float64]
+) -> None:
+    b[:count] = c[:count] / _binomials(count)
+    for j in range(1, count):
+        b[j:count] += b[j - 1 : count - 1]
+
+
+@functools.cache
+def _binomials(count: int) -> npt.NDArray[np.float64]:
+    made, binomial = [], 1.0
+    for j in range(count):
+        made.append(binomial)
+        binomial = binomial * (count - 1 - j) / (j + 1)
+    return np.array(made)
+
+
+@kernel(plain=_to_bernstein_at_once)
 def _to_bernstein(c: npt.NDArray[np.float64], count: int, b: npt.NDArray[np.float64]) -> None:
     degree = count - 1
     binomial = 1.0
@@ -86,7 +121,16 @@ def _to_bernstein(c: npt.NDArray[np.float64], count: int, b: npt.NDArray[np.floa
             b[i] += b[i - 1]
 
 
-@kernel
+def _sign_changes_in_list(b: npt.NDArray[np.float64], count: int) -> int:
+    changes, last = 0, 1.0
+    for one in b[:count].tolist():
+        if one * last < 0.0:
+            changes += 1
+            last = -last
+    return changes
+
+
+@kernel(plain=_sign_changes_in_list)
 def _sign_changes(b: npt.NDArray[np.float64], count: int) -> int:
     changes = 0
     last = 1.0
@@ -97,7 +141,14 @@ def _sign_changes(b: npt.NDArray[np.float64], count: int) -> int:
     return changes
 
 
-@kernel
+def _halve_at_once(b: npt.NDArray[np.float64], left: npt.NDArray[np.float64], count: int) -> None:
+    left[0] = b[0]
+    for level in range(1, count):
+        b[: count - level] = 0.5 * (b[: count - level] + b[1 : count - level + 1])
+        left[level] = b[0]
+
+
+@kernel(plain=_halve_at_once)
 def _halve(b: npt.NDArray[np.float64], left: npt.NDArray[np.float64], count: int) -> None:
     """Split by de Casteljau at the middle: the left half into `left`, the right stays in b."""
     left[0] = b[0]
@@ -107,7 +158,13 @@ def _halve(b: npt.NDArray[np.float64], left: npt.NDArray[np.float64], count: int
         left[level] = b[0]
 
 
-@kernel
+def _refine_in_list(c: npt.NDArray[np.float64], count: int, low: float, high: float) -> float:
+    """Do as `_refine` with numbers of Python, which are faster one by one."""
+    numbers = c[:count].tolist()
+    return py_function(_refine)(numbers, count, float(low), float(high))
+
+
+@kernel(plain=_refine_in_list)
 def _refine(c: npt.NDArray[np.float64], count: int, low: float, high: float) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)

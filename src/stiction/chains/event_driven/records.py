@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.series_kernels import (
+from stiction.chains.event_driven import plain_records
+from stiction.chains.event_driven.series_kernels import energies, evaluate, load_at
+from stiction.chains.event_driven.state import (
+    N_EVENTS,
+    NEXT_SAVE,
+    PIECE,
+    REST_SEEN,
+    VISCOUS,
+    WORK,
+    Events,
     Problem,
+    Saved,
     Scratch,
-    energies,
-    evaluate,
-    load_at,
+    State,
 )
 from stiction.laws.law_kernels import law_value
 from stiction.numerics.arrays import Vector
@@ -20,9 +26,6 @@ from stiction.numerics.jit import kernel
 from stiction.numerics.locate import horner
 
 __all__ = [
-    "Events",
-    "Saved",
-    "State",
     "column",
     "drive_at",
     "drive_of",
@@ -35,53 +38,6 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-# entries of State.clock and State.counter
-TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
-PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
-
-
-class State(NamedTuple):
-    """All that a run needs to go on: what a checkpoint keeps."""
-
-    clock: Floats
-    counter: Ints
-    x: Floats
-    v: Floats
-    mode: Ints
-    shown: Ints
-    lead: Ints
-    side: Ints
-    heat: Floats
-
-
-class Saved(NamedTuple):
-    """What is kept at the save times."""
-
-    time: Floats
-    x: Floats
-    v: Floats
-    mode: npt.NDArray[np.int8]
-    friction: Floats
-    kinetic: Floats
-    stored: Floats
-    work: Floats
-    viscous: Floats
-    heat: Floats
-
-
-class Events(NamedTuple):
-    """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
-
-    time: Floats
-    mass: Ints
-    before: Ints
-    after: Ints
-    x: Floats
-    v: Floats
-    left: Floats
-    right: Floats
-    touch: Floats
 
 
 @kernel
@@ -106,7 +62,8 @@ def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) ->
     left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
     right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
     plate = p.plate_k[i] * (p.plate_speed * t - x[c])
-    return right - left + p.share[i] * load + plate
+    force: float = right - left + p.share[i] * load + plate
+    return force
 
 
 @kernel
@@ -117,7 +74,8 @@ def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     mu = p.mu_kinetic[i]
     if not p.constant:
         mu = law_value(p.mu_address, abs(v - p.belt), p.law_start + i * p.law_step)
-    return -mode * p.normal[i] * mu
+    force: float = -mode * p.normal[i] * mu
+    return force
 
 
 @kernel
@@ -141,7 +99,7 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         state.shown[i] = state.mode[i]
 
 
-@kernel
+@kernel(plain=plain_records.save_until)
 def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
@@ -152,10 +110,12 @@ def save_until(
         row = counter[NEXT_SAVE]
         time = saved.time[row]
         tau = (time - t) * p.rate
-        s.xs[:] = state.x
-        s.vs[:] = state.v
+        for c in range(s.xs.size):
+            s.xs[c] = state.x[c]
+            s.vs[c] = state.v[c]
         evaluate(p, tau, s.active, count, s, s.xs, s.vs)
-        saved.heat[row, :] = state.heat
+        for i in range(p.mass.size):
+            saved.heat[row, i] = state.heat[i]
         for a in range(count):
             i = s.active[a]
             if state.mode[i] != 0:
@@ -166,13 +126,14 @@ def save_until(
         counter[NEXT_SAVE] += 1
 
 
-@kernel
+@kernel(plain=plain_records.save_rest)
 def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     """Fill the saving times that are left with the state of rest."""
     counter = state.counter
     while counter[NEXT_SAVE] < saved.time.size:
         row = counter[NEXT_SAVE]
-        saved.heat[row, :] = state.heat
+        for i in range(p.mass.size):
+            saved.heat[row, i] = state.heat[i]
         saved.work[row] = state.clock[WORK]
         saved.viscous[row] = state.clock[VISCOUS]
         _save_row(p, state, saved, row, t_end, state.x, state.v)
@@ -199,7 +160,8 @@ def _save_row(
 def save_now(p: Problem, state: State, saved: Saved, t: float) -> None:
     """Write the present state as the next saved row."""
     row = state.counter[NEXT_SAVE]
-    saved.heat[row, :] = state.heat
+    for i in range(p.mass.size):
+        saved.heat[row, i] = state.heat[i]
     saved.work[row] = state.clock[WORK]
     saved.viscous[row] = state.clock[VISCOUS]
     _save_row(p, state, saved, row, t, state.x, state.v)

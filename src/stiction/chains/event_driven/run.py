@@ -23,8 +23,7 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
 
 if TYPE_CHECKING:
-    from stiction.chains.event_driven.records import Events, Saved, State
-    from stiction.chains.event_driven.series_kernels import Problem, Scratch
+    from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
@@ -88,7 +87,7 @@ class _Solver:
     """One solve: buffers, the loop over kernel calls, and the report."""
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
-        from stiction.chains.event_driven import records as er
+        from stiction.chains.event_driven import state as er
         from stiction.chains.event_driven import step_kernels as ek
         from stiction.laws.compiled import CompiledLaw
         from stiction.numerics.callback import Callback
@@ -121,8 +120,10 @@ class _Solver:
         counter = self.state.counter
         span = request.t_end - request.t_start
         steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
+        fitted = self.problem.fitted or self.problem.load_address != 0
+        advance = ek.advance_fitted if fitted else ek.advance
         while True:
-            code = ek.advance(
+            code = advance(
                 self.problem,
                 self.state,
                 self.saved,
@@ -274,7 +275,7 @@ class _Solver:
             self.saved.time[row] = t
             self.saved.time[row + 1 :] = np.inf
             state.counter[er.NEXT_SAVE] = row
-            er.save_now(self.problem, state, self.saved, t)
+            self.ek.save_now(self.problem, state, self.saved, t)
 
     def _touch_loss(self, t: float, i: int) -> Loss:
         return Loss(
@@ -288,7 +289,7 @@ class _Solver:
 def _problem(
     method: EventDriven, chain: Chain, load_call: Callback, law: CompiledLaw, span: float
 ) -> Problem:
-    from stiction.chains.event_driven.series_kernels import Problem
+    from stiction.chains.event_driven.state import Problem
 
     table, pieces = chain.friction, chain.load.pieces()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
@@ -339,7 +340,7 @@ def _plain(values: Floats) -> Floats:
 
 
 def _start(chain: Chain, request: Request) -> State:
-    from stiction.chains.event_driven import records as er
+    from stiction.chains.event_driven import state as er
 
     n = chain.n_mass
     clock = np.zeros(5)
@@ -360,7 +361,7 @@ def _start(chain: Chain, request: Request) -> State:
 
 
 def _saved(chain: Chain, request: Request) -> Saved:
-    from stiction.chains.event_driven import records as er
+    from stiction.chains.event_driven import state as er
 
     rows, n = request.save.size, chain.n_mass
     return er.Saved(
@@ -378,7 +379,7 @@ def _saved(chain: Chain, request: Request) -> Saved:
 
 
 def _events(n: int) -> Events:
-    from stiction.chains.event_driven import records as er
+    from stiction.chains.event_driven import state as er
 
     rows = max(1024, 4 * n)
     return er.Events(
@@ -395,7 +396,7 @@ def _events(n: int) -> Events:
 
 
 def _scratch(n: int, order: int) -> Scratch:
-    from stiction.chains.event_driven.series_kernels import Scratch
+    from stiction.chains.event_driven.state import Scratch
 
     return Scratch(
         x=np.zeros((order + 1, n + 2)),

@@ -14,22 +14,20 @@ mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.event_driven import plain_series
+from stiction.chains.event_driven.state import Problem, Scratch
 from stiction.laws.law_kernels import law_value, share_term
-from stiction.numerics.arrays import Vector
 from stiction.numerics.callback import call
+from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 
 __all__ = [
     "FIT",
     "FIT_NODES",
     "FIT_WEIGHTS",
-    "Problem",
-    "Scratch",
     "energies",
     "evaluate",
     "expand",
@@ -51,67 +49,12 @@ FIT_CHECKS = np.array([0.995, 0.06, 0.36, 0.64])
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
 
-class Problem(NamedTuple):
-    """A chain as kernels read it; units as in `Chain`."""
-
-    mass: Vector
-    link_k: Vector
-    link_c: Vector
-    share: Vector
-    plate_k: Vector
-    plate_speed: float
-    normal: Vector
-    mu_static: Vector
-    mu_kinetic: Vector
-    law_start: int
-    law_step: int
-    constant: bool
-    jump: bool
-    fitted: bool
-    belt: float
-    piece_time: Vector
-    piece_offset: Vector
-    piece_rate: Vector
-    sine_amplitude: Vector
-    sine_frequency: Vector
-    sine_phase: Vector
-    load_address: int
-    mu_address: int
-    share_address: int
-    rate: float
-    order: int
-    tolerance: float
-    fit_tolerance: float
-    longest_fit: float
-    longest: float
-
-
-class Scratch(NamedTuple):
-    """Series and work space of one step."""
-
-    x: Floats
-    drive: Floats
-    mu: Floats
-    load: Floats
-    work: Floats
-    viscous: Floats
-    heat: Floats
-    fit: Floats
-    poly: Floats
-    bernstein: Floats
-    norm: Floats
-    active: Ints
-    root: Floats
-    xs: Floats
-    vs: Floats
-
-
 @kernel
 def load_at(p: Problem, t: float, piece: int) -> float:
     """Return the load [N] at time t, on the given piece."""
-    f = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+    f: float = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
     for j in range(p.sine_amplitude.size):
-        f += p.sine_amplitude[j] * np.sin(p.sine_frequency[j] * t + p.sine_phase[j])
+        f += p.sine_amplitude[j] * sin(p.sine_frequency[j] * t + p.sine_phase[j])
     if p.load_address != 0:
         f += call(p.load_address, t)
     return f
@@ -120,19 +63,20 @@ def load_at(p: Problem, t: float, piece: int) -> float:
 @kernel
 def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
     """Fill f with the series of the load in tau (a user's part is added by `fit_forces`)."""
-    f[:] = 0.0
+    for k in range(f.size):
+        f[k] = 0.0
     f[0] = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
     f[1] = p.piece_rate[piece] / p.rate
     for j in range(p.sine_amplitude.size):
         angle = p.sine_frequency[j] * t + p.sine_phase[j]
-        parts = (np.sin(angle), np.cos(angle), -np.sin(angle), -np.cos(angle))
+        parts = (sin(angle), cos(angle), -sin(angle), -cos(angle))
         factor = p.sine_amplitude[j]
         for k in range(f.size):
             f[k] += factor * parts[k % 4]
             factor *= p.sine_frequency[j] / (p.rate * (k + 1))
 
 
-@kernel
+@kernel(plain=plain_series.expand)
 def expand(
     p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> None:
@@ -222,7 +166,8 @@ def fit_forces(
         return misfit
     for a in range(count):
         i = active[a]
-        s.mu[i, :] = 0.0
+        for k in range(s.mu.shape[1]):
+            s.mu[i, k] = 0.0
         if mode[i] != 0:
             w = mode[i] * (p.rate * s.x[1, i + 1] - p.belt)
             s.mu[i, 0] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
@@ -296,7 +241,7 @@ def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
     return p.rate * v - p.belt
 
 
-@kernel
+@kernel(plain=plain_series.evaluate)
 def evaluate(
     p: Problem, tau: float, active: Ints, count: int, s: Scratch, x: Floats, v: Floats
 ) -> None:
@@ -318,19 +263,18 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
     Each has 2 order + 1 coefficients in tau, without truncation: products of two series
     hold twice the frequency, so cutting them at `order` would lose digits.
     """
-    s.work[:] = 0.0
-    s.viscous[:] = 0.0
+    for k in range(s.work.size):
+        s.work[k] = 0.0
+        s.viscous[k] = 0.0
     order, omega, x, work, heat = p.order, p.rate, s.x, s.work, s.heat
-    damped = p.link_c.max() > 0.0
+    damped = False
+    for link in range(p.link_c.size):
+        damped = damped or p.link_c[link] > 0.0
     for a in range(count):
         i = active[a]
         c = i + 1
         if p.share[i] != 0.0:
-            for j in range(order - 1):
-                if s.load[j] == 0.0:
-                    continue
-                for k in range(1, order + 1):
-                    work[j + k] += p.share[i] * s.load[j] * k * x[k, c] / (j + k)
+            _load_power(x, s.load, work, c, p.share[i], order)
         if p.plate_k[i] != 0.0 and p.plate_speed != 0.0:
             pull = p.plate_k[i] * p.plate_speed / omega
             work[1] += pull * (p.plate_speed * t - x[0, c])
@@ -360,7 +304,17 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
                 _link_power(x, s.viscous, i + 1, order, p.link_c[i + 1] * omega)
 
 
-@kernel
+@kernel(plain=plain_series.load_power)
+def _load_power(x: Floats, load: Floats, work: Floats, c: int, share: float, order: int) -> None:
+    """Add the work of the load on the mass in column c, of which it takes a share."""
+    for j in range(order - 1):
+        if load[j] == 0.0:
+            continue
+        for k in range(1, order + 1):
+            work[j + k] += share * load[j] * k * x[k, c] / (j + k)
+
+
+@kernel(plain=plain_series.link_power)
 def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float) -> None:
     """Add the heat of one damper; `factor` is its damping times the rate of tau."""
     if factor == 0.0:
@@ -373,7 +327,7 @@ def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float
             viscous[j + k - 1] += one * k * (x[k, link + 1] - x[k, link]) / (j + k - 1)
 
 
-@kernel
+@kernel(plain=plain_series.friction_power)
 def _friction_power(
     x: Floats,
     mu: Floats,
@@ -392,7 +346,8 @@ def _friction_power(
     mu has `terms` coefficients factor * mu[i, j], plus `first` at j = 0; `weight` is the
     normal force with the sign of slip, `belt` the belt speed in units of tau.
     """
-    heat[:, i] = 0.0
+    for k in range(heat.shape[0]):
+        heat[k, i] = 0.0
     c = i + 1
     for j in range(terms):
         one = weight * (factor * mu[i, j] + (first if j == 0 else 0.0))
@@ -404,7 +359,7 @@ def _friction_power(
         work[j + 1] -= one * belt / (j + 1)
 
 
-@kernel
+@kernel(plain=plain_series.energies)
 def energies(p: Problem, t: float, x: Floats, v: Floats) -> tuple[float, float]:
     """Return kinetic and stored energy [J] of the state x, v by (n + 2,)."""
     kinetic, stored = 0.0, 0.0

@@ -12,7 +12,27 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.event_driven import plain_steps
+from stiction.chains.event_driven.event_kernels import TIE, first_events
 from stiction.chains.event_driven.records import (
+    column,
+    drive_at,
+    drive_of,
+    record_events,
+    save_now,
+    save_rest,
+    save_until,
+)
+from stiction.chains.event_driven.root_kernels import leading_zeros, root_from, slip_series
+from stiction.chains.event_driven.series_kernels import (
+    evaluate,
+    expand,
+    fit_forces,
+    load_at,
+    load_series,
+    power_series,
+)
+from stiction.chains.event_driven.state import (
     EXPANSIONS,
     GAP,
     N_EVENTS,
@@ -26,27 +46,13 @@ from stiction.chains.event_driven.records import (
     VISCOUS,
     WORK,
     Events,
-    Saved,
-    State,
-    column,
-    drive_at,
-    drive_of,
-    record_events,
-    save_rest,
-    save_until,
-)
-from stiction.chains.event_driven.series_kernels import (
     Problem,
+    Saved,
     Scratch,
-    evaluate,
-    expand,
-    fit_forces,
-    load_at,
-    load_series,
-    power_series,
+    State,
 )
 from stiction.numerics.jit import kernel
-from stiction.numerics.locate import NO_ROOT, first_root, horner
+from stiction.numerics.locate import horner
 
 __all__ = [
     "ALL_STUCK",
@@ -56,11 +62,10 @@ __all__ = [
     "PAUSE",
     "STALLED",
     "STEP_VANISHED",
-    "Events",
-    "Saved",
-    "State",
     "advance",
+    "advance_fitted",
     "first_modes",
+    "save_now",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -68,9 +73,6 @@ Ints = npt.NDArray[np.int64]
 
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
-# a coefficient below this share of the largest one is rounding, not motion
-_NOISE = 1e-12
-_TIE = 1e-12
 _FROZEN = 9
 # the longest step in units of the fastest vibration
 _FARTHEST = 1e8
@@ -90,56 +92,111 @@ def advance(
     room: int,
 ) -> int:
     """Advance the chain by at most `steps` steps or `room` events; return why it came back."""
-    clock, counter = state.clock, state.counter
-    n = p.mass.size
     for _ in range(steps):
-        t = clock[TIME]
-        full = counter[N_EVENTS] + n > events.time.size
-        full = full or counter[N_TOUCH] + 3 * n > events.touch.shape[0]
-        if full or (counter[N_EVENTS] >= room and t < t_end):
-            return EVENTS_FULL
-        if t >= t_end:
-            record_events(p, state, events, t)
-            save_rest(p, state, saved, t_end)
-            return DONE
-        limit = _next_border(p, state, t, t_end)
-        reach = (limit - t) * p.rate
-        if reach > _FARTHEST:
-            # powers of tau up to the order of the series must stay finite numbers
-            reach = _FARTHEST
-            limit = t + reach / p.rate
-        count = _settle(p, state, s, t, reach, events)
-        if count < 0:
-            return NOT_FINITE if count == -1 else STEP_VANISHED
-        record_events(p, state, events, t)
-        if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
-            return ALL_STUCK
-        tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
-        # search a little past the last gap first: near events make far ones irrelevant,
-        # and on a short stretch most masses are excluded by one look at their series
-        horizon = min(tau, 4.0 * clock[GAP])
-        first, last_grouped = _first_events(p, state, s, count, horizon, t, events)
-        while first > horizon and horizon < tau:
-            horizon = min(tau, 8.0 * horizon)
-            first, last_grouped = _first_events(p, state, s, count, horizon, t, events)
-        if first <= tau:
-            tau = first
-        clock[GAP] = max(tau, 1e-3)
-        t_new = limit if tau >= reach else t + tau / p.rate
-        power_series(p, t, s.active, count, state.mode, s)
-        save_until(p, state, saved, s, count, t, t_new)
-        _move_on(p, state, s, count, tau)
-        counter[STILL] = counter[STILL] + 1 if t_new == t else 0
-        if counter[STILL] > 4 * n + 100:
-            return STALLED
-        clock[TIME] = t_new
-        counter[STEPS] += 1
-        state.lead[:] = 0
-        if first <= tau:
-            _arrive(p, state, s, count, t_new, last_grouped)
-        if not np.isfinite(state.x.sum() + state.v.sum()):
-            return NOT_FINITE
+        code, limit, reach = _begin(p, state, saved, events, t_end, room)
+        if code == PAUSE:
+            count = _settle(p, state, s, reach, events)
+            code = _finish(p, state, saved, events, s, count, limit, reach)
+        if code != PAUSE:
+            return code
     return PAUSE
+
+
+@kernel
+def advance_fitted(
+    p: Problem,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    t_end: float,
+    steps: int,
+    room: int,
+) -> int:
+    """Advance a chain with a user's load or a law without a series; as `advance` otherwise.
+
+    It stands by itself so that chains without do not compile what they never call.
+    """
+    for _ in range(steps):
+        code, limit, reach = _begin(p, state, saved, events, t_end, room)
+        if code == PAUSE:
+            count = _settle_fitted(p, state, s, reach, events)
+            if count < 0:
+                return STEP_VANISHED
+            code = _finish(p, state, saved, events, s, count, limit, reach)
+        if code != PAUSE:
+            return code
+    return PAUSE
+
+
+@kernel
+def _begin(
+    p: Problem, state: State, saved: Saved, events: Events, t_end: float, room: int
+) -> tuple[int, float, float]:
+    """Return why a step cannot begin, PAUSE if it can, its latest end and that in tau."""
+    counter, n, t = state.counter, p.mass.size, state.clock[TIME]
+    full = counter[N_EVENTS] + n > events.time.size
+    full = full or counter[N_TOUCH] + 3 * n > events.touch.shape[0]
+    if full or (counter[N_EVENTS] >= room and t < t_end):
+        return EVENTS_FULL, t, 0.0
+    if t >= t_end:
+        record_events(p, state, events, t)
+        save_rest(p, state, saved, t_end)
+        return DONE, t, 0.0
+    limit = _next_border(p, state, t, t_end)
+    reach = (limit - t) * p.rate
+    if reach > _FARTHEST:
+        # powers of tau up to the order of the series must stay finite numbers
+        reach = _FARTHEST
+        limit = t + reach / p.rate
+    return PAUSE, limit, reach
+
+
+@kernel
+def _finish(
+    p: Problem,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    count: int,
+    limit: float,
+    reach: float,
+) -> int:
+    """Go along the series of a step to its end; return PAUSE, or why the run has to stop."""
+    clock, counter = state.clock, state.counter
+    n, t = p.mass.size, clock[TIME]
+    record_events(p, state, events, t)
+    if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
+        return ALL_STUCK
+    tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
+    # search a little past the last gap first: near events make far ones irrelevant,
+    # and on a short stretch most masses are excluded by one look at their series
+    horizon = min(tau, 4.0 * clock[GAP])
+    first, last_grouped = first_events(p, state, s, count, horizon, t, events)
+    while first > horizon and horizon < tau:
+        horizon = min(tau, 8.0 * horizon)
+        first, last_grouped = first_events(p, state, s, count, horizon, t, events)
+    if first <= tau:
+        tau = first
+    clock[GAP] = max(tau, 1e-3)
+    t_new = limit if tau >= reach else t + tau / p.rate
+    power_series(p, t, s.active, count, state.mode, s)
+    save_until(p, state, saved, s, count, t, t_new)
+    _move_on(p, state, s, count, tau)
+    counter[STILL] = counter[STILL] + 1 if t_new == t else 0
+    if counter[STILL] > 4 * n + 100:
+        return STALLED
+    clock[TIME] = t_new
+    counter[STEPS] += 1
+    for i in range(n):
+        state.lead[i] = 0
+    if first <= tau:
+        _arrive(p, state, s, count, t_new, last_grouped)
+    size = 0.0
+    for c in range(n + 2):
+        size += state.x[c] + state.v[c]
+    return PAUSE if np.isfinite(size) else NOT_FINITE
 
 
 @kernel
@@ -153,7 +210,7 @@ def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     return limit
 
 
-@kernel
+@kernel(plain=plain_steps.active)
 def _active(p: Problem, state: State, s: Scratch) -> int:
     """List the masses whose motion or drive changes with time."""
     n = p.mass.size
@@ -175,37 +232,61 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
 
 
 @kernel
-def _settle(p: Problem, state: State, s: Scratch, t: float, reach: float, events: Events) -> int:
-    """Decide the modes at t, expand the series, and return the number of active masses.
+def _settle(p: Problem, state: State, s: Scratch, reach: float, events: Events) -> int:
+    """Decide the modes, expand the series, and return the number of active masses.
 
     A mass that was just released must move the way it was pushed, and one at the edge of
     stick must turn inward; if a neighbour's change at the same instant says otherwise its
-    mode is taken back. -1: not finite; -2: a user's function needs a vanishing step.
+    mode is taken back.
     """
-    n = p.mass.size
+    count, t = 0, state.clock[TIME]
     _mark_ties(p, state, t)
-    for _ in range(2 * n + 4):
-        load_series(p, t, state.counter[PIECE], s.load)
-        count = _active(p, state, s)
-        for c in range(n + 2):
-            s.x[0, c] = state.x[c]
-            s.x[1, c] = state.v[c] / p.rate
-        for a in range(count):
-            # neighbours too: a quiet one enters the stencil and must not show old motion
-            for c in range(s.active[a], s.active[a] + 3):
-                for k in range(2, p.order + 1):
-                    s.x[k, c] = 0.0
-        state.counter[EXPANSIONS] += 1
-        if p.fitted or p.load_address != 0:
-            if not _fit_step(p, state, s, t, reach, count):
-                return -2
-        else:
-            expand(p, t, s.active, count, state.mode, state.lead, s)
+    for _ in range(2 * p.mass.size + 4):
+        count = _lay_out(p, state, s, t)
+        expand(p, t, s.active, count, state.mode, state.lead, s)
         if not _take_back(p, state, s, count, reach):
             break
     if p.jump:
         _note_corners(p, state, s, count, t, events)
     return count
+
+
+@kernel
+def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float, events: Events) -> int:
+    """Do as `_settle` with a user's functions; -1 where they need a vanishing step."""
+    count, t = 0, state.clock[TIME]
+    _mark_ties(p, state, t)
+    for _ in range(2 * p.mass.size + 4):
+        count = _lay_out(p, state, s, t)
+        if not _fit_step(p, state, s, t, reach, count):
+            return -1
+        if not _take_back(p, state, s, count, reach):
+            break
+    if p.jump:
+        _note_corners(p, state, s, count, t, events)
+    return count
+
+
+@kernel
+def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
+    """Write where the series of the active masses begin and return the number of these."""
+    load_series(p, t, state.counter[PIECE], s.load)
+    count = _active(p, state, s)
+    _start_series(p, state, s, count)
+    state.counter[EXPANSIONS] += 1
+    return count
+
+
+@kernel(plain=plain_steps.start_series)
+def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
+    for c in range(p.mass.size + 2):
+        s.x[0, c] = state.x[c]
+        s.x[1, c] = state.v[c] / p.rate
+    for a in range(count):
+        # neighbours too: a quiet one enters the stencil and must not show old motion
+        for c in range(s.active[a], s.active[a] + 3):
+            for k in range(2, p.order + 1):
+                s.x[k, c] = 0.0
 
 
 @kernel
@@ -215,7 +296,7 @@ def _mark_ties(p: Problem, state: State, t: float) -> None:
     for i in range(p.mass.size):
         if state.mode[i] == 0 and state.lead[i] == 0:
             drive = drive_of(p, state.x, state.v, load, t, i)
-            if abs(drive) >= p.mu_static[i] * p.normal[i] * (1.0 - _TIE):
+            if abs(drive) >= p.mu_static[i] * p.normal[i] * (1.0 - TIE):
                 state.lead[i] = 1
                 state.side[i] = 1 if drive > 0.0 else -1
 
@@ -231,7 +312,7 @@ def _note_corners(
             continue
         for k in range(p.order - 1):
             s.poly[k] = state.side[i] * s.drive[k, i]
-        k = _leading_zeros(s.poly, 1, p.order - 1, 1.0)
+        k = leading_zeros(s.poly, 1, p.order - 1, 1.0)
         row = state.counter[N_TOUCH]
         last = row > 0 and events.touch[row - 1, 1] == i and events.touch[row - 1, 0] > t - 1e-9
         if k < p.order - 1 and s.poly[k] < 0.0 and not last and p.normal[i] > 0.0:
@@ -263,9 +344,9 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
 @kernel
 def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> float:
     """Return the first tau at which moving mass i stops, inf for none."""
-    size = _slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
-    start = _leading_zeros(s.poly, state.lead[i], size, tau) if state.lead[i] > 0 else 0
-    return _root_from(s.poly, s.bernstein, start, size, tau)
+    size = slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
+    start = leading_zeros(s.poly, state.lead[i], size, tau) if state.lead[i] > 0 else 0
+    return root_from(s.poly, s.bernstein, start, size, tau)
 
 
 @kernel
@@ -278,15 +359,15 @@ def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -
         i = s.active[a]
         bound = p.mu_static[i] * p.normal[i]
         if state.mode[i] != 0 and state.lead[i] >= 2:
-            length = _slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
-            k = _leading_zeros(s.poly, 2, length, scale)
+            length = slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
+            k = leading_zeros(s.poly, 2, length, scale)
             if k < length and s.poly[k] < 0.0:
                 state.side[i] = state.mode[i]
                 state.mode[i] = 0
                 state.lead[i] = _FROZEN
                 return True
         elif state.mode[i] == 0 and state.lead[i] != _FROZEN:
-            if abs(s.drive[0, i]) > bound * (1.0 + (_FIT_TIE if fitted else _TIE)):
+            if abs(s.drive[0, i]) > bound * (1.0 + (_FIT_TIE if fitted else TIE)):
                 # the load jumped: the mass is beyond its bound from the first moment
                 state.mode[i] = 1 if s.drive[0, i] > 0.0 else -1
                 state.lead[i] = 1
@@ -313,7 +394,7 @@ def _leaves_its_edge(
     for k in range(size):
         s.poly[k] = state.side[i] * s.drive[k, i]
     s.poly[0] = bound
-    k = _leading_zeros(s.poly, 1, size, scale)
+    k = leading_zeros(s.poly, 1, size, scale)
     if k == size:
         return False
     if bound == 0.0 and s.poly[k] < 0.0:
@@ -328,34 +409,8 @@ def _leaves_its_edge(
     tau = min(reach, scale)
     for j in range(size):
         s.poly[j] = -state.side[i] * s.drive[j, i]
-    s.poly[0] = bound * _TIE
-    return _root_from(s.poly, s.bernstein, 0, size, tau) <= tau
-
-
-@kernel
-def _leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
-    """Return the first index >= start whose term counts at tau; size when none does."""
-    largest, power = 0.0, 1.0
-    for k in range(size):
-        largest = max(largest, abs(c[k]) * power)
-        power *= tau
-    power = tau**start
-    for k in range(start, size):
-        if abs(c[k]) * power > _NOISE * largest:
-            return k
-        power *= tau
-    return size
-
-
-@kernel
-def _slip_series(
-    x: Floats, poly: Floats, i: int, sign: int, order: int, rate: float, belt: float
-) -> int:
-    """Write the series of sign * slip rate of mass i to `poly`; return its length."""
-    for k in range(order):
-        poly[k] = sign * rate * (k + 1) * x[k + 1, i + 1]
-    poly[0] -= sign * belt
-    return order
+    s.poly[0] = bound * TIE
+    return root_from(s.poly, s.bernstein, 0, size, tau) <= tau
 
 
 @kernel
@@ -365,10 +420,7 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
         reach = min(reach, fitted)
     top = p.order
     norm = s.norm
-    for k in range(top + 1):
-        norm[k] = 0.0
-        for a in range(count):
-            norm[k] = max(norm[k], abs(s.x[k, s.active[a] + 1]))
+    _norms(s.x, s.active, count, top, norm)
     load_size = 0.0
     for k in range(p.order):
         load_size = max(load_size, abs(s.load[k]))
@@ -389,105 +441,13 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
     return tau
 
 
-@kernel
-def _first_events(
-    p: Problem, state: State, s: Scratch, count: int, tau: float, t: float, events: Events
-) -> tuple[float, float]:
-    """Find the first event in (0, tau]; return its tau and the end of its group.
-
-    s.root keeps each mass's own first root. Roots closer than rounding are one instant.
-    """
-    first = np.inf
-    mode, lead, side, root = state.mode, state.lead, state.side, s.root
-    x, poly, drive, work, size = s.x, s.poly, s.drive, s.bernstein, p.order - 1
-    for a in range(count):
-        i = s.active[a]
-        root[i] = np.inf
-        if mode[i] != 0:
-            length = _slip_series(x, poly, i, mode[i], p.order, p.rate, p.belt)
-            start = _leading_zeros(poly, lead[i], length, tau) if lead[i] > 0 else 0
-            root[i] = _root_from(poly, work, start, length, tau)
-        elif p.mu_static[i] * p.normal[i] > 0.0:
-            # (a frictionless mass at rest has no drive at all, or it would have moved)
-            bound = p.mu_static[i] * p.normal[i]
-            for sign in (1, -1):
-                for k in range(size):
-                    poly[k] = -sign * drive[k, i]
-                start = 0
-                if lead[i] > 0 and sign == side[i]:
-                    poly[0] = 0.0
-                    start = _leading_zeros(poly, 1, size, tau)
-                    if start < size and poly[start] < 0.0:
-                        # only rounding can push outward here; it gets no say in this step
-                        continue
-                else:
-                    poly[0] += bound
-                    if p.jump and poly[0] > 0.0:
-                        # a touch within rounding is no crossing: the mass keeps sticking
-                        poly[0] += bound * _TIE
-                        beyond = _root_from(poly, work, 0, size, tau)
-                        if beyond > tau:
-                            poly[0] -= bound * _TIE
-                            _note_touch(p, state, s, i, bound, tau, t, events)
-                            continue
-                        for k in range(size):
-                            poly[k] = -sign * drive[k, i]
-                        poly[0] += bound
-                root[i] = min(root[i], _root_from(poly, work, start, size, tau))
-        first = min(first, root[i])
-    group = first + 1e-13 * max(1.0, first) + 4e-16 * abs(t) * p.rate
-    return first, group
-
-
-@kernel
-def _root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float) -> float:
-    """Return the first root in (0, tau] of `poly`, whose first `start` terms are zero."""
-    if start >= size:
-        return np.inf
-    power = 1.0
-    for k in range(start, size):
-        poly[k - start] = poly[k] * power
-        power *= tau
-    if poly[0] <= 0.0:
-        # the reserve was used up within the rounding of the last step: now is the event
-        return 0.0
-    root = first_root(poly, size - start, bernstein)
-    return np.inf if root == NO_ROOT else root * tau
-
-
-@kernel
-def _note_touch(
-    p: Problem, state: State, s: Scratch, i: int, bound: float, tau: float, t: float, events: Events
-) -> None:
-    """Note a graze: the drive reaches the static bound within 1e-9 and turns back.
-
-    s.poly holds the reserve in units of the step after the search for its root.
-    """
-    size = p.order - 1
-    swing = 0.0
-    for k in range(1, size):
-        swing += abs(s.poly[k])
-    if s.poly[0] - swing > 1e-9 * bound:
-        return
-    low, at = s.poly[0], 0.0
-    for q in range(1, 257):
-        value = horner(s.poly, size, q / 256.0)
-        if value < low:
-            low, at = value, q / 256.0
-    left, right = max(at - 1.0 / 256.0, 0.0), min(at + 1.0 / 256.0, 1.0)
-    for _ in range(60):
-        one, two = left + 0.382 * (right - left), left + 0.618 * (right - left)
-        if horner(s.poly, size, one) < horner(s.poly, size, two):
-            right = two
-        else:
-            left = one
-    at = 0.5 * (left + right)
-    inside = 1e-6 < at < 1.0 - 1e-6
-    if inside and horner(s.poly, size, at) <= 1e-9 * bound:
-        row = state.counter[N_TOUCH]
-        events.touch[row, 0] = t + at * tau / p.rate
-        events.touch[row, 1] = i
-        state.counter[N_TOUCH] += 1
+@kernel(plain=plain_steps.norms)
+def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
+    """Write the largest coefficient of each order."""
+    for k in range(top + 1):
+        norm[k] = 0.0
+        for a in range(count):
+            norm[k] = max(norm[k], abs(x[k, active[a] + 1]))
 
 
 @kernel
@@ -496,6 +456,12 @@ def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> No
     size = 2 * p.order + 1
     state.clock[WORK] += horner(s.work, size, tau)
     state.clock[VISCOUS] += horner(s.viscous, size, tau)
+    _heat_up(state, s, count, size, tau)
+
+
+@kernel(plain=plain_steps.heat_up)
+def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> None:
+    """Add the friction heat of a step to every moving mass."""
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0:
@@ -527,17 +493,20 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
 def _decide(p: Problem, state: State, i: int, drive: float, bound: float) -> None:
     """Set the mode of a mass at rest on its surface from its drive."""
     state.side[i] = 1 if drive > 0.0 else -1
-    if abs(drive) > bound * (1.0 + _TIE):
+    if abs(drive) > bound * (1.0 + TIE):
         state.mode[i] = state.side[i]
         state.lead[i] = 1
     else:
         state.mode[i] = 0
-        state.lead[i] = 1 if abs(drive) >= bound * (1.0 - _TIE) else 0
+        state.lead[i] = 1 if abs(drive) >= bound * (1.0 - TIE) else 0
 
 
 @kernel
 def _all_stuck(mode: Ints) -> bool:
-    return not mode.any()
+    stuck = True
+    for i in range(mode.size):
+        stuck = stuck and mode[i] == 0
+    return stuck
 
 
 @kernel

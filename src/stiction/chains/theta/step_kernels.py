@@ -26,6 +26,7 @@ import numpy.typing as npt
 from stiction.laws.law_kernels import OLD, law_value
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import call
+from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import ROWS, SOLUTION
 
@@ -185,7 +186,7 @@ def load_at(pieces: Matrix, sines: Matrix, address: int, t: float, piece: int) -
     """Return the load [N] at time t, on the given piece."""
     pull = pieces[1, piece] + pieces[2, piece] * (t - pieces[0, piece])
     for j in range(sines.shape[1]):
-        pull += sines[0, j] * np.sin(sines[1, j] * t + sines[2, j])
+        pull += sines[0, j] * sin(sines[1, j] * t + sines[2, j])
     if address != 0:
         pull += call(address, t)
     return pull

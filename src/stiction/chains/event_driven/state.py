@@ -1,0 +1,113 @@
+"""What an event-driven run is made of: its numbers, its state, its rows, its work space."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# entries of State.clock and State.counter
+TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
+PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+class Problem(NamedTuple):
+    """A chain as kernels read it; units as in `Chain`."""
+
+    mass: Floats
+    link_k: Floats
+    link_c: Floats
+    share: Floats
+    plate_k: Floats
+    plate_speed: float
+    normal: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    law_start: int
+    law_step: int
+    constant: bool
+    jump: bool
+    fitted: bool
+    belt: float
+    piece_time: Floats
+    piece_offset: Floats
+    piece_rate: Floats
+    sine_amplitude: Floats
+    sine_frequency: Floats
+    sine_phase: Floats
+    load_address: int
+    mu_address: int
+    share_address: int
+    rate: float
+    order: int
+    tolerance: float
+    fit_tolerance: float
+    longest_fit: float
+    longest: float
+
+
+class Scratch(NamedTuple):
+    """Series and work space of one step."""
+
+    x: Floats
+    drive: Floats
+    mu: Floats
+    load: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+    fit: Floats
+    poly: Floats
+    bernstein: Floats
+    norm: Floats
+    active: Ints
+    root: Floats
+    xs: Floats
+    vs: Floats
+
+
+class State(NamedTuple):
+    """All that a run needs to go on: what a checkpoint keeps."""
+
+    clock: Floats
+    counter: Ints
+    x: Floats
+    v: Floats
+    mode: Ints
+    shown: Ints
+    lead: Ints
+    side: Ints
+    heat: Floats
+
+
+class Saved(NamedTuple):
+    """What is kept at the save times."""
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    kinetic: Floats
+    stored: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+
+
+class Events(NamedTuple):
+    """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
+
+    time: Floats
+    mass: Ints
+    before: Ints
+    after: Ints
+    x: Floats
+    v: Floats
+    left: Floats
+    right: Floats
+    touch: Floats
