@@ -266,6 +266,12 @@ class Solvable(Protocol):
         """Names of methods and, for each, "module:function" that returns the run."""
 
 
+def place_of_runner(system: Solvable, method: object) -> str:
+    """Return "module:function" that solves `system` by `method`; "" if the system names none."""
+    bases = [base.__name__ for base in type(method).__mro__]
+    return next((system.solved_by[name] for name in bases if name in system.solved_by), "")
+
+
 def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
     """Return the function that solves `system` by `method`, imported by its name.
 
@@ -281,16 +287,15 @@ def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
 
     Verified by: tests/unit/test_solve.py::test_a_method_for_another_system_is_refused
     """
-    bases = [base.__name__ for base in type(method).__mro__]
-    place = next((system.solved_by[name] for name in bases if name in system.solved_by), None)
-    if place is None and hasattr(method, "solve"):
+    place = place_of_runner(system, method)
+    if not place and hasattr(method, "solve"):
         return functools.partial(method.solve, system)
-    if place is None:
+    if not place:
         raise ModelError(
             explain(
-                bases[0],
+                type(method).__name__,
                 f"a {type(system).__name__}",
-                f"a system that {bases[0]} can solve",
+                f"a system that {type(method).__name__} can solve",
                 "a method uses the structure of its systems.",
                 f"{type(system).__name__} is solved by {', '.join(system.solved_by)}.",
             )

@@ -87,6 +87,7 @@ def solve(
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
     from stiction.methods import runner
+    from stiction.numerics.compiling.clock import spent
     from stiction.numerics.jit import quiet
     from stiction.results.provenance import provenance
     from stiction.results.run import Request
@@ -105,11 +106,11 @@ def solve(
         request = dataclasses.replace(request, progress=progress)
     if checkpoint is not None:
         request = dataclasses.replace(request, checkpoint=checkpoint)
-    begin = clock.perf_counter()
+    begin, compiling = clock.perf_counter(), spent()
     with quiet():
         run = march(request)
-    spent = provenance(clock.perf_counter() - begin)
-    run = dataclasses.replace(run, provenance=spent, asked=request.save)
+    cost = provenance(clock.perf_counter() - begin, spent() - compiling)
+    run = dataclasses.replace(run, provenance=cost, asked=request.save)
     if throw and not run.status.ok:
         unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         raise SolveError(

@@ -16,6 +16,7 @@ import typer
 from stiction.cli.output import put
 from stiction.cli.progress import Bar
 from stiction.errors import ModelError, explain
+from stiction.numerics.compiling.folders import mark_ready
 
 __all__ = ["compile_systems", "systems"]
 
@@ -44,6 +45,9 @@ def compile_systems(names: Sequence[str]) -> int:
     lines = {line for name in names or known for line in known[name].read_text().splitlines()}
     begin = time.perf_counter()
     failed = _compile(sorted(lines), ", ".join(names or known))
+    if not failed:
+        for name in names or known:
+            mark_ready(name)
     put(f"{len(lines) - failed} kernels are ready, {time.perf_counter() - begin:.0f} s")
     return failed
 

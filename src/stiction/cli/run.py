@@ -12,20 +12,28 @@ import numpy as np
 import typer
 
 from stiction.cli.interrupt import Interrupts
+from stiction.cli.kernels import TooSlow, Trial, choose, note_ready, system_of
 from stiction.cli.output import put
 from stiction.cli.progress import Bar
 from stiction.errors import Status
+from stiction.methods import place_of_runner
+from stiction.numerics.jit import use
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
 from stiction.results.run import Run
 from stiction.results.staging import check_target
 from stiction.results.store import save
 from stiction.results.summary import screen
 from stiction.scenario import Scenario, read_scenario, write_scenario
-from stiction.solve import solve
+from stiction.solve import default_method, solve
 
 __all__ = ["FAILED", "INTERRUPTED", "SOLVED", "Job", "run_job"]
 
 SOLVED, FAILED, INTERRUPTED = 0, 1, 130
+
+_SMALL = (
+    "No kernels are compiled on this machine yet, and the run is small: it ran as plain Python. "
+    "`stiction compile {}` once, for full speed."
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def run_job(job: Job) -> int:
     if job.resume and not checkpoint.path.exists():
         _say("There is no checkpoint to go on from; the run starts at the beginning.")
     try:
-        run = _solved(job, scenario, checkpoint)
+        run = _chosen(job, scenario, checkpoint)
         drawn = _written(job, scenario, run)
     except KeyboardInterrupt:
         return _interrupted(job, checkpoint)
@@ -101,12 +109,36 @@ def run_job(job: Job) -> int:
     return FAILED
 
 
-def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
+def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
+    """Solve with the kernels that suit, and say so where they are not compiled."""
+    method = scenario.method or default_method(scenario.system)
+    place = place_of_runner(scenario.system, method)
+    mode, open_ = choose(place, checkpoint.kernels())
+    use(mode)
+    if not open_:
+        run = _solved(job, scenario, checkpoint, Trial(active=False))
+    else:
+        try:
+            run = _solved(job, scenario, checkpoint, Trial(active=True))
+            _tell(job, _SMALL.format(system_of(place)))
+        except (TooSlow, ArithmeticError):
+            _tell(job, "Plain Python would take longer than compiling: the run begins again.")
+            checkpoint.remove()
+            use("compiled")
+            run = _solved(job, scenario, checkpoint, Trial(active=False))
+    if run.status.ok and run.provenance["kernels"] == "compiled":
+        note_ready(place)
+    return run
+
+
+def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint, trial: Trial) -> Run:
     quiet_numbers = np.errstate(all="ignore")
-    with Interrupts() as interrupts, Bar(job.name, shown=not job.quiet) as bar, quiet_numbers:
+    bar = Bar(job.name, shown=not job.quiet)
+    with Interrupts() as interrupts, bar, quiet_numbers, trial:
 
         def report(fraction: float, note: str) -> None:
             interrupts.check()
+            trial.report(fraction)
             bar(fraction, note)
 
         run = solve(
@@ -157,6 +189,11 @@ def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:
     else:
         _say("Interrupted before the first checkpoint; nothing was written.")
     return INTERRUPTED
+
+
+def _tell(job: Job, text: str) -> None:
+    if not job.quiet:
+        _say(text)
 
 
 def _say(text: str) -> None:

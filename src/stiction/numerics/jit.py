@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 
 __all__ = [
+    "GIVEN",
     "KERNELS",
     "Kernel",
     "Mode",
@@ -154,17 +155,19 @@ def py_function(compiled: F) -> F:
 # ---- the mode of the process
 
 
-def _first_mode() -> Mode:
+def _given_mode() -> Mode | None:
+    """Return what the user's environment asks for."""
     given = os.environ.get(_VARIABLE, "").strip().lower()
-    if given not in ("", "compiled", "plain"):
-        warnings.warn(
-            f"{_VARIABLE}={given}: expected compiled or plain; kernels are compiled.", stacklevel=2
-        )
-    off = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-    return "plain" if given == "plain" or off else "compiled"
+    if given not in ("", "auto", "compiled", "plain"):
+        told = f"{_VARIABLE}={given}: expected auto, compiled or plain; it is left aside."
+        warnings.warn(told, stacklevel=2)
+    if given in ("compiled", "plain"):
+        return cast(Mode, given)
+    return "plain" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else None
 
 
-_now: Mode = _first_mode()
+GIVEN: Mode | None = _given_mode()
+_now: Mode = GIVEN or "compiled"
 
 
 def mode() -> Mode:

@@ -9,18 +9,19 @@ import time as clock
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
 from stiction.errors import StoreError, explain
+from stiction.numerics.jit import Mode, mode
 
 __all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
 
 EVERY = 10.0
-_KEY = "__scenario__"
+_KEY, _KERNELS = "__scenario__", "__kernels__"
 
 
 def checkpoint_path(folder: Path) -> Path:
@@ -64,7 +65,8 @@ class FileCheckpoint:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with fresh.open("wb") as file:
-                np.savez(file, allow_pickle=False, **{_KEY: self._key}, **state)
+                kept = {_KEY: self._key, _KERNELS: np.array(mode())}
+                np.savez(file, allow_pickle=False, **kept, **state)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(fresh, self.path)
@@ -92,7 +94,7 @@ class FileCheckpoint:
             # opened here, because np.load leaves a damaged file open
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 state = {name: file[name] for name in file.files}
-            key = str(state.pop(_KEY))
+            key, kernels = str(state.pop(_KEY)), str(state.pop(_KERNELS))
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             got = f"a file that cannot be read ({type(error).__name__})"
             raise self._refused(got, "it is damaged.") from error
@@ -100,7 +102,20 @@ class FileCheckpoint:
             got = "the checkpoint of another problem"
             why = "a run goes on only from a state of the same scenario and version."
             raise self._refused(got, why)
+        if kernels != mode():
+            got = f"the checkpoint of a run with {kernels} kernels"
+            why = f"this process runs {mode()} kernels, which round differently."
+            raise self._refused(got, why)
         return state
+
+    def kernels(self) -> Mode | None:
+        """Return the mode of the kernels that left the file; None for no file, or a damaged one."""
+        if not self.resume:
+            return None
+        with contextlib.suppress(Exception), self.path.open("rb") as raw, np.load(raw) as file:
+            kept = str(file[_KERNELS])
+            return cast(Mode, kept) if kept in ("compiled", "plain") else None
+        return None
 
     def remove(self) -> None:
         """Remove the file, if there is one."""

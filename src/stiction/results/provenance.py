@@ -8,6 +8,8 @@ import importlib.metadata
 import platform
 import sys
 
+from stiction.numerics.jit import mode
+
 __all__ = ["provenance"]
 
 
@@ -22,10 +24,19 @@ def _versions() -> dict[str, str]:
     }
 
 
-def provenance(wall_s: float) -> dict[str, object]:
-    """Return versions, platform, UTC date and the wall time `wall_s` [s] of a solve."""
+def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
+    """Return versions, platform, UTC date and what a solve took.
+
+    Parameters
+    ----------
+    wall_s : wall time [s]
+    compile_s : the part of it in which kernels were compiled or loaded [s]
+    """
     return {
         **_versions(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "kernels": mode(),
         "wall_s": round(wall_s, 6),
+        "compile_s": round(compile_s, 6),
+        "solve_s": round(max(wall_s - compile_s, 0.0), 6),
     }

@@ -263,8 +263,10 @@ def _failure(check: Check, time_unit: str) -> list[str]:
 
 def _cost(run: Run) -> list[str]:
     counts = ", ".join(f"{k.replace('_', ' ')} {_short(value)}" for k, value in run.stats.items())
-    wall = run.provenance.get("wall_s")
-    spent = f"{_short(wall)} s" if isinstance(wall, int | float) else ""
+    solving, compiling = (run.provenance.get(f"{name}_s") for name in ("solve", "compile"))
+    spent = f"{_short(solving, 3)} s" if isinstance(solving, int | float) else ""
+    if isinstance(compiling, int | float) and compiling >= 0.1:
+        spent += f" and {_short(compiling, 3)} s to compile"
     return _wrapped("cost", "; ".join(part for part in (spent, counts) if part))[:2]
 
 

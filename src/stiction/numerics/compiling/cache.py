@@ -150,7 +150,7 @@ class KernelCache:
                     self._name(found.library, signature)
                     return found
         if self._library is not None and hasattr(self._library, "emits"):
-            clock.announce(self._function.__module__, size_of(self._function))
+            clock.announce(self._function.__module__, self._short, size_of(self._function))
         return None
 
     def _load(self, path: Path, target: Any) -> Any:

@@ -49,11 +49,14 @@ def spent() -> float:
     return _CLOCK.spent
 
 
-def announce(module: str, instructions: int) -> None:
-    """Say once per part of the package that its kernels are being compiled, if that takes long."""
+def announce(module: str, name: str, instructions: int) -> None:
+    """Say that a kernel is being compiled with all that it calls, if that takes long."""
     part = ".".join(module.split(".")[1:2]) or module
     seconds = instructions * _PER_INSTRUCTION
-    if seconds > _WORTH_A_WORD and part not in _CLOCK.announced and not _CLOCK.quiet:
+    if seconds > _WORTH_A_WORD and not _CLOCK.quiet:
+        again = "more of " if part in _CLOCK.announced else ""
         _CLOCK.announced.add(part)
-        sys.stderr.write(f"stiction: compiling {part}, once per machine, about {seconds:.0f} s\n")
+        sys.stderr.write(
+            f"stiction: compiling {again}{part} ({name}), once per machine, about {seconds:.0f} s\n"
+        )
         sys.stderr.flush()

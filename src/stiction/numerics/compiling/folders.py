@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
+import importlib.metadata
 import os
+import platform
 import stat
 import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["PACKAGED", "folder_for", "is_safe", "tell"]
+from stiction._version import __version__
+
+__all__ = ["PACKAGED", "folder_for", "is_ready", "is_safe", "mark_ready", "tell"]
 
 _FOLDER = "STICTION_CACHE_DIR"
 # kernels that came with the package, one folder for each kind of processor
-PACKAGED = Path(__file__).parents[2] / "_kernels"
+_PACKAGE = Path(__file__).parents[2]
+PACKAGED = _PACKAGE / "_kernels"
 
 
 def is_safe(folder: Path) -> bool:
@@ -71,6 +78,32 @@ def _usable(folder: Path) -> bool:
     except OSError:
         return False
     return is_safe(folder)
+
+
+def is_ready(what: str) -> bool:
+    """Return whether it is noted that the kernels of a system or a method are compiled here.
+
+    A hint, not a promise: sources may have been edited since, or the folder have come from a
+    machine with another processor. Then they are compiled again.
+    """
+    name = _ready_name(what)
+    own = folder_for(str(_PACKAGE / "__init__.py"))
+    places = [*([own] if own else []), *(p for p in PACKAGED.glob("*") if p.is_dir())]
+    return any((place / name).exists() for place in places)
+
+
+def mark_ready(what: str) -> None:
+    """Note that the kernels of a system or a method are compiled on this machine."""
+    folder = folder_for(str(_PACKAGE / "__init__.py"))
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            (folder / _ready_name(what)).write_text(what)
+
+
+def _ready_name(what: str) -> str:
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
+    parts = (what, __version__, str(sys.implementation.cache_tag), platform.machine(), *versions)
+    return f"ready-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"
 
 
 @functools.cache
