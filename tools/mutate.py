@@ -3,14 +3,15 @@
     python tools/mutate.py                          # 240 drawn faults and the named ones
     python tools/mutate.py --sample 10              # ten of the drawn ones, as CI does
     python tools/mutate.py --named                  # those that reviews found
+    python tools/mutate.py --glance --out report.json   # the quick tests: an hour on one core
     python tools/mutate.py --out report.json        # can be stopped, and continued
     python tools/mutate.py --out report.json --retry    # again what survived, after new tests
 
 A fault is one changed sign, term, index, number, name, comparison, check, unit or kind. The tree
 is copied, one fault is put into the copy, and the tests nearest to it are run, first with kernels
-as plain Python where that is quick, then compiled with the caches of every caller removed. A
-fault that takes for ever counts as seen only if the sound tree is done in half the time. Faults
-that change nothing are argued one by one in a file and left out of the rates.
+as plain Python, then compiled. A fault that takes for ever counts as seen only if the sound tree
+is done in half the time. Faults that change nothing are argued one by one in a file and left out
+of the rates.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     add("--only", action="append", metavar="ID", help="try only this fault, drawn or not")
     add("--list", action="store_true", help="tell the faults and try none")
     add("--workers", type=int, default=1, help="faults tried at the same time")
+    add("--glance", action="store_true", help="compile no kernel with a fault in it")
     add("--limit", type=float, default=240.0, help="seconds for each stage of a fault")
     add("--out", type=Path, metavar="FILE", help="keep verdicts here, and continue from here")
     add("--retry", action="store_true", help="keep what was killed, try the others again")
@@ -135,7 +137,7 @@ def main(words: list[str] | None = None) -> int:
         say(f"{len(chosen)} of {len(every)} faults")
         return 0
     report = Report(options.out, tree, options.seed, retry=options.retry)
-    judge = Judge(tree, Nearest(tree), options.limit, report.measured, report.save)
+    judge = Judge(tree, Nearest(tree), options.limit, report.measured, report.save, options.glance)
     for mutant in chosen:
         if mutant.id in arguments:
             report.argue(mutant, arguments[mutant.id])

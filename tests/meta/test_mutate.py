@@ -1,7 +1,6 @@
 """`tools/mutate.py` on a tree of a few lines: what it can change, and what it lets live."""
 
 import ast
-import contextlib
 import json
 from pathlib import Path
 
@@ -211,18 +210,32 @@ def test_the_nearest_tests_come_first(toy):
 SUM = "outer**2 + inner**2"
 
 
-def test_a_changed_kernel_makes_its_callers_stale(toy):
+@pytest.mark.parametrize(
+    ("old", "new", "compiles"),
+    [
+        ("x + LOW", "x - LOW", True),  # a kernel
+        ("x + 2.0", "x - 2.0", False),  # Python beside it
+        ("LOW = 0.5", "LOW = 0.505", True),  # a constant that kernels may hold
+        ("FAR = 0.5", "FAR = 0.505", False),
+    ],
+)
+def test_what_is_compiled_with_a_fault(toy, old, new, compiles):
     from mutation.tree import Tree
 
-    package = toy / "src/toy"
-    jit = "from numba import njit\n"
-    (package / "low.py").write_text(jit, encoding="utf-8")
-    (package / "mid.py").write_text("from toy.low import f\n", encoding="utf-8")
-    (package / "high.py").write_text(f"{jit}from toy import mid\n", encoding="utf-8")
-    (package / "other.py").write_text(jit, encoding="utf-8")
-    tree = Tree(toy)
-    assert tree.stale("src/toy/low.py") == {"src/toy/low.py", "src/toy/high.py"}
-    assert tree.stale("src/toy/other.py") == {"src/toy/other.py"}
+    files = {
+        "src/toy/low.py": "LOW = 0.5\n",
+        "src/toy/far.py": "FAR = 0.5\n",
+        "src/toy/high.py": (
+            "from toy.low import LOW\nfrom toy.numerics.jit import kernel\n"
+            "@kernel\ndef f(x):\n    return x + LOW\n"
+            "def g(x):\n    return x + 2.0\n"
+        ),
+    }
+    for name, text in files.items():
+        (toy / name).write_text(text, encoding="utf-8")
+    mutants = [m for name, text in files.items() for m in found_in(text, name)]
+    (mutant,) = [m for m in mutants if (m.old, m.new) == (old, new)]
+    assert Tree(toy).in_kernel(mutant) is compiles
 
 
 def test_it_kills_what_tests_see_and_lets_live_what_they_do_not(toy, tmp_path, capsys, monkeypatch):
@@ -264,22 +277,16 @@ class Stub:
     def __init__(self, ends_when_sound):
         self.sound, self.ends = True, ends_when_sound
 
-    def put_in(self, mutant, stale):
+    def put_in(self, mutant):
         self.sound = False
 
-    def take_out(self, *, forget):
+    def take_out(self):
         self.sound = True
 
-    def caches(self):
-        return 0
-
-    def emptied(self, stale):
-        return contextlib.nullcontext()
-
-    def run(self, files, orders, *, plain, limit):
+    def run(self, files, orders, *, plain, limit, cold=False):
         from mutation.bench import Outcome, Result
 
-        if (self.sound and self.ends) or "budget" in orders:
+        if self.sound and self.ends:
             names = {f"{file}::test_count": Result("passed", 0.1) for file in files}
             return Outcome(0, names, [], "", 0.1)
         return Outcome(None, {}, [], f"{files[0]}::test_count", limit)
@@ -298,31 +305,75 @@ def test_no_end_tells_nothing_if_the_sound_tree_is_slow_too(toy, ends, verdict):
     assert found.by == "tests/unit/shapes/test_loop.py::test_count"
 
 
-def test_caches_move_with_the_fault(toy, tmp_path):
+def test_a_failure_counts_only_if_it_is_the_doing_of_the_fault(toy):
+    from mutation.bench import Outcome, Result
+    from mutation.judge import Judge
+    from mutation.nearest import Nearest
+    from mutation.tree import Tree
+
+    class Sloppy(Stub):
+        """Its test fails after others, whatever the fault does."""
+
+        def run(self, files, orders, *, plain, limit, cold=False):
+            alone = len(orders["only"]) == 1 or f"{files[0]}::test_ring" in orders["never"]
+            names = {f"{files[0]}::test_order": Result("passed", 0.1)}
+            error = "" if alone else "AssertionError"
+            names[f"{files[0]}::test_ring"] = Result("passed" if alone else "failed", 0.1, error)
+            return Outcome(0 if alone else 1, names, [], "", 0.1)
+
+    tree = Tree(toy)
+    fault = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
+    assert Judge(tree, Nearest(tree)).judge(Sloppy(True), fault).verdict == "survived"
+
+
+def test_a_copy_is_brought_up_to_date(toy, tmp_path):
     from mutation.bench import Bench
     from mutation.tree import Tree
 
-    tree = Tree(toy)
     mutant = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
-    bench = Bench(tree, tmp_path / "bench")
-    folder = bench.root / "src/toy/shapes/__pycache__"
-    folder.mkdir()
-    mine, caller, other = (folder / f"{name}.f-1.py311.nbi" for name in ("area", "loop", "far"))
-    for cache in (mine, caller, other):
-        cache.write_text("sound")
-    bench.put_in(mutant, {"src/toy/shapes/loop.py"})
+    bench = Bench(Tree(toy), tmp_path / "bench")
+    kept = bench.root / "src/toy/shapes/__pycache__/ring.kernel"
+    kept.parent.mkdir()
+    kept.write_text("compiled")
+    bench.put_in(mutant)
     assert SUM in (bench.root / mutant.file).read_text()
-    assert [path.name for path in folder.iterdir()] == [other.name]
-    caller.write_text("changed")
-    bench.take_out(forget=False)
+    bench.take_out()
     assert (bench.root / mutant.file).read_text() == AREA
-    assert {path.read_text() for path in folder.iterdir()} == {"sound"}
-    bench.put_in(mutant, {"src/toy/shapes/loop.py"})
-    assert caller.read_text() == "changed"
-    # whoever comes next finds a sound copy, even if this one is not cleaned
-    again = Bench(tree, tmp_path / "bench")
+    bench.put_in(mutant)
+    (toy / "src/toy/shapes/loop.py").unlink()
+    # whoever comes next finds a sound copy, even if this one was not cleaned
+    again = Bench(Tree(toy), tmp_path / "bench")
     assert (again.root / mutant.file).read_text() == AREA
-    assert {path.read_text() for path in folder.iterdir()} == {"sound"}
+    assert not (again.root / "src/toy/shapes/loop.py").exists()
+    assert kept.read_text() == "compiled"
+
+
+def test_what_takes_too_long_is_ended(toy, tmp_path):
+    from mutation.bench import Bench
+    from mutation.tree import Tree
+
+    file = "tests/unit/shapes/test_slow.py"
+    # a thread that is waited for does not hear a signal
+    (toy / file).write_text(
+        "import threading, time\n"
+        "def test_deaf():\n"
+        "    thread = threading.Thread(target=time.sleep, args=(60.0,))\n"
+        "    thread.start()\n"
+        "    try:\n"
+        "        thread.join()\n"
+        "    finally:\n"
+        "        thread.join()\n"
+        "def test_late(): ...\n"
+    )
+    bench = Bench(Tree(toy), tmp_path / "bench")
+    orders = {"only": [f"{file}::test_deaf"], "alarm": {"": 0.2}, "first_failure_ends": True}
+    done = bench.run([file], orders, plain=True, limit=50.0)
+    assert [(r.outcome, r.error) for r in done.tests.values()] == [("failed", "TooSlow")]
+    assert not done.ended_well
+    # what has no time left is left out, and is no failure
+    done = bench.run([file], {"budget": 0.0}, plain=True, limit=50.0)
+    assert done.ended_well
+    assert done.tests == {}
 
 
 def test_a_lost_text_is_an_error():

@@ -1,9 +1,7 @@
 """A copy of the tree in which one fault at a time is put, tried and taken out again.
 
-Compiled kernels are cached beside their sources, and a cached caller keeps the code of what it
-calls. While a fault is in, the caches of all files that can reach it lie aside; they come back
-when it is taken out. All other caches stay, and what runs add to them stays too. Kernels kept under
-a digest of all that went into them need none of this, and are left where they are.
+Compiled kernels are kept under a digest of all that went into them, so those of the sound tree
+serve whenever the fault is out, and for every kernel that does not reach it.
 """
 
 from __future__ import annotations
@@ -16,13 +14,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mutation.source import Mutant
-from mutation.tree import Tree, caches_of
+from mutation.tree import Tree
 
 __all__ = ["Bench", "Outcome", "Result"]
 
@@ -81,96 +78,51 @@ class Bench:
     Parameters
     ----------
     tree : what is copied
-    folder : where the copy is made, or was made before and is used again
+    folder : where the copy is made, or was made before and is brought up to date
     """
 
     tree: Tree
     folder: Path
-    _inside: tuple[str, list[str]] | None = field(default=None, init=False)
+    _inside: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        self.root, self._state = self.folder / "tree", self.folder / "state.json"
-        self._digest = digest = self.tree.digest((*self.tree.sources, *self.tree.tests))
-        state = json.loads(self._state.read_text("utf-8")) if self._state.exists() else {}
-        if state.get("digest") != digest:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            shutil.copytree(self.tree.root, self.root, ignore=_NOT_COPIED, symlinks=True)
-            for path in self.tree.old_caches():
-                (self.root / path).unlink(missing_ok=True)
-        for name in ("clean", "changed"):
-            (self.folder / name).mkdir(exist_ok=True)
-        if state.get("digest") == digest and state["inside"] is not None:
-            # whoever used it before was stopped with a fault in it
-            self._inside = tuple(state["inside"])
-            self.take_out(forget=True)
-        self._note()
-
-    def _note(self) -> None:
-        """Keep on disk what is in the copy, in case this process ends before it is out."""
-        state = {"digest": self._digest, "inside": self._inside}
-        _replace(self._state, json.dumps(state).encode())
+        self.root = self.folder / "tree"
+        # what is there already is brought up to date, and loses a fault that was left in it
+        shutil.copytree(
+            self.tree.root, self.root, ignore=_NOT_COPIED, symlinks=True, dirs_exist_ok=True
+        )
+        files = {*self.tree.sources, *self.tree.tests}
+        for part in ("src", "tests"):
+            for path in sorted((self.root / part).rglob("*.py")):
+                if path.relative_to(self.root).as_posix() not in files:
+                    path.unlink()
 
     # ---- putting a fault in
 
-    def put_in(self, mutant: Mutant, stale: Iterable[str]) -> None:
-        """Change the file of a fault, and put aside the caches of the files in `stale`."""
-        if self._inside is not None:
-            return
-        self._inside = mutant.file, self._patterns({mutant.file, *stale})
-        self._note()
-        self._move(self._inside[1], self.root, self.folder / "clean")
-        # what the same fault left when it was in before
-        self._move(self._inside[1], self.folder / "changed", self.root)
+    def put_in(self, mutant: Mutant) -> None:
+        """Change the file of a fault."""
+        self.take_out()
+        self._inside = mutant.file
         original = (self.tree.root / mutant.file).read_bytes()
         _replace(self.root / mutant.file, mutant.applied(original))
 
-    def take_out(self, *, forget: bool) -> None:
-        """Undo `put_in`; keep what was compiled for when the fault comes back, or forget it."""
-        if self._inside is not None:
-            file, patterns = self._inside
-            _replace(self.root / file, (self.tree.root / file).read_bytes())
-            self._move(patterns, self.root, self.folder / "changed")
-            self._move(patterns, self.folder / "clean", self.root)
-            self._inside = None
-            self._note()
-        if forget:
-            shutil.rmtree(self.folder / "changed", ignore_errors=True)
-            (self.folder / "changed").mkdir()
-
-    @contextlib.contextmanager
-    def emptied(self, stale: Iterable[str]) -> Iterator[None]:
-        """Put the caches of some files aside for a while, with nothing changed."""
-        patterns = self._patterns(set(stale))
-        self._move(patterns, self.root, self.folder / "clean")
-        try:
-            yield
-        finally:
-            # the same kernels, compiled once more or not at all
-            self._move(patterns, self.folder / "clean", self.root)
-
-    @staticmethod
-    def _patterns(files: set[str]) -> list[str]:
-        """Return what the caches of some files are called, from the root; and of all tests."""
-        return [*(caches_of(file) for file in sorted(files)), "tests/**/__pycache__/*.nb[ci]"]
-
-    @staticmethod
-    def _cached(patterns: list[str], base: Path) -> list[Path]:
-        return sorted({path for pattern in patterns for path in base.glob(pattern)})
-
-    def _move(self, patterns: list[str], source: Path, target: Path) -> None:
-        for path in self._cached(patterns, source):
-            new = target / path.relative_to(source)
-            new.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(new)
-
-    def caches(self) -> int:
-        """Return how many compiled kernels are cached in the copy."""
-        return sum(path.suffix in (".nbc", ".kernel") for path in self.root.rglob("__pycache__/*"))
+    def take_out(self) -> None:
+        """Undo `put_in`."""
+        if self._inside:
+            sound = (self.tree.root / self._inside).read_bytes()
+            _replace(self.root / self._inside, sound)
+            self._inside = ""
 
     # ---- running tests
 
     def run(
-        self, files: list[str], orders: dict[str, Any], *, plain: bool, limit: float
+        self,
+        files: list[str],
+        orders: dict[str, Any],
+        *,
+        plain: bool,
+        limit: float,
+        cold: bool = False,
     ) -> Outcome:
         """Return what the ordered tests of some files did; see the plugin for the orders.
 
@@ -178,6 +130,7 @@ class Bench:
         ----------
         plain : with kernels as plain Python functions
         limit : seconds after which the processes are ended
+        cold : with no compiled kernels to begin with
         """
         log, order = self.folder / "log", self.folder / "orders.json"
         log.write_text("", encoding="utf-8")
@@ -192,7 +145,7 @@ class Bench:
             process = subprocess.Popen(
                 words,
                 cwd=self.root,
-                env=self._environment(plain),
+                env=self._environment(plain, cold),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -211,7 +164,7 @@ class Bench:
         tail = output.read_text("utf-8", errors="replace")[-2000:]
         return _outcome(rows, code, time.monotonic() - begun, tail)
 
-    def _environment(self, plain: bool) -> dict[str, str]:
+    def _environment(self, plain: bool, cold: bool) -> dict[str, str]:
         """Return the variables under which the copy, and not an installed tree, is imported."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(_CHANGES)}
         kept |= {
@@ -220,6 +173,10 @@ class Bench:
             "MPLBACKEND": "Agg",
             "MUTATION_ORDERS": str(self.folder / "orders.json"),
         }
+        if cold:
+            shutil.rmtree(self.folder / "cold", ignore_errors=True)
+            (self.folder / "cold").mkdir()
+            kept["STICTION_CACHE_DIR"] = str(self.folder / "cold")
         return {**kept, "NUMBA_DISABLE_JIT": "1"} if plain else kept
 
 

@@ -1,14 +1,18 @@
-"""Whether the tests see a fault: the nearest are tried first, quick and plain before compiled."""
+"""Whether the tests see a fault: the nearest are tried first, plain kernels before compiled.
+
+Nothing is measured beforehand. A test that fails with a fault must fail so by itself, and pass
+on the sound tree; that it passes is known of most tests from other faults. What tests take is
+learned as they run.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mutation.bench import Bench, Outcome, Result
-from mutation.nearest import LATER, Near, Nearest
+from mutation.bench import Bench, Outcome
+from mutation.nearest import Near, Nearest
 from mutation.source import Mutant, is_looks
 from mutation.tree import Tree
 
@@ -17,21 +21,21 @@ __all__ = ["KILLED", "SURVIVED", "TIMED_OUT", "UNDECIDED", "Judge", "Verdict"]
 KILLED, TIMED_OUT, SURVIVED, UNDECIDED = "killed", "timed out", "survived", "undecided"
 _TOO_SLOW = "TooSlow"
 
-_FEW = 2
+_FEW = 4
 
 # compiled code neither checks indices nor warns, and some of it exists only compiled, so plain
 # code that fails like this proves nothing
 _PLAIN_ONLY = {"IndexError", "ZeroDivisionError", "RuntimeWarning", "OverflowError"}
 _PLAIN_ONLY |= {"NotImplementedError"}
+_MOST_SUSPECTS = 2
 
-# seconds: of one test and of all of a file when the sound tree is measured, of all of a stage
-_MOST_PLAIN, _MOST_COMPILED = 6.0, 40.0
-_MEASURE_PLAIN, _MEASURE_COMPILED = 40.0, 100.0
-_STAGE_PLAIN, _STAGE_FIRST, _STAGE_LATER = 40.0, 60.0, 40.0
-# a first run that took longer than this is done again: it may have compiled
-_LONG = 2.0
-# a test this many times slower than on the sound tree, and this slow, has run away
+# seconds: after which no further test of a stage begins; that one test may take, known or not
+_STAGE_FIRST, _STAGE_SECOND = 12.0, 20.0
+_MOST_PLAIN, _MOST_COMPILED = 5.0, 12.0
+# a test this many times slower than it was, and this slow, has run away
 _RUNAWAY, _LEAST_RUNAWAY = 10.0, 15.0
+# what is taken for the time of a test that never ran
+_UNKNOWN = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,92 +58,107 @@ class Verdict:
     tests: int = 0
 
 
+@dataclass(frozen=True)
+class _Stage:
+    """Tests of some files, in one mode, for so many seconds."""
+
+    files: list[str]
+    plain: bool
+    budget: float
+
+
 @dataclass
 class Judge:
     """The tests of a tree, and how they do when it is sound.
 
     Parameters
     ----------
-    limit : seconds that the tests of one stage may take
-    measured : by mode and test file: outcome and seconds of every test on the sound tree
+    limit : seconds that the tests of one stage may take, compiling included
+    measured : by mode and test: seconds if it passes on the sound tree; below 0 if it does not,
+        or takes too long
     keep : called when something was measured
+    glance : compile no kernel with a fault in it
     """
 
     tree: Tree
     nearest: Nearest
     limit: float = 240.0
-    measured: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    measured: dict[str, dict[str, float]] = field(default_factory=dict)
     keep: Callable[[], None] = lambda: None
+    glance: bool = False
     _controls: dict[tuple[object, ...], bool] = field(default_factory=dict)
-    _locks: dict[str, threading.Lock] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, bench: Bench, mutant: Mutant) -> Verdict:
         """Return what becomes of a fault."""
-        near, stale = self.nearest.of(mutant), self.tree.stale(mutant.file)
-        # few files first: most faults are seen there, and each file has to be measured once
-        first, rest = near.first[:_FEW], near.first[_FEW:]
-        stages = [(first, False, _STAGE_FIRST), (rest, False, _STAGE_FIRST)]
-        if not is_looks(mutant.file):
-            stages += [([file], False, _STAGE_LATER) for file in near.later]
-        if stale:
-            quick = [f for f in near.first if not f.startswith(LATER)]
-            stages[:0] = [(quick[:_FEW], True, _STAGE_PLAIN), (quick[_FEW:], True, _STAGE_PLAIN)]
-        trial = _Trial(self, bench, mutant, near, stale)
+        near = self.nearest.of(mutant)
+        compiles = self.tree.in_kernel(mutant)
+        trial = _Trial(self, bench, mutant, near, compiles)
         undecided = None
         try:
-            for files, plain, budget in stages:
-                verdict = trial.stage(files, plain, budget)
+            stages = self._stages(mutant, near, compiles)
+            for stage in stages[:-1] if self.glance and compiles else stages:
+                verdict = trial.stage(stage)
                 if verdict is not None and verdict.verdict != UNDECIDED:
                     return verdict
                 undecided = verdict or undecided
         finally:
-            bench.take_out(forget=True)
+            bench.take_out()
+            self.keep()
         return undecided or Verdict(SURVIVED, tests=len(trial.passed))
 
-    def sound(self, bench: Bench, file: str, plain: bool) -> dict[str, Result]:
-        """Return how the tests of a file do on the sound tree; measured when first asked for.
+    @staticmethod
+    def _stages(mutant: Mutant, near: Near, compiles: bool) -> list[_Stage]:
+        # few files first: most faults are seen there
+        first, rest = near.first[:_FEW], near.first[_FEW:]
+        later = [] if is_looks(mutant.file) else near.later
+        stages = [_Stage(first, True, _STAGE_FIRST)]
+        if compiles:
+            stages.append(_Stage([*rest, *later], True, _STAGE_SECOND))
+        # whole runs are slow as plain code, and compiling a changed kernel takes a minute
+        stages.append(_Stage([*first, *rest, *later], False, _STAGE_SECOND))
+        return stages
 
-        What is measured includes no compilation: tests that may have compiled run twice.
-        """
-        key = _key(file, plain)
-        with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
-            if key not in self.measured:
-                tests = self._measure(bench, file, plain)
-                self.measured[key] = {
-                    name: [r.outcome, round(r.seconds, 3), r.error] for name, r in tests.items()
-                }
-                self.keep()
-        return {name: Result(*row) for name, row in self.measured[key].items()}
+    def of_mode(self, plain: bool) -> dict[str, float]:
+        """Return what tests take in a mode."""
+        return self.measured.setdefault("plain" if plain else "compiled", {})
 
-    def _measure(self, bench: Bench, file: str, plain: bool) -> dict[str, Result]:
-        budget = _MEASURE_PLAIN if plain else _MEASURE_COMPILED
-        orders: dict[str, Any] = {"budget": budget}
-        if plain:
-            orders["alarm"] = {"": _MOST_PLAIN}
-        before = bench.caches()
-        done = bench.run([file], orders, plain=plain, limit=2.0 * budget)
-        long = [name for name, r in done.tests.items() if r.seconds > _LONG]
-        if not plain and bench.caches() > before and long:
-            orders["only"] = long
-            again = bench.run([file], orders, plain=plain, limit=2.0 * budget)
-            return {**done.tests, **again.tests}
-        return done.tests
+    def learn(self, done: Outcome, plain: bool) -> None:
+        """Remember what tests that passed took, with a fault or without."""
+        times = self.of_mode(plain)
+        for name, result in done.tests.items():
+            if result.outcome == "passed":
+                old = times.get(name, 0.0)
+                # the first test of a file may have paid for all
+                new = round(result.seconds, 2)
+                times[name] = min(old, new) if old > 0.0 else new
 
-    def orders(self, tests: list[str], plain: bool) -> dict[str, Any]:
-        """Return what says to run these tests, and none of their files that is known besides."""
-        known = {name for file in _files(tests) for name in self.measured[_key(file, plain)]}
-        return {"only": tests, "never": sorted(known - set(tests)), "first_failure_ends": True}
+    def passes(self, bench: Bench, test: str, plain: bool, alarm: float) -> bool:
+        """Return whether a test passes on the sound tree, in time."""
+        times = self.of_mode(plain)
+        if test not in times:
+            bench.take_out()
+            orders: dict[str, Any] = {"only": [test], "alarm": {"": alarm} if alarm else {}}
+            done = bench.run(_files([test]), orders, plain=plain, limit=self.limit)
+            self.learn(done, plain)
+            times.setdefault(test, -1.0)
+        return times[test] >= 0.0
 
-    def is_quick(self, bench: Bench, stale: frozenset[str], tests: list[str], plain: bool) -> bool:
-        """Return whether the sound tree, with caches as cold, is done in half the time."""
-        key = (stale, plain, *tests)
+    def collects(self, bench: Bench, file: str, plain: bool) -> bool:
+        """Return whether the tests of a file can be read on the sound tree."""
+        key = (file, plain)
         if key not in self._controls:
-            orders = self.orders(tests, plain)
-            with bench.emptied(stale):
-                done = bench.run(_files(tests), orders, plain=plain, limit=0.5 * self.limit)
+            bench.take_out()
+            done = bench.run([file], {"only": []}, plain=plain, limit=self.limit)
+            self._controls[key] = done.ended_well
+        return self._controls[key]
+
+    def is_quick(self, bench: Bench, tests: list[str], plain: bool, orders: dict[str, Any]) -> bool:
+        """Return whether the sound tree is done in half the time, compiling included."""
+        key = (plain, *tests)
+        if key not in self._controls:
+            bench.take_out()
+            half = 0.5 * self.limit
+            done = bench.run(_files(tests), orders, plain=plain, limit=half, cold=not plain)
             self._controls[key] = done.ended_well
         return self._controls[key]
 
@@ -152,67 +171,78 @@ class _Trial:
     bench: Bench
     mutant: Mutant
     near: Near
-    stale: set[str]
+    compiles: bool
     passed: set[str] = field(default_factory=set)
+    suspects: list[str] = field(default_factory=list)
 
-    def stage(self, files: list[str], plain: bool, budget: float) -> Verdict | None:
-        """Return the verdict of the tests of some files; None if they see nothing."""
-        self.bench.take_out(forget=False)
-        tests, alarm = self._plan(files, plain, budget)
-        while tests:
-            done = self._run(tests, plain, alarm)
-            verdict = self._read(done, tests, plain)
-            if verdict is None or verdict.by not in done.tests:
+    def stage(self, stage: _Stage) -> Verdict | None:
+        """Return the verdict of a stage; None if it sees nothing."""
+        plain, files = stage.plain, list(stage.files)
+        first = [] if plain else self.suspects
+        files = list(dict.fromkeys([*_files(first), *files]))
+        tests = [*first, *(t for t in self._plan(files, plain) if t not in first)]
+        never: set[str] = set()
+        suspects = len(self.suspects)
+        left = stage.budget
+        while tests and left > 0.0:
+            done = self._run(tests, plain, never, left)
+            left -= sum(r.seconds for r in done.tests.values())
+            verdict = self._read(done, plain)
+            if verdict is None:
+                if done.ended_well:
+                    return None
+                return self._cut_short(done, tests, plain, never)
+            if self._is_proved(verdict, done, plain):
                 return verdict
-            if plain and verdict.error in _PLAIN_ONLY:
-                verdict = self._compiled(verdict)
-            elif len(done.tests) > 1:
-                # tests run in an order of ours: what fails must do so by itself too
-                again = self._run([verdict.by], plain, alarm)
-                verdict = self._read(again, [verdict.by], plain)
-            if verdict is not None:
-                return verdict
-            tests = [t for t in tests if t not in self.passed | set(done.tests)]
+            if plain and len(self.suspects) - suspects >= _MOST_SUSPECTS:
+                return None
+            # go on with those that come after
+            never |= {verdict.by, *done.tests}
+            files = [f for f in files if f != verdict.by]
+            tests = [t for t in tests if _files([t])[0] in files and t not in never]
         return None
 
-    def _run(self, tests: list[str], plain: bool, alarm: dict[str, float]) -> Outcome:
+    def _run(self, tests: list[str], plain: bool, never: set[str], budget: float) -> Outcome:
         """Return what tests do with the fault, up to the first that fails."""
-        self.bench.put_in(self.mutant, self.stale)
-        orders = self.judge.orders(tests, plain)
-        # compiling takes its time, whatever a test does
-        if plain or not self.stale:
-            orders["alarm"] = alarm
-        return self.bench.run(_files(tests), orders, plain=plain, limit=self.judge.limit)
+        self.bench.put_in(self.mutant)
+        orders = self._orders(tests, plain, never, budget)
+        done = self.bench.run(_files(tests), orders, plain=plain, limit=self.judge.limit)
+        self.judge.learn(done, plain)
+        return done
 
-    def _plan(
-        self, files: list[str], plain: bool, budget: float
-    ) -> tuple[list[str], dict[str, float]]:
-        """Return the tests worth their time, the most telling first, and when each has run away."""
-        rows: list[tuple[float, float, str]] = []
-        most = _MOST_PLAIN if plain else _MOST_COMPILED
+    def _orders(
+        self, tests: list[str], plain: bool, never: set[str], budget: float
+    ) -> dict[str, Any]:
+        times, most = self.judge.of_mode(plain), _most(plain)
+        slow = {name for name, seconds in times.items() if not 0.0 <= seconds <= most}
+        orders = {"only": tests, "never": sorted(slow | never), "first_failure_ends": True}
+        orders["budget"] = budget
+        if plain or not self.compiles:
+            known = {n: max(_LEAST_RUNAWAY, _RUNAWAY * s) for n, s in times.items()}
+            orders["alarm"] = {**known, "": most}
+        else:
+            # compiling takes its time, whatever a test does
+            orders["budget"] = 2.0 * budget
+        return orders
+
+    def _plan(self, files: list[str], plain: bool) -> list[str]:
+        """Return the tests of files, the most telling for their time first."""
+        rows: list[tuple[float, str]] = []
+        times = self.judge.of_mode(plain)
+        spent: dict[str, float] = {}
+        for name, seconds in times.items():
+            base = name.partition("[")[0]
+            spent[base] = max(spent.get(base, 0.0), seconds)
         for file in files:
-            words = self.judge.nearest.functions(file)
-            seen: dict[str, int] = {}
-            for name, result in self.judge.sound(self.bench, file, plain).items():
-                base = name.partition("[")[0]
-                seen[base] = seen.get(base, -1) + 1
-                if result.outcome != "passed" or result.seconds > most or name in self.passed:
-                    continue
-                # seconds per what it may tell; a tenth variant tells less than the first
-                cost = (0.05 + result.seconds) * (1.0 + 0.2 * seen[base])
-                cost /= 0.1 + self.near.relevance(words.get(base, set()))
+            for base, words in self.judge.nearest.functions(file).items():
+                cost = 0.2 + spent.get(base, _UNKNOWN)
+                cost /= 0.1 + self.near.relevance(words)
                 if base in self.near.meant:
                     cost *= 0.02
-                rows.append((cost, result.seconds, name))
-        tests, alarm, spent = [], {"": 4.0 * _LEAST_RUNAWAY}, 0.0
-        for _, seconds, name in sorted(rows):
-            if spent + seconds <= budget:
-                spent += seconds
-                tests.append(name)
-                alarm[name] = max(_LEAST_RUNAWAY, _RUNAWAY * seconds)
-        return tests, alarm
+                rows.append((cost, base))
+        return [name for _, name in sorted(rows)]
 
-    def _read(self, done: Outcome, tests: list[str], plain: bool) -> Verdict | None:
+    def _read(self, done: Outcome, plain: bool) -> Verdict | None:
         """Return what a run says of the fault; None if it saw nothing."""
         self.passed |= {name for name, r in done.tests.items() if r.outcome != "failed"}
         count = len(self.passed) + 1
@@ -222,33 +252,42 @@ class _Trial:
                 return Verdict(kind, name, result.error, plain, count)
         if done.broken:
             return Verdict(KILLED, done.broken[0], "collection", plain, count)
-        if done.ended_well:
-            return None
-        return self._cut_short(done, tests, plain)
+        return None
 
-    def _cut_short(self, done: Outcome, tests: list[str], plain: bool) -> Verdict:
+    def _is_proved(self, verdict: Verdict, done: Outcome, plain: bool) -> bool:
+        """Return whether a failure is the doing of the fault."""
+        test = verdict.by
+        if test not in done.tests:
+            return self.judge.collects(self.bench, test, plain)
+        if plain and verdict.error in _PLAIN_ONLY:
+            self.suspects.append(test)
+            return False
+        times = self.judge.of_mode(plain)
+        if times.get(test, -1.0) >= 0.0:
+            return True
+        if len(done.tests) > 1 and verdict.verdict == KILLED:
+            # tests run in an order of ours: what fails must do so by itself too
+            again = self._run([test], plain, set(), _most(plain))
+            if all(r.outcome != "failed" for r in again.tests.values()):
+                times[test] = -1.0
+                return False
+        alarm = 0.5 * _most(plain) if verdict.verdict == TIMED_OUT else _LEAST_RUNAWAY
+        return self.judge.passes(self.bench, test, plain, alarm)
+
+    def _cut_short(self, done: Outcome, tests: list[str], plain: bool, never: set[str]) -> Verdict:
         """Return the verdict of a run that did not end: the fault's doing, if nothing else's."""
-        self.bench.take_out(forget=False)
-        stale = frozenset() if plain else frozenset({self.mutant.file, *self.stale})
         kind, error = KILLED, f"pytest ends with {done.code}"
         if done.code is None:
             kind, error = TIMED_OUT, f"no end after {self.judge.limit:g} s"
-        if not self.judge.is_quick(self.bench, stale, tests, plain):
+        by = done.running or tests[0]
+        orders = self._orders([by], plain, never, self.judge.limit)
+        if not self.judge.is_quick(self.bench, [by], plain, orders):
             kind = UNDECIDED
-        return Verdict(kind, done.running or tests[0], error, plain, len(self.passed) + 1)
-
-    def _compiled(self, verdict: Verdict) -> Verdict | None:
-        """Return the verdict of the same test with kernels compiled; None if it sees nothing."""
-        self.bench.take_out(forget=False)
-        file = verdict.by.partition("::")[0]
-        sound = self.judge.sound(self.bench, file, False).get(verdict.by)
-        if sound is None or sound.outcome != "passed":
-            return None
-        return self._read(self._run([verdict.by], False, {}), [verdict.by], plain=False)
+        return Verdict(kind, by, error, plain, len(self.passed) + 1)
 
 
-def _key(file: str, plain: bool) -> str:
-    return f"{'plain' if plain else 'compiled'} {file}"
+def _most(plain: bool) -> float:
+    return _MOST_PLAIN if plain else _MOST_COMPILED
 
 
 def _files(tests: Iterable[str]) -> list[str]:

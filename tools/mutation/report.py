@@ -44,7 +44,7 @@ class Report:
             "source": tree.digest(tree.sources),
             "tests": tree.digest(tree.tests),
         }
-        self.measured: dict[str, dict[str, list[Any]]] = {}
+        self.measured: dict[str, dict[str, float]] = {}
         self.rows: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists():
             self._continue(json.loads(path.read_text(encoding="utf-8")), retry)

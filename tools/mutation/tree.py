@@ -15,12 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from mutation.source import is_looks
+from mutation.source import Mutant, is_looks
 
-__all__ = ["TOP", "Tree", "caches_of"]
+__all__ = ["TOP", "Tree"]
 
 # the package of modules that lie in no sub-package
 TOP = "(top)"
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_MARK = re.compile(r"(?:[\w.]*\.)?(?:kernel|native|intrinsic|njit|jit)\b")
 _KERNELS = re.compile(r"^\s*(?:from|import) (?:numba\b|[\w.]*\bnumerics\.jit\b)", re.MULTILINE)
 
 
@@ -221,26 +223,17 @@ class Tree:
         priced = ((self.imports, 1), (self.told, 1), (self.looked_up, 3))
         return tuple((_turned(edges), price) for edges, price in priced)
 
-    def stale(self, file: str) -> set[str]:
-        """Return the files whose compiled kernels may contain code of this one.
+    def in_kernel(self, mutant: Mutant) -> bool:
+        """Return whether a fault changes compiled code: a kernel, or a constant that one may hold.
 
-        A cached kernel is looked up by the text of its own file alone, so a change of what it
-        calls goes unseen. Drawing compiles nothing.
+        Drawing compiles nothing.
         """
-        reached = set(_distances(file, self._ways[:1]))
-        return {f for f in reached & self.with_kernels if not is_looks(f)}
-
-    # ---- what is compiled
-
-    def old_caches(self) -> list[str]:
-        """Return the caches of kernels that are older than code they may contain."""
-        found = []
-        for file in sorted(self.with_kernels):
-            below = _distances(file, ((self.imports, 1),))
-            newest = max((self.root / used).stat().st_mtime for used in below)
-            caches = self.root.glob(caches_of(file))
-            found += [self._short(path) for path in caches if path.stat().st_mtime < newest]
-        return found
+        if mutant.function:
+            names = mutant.function.split(".")
+            found = [n for n in _named(self.trees[mutant.file], names) if _is_kernel(n)]
+            return bool(found)
+        reached = set(_distances(mutant.file, self._ways[:1]))
+        return any(not is_looks(f) for f in reached & self.with_kernels)
 
     def digest(self, files: Iterable[str]) -> str:
         """Return a short name of what some files hold."""
@@ -251,10 +244,18 @@ class Tree:
         return digest.hexdigest()[:16]
 
 
-def caches_of(file: str) -> str:
-    """Return the pattern of the caches of a file's kernels."""
-    path = Path(file)
-    return (path.parent / "__pycache__" / f"{path.stem}.*.nb[ci]").as_posix()
+def _named(tree: ast.AST, names: list[str]) -> Iterator[ast.AST]:
+    """Yield the classes and functions of a path of names; all that fit where a name is reused."""
+    places: list[ast.AST] = [tree]
+    for name in names:
+        inside = [n for place in places for n in ast.walk(place) if n is not place]
+        places = [n for n in inside if isinstance(n, _SCOPES) and n.name == name]
+        yield from places
+
+
+def _is_kernel(node: ast.AST) -> bool:
+    marks = map(ast.unparse, getattr(node, "decorator_list", []))
+    return any(_MARK.match(mark) for mark in marks)
 
 
 def _turned(edges: dict[str, set[str]]) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from typing import Any
 import pytest
 
 TOO_SLOW = "TooSlow"
+_FEW = 4
+_GRACE = 2.0
 
 
 class Reporter:
@@ -58,27 +61,43 @@ class Reporter:
                 place.setdefault(name, i)
                 place.setdefault(name.partition("[")[0], i)
             items[:] = [item for item in items if _base(item) in place]
-            items.sort(key=lambda item: place.get(item.nodeid, place[_base(item)]))
+            # a few cases of every test come before many of any
+            turn = _turns(items)
+            items.sort(
+                key=lambda item: (turn[item] >= _FEW, place.get(item.nodeid, place[_base(item)]))
+            )
         items[:] = [item for item in items if item.nodeid not in never]
+
+    def is_late(self) -> bool:
+        """Return whether no further test may begin."""
+        return time.monotonic() - self.begun > self.orders.get("budget", math.inf)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Ring when a test takes too long; this reaches Python code, but no compiled loop."""
-        budget = self.orders.get("budget")
-        if budget is not None and time.monotonic() - self.begun > budget:
-            item.session.shouldstop = "the time is up"
+        """Ring when a test takes too long, and end the process if that is not heard."""
         alarm = self.orders.get("alarm", {})
         seconds = alarm.get(item.nodeid, alarm.get("", 0.0))
         self.rang = False
+        if self.is_late():
+            return (yield)
         self.write(id=item.nodeid, when="begin")
         if not seconds:
             return (yield)
         signal.signal(signal.SIGALRM, self._ring)
         signal.setitimer(signal.ITIMER_REAL, seconds)
+        # compiled loops and compilers do not hear, nor does who waits for threads
+        last = threading.Timer(seconds + _GRACE, self._end, [item.nodeid, seconds])
+        last.daemon = True
+        last.start()
         try:
             return (yield)
         finally:
+            last.cancel()
             signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def _end(self, name: str, seconds: float) -> None:
+        self.write(id=name, when="call", outcome="failed", seconds=seconds, error=TOO_SLOW)
+        _end_group()
 
     def _ring(self, number: int, frame: object) -> None:
         self.rang = True
@@ -104,6 +123,27 @@ class Reporter:
             self.write(id=report.nodeid, when="collect", outcome="failed", error="collection")
 
 
+class Bound:
+    """What leaves tests out when the time is up."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self.reporter = reporter
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Say that a test was run when it is left out."""
+        return True if self.reporter.is_late() else None
+
+
+def _turns(items: list[pytest.Item]) -> dict[pytest.Item, int]:
+    """Return the place of each test among the cases of its function."""
+    seen: dict[str, int] = {}
+    found = {}
+    for item in items:
+        found[item] = seen[_base(item)] = seen.get(_base(item), -1) + 1
+    return found
+
+
 def _base(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
@@ -119,6 +159,13 @@ def _limit_memory(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
+def _end_group() -> None:
+    # a group of its own holds what tests started, and nothing else
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
 def _end_with_parent() -> None:
     """End this process and what it started when whoever ordered it is gone."""
     parent = os.getppid()
@@ -126,10 +173,7 @@ def _end_with_parent() -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
-        # a group of its own holds what tests started, and nothing else
-        if os.getpgrp() == os.getpid():
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
+        _end_group()
 
     threading.Thread(target=watch, daemon=True).start()
 
@@ -150,4 +194,6 @@ def pytest_configure(config: pytest.Config) -> None:
     _end_with_parent()
     _stop_at_first_example()
     orders = json.loads(Path(os.environ["MUTATION_ORDERS"]).read_text(encoding="utf-8"))
-    config.pluginmanager.register(Reporter(orders), "mutation reporter")
+    reporter = Reporter(orders)
+    config.pluginmanager.register(reporter, "mutation reporter")
+    config.pluginmanager.register(Bound(reporter), "mutation bound")
