@@ -156,6 +156,9 @@ class Callback(_UserFunction):
         if function is None:
             return
         self._function = function
+        # plain kernels give what divides by zero as compiled code does, unless it says otherwise
+        plain = mode() == "plain" and not _may_raise(function)
+        self._number: Callable[[float], float] = np.float64 if plain else float
         self._put(_as_c_function(_SCALAR, [function], lambda: function), _C_SCALAR, self._python)
 
     def _python(self, argument: float) -> float:
@@ -163,7 +166,7 @@ class Callback(_UserFunction):
 
         def action() -> None:
             nonlocal value
-            value = float(self._function(argument))
+            value = float(self._function(self._number(argument)))
 
         return value if self._guarded(action) else math.nan
 

@@ -54,12 +54,13 @@ TARGETS = {
 
 @contextlib.contextmanager
 def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None]:
-    """Let the generator make libraries by `loaded`, from what they kept."""
+    """Let the generator make libraries by `loaded`, from what they kept; may be nested."""
+    before = generator.unserialize_library
     generator.unserialize_library = functools.partial(loaded, generator)
     try:
         yield
     finally:
-        del generator.unserialize_library
+        generator.unserialize_library = before
 
 
 @functools.cache

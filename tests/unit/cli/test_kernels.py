@@ -1,0 +1,127 @@
+"""The choice of kernels for a run of the command line."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stiction.cli.compile import compile_systems, systems
+from stiction.cli.kernels import TooSlow, Trial, choose
+from stiction.errors import ModelError
+from stiction.numerics.compiling import folders
+
+RUNNER = "stiction.chains.event_driven.run:solve"
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """A machine without kernels, where nobody asks for a mode."""
+    monkeypatch.setattr("stiction.cli.kernels.GIVEN", None)
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(folders, "PACKAGED", tmp_path / "packaged")
+
+
+def test_the_choice(fresh, monkeypatch):
+    assert choose(RUNNER, None) == ("plain", True)
+    assert choose(RUNNER, "compiled") == ("compiled", False)
+    assert choose(RUNNER, "plain") == ("plain", False)
+    # a user's own method may compile what it likes
+    assert choose("", None) == ("compiled", False)
+    folders.mark_ready(RUNNER)
+    assert choose(RUNNER, None) == ("compiled", False)
+    monkeypatch.setattr("stiction.cli.kernels.GIVEN", "plain")
+    assert choose(RUNNER, None) == ("plain", False)
+
+
+def test_a_system_that_was_compiled_is_ready(fresh):
+    folders.mark_ready("chains")
+    assert choose(RUNNER, None) == ("compiled", False)
+    assert choose("stiction.rods.leapfrog.run:solve", None) == ("plain", True)
+
+
+def test_a_package_that_brings_kernels_is_ready(fresh):
+    place = folders.PACKAGED / "x86-64-v3"
+    place.mkdir(parents=True)
+    (place / folders._ready_name("chains")).write_text("chains")
+    assert choose(RUNNER, None) == ("compiled", False)
+
+
+def test_a_long_run_is_given_up(monkeypatch):
+    monkeypatch.setattr("stiction.cli.kernels._FIRST_LOOK", 0.0)
+    with Trial(active=True) as trial:
+        trial.report(0.5)
+        time.sleep(0.02)
+        with pytest.raises(TooSlow):
+            trial.report(1e-4)
+    with Trial(active=False) as trial:
+        trial.report(1e-9)
+
+
+def test_a_run_that_reports_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.05)
+    with pytest.raises(TooSlow), Trial(active=True):
+        time.sleep(5.0)
+    time.sleep(0.1)  # no alarm is left behind
+
+
+def test_a_run_that_is_nearly_over_may_end(monkeypatch):
+    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.05)
+    with Trial(active=True) as trial:
+        trial.report(0.9)
+        end = time.perf_counter() + 0.07
+        while time.perf_counter() < end:
+            pass
+
+
+def command(folder, *words, **variables):
+    """Run the command line on a machine without kernels."""
+    environment = {k: v for k, v in os.environ.items() if k != "STICTION_KERNELS"}
+    environment |= {"STICTION_CACHE_DIR": str(folder / "kept"), **variables}
+    code = "from stiction.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def provenance(folder):
+    return json.loads((folder / "summary.json").read_text())["provenance"]
+
+
+def test_a_small_first_run_compiles_nothing_and_says_so(tmp_path):
+    done = command(tmp_path, "run", "slip-wave", "--no-figures", "--out", "a")
+    assert done.returncode == 0, done.stderr
+    assert "stiction compile chains" in done.stderr
+    told = provenance(tmp_path / "a")
+    assert told["kernels"] == "plain"
+    assert told["compile_s"] == 0.0
+    assert not list((tmp_path / "kept").glob("*.kernel"))
+
+
+@pytest.mark.slow
+def test_a_run_that_is_compiled_once_is_compiled_the_next_time(tmp_path):
+    words = ("run", "quasistatic-ramp", "--no-figures", "--overwrite", "--out", "a")
+    done = command(tmp_path, *words, STICTION_KERNELS="compiled")
+    assert done.returncode == 0, done.stderr
+    assert provenance(tmp_path / "a")["kernels"] == "compiled"
+    done = command(tmp_path, *words)
+    assert provenance(tmp_path / "a")["kernels"] == "compiled"
+    assert done.stderr == ""
+
+
+def test_no_system_is_refused(tmp_path):
+    done = command(tmp_path, "compile", "chain")
+    assert done.returncode == 2
+    assert "chains" in done.stderr
+    with pytest.raises(ModelError, match="needs one of"):
+        compile_systems(["chain"])
+
+
+def test_every_system_has_its_list():
+    assert set(systems()) == {"chains", "rods", "solids", "switching"}

@@ -1,0 +1,176 @@
+"""Kernels that are linked once: the bits of Numba's own compilation, from disk as well."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numba
+import numpy as np
+import pytest
+
+from stiction.numerics.compiling.linking import InnerLibrary, OuterLibrary, inner, outer
+from stiction.numerics.jit import kernel, running
+
+
+@kernel
+def weight(x, k):
+    return np.exp(-x * x) / (1.0 + k)
+
+
+@kernel
+def total(a):
+    sum_ = 0.0
+    for i in range(a.size):
+        sum_ += weight(a[i], float(i)) if a[i] > 0.0 else np.sin(a[i])
+    return sum_
+
+
+@kernel
+def spread(a, out):
+    for i in range(out.size):
+        out[i] = total(a[i:]) + weight(a[i], 0.0)
+    return total(out)
+
+
+@numba.njit(error_model="numpy")
+def numba_weight(x, k):
+    return np.exp(-x * x) / (1.0 + k)
+
+
+@numba.njit(error_model="numpy")
+def numba_total(a):
+    sum_ = 0.0
+    for i in range(a.size):
+        sum_ += numba_weight(a[i], float(i)) if a[i] > 0.0 else np.sin(a[i])
+    return sum_
+
+
+@numba.njit(error_model="numpy")
+def numba_spread(a, out):
+    for i in range(out.size):
+        out[i] = numba_total(a[i:]) + numba_weight(a[i], 0.0)
+    return numba_total(out)
+
+
+def test_the_bits_are_numbas_own():
+    a = np.random.default_rng(3).normal(size=40)
+    ours, theirs = np.zeros(40), np.zeros(40)
+    with running("compiled"):
+        assert spread(a, ours) == numba_spread(a, theirs)
+    assert np.array_equal(ours, theirs)
+
+
+def test_a_kernel_that_others_call_has_no_machine_code():
+    with running("compiled"):
+        spread(np.ones(2), np.zeros(2))
+    (made,) = outer(spread).overloads.values()
+    assert isinstance(made.library, OuterLibrary)
+    (called,) = inner(weight).overloads.values()
+    assert isinstance(called.library, InnerLibrary)
+    assert called.library.get_pointer_to_function("anything") == 0
+    assert not outer(weight).overloads
+
+
+def test_numbas_own_functions_may_call_kernels():
+    """What a user compiles links all that lies below a kernel."""
+
+    @numba.njit
+    def theirs(a):
+        return total(a) + 1.0
+
+    a = np.array([0.5, -1.0, 2.0])
+    assert theirs(a) == numba_total(a) + 1.0
+
+
+MODULES = {
+    "low.py": """
+        from stiction.numerics.jit import kernel
+
+        @kernel
+        def low(x):
+            return x + 1.0
+    """,
+    "mid.py": """
+        from low import low
+        from stiction.numerics.jit import kernel
+
+        @kernel
+        def mid(x):
+            return 2.0 * low(x)
+    """,
+    "one.py": """
+        from mid import mid
+        from stiction.numerics.jit import kernel
+
+        @kernel
+        def one(x):
+            return mid(x) + 100.0
+    """,
+    "two.py": """
+        from low import low
+        from mid import mid
+        from stiction.numerics.jit import kernel
+
+        @kernel
+        def two(x):
+            return mid(x) + low(x)
+    """,
+}
+CALL = """
+import numba.core.event as ev
+with ev.install_recorder("numba:compile") as seen:
+    from {name} import {name}
+    value = {name}(3.0)
+names = [e.data["dispatcher"].py_func.__name__ for _, e in seen.buffer if e.is_start]
+print(value, *sorted(names))
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    for name, text in MODULES.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    return tmp_path
+
+
+def call(place, name):
+    environment = {
+        **os.environ,
+        "STICTION_CACHE_DIR": str(place / "kept"),
+        "STICTION_KERNELS": "compiled",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", CALL.format(name=name)],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    value, *names = done.stdout.split()
+    return float(value), names
+
+
+def test_inner_kernels_of_one_process_are_linked_by_another(place):
+    assert call(place, "one") == (108.0, ["low", "mid", "one"])
+    assert call(place, "two") == (12.0, ["two"])
+    assert call(place, "one") == (108.0, [])
+
+
+def test_an_edit_below_is_seen_through_kept_inner_kernels(place):
+    call(place, "one")
+    call(place, "two")
+    source = place / "low.py"
+    source.write_text(source.read_text().replace("x + 1.0", "x + 2.0"))
+    assert call(place, "two") == (15.0, ["low", "mid", "two"])
+    # one is compiled again, and finds the inner kernels that two left
+    assert call(place, "one") == (110.0, ["one"])
+
+
+def test_an_inner_kernel_that_was_lost_is_made_again(place):
+    call(place, "one")
+    for path in (place / "kept").glob("low-*"):
+        path.unlink()
+    assert call(place, "two") == (12.0, ["low", "two"])

@@ -1,0 +1,60 @@
+"""Lists of kernels as text: what is written is read back as the same types."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba.core import types
+
+from stiction.numerics.compiling import listing
+from stiction.numerics.jit import kernel, running
+
+Array = types.Array
+
+
+class Pair(NamedTuple):
+    a: object
+    b: object
+
+
+@kernel
+def scaled(factor, x):
+    for i in range(x.size):
+        x[i] *= factor
+    return x.size
+
+
+KINDS = [
+    types.int64,
+    types.int8,
+    types.float64,
+    types.boolean,
+    Array(types.float64, 1, "C"),
+    Array(types.int64, 2, "A"),
+    Array(types.float64, 3, "C", readonly=True),
+    types.NamedTuple((types.int64, Array(types.float64, 1, "C")), Pair),
+    types.NamedUniTuple(types.float64, 2, Pair),
+    types.Tuple((types.int64, types.float64)),
+    types.Tuple((types.float64, types.NamedUniTuple(types.int64, 2, Pair))),
+    types.CPointer(types.float64),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_types_come_back(kind):
+    assert listing.type_of_text(listing.type_text(kind)) == kind
+
+
+def test_a_type_without_a_text_is_refused():
+    with pytest.raises(ValueError, match="has no text"):
+        listing.type_text(types.unicode_type)
+
+
+def test_what_was_called_is_listed_and_compiles():
+    with running("compiled"):
+        scaled(2.0, np.ones(3))
+    line = f"{__name__}:scaled f8 f8:1C"
+    assert line in listing.lines()
+    assert listing.size_of_line(line) > 10
+    listing.compile_line(f"{__name__}:scaled i8 f8:1C")
+    assert (types.int64, Array(types.float64, 1, "C")) in scaled.compiled.overloads
