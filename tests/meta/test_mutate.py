@@ -353,23 +353,27 @@ def test_what_takes_too_long_is_ended(toy, tmp_path):
     from mutation.tree import Tree
 
     file = "tests/unit/shapes/test_slow.py"
-    # a thread that is waited for does not hear a signal
     (toy / file).write_text(
-        "import threading, time\n"
+        "import time\n"
+        "def test_slow():\n"
+        "    time.sleep(60.0)\n"
         "def test_deaf():\n"
-        "    thread = threading.Thread(target=time.sleep, args=(60.0,))\n"
-        "    thread.start()\n"
-        "    try:\n"
-        "        thread.join()\n"
-        "    finally:\n"
-        "        thread.join()\n"
+        "    while True:\n"
+        "        try:\n"
+        "            time.sleep(60.0)\n"
+        "        except BaseException:\n"
+        "            pass\n"
         "def test_late(): ...\n"
     )
     bench = Bench(Tree(toy), tmp_path / "bench")
-    orders = {"only": [f"{file}::test_deaf"], "alarm": {"": 0.2}, "first_failure_ends": True}
-    done = bench.run([file], orders, plain=True, limit=50.0)
-    assert [(r.outcome, r.error) for r in done.tests.values()] == [("failed", "TooSlow")]
+    done = bench.run([file], {"alarm": {"": 0.2}}, plain=True, limit=50.0)
+    found = [(name.partition("::")[2], r.outcome, r.error) for name, r in done.tests.items()]
+    assert found == [("test_slow", "skipped", "TooSlow"), ("test_deaf", "failed", "TooSlow")]
     assert not done.ended_well
+    # what is known to be quicker has failed
+    slow = f"{file}::test_slow"
+    done = bench.run([file], {"only": [slow], "alarm": {slow: 0.2}}, plain=True, limit=50.0)
+    assert done.tests[slow].outcome == "failed"
     # what has no time left is left out, and is no failure
     done = bench.run([file], {"budget": 0.0}, plain=True, limit=50.0)
     assert done.ended_well

@@ -202,7 +202,7 @@ def _outcome(rows: list[dict[str, Any]], code: int | None, seconds: float, tail:
             running, now = row["id"], Result("passed", 0.0)
         else:
             worse = row["outcome"] if now.outcome == "passed" else now.outcome
-            error = row["error"] if row["outcome"] == "failed" else now.error
+            error = row["error"] if row["outcome"] != "passed" else now.error
             now = Result(worse, now.seconds + row["seconds"], error)
             # one that passed its set-up has not passed yet
             if row["when"] == "teardown" or worse == "failed":

@@ -22,6 +22,8 @@ KILLED, TIMED_OUT, SURVIVED, UNDECIDED = "killed", "timed out", "survived", "und
 _TOO_SLOW = "TooSlow"
 
 _FEW = 4
+# these run the command line, or the same case many times
+_WHOLE = ("tests/scenarios/", "tests/convergence/")
 
 # compiled code neither checks indices nor warns, and some of it exists only compiled, so plain
 # code that fails like this proves nothing
@@ -31,7 +33,7 @@ _MOST_SUSPECTS = 2
 
 # seconds: after which no further test of a stage begins; that one test may take, known or not
 _STAGE_FIRST, _STAGE_SECOND = 12.0, 20.0
-_MOST_PLAIN, _MOST_COMPILED = 5.0, 12.0
+_MOST_PLAIN, _MOST_COMPILED = 3.0, 10.0
 # a test this many times slower than it was, and this slow, has run away
 _RUNAWAY, _LEAST_RUNAWAY = 10.0, 15.0
 # what is taken for the time of a test that never ran
@@ -113,7 +115,8 @@ class Judge:
         later = [] if is_looks(mutant.file) else near.later
         stages = [_Stage(first, True, _STAGE_FIRST)]
         if compiles:
-            stages.append(_Stage([*rest, *later], True, _STAGE_SECOND))
+            quick = [f for f in later if not f.startswith(_WHOLE)]
+            stages.append(_Stage([*rest, *quick], True, _STAGE_SECOND))
         # whole runs are slow as plain code, and compiling a changed kernel takes a minute
         stages.append(_Stage([*first, *rest, *later], False, _STAGE_SECOND))
         return stages
@@ -190,7 +193,7 @@ class _Trial:
             verdict = self._read(done, plain)
             if verdict is None:
                 if done.ended_well:
-                    return None
+                    return self._slowed(done, plain)
                 return self._cut_short(done, tests, plain, never)
             if self._is_proved(verdict, done, plain):
                 return verdict
@@ -273,6 +276,14 @@ class _Trial:
                 return False
         alarm = 0.5 * _most(plain) if verdict.verdict == TIMED_OUT else _LEAST_RUNAWAY
         return self.judge.passes(self.bench, test, plain, alarm)
+
+    def _slowed(self, done: Outcome, plain: bool) -> Verdict | None:
+        """Return a verdict if tests never seen before were too slow, and need not be."""
+        slow = [name for name, r in done.tests.items() if r.error == _TOO_SLOW]
+        if slow and self.judge.passes(self.bench, slow[0], plain, 0.5 * _most(plain)):
+            return Verdict(TIMED_OUT, slow[0], _TOO_SLOW, plain, len(self.passed) + 1)
+        self.judge.of_mode(plain).update(dict.fromkeys(slow, -1.0))
+        return None
 
     def _cut_short(self, done: Outcome, tests: list[str], plain: bool, never: set[str]) -> Verdict:
         """Return the verdict of a run that did not end: the fault's doing, if nothing else's."""
