@@ -10,7 +10,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 .DELETE_ON_ERROR:
 # Two installs into one environment would trip over each other, so -j changes nothing.
 .NOTPARALLEL:
-.PHONY: help demo test lint types contracts docs bench clean
+.PHONY: help demo test lint types contracts docs bench wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ bench: $(VENV)/.stamp-bench ## measure error against work, ours beside the peers
 	@set -e; for script in benchmarks/bench_*.py; do \
 	  echo "== $$script"; $(PY) "$$script"; \
 	done
+
+wheel: $(VENV)/.stamp-wheel ## build a wheel that carries its compiled kernels, in dist
+	$(PY) tools/wheel.py
 
 clean: ## remove the environment and everything that was built or computed
 	rm -rf $(VENV) out build dist docs/_build docs/auto_examples docs/api/generated \
@@ -80,8 +83,9 @@ $(VENV)/.stamp-package: pyproject.toml $(VENV)/.stamp-venv
 	@$(PIP) install --editable .
 	@touch $@
 
-# One stamp per extra of pyproject.toml: .stamp-test, .stamp-lint, .stamp-docs, .stamp-bench
-$(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-docs $(VENV)/.stamp-bench: $(VENV)/.stamp-package
+# One stamp per extra of pyproject.toml: .stamp-test, .stamp-lint, .stamp-docs, .stamp-bench, ...
+$(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-docs $(VENV)/.stamp-bench \
+  $(VENV)/.stamp-wheel: $(VENV)/.stamp-package
 	@echo "installing the extra '$(subst .stamp-,,$(notdir $@))'"
 	@$(PIP) install --editable ".[$(subst .stamp-,,$(notdir $@))]"
 	@touch $@

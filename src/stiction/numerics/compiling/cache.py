@@ -38,7 +38,7 @@ from stiction.numerics.compiling.folders import PACKAGED, folder_for, is_safe, t
 __all__ = ["TARGETS", "KernelCache"]
 
 _MARK = b"stiction kernel 2\n"
-_SUFFIX = ".kernel"
+_SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; the oldest go when sources were edited many times
 _MOST_ENTRIES = 24
 # what a process that compiles for a package calls its processor
@@ -126,8 +126,13 @@ class KernelCache:
     def name(self, signature: object, processor: object) -> str:
         """Return the name of the entry for a signature on a processor."""
         key = (self._digest, self._options, str(signature), _versions(), processor)
-        short = self._short
-        return f"{short}-{hashlib.sha256(repr(key).encode()).hexdigest()[:40]}{_SUFFIX}"
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:40]
+        return f"{self._short}-{digest}{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        # what is linked into others tells itself apart: a package brings none of it
+        return _SUFFIX if getattr(self._library, "emits", True) else _INNER
 
     @property
     def _short(self) -> str:
@@ -150,7 +155,7 @@ class KernelCache:
                 if found is not None:
                     self._name(found.library, signature)
                     return found
-        if self._library is not None and hasattr(self._library, "emits"):
+        if self._library is not None and self._library.emits:
             clock.announce(self._function.__module__, self._short, size_of(self._function))
         return None
 
@@ -210,7 +215,7 @@ class KernelCache:
 
     def _forget_old(self, folder: Path) -> None:
         """Remove the oldest entries of this kernel beyond what edits may leave behind."""
-        entries = list(folder.glob(f"{self._short}-*{_SUFFIX}"))
+        entries = list(folder.glob(f"{self._short}-*{self._suffix}"))
         if len(entries) > _MOST_ENTRIES:
             entries.sort(key=lambda entry: entry.stat().st_mtime)
             for entry in entries[: len(entries) - _MOST_ENTRIES]:
@@ -224,5 +229,5 @@ class KernelCache:
 
     def flush(self) -> None:
         """Remove the entries of this kernel."""
-        for path in self._folder.glob(f"{self._short}-*{_SUFFIX}") if self._folder else ():
+        for path in self._folder.glob(f"{self._short}-*{self._suffix}") if self._folder else ():
             path.unlink(missing_ok=True)

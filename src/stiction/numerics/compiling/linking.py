@@ -60,7 +60,10 @@ class InnerLibrary(codegen.JITCodeLibrary):
     callees : libraries of the inner kernels that it calls
     origin : module and name of the kernel and the types of its arguments, by which another
         process finds it
+    emits : whether machine code is made of it
     """
+
+    emits = False
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
