@@ -71,6 +71,7 @@ class CompiledLaw:
             ]
             # addresses have fewer than 53 bits, so a float holds them exactly
             parameters = [np.full(table.n, float(own.address)) for own in self._own]
+        self._parameters, self._shares = parameters, law.formulas.shares
         k, s = len(parameters), law.n_state
         self.n_state, self.first_state = s, lk.place_of(k, s)
         self.rows = np.zeros((table.n if asked else 0, lk.width_of(k, s)))
@@ -133,11 +134,15 @@ class CompiledLaw:
     def _python(self, function: Formula, kind: str) -> PythonFunction:
         """Return a formula that has to stay in Python, behind an address."""
         value = kind != _FILL
+        # numbers that divide as in compiled code, for a function that would be compiled there
+        first: Any = np.float64 if mode() == "plain" and not _may_raise(function) else float
+        speed = 1 if kind == _SHARE else 0
 
         def guarded(*arguments: Any) -> float:
             if self._error is None:
                 try:
-                    out = function(*arguments)
+                    before, v, after = arguments[:speed], arguments[speed], arguments[speed + 1 :]
+                    out = function(*before, first(v), *after)
                     return float(out) if value else 0.0
                 except BaseException as error:  # noqa: BLE001
                     # an exception cannot pass through compiled code: keep it for `check`
@@ -147,40 +152,42 @@ class CompiledLaw:
         def filling(*arguments: Any) -> None:
             guarded(*arguments)
 
-        return PythonFunction(guarded if value else filling, _C_KIND[kind])
+        made = PythonFunction(guarded if value else filling, _C_KIND[kind])
+        if kind == _SHARE and self._shares is not None:
+            made.call.together = self._together  # type: ignore[attr-defined]
+        return made
+
+    def _together(
+        self, k: int, v: Floats, factor: Floats, w: Floats, e: Floats, at: npt.NDArray[np.int64]
+    ) -> Any:
+        """Return coefficient k of the shares of the contacts `at`, for plain kernels."""
+        assert self._shares is not None
+        try:
+            return self._shares(k, v, factor, w, e, [row[at] for row in self._parameters])
+        except Exception as error:  # noqa: BLE001
+            self._error = error
+            return np.full(at.size, np.nan)
 
 
 @functools.cache
 def _compiled(function: Formula, kind: str) -> Any:
     """Return `function` as a C function, None when it has to stay in Python."""
-    if not isinstance(function, FunctionType) or any(
-        op.opname == "RAISE_VARARGS" for op in dis.get_instructions(function)
-    ):
+    if _may_raise(function):
         # compiled code would swallow what it raises
         return None
     from numba.core.errors import NumbaError
 
-    _allow_helpers(function)
     try:
         return compiled_function(function, kind)
     except (NumbaError, NotImplementedError, TypeError, ValueError):
         return None
 
 
-def _allow_helpers(function: FunctionType) -> None:
-    """Let compiled code call the plain functions of the same file that `function` calls."""
-    for name in function.__code__.co_names:
-        helper = function.__globals__.get(name)
-        if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:
-            _allow(helper)
-
-
-@functools.cache
-def _allow(helper: FunctionType) -> None:
-    from numba.extending import register_jitable
-
-    _allow_helpers(helper)
-    register_jitable(helper)
+def _may_raise(function: Formula) -> bool:
+    """Return whether a formula has to stay in Python for what it may raise."""
+    return not isinstance(function, FunctionType) or any(
+        op.opname == "RAISE_VARARGS" for op in dis.get_instructions(function)
+    )
 
 
 # ---- a law made of a user's functions of one float: their addresses stand as its parameters

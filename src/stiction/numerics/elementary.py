@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from stiction.numerics.jit import kernel, native
 
-__all__ = ["cos", "exp", "sin"]
+__all__ = ["cos", "exp", "hypot", "sin"]
 
 
 def _exp(x: float) -> float:
@@ -38,3 +40,9 @@ def sin(x: float) -> float:
 def cos(x: float) -> float:
     """Return the cosine; NaN of infinity."""
     return math.cos(x) if abs(x) < math.inf else math.nan
+
+
+@native("math:hypot")
+def hypot(x: float, y: float) -> float:
+    """Return the length of (x, y), by the C library: Python has a rounding of its own."""
+    return float(np.hypot(x, y))

@@ -56,6 +56,7 @@ from stiction.chains.theta.step_kernels import (
 )
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.callback import call
+from stiction.numerics.elementary import hypot
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import (
     COUPLING,
@@ -253,7 +254,7 @@ def friction_slope(p: Problem, f: Matrix, i: int, w: float) -> float:
 def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
     """Return the smoothed sign of w; `address` is that of a user's shape."""
     if shape == SQUARE_ROOT:
-        return w / math.hypot(w, width)
+        return w / hypot(w, width)
     if shape == TANH:
         return math.tanh(w / width)
     return call(address, w)
@@ -263,8 +264,9 @@ def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
 def smooth_slope(shape: int, width: float, address: int, w: float) -> float:
     """Return the derivative of the smoothed sign; `address` is that of a user's."""
     if shape == SQUARE_ROOT:
-        size = math.hypot(w, width)
-        return (width / size) ** 2 / size
+        size = hypot(w, width)
+        part = width / size
+        return part * part / size
     if shape == TANH:
         return (1.0 - math.tanh(w / width) ** 2) / width
     return call(address, w)
