@@ -52,13 +52,18 @@ def power(x: Floats, exponent: float) -> Floats:
 
 
 def cos(x: Floats) -> Floats:
-    """Return the cosine of finite numbers."""
-    return _each(math.cos, x)
+    """Return the cosine; NaN of infinite numbers."""
+    return _of_finite(math.cos, x)
 
 
 def sin(x: Floats) -> Floats:
-    """Return the sine of finite numbers."""
-    return _each(math.sin, x)
+    """Return the sine; NaN of infinite numbers."""
+    return _of_finite(math.sin, x)
+
+
+def _of_finite(function: Callable[..., float], x: Floats) -> Floats:
+    good = np.isfinite(x)
+    return np.where(good, _each(function, np.where(good, x, 0.0)), np.nan)
 
 
 def arctan2(y: Floats, x: Floats) -> Floats:

@@ -108,19 +108,11 @@ class Part(NamedTuple):
     energy : ALL, SHAPE or VOLUME of `material_laws`
     gradients : (e, q, n, 2) [1/m]
     weights : (e, q) [m^2]
-    by_function : (n, 2, e, q) the gradients in another order [1/m]
     """
 
     energy: int
     gradients: Floats
     weights: Floats
-    by_function: Floats
-
-    def deformation(self, nodes: Ints, u: Floats) -> Floats:
-        """Return the deformation gradients of the points, (4, e, q)."""
-        from stiction.solids.stress_points import deformation
-
-        return deformation(nodes, self.by_function, u)
 
 
 class Bulk:
@@ -136,7 +128,6 @@ class Bulk:
     def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
         self._blocks = [_Block(elements, table, empty) for elements, table in blocks]
-        self._parts = [parts_of(elements) for elements, _ in blocks]
 
     def pairs(self) -> list[tuple[Ints, Ints]]:
         """Return the pairs of nodes that elements couple."""
@@ -168,20 +159,23 @@ class Bulk:
         data : (entries,) of the matrix, added to
         """
         from stiction.solids.bulk_kernels import bulk_kernel
-        from stiction.solids.stress_points import point_rows
+        from stiction.solids.stress_points import POINT, deformation, is_short, point_rows
 
         bad = 0
+        unknown = np.empty((POINT, 0, 0))
         none = np.zeros((0, 0, 0), dtype=np.int32)
         store = data if data is not None else np.zeros(1)
         row = self._pattern.row if data is not None else np.zeros(0, dtype=np.int32)
-        for (elements, table, places), parts in zip(self._blocks, self._parts, strict=True):
+        for elements, table, places in self._blocks:
             nodes, where = elements.nodes, places if data is not None else none
             run = bulk_kernel(nodes.shape[1])
-            for part in parts:
-                with np.errstate(all="ignore"):
-                    points, wrong = point_rows(part.deformation(nodes, u), table, part.energy)
-                bad += wrong
-                run(nodes, part.gradients, part.weights, points, residual, store, where, row)
+            for part, gradients, weights in parts_of(elements):
+                points = unknown
+                if not is_short(table):
+                    points, wrong = point_rows(deformation(nodes, gradients, u), table, part)
+                    bad += wrong
+                arguments = (nodes, gradients, weights, points, u, table, part)
+                bad += run(*arguments, residual, store, where, row)
         return bad
 
     def energy(self, u: Floats) -> float:
@@ -189,8 +183,8 @@ class Bulk:
         from stiction.solids.stress_points import ENERGY, total_energy
 
         total = 0.0
-        for (elements, table, _), parts in zip(self._blocks, self._parts, strict=True):
-            for part in parts:
+        for elements, table, _ in self._blocks:
+            for part in parts_of(elements):
                 known = told(elements, part, u, table)
                 total += total_energy(part.weights, known[ENERGY])
         return float(total)
@@ -200,18 +194,14 @@ def parts_of(elements: Elements) -> list[Part]:
     """Return the parts of the energy: all, or shape and volume where integration is reduced."""
     from stiction.solids.material_laws import ALL, SHAPE, VOLUME
 
-    whole = not elements.volume_weights.shape[1]
-    parts = [(ALL if whole else SHAPE, elements.gradients, elements.weights)]
-    if not whole:
-        parts.append((VOLUME, elements.volume_gradients, elements.volume_weights))
-    return [
-        Part(energy, gradients, weights, np.ascontiguousarray(gradients.transpose(2, 3, 0, 1)))
-        for energy, gradients, weights in parts
-    ]
+    if not elements.volume_weights.shape[1]:
+        return [Part(ALL, elements.gradients, elements.weights)]
+    volume = Part(VOLUME, elements.volume_gradients, elements.volume_weights)
+    return [Part(SHAPE, elements.gradients, elements.weights), volume]
 
 
 def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
-    """Return energy and Cauchy stress at the points of a part, (TOLD, e, q).
+    """Return energy and Cauchy stress at the points of a part, (TOLD, q, e).
 
     Parameters
     ----------
@@ -220,10 +210,9 @@ def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
     u : (nodes, 2) displacements [m]
     table : of the material
     """
-    from stiction.solids.stress_points import tell_points
+    from stiction.solids.stress_points import deformation, tell_points
 
-    with np.errstate(all="ignore"):
-        return tell_points(part.deformation(elements.nodes, u), table, part.energy)
+    return tell_points(deformation(elements.nodes, part.gradients, u), table, part.energy)
 
 
 def stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
@@ -240,5 +229,5 @@ def stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
     for part in parts_of(elements):
         nearest = np.arange(points) * part.weights.shape[1] // points
         known = told(elements, part, u, table)[XX : ZZ + 1]
-        out += known[:, :, nearest].transpose(1, 2, 0)
+        out += known[:, nearest].transpose(2, 1, 0)
     return out

@@ -1,6 +1,8 @@
-"""Internal forces and tangent of a body, summed from what is known of its points.
+"""Internal forces and tangent of a body, summed over its points.
 
-One kernel per number of functions; see `stress_points` for the points and the tangent.
+One kernel per number of functions; see `stress_points` for the points and the tangent. The
+kernels know one law themselves, that of nearly all bodies, and read rows of points for others:
+each law they knew would be compiled for every run.
 
 Rows 2i and 2i + 1 of the matrix have one pattern, so that one number says where a block is.
 """
@@ -8,6 +10,7 @@ Rows 2i and 2i + 1 of the matrix have one pattern, so that one number says where
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
+from stiction.solids.material_laws import LAM, MU, SHAPE, VOLUME
 from stiction.solids.stress_points import (
     BY_A,
     BY_AA,
@@ -29,6 +33,8 @@ from stiction.solids.stress_points import (
     P01,
     P10,
     P11,
+    deformation,
+    point_rows,
 )
 
 __all__ = ["bulk_kernel"]
@@ -44,7 +50,8 @@ def bulk_kernel(n: int) -> Any:
 
     It adds internal forces to `residual` (nodes, 2) and the tangent to `data`: `places[e, a, b]`
     is the entry of block (a, b) in the first of its two rows, `row[node]` the length of a row;
-    an empty `places` leaves the tangent out.
+    an empty `places` leaves the tangent out. Where `points` is empty they are made from the
+    displacements `u`, and it returns how many are inside out.
     """
 
     @kernel(plain=_add_plain)
@@ -53,12 +60,18 @@ def bulk_kernel(n: int) -> Any:
         gradients: Floats,
         weights: Matrix,
         points: Stack,
+        u: Matrix,
+        c: Vector,
+        part: int,
         residual: Matrix,
         data: Vector,
         places: Places,
         row: Places,
-    ) -> None:
-        wants = places.shape[0] > 0
+    ) -> int:
+        wants, knows = places.shape[0] > 0, points.shape[2] > 0
+        mu = 0.0 if part == VOLUME else c[MU]
+        lam = 0.0 if part == SHAPE else c[LAM]
+        bad = 0
         k, r = np.empty((n, n, 4)), np.empty((n, 2))
         fa, ga = np.empty((n, 2)), np.empty((n, 2))
         for e in range(nodes.shape[0]):
@@ -69,17 +82,36 @@ def bulk_kernel(n: int) -> Any:
                         k[i, m, p] = 0.0
             for q in range(weights.shape[1]):
                 w, g = weights[e, q], gradients[e, q]
-                p00, p01 = points[P00, e, q], points[P01, e, q]
-                p10, p11 = points[P10, e, q], points[P11, e, q]
+                if knows:
+                    f00, f01 = points[F00, q, e], points[F01, q, e]
+                    f10, f11 = points[F10, q, e], points[F11, q, e]
+                    p00, p01 = points[P00, q, e], points[P01, q, e]
+                    p10, p11 = points[P10, q, e], points[P11, q, e]
+                    s1, s2, s3 = points[BY_A, q, e], points[BY_J, q, e], points[BY_AA, q, e]
+                    s4, s5 = points[BY_AJ, q, e], points[BY_JJ, q, e]
+                else:
+                    f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
+                    for i in range(n):
+                        x, y = u[nodes[e, i], 0], u[nodes[e, i], 1]
+                        f00 += x * g[i, 0]
+                        f01 += x * g[i, 1]
+                        f10 += y * g[i, 0]
+                        f11 += y * g[i, 1]
+                    j = f00 * f11 - f01 * f10
+                    if not j > 0.0:
+                        j = math.nan
+                        bad += 1
+                    log = lam * math.log(j)
+                    s1, s2, s3, s4 = mu, (log - mu) / j, 0.0, 0.0
+                    s5 = (lam + mu - log) / (j * j)
+                    p00, p01 = s1 * f00 + s2 * f11, s1 * f01 - s2 * f10
+                    p10, p11 = s1 * f10 - s2 * f01, s1 * f11 + s2 * f00
                 for i in range(n):
                     r[i, 0] += w * (p00 * g[i, 0] + p01 * g[i, 1])
                     r[i, 1] += w * (p10 * g[i, 0] + p11 * g[i, 1])
                 if not wants:
                     continue
-                s1, s2, s3 = w * points[BY_A, e, q], w * points[BY_J, e, q], w * points[BY_AA, e, q]
-                s4, s5 = w * points[BY_AJ, e, q], w * points[BY_JJ, e, q]
-                f00, f01 = points[F00, e, q], points[F01, e, q]
-                f10, f11 = points[F10, e, q], points[F11, e, q]
+                s1, s2, s3, s4, s5 = w * s1, w * s2, w * s3, w * s4, w * s5
                 for i in range(n):
                     fa[i, 0] = f00 * g[i, 0] + f01 * g[i, 1]
                     fa[i, 1] = f10 * g[i, 0] + f11 * g[i, 1]
@@ -119,6 +151,7 @@ def bulk_kernel(n: int) -> Any:
                     data[at + 1] += k[low, high, 1 if i <= m else 2]
                     data[at + row[node]] += k[low, high, 2 if i <= m else 1]
                     data[at + row[node] + 1] += k[low, high, 3]
+        return bad
 
     return add
 
@@ -128,61 +161,68 @@ def _add_plain(
     gradients: Floats,
     weights: Floats,
     points: Floats,
+    u: Floats,
+    c: Floats,
+    part: int,
     residual: Floats,
     data: Floats,
     places: Places,
     row: Places,
-) -> None:
+) -> int:
     """Sum over the points of all elements at once, in the order of the kernel."""
     e, n = nodes.shape
-    r = np.zeros((n, 2, e))
+    bad = 0
+    if not points.size:
+        points, bad = point_rows(deformation(nodes, gradients, u), c, part)
     low, high = np.triu_indices(n)
-    k = np.zeros((4, low.size, e))
+    r, k = np.zeros((2, n, e)), np.zeros((2, 2, low.size, e))
     for q in range(weights.shape[1]):
-        w, g, at = weights[:, q], gradients[:, q].transpose(1, 2, 0), points[:, :, q]
-        g0, g1 = np.ascontiguousarray(g[:, 0]), np.ascontiguousarray(g[:, 1])
-        r[:, 0] += w * (at[P00] * g0 + at[P01] * g1)
-        r[:, 1] += w * (at[P10] * g0 + at[P11] * g1)
+        w, at = weights[:, q], points[:, q]
+        g = np.ascontiguousarray(gradients[:, q].transpose(2, 1, 0))
+        p = at[P00 : P11 + 1].reshape(2, 2, 1, e)
+        r += w * (p[:, 0] * g[0] + p[:, 1] * g[1])
         if places.size:
-            _add_point(k, g0, g1, w, at, low, high)
+            _add_point(k, g, w, at, low, high)
     here = nodes.ravel()[:, None] * 2 + np.arange(2)
-    np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 0, 1).ravel())
+    np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if not places.size:
-        return
+        return bad
     whole = np.empty((e, n, 2, n, 2))
     # the mirrored half first: blocks on the diagonal are given whole
-    for p in range(4):
-        whole[:, high, p % 2, low, p // 2] = k[p].T
-    for p in range(4):
-        whole[:, low, p // 2, high, p % 2] = k[p].T
+    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        whole[:, high, two, low, one] = k[one, two].T
+    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        whole[:, low, one, high, two] = k[one, two].T
     down = np.arange(2)[:, None, None] * row[nodes][:, :, None, None, None]
     there = places[:, :, None, :, None] + down + np.arange(2)
     np.add.at(data, there.ravel(), whole.ravel())
+    return bad
 
 
-def _add_point(
-    k: Floats, g0: Floats, g1: Floats, w: Floats, at: Floats, low: Ints, high: Ints
-) -> None:
-    """Add one point of every element to the upper half of its blocks, (4, pairs, e)."""
-    f00, f01, f10, f11 = at[F00], at[F01], at[F10], at[F11]
-    s1, s2, s3, s4, s5 = (w * at[c] for c in (BY_A, BY_J, BY_AA, BY_AJ, BY_JJ))
-    ga = np.stack([f11 * g0 - f10 * g1, -f01 * g0 + f00 * g1])
-    b = s5 * ga
-    gi0, gi1, gm0, gm1 = g0[low], g1[low], g0[high], g1[high]
-    same = s1 * (gi0 * gm0 + gi1 * gm1)
-    turn = s2 * (gi0 * gm1 - gi1 * gm0)
-    to = ga[:, high]
-    if not (s3.any() or s4.any()):
-        b0, b1 = b[:, low]
-        k[0] += same + b0 * to[0]
-        k[1] += turn + b0 * to[1]
-        k[2] += b1 * to[0] - turn
-        k[3] += same + b1 * to[1]
+def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, low: Ints, high: Ints) -> None:
+    """Add one point of every element to the upper half of its blocks, (2, 2, pairs, e)."""
+    f = at[F00 : F11 + 1]
+    s1, s2, s3, s4, s5 = w * at[BY_A], w * at[BY_J], w * at[BY_AA], w * at[BY_AJ], w * at[BY_JJ]
+    ga = np.stack([f[3] * g[0] - f[2] * g[1], -f[1] * g[0] + f[0] * g[1]])
+    gb = s5 * ga
+    (i0, i1), (m0, m1) = np.take(g, low, axis=1), np.take(g, high, axis=1)
+    same, turn = s1 * (i0 * m0 + i1 * m1), s2 * (i0 * m1 - i1 * m0)
+    if s3.any() or s4.any():
+        fa = np.stack([f[0] * g[0] + f[1] * g[1], f[2] * g[0] + f[3] * g[1]])
+        gb = s4 * fa + gb
+        fb = s3 * fa + s4 * ga
+        # in the order of the kernel
+        first = np.take(fb, low, axis=1)[:, None] * np.take(fa, high, axis=1)
+        first[0, 0] += same
+        first[0, 1] += turn
+        first[1, 1] += same
+        first += np.take(gb, low, axis=1)[:, None] * np.take(ga, high, axis=1)
+        first[1, 0] -= turn
+        k += first
         return
-    fa = np.stack([f00 * g0 + f01 * g1, f10 * g0 + f11 * g1])
-    (a0, a1), (b0, b1) = (s3 * fa + s4 * ga)[:, low], (s4 * fa + b)[:, low]
-    of = fa[:, high]
-    k[0] += same + a0 * of[0] + b0 * to[0]
-    k[1] += turn + a0 * of[1] + b0 * to[1]
-    k[2] += a1 * of[0] + b1 * to[0] - turn
-    k[3] += same + a1 * of[1] + b1 * to[1]
+    block = np.take(gb, low, axis=1)[:, None] * np.take(ga, high, axis=1)
+    block[0, 0] += same
+    block[0, 1] += turn
+    block[1, 0] -= turn
+    block[1, 1] += same
+    k += block

@@ -30,7 +30,7 @@ from stiction.solids.material_laws import (
     plane_derivatives,
 )
 
-__all__ = ["POINT", "TOLD", "deformation", "point_rows", "tell_points", "total_energy"]
+__all__ = ["POINT", "TOLD", "deformation", "is_short", "point_rows", "tell_points", "total_energy"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,20 +45,30 @@ F00, F01, F10, F11, P00, P01, P10, P11, BY_A, BY_J, BY_AA, BY_AJ, BY_JJ = range(
 POINT = 13
 
 
-def deformation(nodes: Ints, by_function: Floats, u: Floats) -> Floats:
-    """Return the deformation gradients, rows F00 to F11 of (4, e, q).
+# points that are inside out give NaN, which needs no word
+_silent = np.errstate(all="ignore")
+
+
+def is_short(c: Floats) -> bool:
+    """Return whether a material has the law that kernels know: Neo-Hookean, in plane strain."""
+    return bool(c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN)
+
+
+def deformation(nodes: Ints, gradients: Floats, u: Floats) -> Floats:
+    """Return the deformation gradients, rows F00 to F11 of (4, q, e).
 
     Parameters
     ----------
     nodes : (e, n)
-    by_function : (n, 2, e, q) gradients of the functions [1/m]
+    gradients : (e, q, n, 2) of the functions [1/m]
     u : (nodes, 2) displacements [m]
     """
+    by_function = np.ascontiguousarray(gradients.transpose(2, 3, 1, 0))
     f = np.zeros((2, 2, *by_function.shape[2:]))
     f[0, 0] = f[1, 1] = 1.0
-    moved = u[nodes.T].transpose(0, 2, 1)
+    moved = np.ascontiguousarray(u[nodes.T].transpose(0, 2, 1))
     for i in range(nodes.shape[1]):
-        f += moved[i][:, None, :, None] * by_function[i]
+        f += moved[i][:, None, None] * by_function[i]
     return f.reshape(4, *f.shape[2:])
 
 
@@ -68,7 +78,7 @@ def _response(f: Floats, c: Floats, part: int) -> Nine:
     j = f00 * f11 - f01 * f10
     j = np.where(j > 0.0, j, np.nan)
     square = f00 * f00 + f01 * f01 + f10 * f10 + f11 * f11
-    if c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN:
+    if is_short(c):
         # what `plane_derivatives` gives, short: this law is where most time goes
         mu = 0.0 if part == VOLUME else c[MU]
         lam = 0.0 if part == SHAPE else c[LAM]
@@ -81,12 +91,13 @@ def _response(f: Floats, c: Floats, part: int) -> Nine:
     return psi, 2.0 * pa, pj, 4.0 * paa, 2.0 * paj, pjj, pl, j, l
 
 
+@_silent
 def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
-    """Return what forces and tangent need of every point (POINT, e, q); count those inside out.
+    """Return what forces and tangent need of every point (POINT, q, e); count those inside out.
 
     Parameters
     ----------
-    f : (4, e, q) deformation gradients
+    f : (4, q, e) deformation gradients
     c : table of the material
     part : of the energy; see `material_laws`
     """
@@ -108,8 +119,9 @@ def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
     return rows, int(np.count_nonzero(np.isnan(j)))
 
 
+@_silent
 def tell_points(f: Floats, c: Floats, part: int) -> Floats:
-    """Return energy and Cauchy stress of every point (TOLD, e, q), NaN where it is inside out.
+    """Return energy and Cauchy stress of every point (TOLD, q, e), NaN where it is inside out.
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
@@ -138,7 +150,12 @@ def tell_points(f: Floats, c: Floats, part: int) -> Floats:
 def total_energy(weights: Floats, energies: Floats) -> float:
     """Return the strain energy [J/m] of elements; NaN where one is inside out.
 
+    Parameters
+    ----------
+    weights : (e, q) [m^2]
+    energies : (q, e) [Pa]
+
     Verified by: tests/unit/solids/test_assembly.py::test_forces_are_the_gradient_of_energy
     """
     # one after the other, so that rounding does not depend on how NumPy splits a sum
-    return float(np.add.accumulate((weights * energies).ravel())[-1])
+    return float(np.add.accumulate((weights * energies.T).ravel())[-1])

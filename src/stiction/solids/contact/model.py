@@ -187,6 +187,8 @@ class ContactPass:
         self._nodes_of_points = np.ascontiguousarray(self._nodes.T)
         both = [own.functions.reshape(-1, n).T, own.derivatives.reshape(-1, n).T]
         self._functions = np.ascontiguousarray(np.stack(both))
+        base = k.summed(self._functions[k.RATE], points.T[:, self._nodes_of_points])
+        self._length = k.lengths(base)
         self.coordinate = self._own_coordinate()
         c = contact
         law = c.friction
@@ -363,21 +365,22 @@ class ContactPass:
         # what does not hold at a point is computed all the same, and not taken
         with np.errstate(all="ignore"):
             out = np.zeros((k.OUT, self.count))
-            out[k.GAP], out[k.ORIGIN] = np.inf, np.nan
             out[k.WEIGHT] = self.own.areas.ravel()
-            own = k.own_points(self._nodes_of_points, self._functions, x, self.reference, out)
+            nodes, functions = self._nodes_of_points, self._functions
+            tangent = k.own_points(nodes, functions, x, self._length, out)
             meets = self._meeting(x, out[k.X : k.Y + 1], found, history.origin)
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
             wanted = self._wanted(history, held, rubs)
             told = k.tractions(
-                out, own, wanted, found.normal, meets, history.origin, settings, self._tables
+                out, tangent, wanted, found.normal, meets, history.origin, settings, self._tables
             )
             self.left_out = self.count - int(told.meets.sum())
             rigid = self.partner.rigid
-            k.loads(self._loaded, self._functions, out, rigid, residual)
+            k.loads(self._loaded, functions, out, rigid, residual)
             if values is not None:
-                k.tangents(rigid, self._functions, meets, settings, own, out, told, values)
+                length = self._length
+                k.tangents(rigid, functions, meets, settings, tangent, length, out, told, values)
         return np.ascontiguousarray(out.T)
 
     @functools.cached_property

@@ -49,7 +49,7 @@ from stiction.laws.interface_tractions import (
     slide_threshold,
 )
 
-__all__ = ["OUT", "Meeting", "Own", "Touching", "loads", "own_points", "tangents", "tractions"]
+__all__ = ["OUT", "Meeting", "Touching", "loads", "own_points", "tangents", "tractions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -81,6 +81,8 @@ Bools = npt.NDArray[np.bool_]
     NORMAL_Y,
 ) = range(22)
 OUT = 22
+# what is told of points that meet nothing, where that is not zero
+_UNKNOWN = {GAP: np.inf, ORIGIN: np.nan}
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
 # rows of a point on a curve: its place, tangent, and the change of that
@@ -92,13 +94,6 @@ VALUE, RATE = range(2)
 FREE, STUCK = -3, -2
 # states told: no friction there, sticks, slides
 NONE, STICKS, SLIDES = 0.0, 1.0, 2.0
-
-
-class Own(NamedTuple):
-    """The own boundary at its points: unit tangents (2, p) and |dX/dxi| (p,)."""
-
-    tangent: Floats
-    length: Floats
 
 
 class Meeting(NamedTuple):
@@ -132,7 +127,7 @@ class Touching(NamedTuple):
     pull, slope : (p,) normal traction [Pa] and its derivative by the gap [Pa/m]
     by_gap, by_stretch : (p,) derivatives of the threshold [Pa/m], [Pa]
     per_area : (p,) what shear counts per
-    surface, slide : (SURFACE, 3, p) and (SLIDE, 3, p), named rows
+    surface, slide : (SURFACE, 2, p) and (SLIDE, 2, p), named rows
     """
 
     meets: Bools
@@ -154,30 +149,35 @@ def summed(functions: Floats, values: Floats) -> Any:
     return total
 
 
-def own_points(nodes: Ints, functions: Floats, x: Floats, reference: Floats, out: Floats) -> Own:
-    """Fill in place and stretch of the own points; return their tangents.
+def lengths(along: Floats) -> Any:
+    """Return the lengths of vectors (2, p)."""
+    return np.sqrt(along[0] * along[0] + along[1] * along[1])
+
+
+def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: Floats) -> Floats:
+    """Fill in place and stretch of the own points; return their unit tangents (2, p).
 
     Parameters
     ----------
     nodes : (n, p) of each point
     functions : (2, n, p), VALUE and RATE
-    x, reference : places of all nodes, (nodes, 2)
+    x : places of all nodes, (nodes, 2)
+    length : (p,) |dX/dxi|
     out : (OUT, p)
     """
-    now, before = x.T[:, nodes], reference.T[:, nodes]
+    now = np.take(np.ascontiguousarray(x.T), nodes, axis=1)
     out[X : Y + 1] = summed(functions[VALUE], now)
-    along, base = summed(functions[RATE], now), summed(functions[RATE], before)
-    length = np.sqrt(base[0] * base[0] + base[1] * base[1])
-    size = np.sqrt(along[0] * along[0] + along[1] * along[1])
+    along = summed(functions[RATE], now)
+    size = lengths(along)
     out[OWN_STRETCH] = size / length
-    return Own(along / size, length)
+    return np.asarray(along / size)
 
 
 def _surface_at(points: Floats, thins: bool, meets: Meeting, s: Floats) -> tuple[Floats, Any]:
     """Fill in the partner's surface at the nearest points (2, p); return gaps and stretches."""
     there = meets.place
     along = there[ALONG]
-    area = np.sqrt(along[0] * along[0] + along[1] * along[1])
+    area = lengths(along)
     s[NORMAL, 0], s[NORMAL, 1] = along[1] / area, -along[0] / area
     away = points - there[PLACE]
     gap = away[0] * s[NORMAL, 0] + away[1] * s[NORMAL, 1]
@@ -233,15 +233,21 @@ def _tell_friction(
 
 
 def _tell(
-    gap: Floats, pulls: Bools, own: Own, settings: Floats, c_n: Floats, told: Touching, out: Floats
+    gap: Floats,
+    pulls: Bools,
+    tangent: Floats,
+    settings: Floats,
+    c_n: Floats,
+    told: Touching,
+    out: Floats,
 ) -> None:
     """Fill in tractions, potential and force of every point."""
     traction, trial = told.slide[TRACTION, :2], told.slide[TRIAL, :2]
     w, j = out[WEIGHT], told.per_area
     pressure = told.pull / out[STRETCH]
     out[GAP], out[PRESSURE] = gap, pressure
-    out[SHEAR] = -j * (traction[0] * own.tangent[0] + traction[1] * own.tangent[1])
-    out[EXCESS] = np.sqrt(trial[0] * trial[0] + trial[1] * trial[1]) - out[THRESHOLD]
+    out[SHEAR] = -j * (traction[0] * tangent[0] + traction[1] * tangent[1])
+    out[EXCESS] = lengths(trial) - out[THRESHOLD]
     # the well of the potential scales with the attraction, the wall does not
     psi = adhesion_potential(gap, c_n)
     well = np.where(pulls, psi, -settings[DEPTH])
@@ -253,7 +259,7 @@ def _tell(
 
 def tractions(
     out: Floats,
-    own: Own,
+    tangent: Floats,
     wanted: Ints,
     normal: Bools,
     meets: Meeting,
@@ -269,7 +275,7 @@ def tractions(
     Parameters
     ----------
     out : (OUT, p), filled in; see the names above
-    own : what `own_points` returned
+    tangent : (2, p) what `own_points` returned
     wanted : (p,) states of the return map, FREE, or STUCK
     normal : (p,) whether the line to the nearest point is normal
     meets : nearest points and origins of slip
@@ -282,8 +288,7 @@ def tractions(
     """
     c_n, c_t = tables
     count = wanted.size
-    before = out.copy()
-    s, slide = np.empty((SURFACE, 3, count)), np.zeros((SLIDE, 3, count))
+    s, slide = np.empty((SURFACE, 2, count)), np.zeros((SLIDE, 2, count))
     gap, stretch = _surface_at(out[X : Y + 1], settings[THINS] > 0.0, meets, s)
     traction, slope = adhesion(gap, c_n)
     threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
@@ -298,12 +303,13 @@ def tractions(
     if rubs.any():
         slips = _rub(wanted, threshold, settings, meets, slide)
     told = Touching(found, rubs, traction, slope, by_gap, by_stretch, per_area, s, slide)
-    _tell(gap, pulls, own, settings, c_n, told, out)
+    _tell(gap, pulls, tangent, settings, c_n, told, out)
     if rubs.any():
         _tell_friction(slips, float(settings[PENALTY]), meets, history, told, out)
     if not found.all():
         # of points that meet nothing it is known where they are, and no more
-        out[:, ~found] = before[:, ~found]
+        for column in set(range(OUT)) - {X, Y, OWN_STRETCH, WEIGHT}:
+            out[column, ~found] = _UNKNOWN.get(column, 0.0)
     return told
 
 
@@ -323,22 +329,23 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
     np.add.at(residual.reshape(-1), places.ravel(), shares.ravel())
 
 
-def _derivatives(thins: bool, own: Own, out: Floats, told: Touching) -> tuple[Floats, Floats]:
+def _derivatives(thins: bool, out: Floats, told: Touching) -> tuple[Floats, Floats]:
     """Return the derivatives of normal and tangential tractions, (BLOCKS, 2, 2, p) each."""
     gap, stretch, s = out[GAP], out[STRETCH], told.surface
-    normal, shear = np.zeros((2, BLOCKS, 3, 3, gap.size))
+    normal, shear = np.zeros((2, BLOCKS, 2, 2, gap.size))
     normal_derivatives(gap, told.pull, told.slope, stretch, 1, s, normal)
     by_stretch = told.by_stretch
     if not thins:
         # no stretch of the partner, and none of its derivatives
         by_stretch = np.zeros_like(gap)
         back = told.pull / stretch * s[NORMAL, :2]
-        normal[BY_RATE, :2, :2] += back[:, None] * s[DUAL, :2]
+        normal[BY_RATE] += back[:, None] * s[DUAL, :2]
     if told.rubs.any():
         slide = told.slide
         tangential_derivatives(gap, told.by_gap, by_stretch, stretch, 1, s, slide, shear)
-        shear[..., ~told.rubs] = 0.0
-    return normal[:, :2, :2], shear[:, :2, :2]
+        if not told.rubs.all():
+            shear[..., ~told.rubs] = 0.0
+    return normal, shear
 
 
 def tangents(
@@ -346,7 +353,8 @@ def tangents(
     functions: Floats,
     meets: Meeting,
     settings: Floats,
-    own: Own,
+    tangent: Floats,
+    length: Floats,
     out: Floats,
     told: Touching,
     values: Floats,
@@ -360,14 +368,15 @@ def tangents(
     ----------
     rigid : whether the partner is
     functions : (2, n, p) of the own boundary
-    meets, settings, own, out, told : as `tractions` got and left them
+    meets, settings, tangent, out, told : as `tractions` got and left them
+    length : (p,) |dX/dxi| of the own boundary
     values : filled in, zero where no force acts
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
     n, p = functions.shape[1:]
-    normal, shear = _derivatives(settings[THINS] > 0.0, own, out, told)
+    normal, shear = _derivatives(settings[THINS] > 0.0, out, told)
     j = told.per_area
     # derivatives of the whole traction
     by_point = normal[BY_POINT] - j * shear[BY_POINT]
@@ -376,8 +385,8 @@ def tangents(
     columns = functions[VALUE][:, None, None] * by_point
     if settings[PER_CURRENT] > 0.0:
         # the current area grows with the boundary
-        grows = -told.slide[TRACTION, :2][:, None] * own.tangent
-        columns += grows * functions[RATE][:, None, None] * (1.0 / own.length)
+        grows = -told.slide[TRACTION][:, None] * tangent
+        columns += grows * functions[RATE][:, None, None] * (1.0 / length)
     if rigid:
         columns = np.concatenate([columns, by_partner[None]])
     else:
