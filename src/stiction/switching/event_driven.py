@@ -20,7 +20,7 @@ from stiction.results.run import Request, Run, Variable
 from stiction.switching.choices import Place, Start, starts
 from stiction.switching.exits import dwell_time
 from stiction.switching.flow import records as r
-from stiction.switching.flow.rates import RTOL, Q
+from stiction.switching.flow.rows import N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
@@ -103,7 +103,7 @@ class _Solver:
         request, path = self.request, self.path
         span = request.t_end - request.t_start
         while True:
-            used = int(path.flow.count[r.STEPS])
+            used = int(path.flow.system[STEPS])
             room = min(_STEPS_PER_CALL, self.method.max_steps - used)
             code = path.advance(min(request.t_end, self.leave_at), max(room, 1))
             self._check_functions()
@@ -111,7 +111,7 @@ class _Solver:
             status = self._act(code)
             if status is not None:
                 return status
-            if int(path.flow.count[r.STEPS]) >= self.method.max_steps:
+            if int(path.flow.system[STEPS]) >= self.method.max_steps:
                 self.reason = f"max_steps = {self.method.max_steps} were used up"
                 return Status.WORK_LIMIT
             if self.n_events >= self.method.max_events:
@@ -308,40 +308,38 @@ class _Solver:
         """Keep the state where it is until the end."""
         flow = self.path.flow
         n = self.system.compiled.n
-        for row in range(int(flow.count[r.N_SAVES]), flow.save.size):
-            flow.saved[row, 0] = flow.save[row]
-            flow.saved[row, 1 : n + 1] = place.x
-            flow.saved[row, n + 1 :] = flow.y[n + 1 :]
-        flow.count[r.N_SAVES] = flow.save.size
+        states = flow.saved_states[int(flow.system[N_SAVES]) :]
+        states[:, 1 : n + 1] = place.x
+        states[:, n + 1 :] = flow.y[n + 1 :]
+        flow.system[N_SAVES] = flow.save.size
         flow.y[n] = self.request.t_end
 
     def _fill_through(self, place: Place, start: Start) -> None:
         """Save the way from a two-fold to an exit, which is computed backward."""
         flow, n = self.path.flow, self.system.compiled.n
         t_exit = place.t + start.wait
-        first = int(flow.count[r.N_SAVES])
+        first, saved = int(flow.system[N_SAVES]), flow.saved_states
         last = int(np.searchsorted(flow.save, min(t_exit, self.request.t_end), side="right"))
         times = flow.save[first:last] - t_exit
         at = place.sides.copy()
         at[place.surface] = 0.0
         back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1], sides=at)[2]
-        rows = min(int(back.flow.count[r.N_SAVES]), times.size)
+        rows, found = min(int(back.flow.system[N_SAVES]), times.size), back.flow.saved_states
         origin = back.flow.y[n + 1 :].copy()
         for j in range(times.size):
             row, source = first + j, times.size - 1 - j
-            flow.saved[row, 0] = flow.save[row]
             if source < rows:
-                flow.saved[row, 1 : n + 1] = back.flow.saved[source, 1 : n + 1]
-                spent = back.flow.saved[source, n + 1 :] - origin
-                flow.saved[row, n + 1 :] = flow.y[n + 1 :] + spent
+                saved[row, 1 : n + 1] = found[source, 1 : n + 1]
+                spent = found[source, n + 1 :] - origin
+                saved[row, n + 1 :] = flow.y[n + 1 :] + spent
                 flow.saved_signs[row] = back.flow.saved_signs[source]
             else:
-                flow.saved[row, 1 : n + 1] = place.x
-                flow.saved[row, n + 1 :] = flow.y[n + 1 :]
-        flow.count[r.N_SAVES] = last
+                saved[row, 1 : n + 1] = place.x
+                saved[row, n + 1 :] = flow.y[n + 1 :]
+        flow.system[N_SAVES] = last
         flow.y[n + 1 :] -= origin
         if t_exit > self.request.t_end:
-            flow.y[n], flow.y[:n] = self.request.t_end, flow.saved[last - 1, 1 : n + 1]
+            flow.y[n], flow.y[:n] = self.request.t_end, saved[last - 1, 1 : n + 1]
 
     # ---- other futures
 
@@ -385,19 +383,15 @@ class _Solver:
 
     def _drain(self) -> None:
         """Move the events out of the kernel's rows."""
-        count = self.path.flow.count
-        rows = int(count[r.N_EVENTS])
+        count = self.path.flow.system
+        rows = int(count[N_EVENTS])
         if rows:
             self.rows.append(self.path.flow.event[:rows].copy())
             self.n_events += rows
-            count[r.N_EVENTS] = 0
+            count[N_EVENTS] = 0
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        flow = self.path.flow
-        names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
-        arrays = {name: getattr(flow, name) for name in names}
-        # tolerances and the end are given anew
-        arrays["pace"] = arrays["pace"][:RTOL]
+        arrays: dict[str, npt.NDArray[Any]] = dict(self.path.flow.moving())
         arrays["events"] = self._events()
         arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
         # without losses a width of -1 could not be worked out
@@ -418,11 +412,8 @@ class _Solver:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
-        flow = self.path.flow
-        names = ("y", "sides", "pace", "kinks", "order", "clock", "count", "saved", "saved_signs")
-        for name in names:
-            array = getattr(flow, name)
-            (array[:RTOL] if name == "pace" else array)[...] = kept[name]
+        for name, array in self.path.flow.moving().items():
+            array[...] = kept[name]
         self.rows, self.n_events = [kept["events"]], len(kept["events"])
         self.leave_at, self.leave_to, surface = (float(v) for v in kept["leave"])
         self.leave_from = int(surface)
@@ -446,8 +437,8 @@ class _Solver:
         flow, c = self.path.flow, self.system.compiled
         self._drain()
         futures = self._other_futures()
-        rows = int(flow.count[r.N_SAVES])
-        saved, signs = flow.saved[:rows], flow.saved_signs[:rows]
+        rows = int(flow.system[N_SAVES])
+        saved, signs = flow.saved_states[:rows], flow.saved_signs[:rows]
         if not rows or (saved[-1, 0] < self.path.t and np.isfinite(flow.y).all()):
             # the state in which the run ended belongs to it
             last = np.concatenate([[self.path.t], flow.y[: c.n], flow.y[c.n + 1 :]])
@@ -463,8 +454,8 @@ class _Solver:
             events=self._events(),
             losses=self.losses,
             stats={
-                "steps": int(flow.count[r.STEPS]),
-                "rejected": int(flow.count[r.REJECTED]),
+                "steps": int(flow.system[STEPS]),
+                "rejected": int(flow.system[REJECTED]),
             },
             status=status,
             reason=self.reason,

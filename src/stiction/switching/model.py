@@ -203,9 +203,9 @@ class SwitchingSystem(Record, abc.ABC):
         from stiction.switching.flow.geometry import gradients
 
         c = self.compiled
-        out, work = np.empty((c.m, c.n)), np.empty((2, c.m + c.k + c.n))
-        gradients(c.surface, c.gradient, c.params, c.scale, _plain(x), out, work)
-        return out
+        out, work = np.empty(c.m * c.n), np.empty((2, c.m + c.k + c.n))
+        gradients(c.surface, c.gradient, c.m, c.n, c.params, c.scale, _plain(x), out, work)
+        return out.reshape(c.m, c.n)
 
     # ---- solving
 
@@ -520,10 +520,10 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     rng, n = np.random.default_rng(0), start.size
     work, found = np.empty((2, m + k + n)), []
     for _ in range(5):
-        out = np.empty((m, n))
+        out = np.empty(m * n)
         at = start + scale * rng.uniform(-3.0, 3.0, n)
-        gradients(surface, 0, p, scale, at, out, work)
-        found.append(out)
+        gradients(surface, 0, m, n, p, scale, at, out, work)
+        found.append(out.reshape(m, n))
     # what varies less than the rounding of the differences is a plane; drop that rounding
     spread = np.max(np.abs(np.array(found) - found[0]))
     size = float(np.max(np.abs(found[0])))

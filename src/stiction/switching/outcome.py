@@ -153,7 +153,7 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
 
     c = system.compiled
     sure = c.plane is not None and c.plane_is_sure
-    plane = np.array(c.plane) if sure else np.full((c.m, c.n), np.nan)
+    plane = np.array(c.plane).reshape(-1) if sure else np.full(c.m * c.n, np.nan)
     worst, row = np.zeros(3), np.zeros(3, dtype=np.int64)
     inspect_states(
         c.surface,

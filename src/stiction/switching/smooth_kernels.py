@@ -10,7 +10,7 @@ import numpy as np
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.rates import FIELD, SURFACE
+from stiction.switching.flow.rows import FIELD, SURFACE
 
 __all__ = ["Noise", "noisy_paths", "smooth_rates"]
 

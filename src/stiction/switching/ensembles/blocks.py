@@ -122,7 +122,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
                 out.first[part],
             )
             starts = (task.x[part], task.sides[part], task.dwell[part])
-            outside = follow(flow, *starts, task.stop, limits, grid, views)
+            outside = follow(flow.arrays, *starts, task.stop, limits, grid, views)
         finally:
             flows.put(flow)
         return part.stop, grid.cells, float(outside)
@@ -142,7 +142,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
 
 def _flow(task: Task) -> Flow:
     """Return the arrays of one thread; two rows for events hand each event over at once."""
-    from stiction.switching.flow.records import flow_arrays
+    from stiction.switching.flow.records import Flow
     from stiction.switching.flow.trajectory import Tolerance
 
     method = task.method
@@ -152,16 +152,16 @@ def _flow(task: Task) -> Flow:
     if task.grid is not None:
         looks = int(np.ceil(task.t_end / task.interval))
         save = np.asarray((np.arange(looks) + 0.5) * task.interval, dtype=np.float64)
-    return flow_arrays(task.system.compiled, tolerance, save, 2, energies=False)
+    return Flow(task.system.compiled, tolerance, save, 2, energies=False)
 
 
 def _grid(task: Task) -> Grid:
     from stiction.switching.ensembles.kernels import Grid
 
     if task.grid is None:
-        return Grid(np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), np.zeros((0, 0)))
+        return Grid(np.zeros(2, dtype=np.int64), np.ones((2, 2)), np.zeros((0, 0)))
     axes, low, width, bins = task.grid
-    return Grid(axes, low, width, np.zeros(bins))
+    return Grid(axes, np.array([low, width]), np.zeros(bins))
 
 
 def _workers(system: SwitchingSystem, workers: int | None) -> int:

@@ -34,8 +34,8 @@ from stiction.switching.wheel.parameters import N_PARAMETERS
 
 __all__ = ["ensemble_on_gpu"]
 
-# what the arrays of a flow share among threads; every thread has its own of the others
-_SHARED = ("system", "p", "scale", "table", "bernstein", "save")
+# the arrays of a flow that threads share; every thread has its own of the others
+_NAMES, _SHARED = ("system", "p", "table", "a", "saved", "event"), ("p", "table")
 _THREADS = 64
 _MOST_THREADS = 1 << 16
 # stand-ins for addresses; the kernels ask only whether one is 0
@@ -79,8 +79,9 @@ def ensemble_on_gpu(
     )
     threads = min(n_starts, _MOST_THREADS)
     arrays = _arrays(wheel, method, threads)
-    limits = np.array([end, float(min(method.max_steps, MOST_STEPS))])
-    given = [cuda.to_device(a) for a in (*arrays.values(), x, signs, stop, limits)]
+    limits = np.array([end, 1.0, float(min(method.max_steps, MOST_STEPS))])
+    leave = np.array([np.inf, 0.0])
+    given = [cuda.to_device(a) for a in (*arrays.values(), x, signs, stop, limits, leave)]
     results = [cuda.to_device(a) for a in out[:6]]
     launch = _kernel(cuda, tuple(arrays))
     per_block = min(_THREADS, threads)
@@ -113,19 +114,16 @@ def _cuda() -> Any:
 
 def _arrays(wheel: WheelOnTurntable, method: EventDriven, threads: int) -> dict[str, Any]:
     """Return the arrays of a flow by name; those a thread owns have one row per thread."""
-    from stiction.switching.flow.records import flow_arrays
+    from stiction.switching.flow.records import Flow
     from stiction.switching.flow.trajectory import Tolerance
 
     longest = np.inf if method.max_step is None else float(method.max_step)
     tolerance = Tolerance(method.rtol, method.atol, longest).array()
-    one = flow_arrays(wheel.compiled, tolerance, np.empty(0), 2, energies=False)
+    # nothing is saved, but a card has no arrays without entries
+    one = Flow(wheel.compiled, tolerance, np.full(1, np.inf), 2, energies=False)
+    one.system[: len(_ADDRESSES)] = _ADDRESSES
     arrays: dict[str, Any] = {}
-    for name, array in one._asdict().items():
-        if name == "system":
-            array[: len(_ADDRESSES)] = _ADDRESSES
-        elif name in ("save", "saved", "saved_signs"):
-            # nothing is saved, but a card has no arrays without entries
-            array = np.full((1,) * array.ndim, np.inf)
+    for name, array in zip(_NAMES, one.arrays, strict=True):
         shared = name in _SHARED
         arrays[name] = array if shared else np.repeat(array[None], threads, axis=0)
     return arrays
@@ -134,36 +132,34 @@ def _arrays(wheel: WheelOnTurntable, method: EventDriven, threads: int) -> dict[
 def _kernel(cuda: Any, names: tuple[str, ...]) -> Any:
     """Return the kernel that gives each thread its arrays and lets it follow its starts."""
     from stiction.switching.ensembles import kernels
-    from stiction.switching.flow.records import Flow
 
     made: dict[Any, Any] = {}
     specials = _specials(cuda, made)
     scope: dict[str, Any] = {
         "cuda": cuda,
-        "Flow": Flow,
         "place": _device(cuda, kernels.place, made, specials),
         "one": _device(cuda, kernels.one, made, specials),
         "note_end": _device(cuda, kernels.note_end, made, specials),
         "NAN": np.nan,
-        "INF": np.inf,
     }
-    rows = ", ".join(name if name in _SHARED else f"{name}[thread]" for name in names)
+    given = [name if name in _SHARED else f"every_{name}" for name in names]
     lines = [
-        f"def launch(threads, {', '.join(names)}, starts, signs, stop, limits,",
+        f"def launch(threads, {', '.join(given)}, starts, signs, stop, limits, leave,",
         "           end_state, end_signs, end_numbers, end_codes, end_counts, end_first):",
         "    thread = cuda.grid(1)",
         "    if thread >= threads:",
         "        return",
-        f"    flow = Flow({rows})",
+        *(f"    {name} = every_{name}[thread]" for name in names if name not in _SHARED),
         "    for b in range(thread, starts.shape[0], threads):",
-        "        code = place(flow, 0.0, starts[b], signs[b], 1.0)",
+        "        code = place(system, p, a, 0.0, starts[b], signs[b], 1.0)",
         "        if code == 0:",
-        "            code = one(flow, limits[0], INF, 0.0, int(limits[1]), stop,",
+        "            code = one(system, p, table, a, saved, event, limits, leave, stop,",
         "                       end_counts[b], end_first[b])",
         "        else:",
         "            for c in range(end_first.shape[1]):",
         "                end_first[b, c] = NAN",
-        "        note_end(flow, code, end_state[b], end_signs[b], end_numbers[b], end_codes[b])",
+        "        note_end(system, p, a, code, end_state[b], end_signs[b], end_numbers[b],",
+        "                 end_codes[b])",
     ]
     exec("\n".join(lines), scope)
     return cuda.jit(scope["launch"])

@@ -21,7 +21,7 @@ def inspect_states(
     gradient: int,
     p: Vector,
     scale: Vector,
-    plane: Matrix,
+    plane: Vector,
     k: int,
     states: Matrix,
     signs: Matrix,
@@ -32,22 +32,22 @@ def inspect_states(
 
     Parameters
     ----------
-    plane : (m, n) gradients where they never change; its first entry NaN otherwise
+    plane : (m n,) gradients where they never change; its first entry NaN otherwise
     k : number of kinks
     states, signs : (t, n) and (t, m); |sign| < 1 or > 1 while sliding
     """
     m, n = signs.shape[1], states.shape[1]
     grad, work, values = plane.copy(), np.empty((2, m + k + n)), np.empty(m + k)
-    flat = plane[0, 0] == plane[0, 0]
+    flat = plane[0] == plane[0]
     for t in range(states.shape[0]):
         x = states[t]
         call_arrays(surface, x, x, p, values)
         if not flat:
-            gradients(surface, gradient, p, scale, x, grad, work)
+            gradients(surface, gradient, m, n, p, scale, x, grad, work)
         for i in range(m):
             reach = 1e-300
             for j in range(n):
-                reach += abs(grad[i, j]) * max(abs(x[j]), scale[j])
+                reach += abs(grad[i * n + j]) * max(abs(x[j]), scale[j])
             sliding = abs(signs[t, i]) != 1.0
             found = OFF if sliding else WRONG_SIDE
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])

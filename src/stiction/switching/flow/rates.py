@@ -15,119 +15,133 @@ Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) me
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import at, call_arrays, call_at, entry_at, row_at
+from stiction.numerics.callback import at, call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import gradients, lie_pair
+from stiction.switching.flow.geometry import gradients
+from stiction.switching.flow.rows import (
+    DIFF,
+    DIRECTION,
+    EXTRA,
+    EXTRA2,
+    FIELD,
+    GRAD,
+    GRADIENT,
+    KINKS,
+    MINUS,
+    NORM,
+    PACE,
+    PLANE,
+    PLUS,
+    POWER,
+    SCALE,
+    SENSE,
+    SIDES,
+    SIGNS,
+    SURFACE,
+    T_END,
+    K,
+    M,
+    N,
+    Q,
+)
 
-__all__ = ["event_values", "multipliers", "normals", "rates", "slide_data"]
-
-# entries of `system`: addresses of its functions; numbers of states, surfaces and kinks, whether
-# there is a line (0 or 1), number of energies, whether surfaces are planes (see `records`)
-FIELD, SURFACE, GRADIENT, POWER, N, M, K, LINE, Q, PLANE = range(10)
-# entries of `pace`: direction and scale of the sliding time; 1, or -1 for backward in time;
-# how much tighter the tolerance is near a two-fold or a line; what rounding does there to a
-# rate, to the state and to L; then what is given: relative and absolute tolerance, distance
-# that counts as on a line, longest step, and the time at which the call ends
-SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE = range(7)
-RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
-# rows of `start`: event functions at the start of a step, and their slopes there
-VALUE, SLOPE = range(2)
-# rows of the scratch array; at least WORK_ROWS of them, n + 2m + k + 2 wide: at least as y
-PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(8)
-WORK_ROWS = 8
+__all__ = [
+    "event_values",
+    "lie",
+    "multipliers",
+    "normals",
+    "rates",
+    "second_surface",
+    "slide_data",
+    "sliding_surface",
+]
 
 
 @kernel
-def normals(
-    system: Integers, p: Vector, scale: Vector, x: Vector, grad: Matrix, work: Matrix
-) -> None:
-    """Fill grad[m, n] with the gradients of the switching functions; a plane keeps its own."""
+def normals(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
+    """Fill row `out` with the gradients of the switching functions at the state in row x.
+
+    Planes have theirs in row GRAD, for good.
+    """
     if system[PLANE] == 0:
-        gradients(system[SURFACE], system[GRADIENT], p, scale, x, grad, work[DIFF:])
+        surface, gradient, m, n = system[SURFACE], system[GRADIENT], system[M], system[N]
+        gradients(surface, gradient, m, n, p, a[SCALE], a[x], a[out], a[DIFF:])
+    elif out != GRAD:
+        for c in range(system[M] * system[N]):
+            a[out, c] = a[GRAD, c]
 
 
 @kernel
-def sliding_surface(sides: Vector) -> int:
-    """Return the first surface the state slides on, or -1."""
-    for i in range(sides.size):
-        if sides[i] == 0.0:
+def sliding_surface(system: Integers, a: Matrix, sides: int) -> int:
+    """Return the first surface the state slides on by the signs in row `sides`, or -1."""
+    for i in range(system[M]):
+        if a[sides, i] == 0.0:
             return i
     return -1
 
 
 @kernel
-def second_surface(sides: Vector, first: int) -> int:
+def second_surface(system: Integers, a: Matrix, sides: int, first: int) -> int:
     """Return the surface after `first` the state slides on too, or -1."""
-    for i in range(first + 1, sides.size):
-        if sides[i] == 0.0:
+    for i in range(first + 1, system[M]):
+        if a[sides, i] == 0.0:
             return i
     return -1
+
+
+@kernel
+def lie(system: Integers, a: Matrix, i: int, field: int) -> float:
+    """Return how fast h_i grows along the field in row `field`."""
+    n, total = system[N], 0.0
+    for j in range(n):
+        total += a[GRAD, i * n + j] * a[field, j]
+    return total
 
 
 @kernel
 def slide_data(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    i: int,
-    x: Vector,
-    grad: Matrix,
-    work: Matrix,
+    system: Integers, p: Vector, a: Matrix, sides: int, i: int, x: int
 ) -> tuple[float, float]:
-    """Return L+ and L- of surface i at x; the two fields stand in rows PLUS and MINUS."""
-    m = system[M]
-    for j in range(m):
-        work[SIGNS, j] = sides[j]
-    signs = row_at(work, SIGNS)
-    work[SIGNS, i] = 1.0
-    call_at(system[FIELD], at(x), signs, at(p), row_at(work, PLUS))
-    work[SIGNS, i] = -1.0
-    call_at(system[FIELD], at(x), signs, at(p), row_at(work, MINUS))
-    normals(system, p, scale, x, grad, work)
-    up, down = 0.0, 0.0
-    for j in range(system[N]):
-        up += grad[i, j] * work[PLUS, j]
-        down += grad[i, j] * work[MINUS, j]
+    """Return L+ and L- of surface i at the state in row x; rows PLUS and MINUS hold the fields."""
+    for j in range(system[M]):
+        a[SIGNS, j] = a[sides, j]
+    here, signs = row_at(a, x), row_at(a, SIGNS)
+    a[SIGNS, i] = 1.0
+    call_at(system[FIELD], here, signs, at(p), row_at(a, PLUS))
+    a[SIGNS, i] = -1.0
+    call_at(system[FIELD], here, signs, at(p), row_at(a, MINUS))
+    normals(system, p, a, x, GRAD)
+    up, down, n = 0.0, 0.0, system[N]
+    for j in range(n):
+        up += a[GRAD, i * n + j] * a[PLUS, j]
+        down += a[GRAD, i * n + j] * a[MINUS, j]
     return up, down
 
 
 @kernel
-def multipliers(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    x: Vector,
-    dx: Vector,
-    lam: Vector,
-    grad: Matrix,
-    work: Matrix,
-) -> bool:
-    """Fill dx with the field on an intersection of two surfaces, lam with its multipliers.
+def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: int) -> bool:
+    """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
 
     Newton's method on L_i = L_j = 0, both bilinear in (lam_i, lam_j), from lam = 0. Returns
     whether it converged; otherwise dx is NaN.
     """
     n, m = system[N], system[M]
-    i = sliding_surface(sides)
-    j = second_surface(sides, i)
-    normals(system, p, scale, x, grad, work)
-    signs = work[SIGNS, :m]
-    corner = work[PLUS, :n]
+    i = sliding_surface(system, a, sides)
+    j = second_surface(system, a, sides, i)
+    normals(system, p, a, x, GRAD)
     # the coefficients of 1, lam_i, lam_j, lam_i lam_j of L_i, L_j and of the field
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(m):
-        signs[c] = sides[c]
+        a[SIGNS, c] = a[sides, c]
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
-        signs[i], signs[j] = si, sj
-        call_arrays(system[FIELD], x, signs, p, corner)
-        li, lj = lie_pair(grad[i], corner, corner)[0], lie_pair(grad[j], corner, corner)[0]
+        a[SIGNS, i], a[SIGNS, j] = si, sj
+        call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
+        li, lj = lie(system, a, i, PLUS), lie(system, a, j, PLUS)
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
     u, v, good = 0.0, 0.0, False
@@ -144,112 +158,83 @@ def multipliers(
             good = True
             break
     for c in range(n):
-        dx[c] = 0.0
+        a[dx, c] = 0.0
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
-        signs[i], signs[j] = si, sj
-        call_arrays(system[FIELD], x, signs, p, corner)
+        a[SIGNS, i], a[SIGNS, j] = si, sj
+        call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
         weight = 0.25 * (1.0 + si * u) * (1.0 + sj * v)
         for e in range(n):
-            dx[e] += weight * corner[e]
-    lam[i], lam[j] = u, v
+            a[dx, e] += weight * a[PLUS, e]
+    a[EXTRA, i], a[EXTRA, j] = u, v
     if not good:
         for e in range(n):
-            dx[e] = np.nan
+            a[dx, e] = math.nan
     return good
 
 
 @kernel
-def rates(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    pace: Vector,
-    y: Vector,
-    k: Matrix,
-    row: int,
-    grad: Matrix,
-    work: Matrix,
-) -> None:
-    """Fill row `row` of k with dy/ds in the present mode (see the top of this module)."""
+def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
+    """Fill row `out` with dy/ds at the y in row `y` in the present mode (see the top)."""
     n, m, q = system[N], system[M], system[Q]
-    way = pace[DIRECTION]
-    i = sliding_surface(sides)
-    signs = sides
+    way, signs = a[PACE, DIRECTION], SIDES
+    i = sliding_surface(system, a, SIDES)
     if i < 0:
-        call_at(system[FIELD], at(y), at(sides), at(p), row_at(k, row))
-        k[row, n] = way
+        call_at(system[FIELD], row_at(a, y), row_at(a, SIDES), at(p), row_at(a, out))
+        a[out, n] = way
         if way < 0.0:
             for c in range(n):
-                k[row, c] = -k[row, c]
+                a[out, c] = -a[out, c]
     else:
-        signs = work[EXTRA, :m]
+        signs = EXTRA
         for c in range(m):
-            signs[c] = sides[c]
-        x = y[:n]
-        if second_surface(sides, i) >= 0:
-            multipliers(system, p, scale, sides, x, k[row, :n], signs, grad, work)
-            k[row, n] = way
+            a[EXTRA, c] = a[SIDES, c]
+        if second_surface(system, a, SIDES, i) >= 0:
+            multipliers(system, p, a, SIDES, y, out)
+            a[out, n] = way
             for c in range(n):
-                k[row, c] *= way
+                a[out, c] *= way
         else:
-            up, down = slide_data(system, p, scale, sides, i, x, grad, work)
-            factor = way * pace[SENSE] / pace[NORM]
+            up, down = slide_data(system, p, a, SIDES, i, y)
+            factor = way * a[PACE, SENSE] / a[PACE, NORM]
             for c in range(n):
-                k[row, c] = factor * (down * work[PLUS, c] - up * work[MINUS, c])
+                a[out, c] = factor * (down * a[PLUS, c] - up * a[MINUS, c])
             gap = down - up
-            k[row, n] = factor * gap
+            a[out, n] = factor * gap
             # not cut off at +-1: past a fold the step must stay smooth to find it
-            signs[i] = (down + up) / gap if gap != 0.0 else 0.0
+            a[EXTRA, i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
-        out = entry_at(k, row, n + 1)
-        call_at(system[POWER], at(y), at(signs), at(p), out)
+        call_at(system[POWER], row_at(a, y), row_at(a, signs), at(p), entry_at(a, out, n + 1))
         for c in range(n + 1, n + 1 + q):
-            k[row, c] *= k[row, n]
+            a[out, c] *= a[out, n]
 
 
 @kernel
-def event_values(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    pace: Vector,
-    kinks: Vector,
-    y: Vector,
-    out: Matrix,
-    row: int,
-    grad: Matrix,
-    work: Matrix,
-) -> None:
-    """Fill row `row` of out[:, 2m + k + 1] with functions that are positive in the mode.
+def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
+    """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
 
     Entries 0 .. m-1 and m .. 2m-1: for a surface left alone sign(h) h and 1; on one it
     slides on, the distances to the upper and the lower fold. Then the kinks with the sign
     they have had, then the time left while sliding.
     """
     n, m, k = system[N], system[M], system[K]
-    here = row_at(work, EXTRA2)
-    call_at(system[SURFACE], at(y), at(sides), at(p), here)
+    call_at(system[SURFACE], row_at(a, y), row_at(a, SIDES), at(p), row_at(a, EXTRA2))
     for c in range(m):
-        out[row, c], out[row, m + c] = sides[c] * work[EXTRA2, c], 1.0
+        a[out, c], a[out, m + c] = a[SIDES, c] * a[EXTRA2, c], 1.0
     for c in range(k):
-        out[row, 2 * m + c] = kinks[c] * work[EXTRA2, m + c]
-    out[row, 2 * m + k] = 1.0
-    i = sliding_surface(sides)
+        a[out, 2 * m + c] = a[KINKS, c] * a[EXTRA2, m + c]
+    a[out, 2 * m + k] = 1.0
+    i = sliding_surface(system, a, SIDES)
     if i < 0:
         return
-    x = y[:n]
-    j = second_surface(sides, i)
+    j = second_surface(system, a, SIDES, i)
     if j >= 0:
-        lam = work[EXTRA, :m]
-        multipliers(system, p, scale, sides, x, work[MINUS, :n], lam, grad, work)
-        out[row, i], out[row, m + i] = 1.0 - lam[i], 1.0 + lam[i]
-        out[row, j], out[row, m + j] = 1.0 - lam[j], 1.0 + lam[j]
+        multipliers(system, p, a, SIDES, y, MINUS)
+        a[out, i], a[out, m + i] = 1.0 - a[EXTRA, i], 1.0 + a[EXTRA, i]
+        a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]
         return
-    up, down = slide_data(system, p, scale, sides, i, x, grad, work)
-    factor = pace[SENSE] / pace[NORM]
-    out[row, i], out[row, m + i] = -factor * up, factor * down
-    out[row, 2 * m + k] = (pace[T_END] - y[n]) * pace[DIRECTION]
+    up, down = slide_data(system, p, a, SIDES, i, y)
+    factor = a[PACE, SENSE] / a[PACE, NORM]
+    a[out, i], a[out, m + i] = -factor * up, factor * down
+    a[out, 2 * m + k] = (a[PACE, T_END] - a[y, n]) * a[PACE, DIRECTION]

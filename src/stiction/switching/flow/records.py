@@ -2,135 +2,153 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import (
-    DEPTH,
     NODES,
     bernstein_from_samples,
     nodes,
     tail_from_samples,
 )
-from stiction.switching.flow.rates import WORK_ROWS
+from stiction.switching.flow.rows import (
+    BERNSTEIN,
+    CLOCK,
+    CLOCKS,
+    COEFFICIENT,
+    GRAD,
+    KINKS,
+    ORDER,
+    PACE,
+    PACES,
+    RTOL,
+    SCALE,
+    SHARE,
+    SIDES,
+    STATE,
+    STEPS,
+    WHICH,
+    Y,
+)
 from stiction.switching.flow.tableau import STAGES, tableau
 from stiction.switching.model import Compiled
 
-__all__ = ["Flow", "flow_arrays"]
+__all__ = ["KINDS", "Flow"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # how a call of `advance` ended
 DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE, CORNER, SPLIT = (
     range(10)
 )
+# it goes on; then rare events that wait to be handled by `rare`
+RUNNING, TOUCHES, MEETS, NEARS_LINE = -1, -4, -5, -6
 # kinds of events, in the order of KINDS
 CROSS, SLIDE, LEAVE, KINK, FOLD, TWO_FOLD, CODIM2, ESCAPING = range(8)
 KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")
-# entries of `clock`: length of the next step, time of the last event, the time
-# between the last two, longest step towards a line, last distance to it
-# and the time of the last event at a surface
-NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING = range(6)
-# entries of `count`: steps, rejected steps, events kept, saves kept, events in a row at
-# ever shorter distance, events in a row at the same time, then one per kind
-STEPS, REJECTED, N_EVENTS, N_SAVES, SHRINKS, SAME_TIME, BY_KIND = range(7)
-COUNTS = BY_KIND + len(KINDS)
-# columns of `event`: time, surface, its sign before and after, kind, then the state, then the
-# multipliers before and after
-AT, WHERE, BEFORE, AFTER, KIND, STATE = range(6)
 
 
-class Flow(NamedTuple):
+class Flow:
     """Everything kernels need: the system, the trajectory, where results go, scratch.
-
-    system, p, scale, table, bernstein : the system and the method, read only
-    y, sides, pace, kinks, order, clock, count : the trajectory; see `rates` and above
-    save : (s,) times; saved, saved_signs : (s, 1 + n + q) and (s, m)
-    event : (e, 7 + n) see above
-    the rest is scratch
-    """
-
-    system: Integers
-    p: Vector
-    scale: Vector
-    table: Matrix
-    bernstein: Matrix
-    y: Floats
-    sides: Floats
-    pace: Vector
-    kinks: Floats
-    order: Integers
-    clock: Vector
-    count: Integers  # type: ignore[assignment]
-    save: Floats
-    saved: Floats
-    saved_signs: Floats
-    event: Floats
-    stages: Matrix
-    dense: Matrix
-    trial: Vector
-    spare: Vector
-    start: Matrix
-    noise: Vector
-    touch: Vector
-    samples: Matrix
-    coefficients: Matrix
-    roots: Matrix
-    grad: Matrix
-    work: Matrix
-
-
-def flow_arrays(
-    compiled: Compiled, tolerance: Floats, save: Floats, n_events: int, *, energies: bool
-) -> Flow:
-    """Return fresh arrays for one trajectory of a compiled system.
 
     Parameters
     ----------
+    compiled : the system
     tolerance : rtol, atol, distance from a line that counts as on it, longest step
     save : times at which the state is kept
     n_events : rows for events
     energies : whether energies are carried along
+
+    Attributes
+    ----------
+    system, p, table, a, saved, event : what kernels take, in this order; see `rows`
+    arrays : all six
+    y, sides, pace, kinks, clock : views of rows of `a`
     """
-    n, m, k = compiled.n, compiled.m, compiled.k
-    q = 3 if energies and compiled.power else 0
-    width, e = n + 1 + q, 2 * m + k + 1
-    addresses = [compiled.field, compiled.surface, compiled.gradient, compiled.power]
-    sizes = [n, m, k, int(compiled.line), q, _plane_kind(compiled)]
-    grad = compiled.plane if compiled.plane is not None else np.zeros((m, n))
-    return Flow(
-        system=np.array([*addresses, *sizes], dtype=np.int64),
-        p=compiled.params.copy(),
-        scale=np.array(compiled.scale, dtype=np.float64),
-        table=tableau(),
-        bernstein=np.vstack([bernstein_from_samples(), nodes(), tail_from_samples()]),
-        y=np.zeros(width),
-        sides=np.ones(m),
-        pace=np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, *tolerance, 0.0]),
-        kinks=np.ones(k),
-        order=np.zeros(e, dtype=np.int64),
-        clock=np.zeros(6),
-        count=np.zeros(COUNTS, dtype=np.int64),
-        save=np.array(save, dtype=np.float64),
-        saved=np.zeros((save.size, width)),
-        saved_signs=np.zeros((save.size, m)),
-        event=np.zeros((n_events, STATE + n + 2)),
-        stages=np.zeros((STAGES, width)),
-        dense=np.zeros((7, width)),
-        trial=np.zeros(width),
-        spare=np.zeros(width),
-        start=np.zeros((2, e)),
-        noise=np.zeros(e),
-        touch=np.zeros(m),
-        samples=np.zeros((NODES, e)),
-        coefficients=np.zeros((e, NODES)),
-        roots=np.zeros((DEPTH + 3, NODES + 2)),
-        grad=np.array(grad, dtype=np.float64),
-        work=np.zeros((WORK_ROWS, n + 2 * m + k + 2)),
-    )
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        tolerance: Floats,
+        save: Floats,
+        n_events: int,
+        *,
+        energies: bool,
+    ) -> None:
+        n, m, k = compiled.n, compiled.m, compiled.k
+        q = 3 if energies and compiled.power else 0
+        e, self.width = 2 * m + k + 1, n + 1 + q
+        self.system = np.zeros(ORDER + e, dtype=np.int64)
+        self.system[:10] = (
+            compiled.field,
+            compiled.surface,
+            compiled.gradient,
+            compiled.power,
+            n,
+            m,
+            k,
+            int(compiled.line),
+            q,
+            _plane_kind(compiled),
+        )
+        self.p, self.table = compiled.params.copy(), constants()
+        widest = max(PACES, NODES + 2, self.width, n + 2 * m + k + 2, m * n)
+        self.a: Floats = np.zeros((COEFFICIENT + e, widest))
+        self.saved: Floats = np.zeros((save.size, 1 + n + q + m))
+        self.saved[:, 0] = save
+        self.event: Floats = np.zeros((n_events, STATE + n + 2))
+        self.arrays = (self.system, self.p, self.table, self.a, self.saved, self.event)
+        a = self.a
+        self.y, self.sides, self.kinks = a[Y, : self.width], a[SIDES, :m], a[KINKS, :k]
+        self.pace, self.clock = a[PACE, :PACES], a[CLOCK, :CLOCKS]
+        self.sides[:], self.kinks[:], a[SCALE, :n] = 1.0, 1.0, compiled.scale
+        self.pace[: SHARE + 1] = 1.0
+        self.pace[RTOL : RTOL + 4] = tolerance
+        if compiled.plane is not None:
+            a[GRAD, : m * n] = np.asarray(compiled.plane).reshape(-1)
+
+    @property
+    def save(self) -> Floats:
+        """(s,) times at which the state is kept."""
+        return self.saved[:, 0]
+
+    @property
+    def saved_states(self) -> Floats:
+        """(s, 1 + n + q) time, state and energies."""
+        return self.saved[:, : self.width]
+
+    @property
+    def saved_signs(self) -> Floats:
+        """(s, m) signs, the multiplier on a surface the state slides on."""
+        return self.saved[:, self.width :]
+
+    def moving(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return views of what a run needs to go on, by name."""
+        return {
+            "y": self.y,
+            "sides": self.sides,
+            # tolerances and the end are given anew
+            "pace": self.pace[:RTOL],
+            "kinks": self.kinks,
+            "order": self.system[ORDER:],
+            "clock": self.clock,
+            "count": self.system[STEPS:WHICH],
+            "saved": self.saved_states,
+            "saved_signs": self.saved_signs,
+        }
+
+
+@functools.cache
+def constants() -> Floats:
+    """Return the table of the method's constants: see `rows`. Nobody writes into it."""
+    samples = np.vstack([bernstein_from_samples(), nodes(), tail_from_samples()])
+    table = np.zeros((BERNSTEIN + len(samples), STAGES))
+    table[:BERNSTEIN] = tableau()
+    table[BERNSTEIN:, :NODES] = samples
+    return table
 
 
 def _plane_kind(compiled: Compiled) -> int:

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from stiction.numerics.arrays import Vector
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import (
-    DIRECTION,
-    EXTRA,
-    M,
-    N,
     multipliers,
     second_surface,
     slide_data,
     sliding_surface,
 )
-from stiction.switching.flow.records import (
+from stiction.switching.flow.rows import (
     AFTER,
     AT,
     BEFORE,
     BY_KIND,
+    DIRECTION,
+    EXTRA,
     KIND,
     N_EVENTS,
     N_SAVES,
+    PACE,
+    SIDES,
+    SPARE,
+    STAGE,
     STATE,
+    TOLD,
+    TRIAL,
     WHERE,
-    Flow,
+    M,
+    N,
+    Q,
+    Y,
 )
 from stiction.switching.flow.steps import dense
 from stiction.switching.flow.tableau import STAGES
@@ -35,98 +42,98 @@ _EPS = 2.220446049250313e-16
 
 
 @kernel
-def save_until(flow: Flow, t: float, share: float) -> None:
+def save_until(
+    system: Integers, p: Vector, a: Matrix, saved: Matrix, t: float, share: float
+) -> None:
     """Keep the state at every saving time up to t, read off the dense output of the step.
 
     Parameters
     ----------
+    saved : (s, 1 + n + q + m) rows that begin with the saving times
     share : fraction of the step at which the time is t; 0 keeps the state as it stands
     """
-    n, way = flow.system[N], flow.pace[DIRECTION]
-    count, save, y, spare = flow.count, flow.save, flow.y, flow.spare
-    row = count[N_SAVES]
-    t0 = y[n]
-    while row < save.size and (t - save[row]) * way >= 0.0:
-        target = save[row]
+    n, m, q, way = system[N], system[M], system[Q], a[PACE, DIRECTION]
+    row, width = system[N_SAVES], n + 1 + q
+    t0 = a[Y, n]
+    while row < saved.shape[0] and (t - saved[row, 0]) * way >= 0.0:
+        target = saved[row, 0]
         if share == 0.0 or (target - t0) * way <= 0.0:
-            for c in range(y.size):
-                spare[c] = y[c]
+            for c in range(width):
+                a[SPARE, c] = a[Y, c]
         else:
             s = share * (target - t0) / (t - t0)
-            dense(flow.dense, y, s, y.size, spare)
-            if sliding_surface(flow.sides) >= 0:
-                s = _when(flow, target, s, share)
-                dense(flow.dense, y, s, y.size, spare)
+            dense(a, s, width, SPARE)
+            if sliding_surface(system, a, SIDES) >= 0:
+                s = _when(system, a, target, s, share)
+                dense(a, s, width, SPARE)
         for c in range(n):
-            flow.saved[row, 1 + c] = spare[c]
-        for c in range(n + 1, y.size):
-            flow.saved[row, c] = spare[c]
-        flow.saved[row, 0] = target
-        signs_at(flow, spare[:n], flow.saved_signs[row])
+            saved[row, 1 + c] = a[SPARE, c]
+        for c in range(n + 1, width):
+            saved[row, c] = a[SPARE, c]
+        signs_at(system, p, a, SPARE)
+        for i in range(m):
+            saved[row, width + i] = a[TOLD, i]
         row += 1
-    count[N_SAVES] = row
+    system[N_SAVES] = row
 
 
 @kernel
-def _when(flow: Flow, target: float, s: float, share: float) -> float:
+def _when(system: Integers, a: Matrix, target: float, s: float, share: float) -> float:
     """Return the fraction of the step at which the time is `target` (it rises with s)."""
-    n = flow.system[N]
+    n, width = system[N], system[N] + 1 + system[Q]
     low, high = 0.0, share
     for _ in range(60):
-        dense(flow.dense, flow.y, s, flow.y.size, flow.spare)
-        off = flow.spare[n] - target
+        dense(a, s, width, SPARE)
+        off = a[SPARE, n] - target
         if abs(off) <= 2.0 * _EPS * max(1.0, abs(target)):
             break
-        if off * flow.pace[DIRECTION] > 0.0:
+        if off * a[PACE, DIRECTION] > 0.0:
             high = s
         else:
             low = s
-        slope = (flow.trial[n] - flow.y[n]) / share
+        slope = (a[TRIAL, n] - a[Y, n]) / share
         guess = s - off / slope if slope != 0.0 else -1.0
         s = guess if low < guess < high else 0.5 * (low + high)
     return s
 
 
 @kernel
-def signs_at(flow: Flow, x: Vector, out: Vector) -> None:
-    """Fill out[m] with the signs, the multiplier on a surface the state slides on."""
-    m = flow.system[M]
+def signs_at(system: Integers, p: Vector, a: Matrix, x: int) -> None:
+    """Fill row TOLD with the signs, the multiplier on a surface the state in row x slides on."""
+    m = system[M]
     for i in range(m):
-        out[i] = flow.sides[i]
-    i = sliding_surface(flow.sides)
+        a[TOLD, i] = a[SIDES, i]
+    i = sliding_surface(system, a, SIDES)
     if i < 0:
         return
-    if second_surface(flow.sides, i) >= 0:
-        lam = flow.work[EXTRA, :m]
-        multipliers(
-            flow.system,
-            flow.p,
-            flow.scale,
-            flow.sides,
-            x,
-            flow.stages[STAGES - 1, : flow.system[N]],
-            lam,
-            flow.grad,
-            flow.work,
-        )
+    if second_surface(system, a, SIDES, i) >= 0:
+        multipliers(system, p, a, SIDES, x, STAGE + STAGES - 1)
         for j in range(m):
-            if flow.sides[j] == 0.0:
-                out[j] = lam[j]
+            if a[SIDES, j] == 0.0:
+                a[TOLD, j] = a[EXTRA, j]
         return
-    up, down = slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work)
-    out[i] = (down + up) / (down - up) if down != up else 0.0
+    up, down = slide_data(system, p, a, SIDES, i, x)
+    a[TOLD, i] = (down + up) / (down - up) if down != up else 0.0
 
 
 @kernel
 def log_event(
-    flow: Flow, kind: int, surface: int, before: float, after: float, lam0: float, lam1: float
+    system: Integers,
+    a: Matrix,
+    event: Matrix,
+    kind: int,
+    surface: int,
+    before: float,
+    after: float,
+    lam0: float,
+    lam1: float,
 ) -> None:
     """Write one row of the event table."""
-    n, row = flow.system[N], flow.count[N_EVENTS]
-    e = flow.event[row]
-    e[AT], e[WHERE], e[BEFORE], e[AFTER], e[KIND] = flow.y[n], surface, before, after, kind
+    n, row = system[N], system[N_EVENTS]
+    event[row, AT], event[row, WHERE] = a[Y, n], surface
+    event[row, BEFORE], event[row, AFTER], event[row, KIND] = before, after, kind
     for c in range(n):
-        e[STATE + c] = flow.y[c]
-    e[STATE + n], e[STATE + n + 1] = lam0, lam1
-    flow.count[N_EVENTS] = row + 1
-    flow.count[BY_KIND + kind] += 1
+        event[row, STATE + c] = a[Y, c]
+    event[row, STATE + n], event[row, STATE + n + 1] = lam0, lam1
+    system[N_EVENTS] = row + 1
+    system[BY_KIND + kind] += 1

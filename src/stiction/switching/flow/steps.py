@@ -4,29 +4,48 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.rates import (
+from stiction.switching.flow.rates import event_values, rates
+from stiction.switching.flow.rows import (
     ATOL,
+    BERNSTEIN,
+    COEFFICIENT,
+    DENSE,
+    DENSE_ROWS,
     DIRECTION,
     EXTRA2,
     FIELD,
     FLOOR,
+    KINKS,
+    LAST,
     LATER,
+    NODE,
+    NOISE,
+    ORDER,
+    PACE,
+    ROOT,
     ROUNDING,
     RTOL,
+    SAMPLE,
+    SCALE,
     SHARE,
+    SIDES,
     SLOPE,
+    SPARE,
+    STAGE,
     SURFACE,
+    TAIL,
+    TOUCH,
+    TRIAL,
     VALUE,
+    K,
+    M,
     N,
     Q,
-    event_values,
-    rates,
+    Y,
 )
 from stiction.switching.flow.tableau import AT_END, STAGES
 
@@ -42,10 +61,6 @@ __all__ = [
 
 # rows of the weights in the tableau
 _SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
-DENSE_ROWS = 7
-# rows of the table `bernstein`: coefficients from samples, then the places of the samples, then
-# the last two Chebyshev coefficients from samples
-_NODE, _TAIL, _LAST = NODES, NODES + 1, NODES + 2
 # samples resolve a function when its last two Chebyshev coefficients are below this share
 # of its size; dips that are deeper than about that are seen
 _RESOLVED = 1e-5
@@ -59,195 +74,131 @@ _SAFE = 1.8 / 3.8
 
 
 @kernel
-def _stage(
-    table: Matrix,
-    row: int,
-    count: int,
-    width: int,
-    h: float,
-    y: Vector,
-    k: Matrix,
-    out: Vector,
-) -> None:
-    """Fill out[:width] with y + h sum_j table[row, j] k[j] over the first `count` stages."""
+def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float, out: int) -> None:
+    """Fill row `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
     # the weights of stages 1 and 2 are zero in all later rows
     begin = 1 if row < 3 else 2 if row < 5 else 3
     for c in range(width):
-        total = table[row, 0] * k[0, c]
+        total = table[row, 0] * a[STAGE, c]
         for j in range(begin, count):
-            total += table[row, j] * k[j, c]
-        out[c] = y[c] + h * total
+            total += table[row, j] * a[STAGE + j, c]
+        a[out, c] = a[Y, c] + h * total
 
 
 @kernel
-def is_plain(system: Integers, sides: Vector, pace: Vector) -> bool:
+def is_plain(system: Integers, a: Matrix) -> bool:
     """Return whether the rates are the field alone: no sliding, no energies, forward."""
-    if system[Q] > 0 or pace[DIRECTION] < 0.0:
+    if system[Q] > 0 or a[PACE, DIRECTION] < 0.0:
         return False
     free = True
-    for i in range(sides.size):
-        free = free and sides[i] != 0.0
+    for i in range(system[M]):
+        free = free and a[SIDES, i] != 0.0
     return free
 
 
 @kernel
-def step(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    pace: Vector,
-    table: Matrix,
-    y: Vector,
-    h: float,
-    k: Matrix,
-    y_new: Vector,
-    grad: Matrix,
-    work: Matrix,
-) -> float:
-    """Fill y_new with the step of length h from y; return its error over the tolerance.
+def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> float:
+    """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
-    k[0] must hold the rates at y; k[AT_END] holds those at y_new afterwards.
+    Row STAGE must hold the rates at y; row STAGE + AT_END holds those at the end afterwards.
     Energies are carried along but do not steer the step. NaN errors count as inf.
     """
-    n, plain = system[N], is_plain(system, sides, pace)
-    width = n if plain else y.size
+    n, plain = system[N], is_plain(system, a)
+    width = n if plain else n + 1 + system[Q]
     for j in range(1, AT_END + 1):
         row = j if j < AT_END else _SOLUTION
-        _stage(table, row, j, width, h, y, k, y_new)
+        _stage(table, a, row, j, width, h, TRIAL)
         if plain:
-            new, out = at(y_new), row_at(k, j)
-            call_at(system[FIELD], new, at(sides), at(p), out)
-            k[j, n] = 1.0
+            new, out = row_at(a, TRIAL), row_at(a, STAGE + j)
+            call_at(system[FIELD], new, row_at(a, SIDES), at(p), out)
+            a[STAGE + j, n] = 1.0
         else:
-            rates(system, p, scale, sides, pace, y_new, k, j, grad, work)
+            rates(system, p, a, TRIAL, STAGE + j)
     if plain:
-        y_new[n] = y[n] + h
+        a[TRIAL, n] = a[Y, n] + h
     e3 = e5 = 0.0
     for c in range(n if plain else n + 1):
-        unit = scale[c] if c < n else 1.0
-        size = pace[ATOL] * unit + pace[RTOL] * max(abs(y[c]), abs(y_new[c]))
+        unit = a[SCALE, c] if c < n else 1.0
+        largest = max(abs(a[Y, c]), abs(a[TRIAL, c]))
+        size = a[PACE, ATOL] * unit + a[PACE, RTOL] * largest
         # no tolerance is below what rounding does
-        size = max(size * pace[SHARE], pace[FLOOR] * abs(h), pace[ROUNDING])
+        size = max(size * a[PACE, SHARE], a[PACE, FLOOR] * abs(h), a[PACE, ROUNDING])
         a3 = a5 = 0.0
         for j in range(AT_END + 1):
-            a3 += table[_ERROR3, j] * k[j, c]
-            a5 += table[_ERROR5, j] * k[j, c]
+            a3 += table[_ERROR3, j] * a[STAGE + j, c]
+            a5 += table[_ERROR5, j] * a[STAGE + j, c]
         a3, a5 = a3 / size, a5 / size
         e3 += a3 * a3
         e5 += a5 * a5
     if e5 == 0.0 and e3 == 0.0:
         return 0.0
     error = abs(h) * e5 / math.sqrt((e5 + 0.01 * e3) * (n + 1))
-    return error if error == error else np.inf
+    return error if error == error else math.inf
 
 
 @kernel
-def finish_stages(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    pace: Vector,
-    table: Matrix,
-    y: Vector,
-    h: float,
-    k: Matrix,
-    spare: Vector,
-    grad: Matrix,
-    work: Matrix,
-) -> None:
+def finish_stages(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> None:
     """Compute the last three stages, which only the dense output needs."""
     for j in range(AT_END + 1, STAGES):
-        _stage(table, j, j, y.size, h, y, k, spare)
-        rates(system, p, scale, sides, pace, spare, k, j, grad, work)
+        _stage(table, a, j, j, system[N] + 1 + system[Q], h, SPARE)
+        rates(system, p, a, SPARE, STAGE + j)
 
 
 @kernel
-def dense_rows(table: Matrix, y: Vector, y_new: Vector, h: float, k: Matrix, f: Matrix) -> None:
-    """Fill f[7] with the coefficients of the dense output of a finished step."""
-    for c in range(y.size):
-        change = y_new[c] - y[c]
-        f[0, c] = change
-        f[1, c] = h * k[0, c] - change
-        f[2, c] = 2.0 * change - h * (k[AT_END, c] + k[0, c])
+def dense_rows(system: Integers, table: Matrix, a: Matrix, h: float) -> None:
+    """Fill rows DENSE with the coefficients of the dense output of a finished step."""
+    for c in range(system[N] + 1 + system[Q]):
+        change = a[TRIAL, c] - a[Y, c]
+        a[DENSE, c] = change
+        a[DENSE + 1, c] = h * a[STAGE, c] - change
+        a[DENSE + 2, c] = 2.0 * change - h * (a[STAGE + AT_END, c] + a[STAGE, c])
         for d in range(4):
             total = 0.0
             for j in range(STAGES):
-                total += table[_DENSE + d, j] * k[j, c]
-            f[3 + d, c] = h * total
+                total += table[_DENSE + d, j] * a[STAGE + j, c]
+            a[DENSE + 3 + d, c] = h * total
 
 
 @kernel
-def dense(f: Matrix, y: Vector, s: float, width: int, out: Vector) -> None:
-    """Fill out[:width] with the solution at the fraction s of the step that began at y."""
+def dense(a: Matrix, s: float, width: int, out: int) -> None:
+    """Fill row `out`[:width] with y at the fraction s of the step."""
     for c in range(width):
         value = 0.0
         for r in range(DENSE_ROWS):
-            value += f[DENSE_ROWS - 1 - r, c]
+            value += a[DENSE + DENSE_ROWS - 1 - r, c]
             value *= s if r % 2 == 0 else 1.0 - s
-        out[c] = y[c] + value
+        a[out, c] = a[Y, c] + value
 
 
 @kernel
-def sample_events(
-    system: Integers,
-    p: Vector,
-    scale: Vector,
-    sides: Vector,
-    pace: Vector,
-    kinks: Vector,
-    bernstein: Matrix,
-    y: Vector,
-    f: Matrix,
-    samples: Matrix,
-    grad: Matrix,
-    work: Matrix,
-) -> None:
-    """Fill samples[NODES, e] with the event functions along the dense output of a step."""
-    plain = is_plain(system, sides, pace)
-    width = system[N] if plain else y.size
-    x = work[LATER, : y.size]
-    m, last = sides.size, samples.shape[1] - 1
-    for a in range(NODES):
-        dense(f, y, bernstein[_NODE, a], width, x)
+def sample_events(system: Integers, p: Vector, table: Matrix, a: Matrix) -> None:
+    """Fill rows SAMPLE with the event functions along the dense output of a step."""
+    plain = is_plain(system, a)
+    m, last = system[M], 2 * system[M] + system[K]
+    width = system[N] if plain else system[N] + 1 + system[Q]
+    for b in range(NODES):
+        dense(a, table[NODE, b], width, LATER)
+        row = SAMPLE + b
         if plain:
-            here = row_at(work, EXTRA2)
-            call_at(system[SURFACE], at(x), at(sides), at(p), here)
+            here, signs = row_at(a, LATER), row_at(a, SIDES)
+            call_at(system[SURFACE], here, signs, at(p), row_at(a, EXTRA2))
             for i in range(m):
-                samples[a, i], samples[a, m + i] = sides[i] * work[EXTRA2, i], 1.0
+                a[row, i], a[row, m + i] = a[SIDES, i] * a[EXTRA2, i], 1.0
             for i in range(2 * m, last):
-                samples[a, i] = kinks[i - 2 * m] * work[EXTRA2, i - m]
-            samples[a, last] = 1.0
+                a[row, i] = a[KINKS, i - 2 * m] * a[EXTRA2, i - m]
+            a[row, last] = 1.0
             continue
-        event_values(system, p, scale, sides, pace, kinks, x, samples, a, grad, work)
+        event_values(system, p, a, LATER, row)
 
 
 @kernel
-def first_event(
-    bernstein: Matrix,
-    start: Matrix,
-    noise: Vector,
-    order: Integers,
-    h: float,
-    sides: Vector,
-    touch: Vector,
-    samples: Matrix,
-    coefficients: Matrix,
-    roots: Matrix,
-) -> tuple[int, float, float]:
+def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> tuple[int, float, float]:
     """Return which event function falls to zero first in a step, where, and the nearest miss.
 
-    Parameters
-    ----------
-    bernstein : (NODES + 3, NODES) of `numerics.bernstein`, see above
-    start : (2, e) event functions at the start of the step and their slopes there [per s]
-    noise : (e,) size below which a value is rounding
-    order : (e,) how many times each function is known to be zero at the start: 0, 1 or 2;
-        such a root is divided out, so that it cannot be found again
-    h : length of the step
-    touch : (>= m,) values of h that count as a touch
-    samples, coefficients : (NODES, e) from `sample_events` and (e, NODES), filled
+    Rows SAMPLE hold the functions along the step, of length h; rows COEFFICIENT are filled for
+    those that may fall to zero. Entries ORDER of `system` say how many times each function is
+    known to be zero at the start, 0, 1 or 2; such a root is divided out, so that it cannot be
+    found again.
 
     Returns
     -------
@@ -255,51 +206,52 @@ def first_event(
     fraction of the step; a number up to 1 where a surface comes so near that a touch must be
     looked for, 2 elsewhere.
     """
-    m = sides.size
-    best, which = NONE, -1
-    for i in range(order.size):
-        low, high = np.inf, -np.inf
+    m, best, which = system[M], NONE, -1
+    for i in range(2 * m + system[K] + 1):
+        order = system[ORDER + i]
+        low, high = math.inf, -math.inf
         last_but_one = last_one = size = 0.0
-        for a in range(NODES - 1, -1, -1):
-            value = samples[a, i]
+        for b in range(NODES - 1, -1, -1):
+            value = a[SAMPLE + b, i]
             size = max(size, abs(value))
-            last_but_one += bernstein[_TAIL, a] * value
-            last_one += bernstein[_LAST, a] * value
-            if order[i] > 0:
-                theta = bernstein[_NODE, a]
-                value -= start[VALUE, i] + (start[SLOPE, i] * h * theta if order[i] == 2 else 0.0)
-                if abs(value) > 64.0 * noise[i]:
-                    value /= theta if order[i] == 1 else theta * theta
+            last_but_one += table[TAIL, b] * value
+            last_one += table[LAST, b] * value
+            if order > 0:
+                theta = table[NODE, b]
+                value -= a[VALUE, i] + (a[SLOPE, i] * h * theta if order == 2 else 0.0)
+                if abs(value) > 64.0 * a[NOISE, i]:
+                    value /= theta if order == 1 else theta * theta
                 else:
                     # rounding, where the start is too near: the function goes on as behind it
-                    value = samples[a + 1, i] if a + 1 < NODES else noise[i]
-                samples[a, i] = value
+                    value = a[SAMPLE + b + 1, i] if b + 1 < NODES else a[NOISE, i]
+                a[SAMPLE + b, i] = value
             low, high = min(low, value), max(high, value)
-        if abs(last_but_one) + abs(last_one) > _RESOLVED * size + 1e3 * noise[i]:
+        if abs(last_but_one) + abs(last_one) > _RESOLVED * size + 1e3 * a[NOISE, i]:
             return HIDDEN, best, 1.0
-        near = i < m and sides[i] != 0.0 and low < _CLOSE * touch[i]
+        near = i < m and a[SIDES, i] != 0.0 and low < _CLOSE * a[TOUCH, i]
         if low > _SAFE * high and not near:
             # an interpolant through such samples cannot reach zero
             continue
-        for a in range(NODES):
+        row = COEFFICIENT + i
+        for b in range(NODES):
             total = 0.0
-            for b in range(NODES):
-                total += bernstein[a, b] * samples[b, i]
-            coefficients[i, a] = total
-        if order[i] == 0 and start[VALUE, i] > 0.0:
-            coefficients[i, 0] = start[VALUE, i]
-        if low > 0.0 and coefficients[i, 0] <= 0.0:
-            coefficients[i, 0] = noise[i]
-        root = first_fall(coefficients[i], roots)
+            for c in range(NODES):
+                total += table[BERNSTEIN + b, c] * a[SAMPLE + c, i]
+            a[row, b] = total
+        if order == 0 and a[VALUE, i] > 0.0:
+            a[row, 0] = a[VALUE, i]
+        if low > 0.0 and a[row, 0] <= 0.0:
+            a[row, 0] = a[NOISE, i]
+        root = first_fall(a[row, :NODES], a[ROOT:])
         if root < best:
             best, which = root, i
     miss = 2.0
     for i in range(m):
-        if sides[i] != 0.0 and order[i] == 0:
-            low, high = samples[0, i], samples[0, i]
-            for a in range(NODES):
-                low, high = min(low, samples[a, i]), max(high, samples[a, i])
+        if a[SIDES, i] != 0.0 and system[ORDER + i] == 0:
+            low, high = a[SAMPLE, i], a[SAMPLE, i]
+            for b in range(NODES):
+                low, high = min(low, a[SAMPLE + b, i]), max(high, a[SAMPLE + b, i])
             # low beside the rest of the step, or low beside what counts as a touch
-            if low < 1e-2 * high or low < _CLOSE * touch[i]:
+            if low < 1e-2 * high or low < _CLOSE * a[TOUCH, i]:
                 miss = min(miss, low / high)
     return which, best, miss

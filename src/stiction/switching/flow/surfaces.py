@@ -11,32 +11,39 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.callback import call_arrays
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import lie_pair
-from stiction.switching.flow.rates import (
+from stiction.switching.flow.rates import lie, multipliers, slide_data
+from stiction.switching.flow.rows import (
+    CLOCK,
+    DISTANCE,
     EXTRA,
     EXTRA2,
     FLOOR,
+    GRAD,
     GRADIENT,
     LIE_NOISE,
     LINE,
     MINUS,
     NORM,
+    PACE,
     PLANE,
     PLUS,
+    RHO,
     ROUNDING,
+    SCALE,
     SENSE,
     SHARE,
+    SIDES,
+    SPARE,
     SURFACE,
-    K,
+    TRIAL,
+    TRIED,
     M,
     N,
-    multipliers,
-    slide_data,
+    Y,
 )
-from stiction.switching.flow.records import DISTANCE, RHO, Flow
 
 __all__ = [
     "Landing",
@@ -48,6 +55,7 @@ __all__ = [
     "meeting",
     "project",
     "surface_speed",
+    "surfaces_at",
     "tighten",
 ]
 
@@ -58,81 +66,82 @@ TWO_FOLD_SHARE = 1e-10
 
 
 @kernel
-def surface_speed(grad: Matrix, i: int, plus: Vector, minus: Vector) -> float:
-    """Return |grad h_i| times the larger of the two fields: what L is compared with."""
-    a = b = c = 0.0
-    for j in range(plus.size):
-        a += grad[i, j] * grad[i, j]
-        b += plus[j] * plus[j]
-        c += minus[j] * minus[j]
-    return math.sqrt(a * max(b, c))
+def surfaces_at(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
+    """Fill row `out` with h_1 .. h_m and the kink functions at the state in row x."""
+    call_at(system[SURFACE], row_at(a, x), row_at(a, SIDES), at(p), row_at(a, out))
 
 
 @kernel
-def project(flow: Flow, i: int) -> None:
+def surface_speed(system: Integers, a: Matrix, i: int) -> float:
+    """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to."""
+    normal = plus = minus = 0.0
+    n = system[N]
+    for j in range(n):
+        normal += a[GRAD, i * n + j] * a[GRAD, i * n + j]
+        plus += a[PLUS, j] * a[PLUS, j]
+        minus += a[MINUS, j] * a[MINUS, j]
+    return math.sqrt(normal * max(plus, minus))
+
+
+@kernel
+def project(system: Integers, p: Vector, a: Matrix, i: int) -> None:
     """Put the state exactly on surface i, moving it along the gradient."""
-    n, m = flow.system[N], flow.system[M]
-    x, row = flow.y[:n], flow.work[EXTRA, :]
+    n = system[N]
     for _ in range(3):
-        call_arrays(flow.system[SURFACE], x, flow.sides, flow.p, row)
-        value = row[i]
+        surfaces_at(system, p, a, Y, EXTRA)
+        value = a[EXTRA, i]
         if value == 0.0:
             return
-        slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work)
+        slide_data(system, p, a, SIDES, i, Y)
         size = 0.0
         for j in range(n):
-            part = flow.grad[i, j] * flow.scale[j]
+            part = a[GRAD, i * n + j] * a[SCALE, j]
             size += part * part
         if size == 0.0:
             return
         for j in range(n):
-            x[j] -= value * flow.grad[i, j] * (flow.scale[j] * flow.scale[j]) / size
-    call_arrays(flow.system[SURFACE], x, flow.sides, flow.p, flow.work[EXTRA, : m + flow.system[K]])
+            a[Y, j] -= value * a[GRAD, i * n + j] * (a[SCALE, j] * a[SCALE, j]) / size
+    surfaces_at(system, p, a, Y, EXTRA)
 
 
 @kernel
-def is_plane(flow: Flow) -> bool:
-    """Return whether every h changed over the step from y to trial as its gradient says."""
-    n, m = flow.system[N], flow.system[M]
-    before, after = flow.work[EXTRA, :], flow.work[EXTRA2, :]
-    call_arrays(flow.system[SURFACE], flow.y[:n], flow.sides, flow.p, before)
-    call_arrays(flow.system[SURFACE], flow.trial[:n], flow.sides, flow.p, after)
-    for i in range(m):
+def is_plane(system: Integers, p: Vector, a: Matrix) -> bool:
+    """Return whether every h changed over the step from Y to TRIAL as its gradient says."""
+    n = system[N]
+    surfaces_at(system, p, a, Y, EXTRA)
+    surfaces_at(system, p, a, TRIAL, EXTRA2)
+    for i in range(system[M]):
         rise = size = reach = 0.0
         for c in range(n):
-            part = flow.grad[i, c] * (flow.trial[c] - flow.y[c])
+            slope = a[GRAD, i * n + c]
+            part = slope * (a[TRIAL, c] - a[Y, c])
             rise, size = rise + part, size + abs(part)
-            reach += abs(flow.grad[i, c]) * (abs(flow.y[c]) + abs(flow.trial[c]))
-        if abs(after[i] - before[i] - rise) > 1e-9 * size + 1e-14 * reach:
+            reach += abs(slope) * (abs(a[Y, c]) + abs(a[TRIAL, c]))
+        if abs(a[EXTRA2, i] - a[EXTRA, i] - rise) > 1e-9 * size + 1e-14 * reach:
             return False
     return True
 
 
 @kernel
-def curvature(flow: Flow, i: int, side: float) -> float:
+def curvature(system: Integers, p: Vector, a: Matrix, i: int, side: float) -> float:
     """Return the second derivative of h_i along the field of one side, by differences of L."""
-    n = flow.system[N]
-    x = flow.y[:n]
-    direction = flow.spare[:n]
-    slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work)
-    size = 0.0
+    n = system[N]
+    slide_data(system, p, a, SIDES, i, Y)
+    field, size = PLUS if side > 0.0 else MINUS, 0.0
     for j in range(n):
-        direction[j] = flow.work[PLUS if side > 0.0 else MINUS, j]
-        size = max(size, abs(direction[j]) / flow.scale[j])
+        a[SPARE, j] = a[field, j]
+        size = max(size, abs(a[SPARE, j]) / a[SCALE, j])
     if size == 0.0:
         return 0.0
-    moved = flow.trial[:n]
     values = 0.0
     step = 1e-4 / size
-    for a in range(2):
-        shift = step if a == 0 else -step
+    for b in range(2):
+        shift = step if b == 0 else -step
         for j in range(n):
-            moved[j] = x[j] + shift * direction[j]
-        up, down = slide_data(
-            flow.system, flow.p, flow.scale, flow.sides, i, moved, flow.grad, flow.work
-        )
+            a[TRIAL, j] = a[Y, j] + shift * a[SPARE, j]
+        up, down = slide_data(system, p, a, SIDES, i, TRIAL)
         value = up if side > 0.0 else down
-        values += value if a == 0 else -value
+        values += value if b == 0 else -value
     return values / (2.0 * step)
 
 
@@ -152,21 +161,17 @@ class Landing(NamedTuple):
 
 
 @kernel
-def landing(flow: Flow, i: int) -> Landing:
+def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
     """Return which continuations a point of surface i has."""
-    n = flow.system[N]
-    x = flow.y[:n]
-    up, down = slide_data(flow.system, flow.p, flow.scale, flow.sides, i, x, flow.grad, flow.work)
-    limit = FOLD_SHARE * surface_speed(flow.grad, i, flow.work[PLUS, :n], flow.work[MINUS, :n])
+    up, down = slide_data(system, p, a, SIDES, i, Y)
+    limit = FOLD_SHARE * surface_speed(system, a, i)
     flat_up, flat_down = abs(up) <= limit, abs(down) <= limit
     plus, minus = up > 0.0, down < 0.0
-    bend_up = bend_down = 0.0
+    # on a fold the second derivative decides
     if flat_up:
-        bend_up = curvature(flow, i, 1.0)
-        plus = bend_up > 0.0
+        plus = curvature(system, p, a, i, 1.0) > 0.0
     if flat_down:
-        bend_down = curvature(flow, i, -1.0)
-        minus = bend_down < 0.0
+        minus = curvature(system, p, a, i, -1.0) < 0.0
     if flat_up and flat_down:
         # a two-fold, or both fields vanish: nothing local decides
         return Landing(plus, minus, True, False, True)
@@ -181,74 +186,65 @@ def landing(flow: Flow, i: int) -> Landing:
 
 
 @kernel
-def begin_mode(flow: Flow) -> None:
-    """Set direction and scale of the sliding time for the mode in `sides`."""
-    n, m = flow.system[N], flow.system[M]
-    flow.pace[SENSE], flow.pace[NORM] = 1.0, 1.0
-    flow.pace[SHARE], flow.pace[FLOOR], flow.pace[ROUNDING] = 1.0, 0.0, 0.0
-    flow.clock[RHO], flow.clock[DISTANCE] = 0.0, 0.0
+def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
+    """Set direction and scale of the sliding time for the mode in row SIDES."""
+    m = system[M]
+    a[PACE, SENSE], a[PACE, NORM] = 1.0, 1.0
+    a[PACE, SHARE], a[PACE, FLOOR], a[PACE, ROUNDING] = 1.0, 0.0, 0.0
+    a[CLOCK, RHO], a[CLOCK, DISTANCE] = 0.0, 0.0
     first, sliding = -1, 0
     for i in range(m):
-        if flow.sides[i] == 0.0:
+        if a[SIDES, i] == 0.0:
             sliding += 1
             first = i
-    if sliding == 0 and flow.system[LINE] == 1:
-        row = flow.work[EXTRA, :]
-        call_arrays(flow.system[SURFACE], flow.y[:n], flow.sides, flow.p, row)
-        follow_line(flow, math.sqrt(row[0] * row[0] + row[m] * row[m]))
+    if sliding == 0 and system[LINE] == 1:
+        surfaces_at(system, p, a, Y, EXTRA)
+        here, there = a[EXTRA, 0], a[EXTRA, m]
+        follow_line(system, a, math.sqrt(here * here + there * there))
     if sliding == 1:
-        up, down = slide_data(
-            flow.system,
-            flow.p,
-            flow.scale,
-            flow.sides,
-            first,
-            flow.y[:n],
-            flow.grad,
-            flow.work,
-        )
+        up, down = slide_data(system, p, a, SIDES, first, Y)
         gap = down - up
-        flow.pace[SENSE] = 1.0 if gap >= 0.0 else -1.0
-        flow.pace[NORM] = abs(gap) if gap != 0.0 else 1.0
-        tighten(flow, first, abs(gap))
+        a[PACE, SENSE] = 1.0 if gap >= 0.0 else -1.0
+        a[PACE, NORM] = abs(gap) if gap != 0.0 else 1.0
+        tighten(system, a, first, abs(gap))
 
 
 @kernel
-def follow_line(flow: Flow, rho: float) -> None:
+def follow_line(system: Integers, a: Matrix, rho: float) -> None:
     """Make the tolerance follow the distance rho to a codimension-2 line.
 
     The field there depends on the direction from the line alone, so an error counts
     against the distance and not against the state.
     """
     size = 0.0
-    for c in range(flow.system[N]):
-        size = max(size, abs(flow.y[c]))
-    flow.pace[SHARE], flow.pace[ROUNDING] = min(1.0, 10.0 * rho), 4e-15 * size
+    for c in range(system[N]):
+        size = max(size, abs(a[Y, c]))
+    a[PACE, SHARE], a[PACE, ROUNDING] = min(1.0, 10.0 * rho), 4e-15 * size
 
 
 @kernel
-def tighten(flow: Flow, i: int, gap: float) -> float:
+def tighten(system: Integers, a: Matrix, i: int, gap: float) -> float:
     """Make the tolerance follow the distance to a two-fold; return |grad h| |f|.
 
     There the state moves ever less, and an error that is small against the state is large
     against what decides how it goes on. What rounding of the rates does is allowed for.
     """
-    n = flow.system[N]
-    plus, minus = flow.work[PLUS, :n], flow.work[MINUS, :n]
-    speed = surface_speed(flow.grad, i, plus, minus)
+    speed = surface_speed(system, a, i)
     size = 0.0
-    for c in range(n):
-        size = max(size, abs(plus[c]), abs(minus[c]))
-    flow.pace[SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
+    for c in range(system[N]):
+        size = max(size, abs(a[PLUS, c]), abs(a[MINUS, c]))
+    a[PACE, SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # differences over 1/64 of the scale lose as many digits
-    noise = 1.2e-14 if flow.system[PLANE] != 0 or flow.system[GRADIENT] != 0 else 3e-14
-    flow.pace[LIE_NOISE] = noise * speed / flow.pace[NORM]
-    flow.pace[FLOOR] = flow.pace[LIE_NOISE] * size
+    noise = 1.2e-14 if system[PLANE] != 0 or system[GRADIENT] != 0 else 3e-14
+    a[PACE, LIE_NOISE] = noise * speed / a[PACE, NORM]
+    a[PACE, FLOOR] = a[PACE, LIE_NOISE] * size
     return speed
 
 
 @kernel
-def meeting(flow: Flow, i: int, j: int, came: float) -> tuple[float, float, int]:
+def meeting(
+    system: Integers, p: Vector, a: Matrix, i: int, j: int, came: float
+) -> tuple[float, float, int]:
     """Return the signs with which the trajectory goes on where surfaces i and j meet.
 
     Parameters
@@ -259,41 +255,40 @@ def meeting(flow: Flow, i: int, j: int, came: float) -> tuple[float, float, int]
     -------
     sign of surface i, sign of surface j, how many of the nine combinations are admissible.
     """
-    n, m = flow.system[N], flow.system[M]
-    x, system, p, scale = flow.y[:n], flow.system, flow.p, flow.scale
-    grad, work = flow.grad, flow.work
-    trial, found = flow.roots[0, :m], 0
-    best_i, best_j, best_rank = came, 0.0, 99
-    for a in range(3):
-        for b in range(3):
-            si, sj = a - 1.0, b - 1.0
-            for c in range(m):
-                trial[c] = flow.sides[c]
-            trial[i], trial[j] = si, sj
-            good = False
-            if si != 0.0 and sj != 0.0:
-                both_i = slide_data(system, p, scale, trial, i, x, grad, work)
-                lie_i = both_i[0] if si > 0.0 else both_i[1]
-                both_j = slide_data(system, p, scale, trial, j, x, grad, work)
-                lie_j = both_j[0] if sj > 0.0 else both_j[1]
-                good = lie_i * si > 0.0 and lie_j * sj > 0.0
-            elif si == 0.0 and sj == 0.0:
-                lam = work[EXTRA, :m]
-                solved = multipliers(system, p, scale, trial, x, flow.spare[:n], lam, grad, work)
-                good = solved and abs(lam[i]) <= 1.0 and abs(lam[j]) <= 1.0
-            else:
-                s, o = (i, j) if si == 0.0 else (j, i)
-                side = sj if si == 0.0 else si
-                up, down = slide_data(system, p, scale, trial, s, x, grad, work)
-                if up < 0.0 < down:
-                    along = flow.spare[:n]
-                    for c in range(n):
-                        along[c] = (down * work[PLUS, c] - up * work[MINUS, c]) / (down - up)
-                    good = lie_pair(grad[o], along, along)[0] * side > 0.0
-            if good:
+    found, best_i, best_j, best_rank = 0, came, 0.0, 99
+    for one in range(3):
+        for two in range(3):
+            si, sj = one - 1.0, two - 1.0
+            for c in range(system[M]):
+                a[TRIED, c] = a[SIDES, c]
+            a[TRIED, i], a[TRIED, j] = si, sj
+            if _may_go_on(system, p, a, i, j):
                 found += 1
                 # first what crosses surface i and changes nothing else
-                rank = 0 if si == -came and sj == flow.sides[j] else 1 if si == sj == 0.0 else 2
+                rank = 0 if si == -came and sj == a[SIDES, j] else 1 if si == sj == 0.0 else 2
                 if rank < best_rank:
                     best_i, best_j, best_rank = si, sj, rank
     return best_i, best_j, found
+
+
+@kernel
+def _may_go_on(system: Integers, p: Vector, a: Matrix, i: int, j: int) -> bool:
+    """Return whether the signs in row TRIED are admissible where surfaces i and j meet."""
+    si, sj = a[TRIED, i], a[TRIED, j]
+    if si != 0.0 and sj != 0.0:
+        both_i = slide_data(system, p, a, TRIED, i, Y)
+        lie_i = both_i[0] if si > 0.0 else both_i[1]
+        both_j = slide_data(system, p, a, TRIED, j, Y)
+        lie_j = both_j[0] if sj > 0.0 else both_j[1]
+        return lie_i * si > 0.0 and lie_j * sj > 0.0
+    if si == 0.0 and sj == 0.0:
+        solved = multipliers(system, p, a, TRIED, Y, SPARE)
+        return solved and abs(a[EXTRA, i]) <= 1.0 and abs(a[EXTRA, j]) <= 1.0
+    s, o = (i, j) if si == 0.0 else (j, i)
+    side = sj if si == 0.0 else si
+    up, down = slide_data(system, p, a, TRIED, s, Y)
+    if not up < 0.0 < down:
+        return False
+    for c in range(system[N]):
+        a[SPARE, c] = (down * a[PLUS, c] - up * a[MINUS, c]) / (down - up)
+    return lie(system, a, o, SPARE) * side > 0.0

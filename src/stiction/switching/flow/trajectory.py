@@ -10,16 +10,15 @@ import numpy.typing as npt
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
-from stiction.switching.flow.rates import DIRECTION
-from stiction.switching.flow.surfaces import Landing, begin_mode, landing, project
+from stiction.switching.flow.placing import ON_SURFACE, put
+from stiction.switching.flow.rows import DIRECTION, LEFT, TOLD, Y
+from stiction.switching.flow.surfaces import Landing, landing
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["Tolerance", "Trajectory"]
 
 Floats = npt.NDArray[np.float64]
 
-# a start this close to a surface, in units of |grad h| times the scale, is on it
-ON_SURFACE = 1e-11
 _LINE = 1e-10
 
 
@@ -57,7 +56,7 @@ class Trajectory:
         backward: bool = False,
     ) -> None:
         self.system, self.compiled = system, system.compiled
-        self.flow = r.flow_arrays(self.compiled, tolerance.array(), save, events, energies=energies)
+        self.flow = r.Flow(self.compiled, tolerance.array(), save, events, energies=energies)
         if backward:
             self.flow.pace[DIRECTION] = -1.0
 
@@ -78,36 +77,10 @@ class Trajectory:
 
     def place(self, t: float, x: Floats, sides: Sequence[float] | Floats) -> None:
         """Put the trajectory at (t, x) with the given signs; 0 means sliding there."""
-        flow, c = self.flow, self.compiled
-        flow.y[: c.n], flow.y[c.n] = x, t
+        flow = self.flow
+        flow.y[: self.compiled.n] = x
         flow.sides[:] = sides
-        flow.order[:] = 0
-        flow.clock[:] = 0.0
-        flow.clock[r.LAST_EVENT] = t
-        flow.count[r.SHRINKS] = flow.count[r.SAME_TIME] = 0
-        values = self.system.surfaces_at(x)
-        near = self.on_surface(x)
-        for i in range(c.m):
-            if flow.sides[i] == 0.0:
-                project(flow, i)
-            elif near[i] or values[i] * flow.sides[i] <= 0.0:
-                project(flow, i)
-                flow.order[i] = 2 if landing(flow, i).fold else 1
-        self._set_kinks()
-        begin_mode(flow)
-
-    def _set_kinks(self) -> None:
-        flow, c = self.flow, self.compiled
-        if not c.k:
-            return
-        x = self.x
-        now = self.system.kinks_at(x)
-        signs = np.where(flow.sides == 0.0, 1.0, flow.sides)
-        rate = self.system.field(x, signs)
-        ahead = 1e-7 * float(np.min(c.scale)) / max(float(np.max(np.abs(rate))), 1e-300)
-        later = self.system.kinks_at(x + flow.pace[DIRECTION] * ahead * rate)
-        size = 1e-13 * max(1.0, float(np.max(np.abs(x))))
-        flow.kinks[:] = np.where(np.where(np.abs(now) > size, now, later) >= 0.0, 1.0, -1.0)
+        put(flow.system, flow.p, flow.a, float(t))
 
     def on_surface(self, x: Floats) -> npt.NDArray[np.bool_]:
         """Return (m,) whether `x` counts as on each surface."""
@@ -116,18 +89,39 @@ class Trajectory:
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""
-        out = np.empty(self.compiled.m)
-        saving.signs_at(self.flow, self.flow.y[: self.compiled.n], out)
-        return out
+        flow = self.flow
+        saving.signs_at(flow.system, flow.p, flow.a, Y)
+        return flow.a[TOLD, : self.compiled.m].copy()
 
     def landing(self, i: int) -> Landing:
         """Return what `surfaces.landing` says of the present state."""
-        return Landing(*(bool(answer) for answer in landing(self.flow, i)))
+        flow = self.flow
+        return Landing(*(bool(answer) for answer in landing(flow.system, flow.p, flow.a, i)))
 
     def advance(self, t_end: float, max_steps: int) -> int:
         """Carry on to t_end, at most `max_steps` steps; return how it ended (see `records`)."""
-        return int(loop.advance(self.flow, t_end, max_steps))
+        arrays, left = self.flow.arrays, max_steps
+        while left > 0:
+            code = int(loop.advance(*arrays, float(t_end), left))
+            if code < 0:
+                code = self._handle(code)
+            if code != r.RUNNING:
+                return code
+            left = int(self.flow.system[LEFT])
+        return r.PAUSED
+
+    def _handle(self, code: int) -> int:
+        """Handle a rare event; only where there is one are its kernels compiled."""
+        from stiction.switching.flow import rare
+
+        system, p, table, a, saved, event = self.flow.arrays
+        if code == r.TOUCHES:
+            return int(rare.at_touch(system, p, table, a, saved, event))
+        if code == r.MEETS:
+            return int(rare.at_meeting(system, p, a, event))
+        return int(rare.at_line(system, p, a))
 
     def log(self, kind: int, surface: int, before: float, after: float) -> None:
         """Write an event at a surface (counted from 0) at the present state."""
-        saving.log_event(self.flow, kind, surface, before, after, before, after)
+        flow, old, new = self.flow, float(before), float(after)
+        saving.log_event(flow.system, flow.a, flow.event, kind, surface, old, new, old, new)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import gradients, lie_pair
-from stiction.switching.flow.rates import FIELD, GRADIENT, SURFACE
+from stiction.switching.flow.geometry import gradients
+from stiction.switching.flow.rows import FIELD, GRADIENT, SURFACE
 
 __all__ = ["lie_values"]
 
@@ -23,7 +23,7 @@ def lie_values(
     i: int,
     points: Matrix,
     out: Matrix,
-    grad: Matrix,
+    grad: Vector,
     work: Matrix,
 ) -> None:
     """Fill out[q] with h_i, L+ and L- of surface i at each of the points.
@@ -35,10 +35,10 @@ def lie_values(
     signs : (m,) of all surfaces; entry i is used as scratch
     points : (q, n)
     out : (q, 3)
-    grad : (m, n) scratch
+    grad : (m n,) scratch
     work : (4, >= m + k + n) scratch
     """
-    n = points.shape[1]
+    m, n = signs.size, points.shape[1]
     plus, minus = work[2, :n], work[3, :n]
     for q in range(points.shape[0]):
         x = points[q]
@@ -48,5 +48,9 @@ def lie_values(
         call_arrays(addresses[FIELD], x, signs, p, plus)
         signs[i] = -1.0
         call_arrays(addresses[FIELD], x, signs, p, minus)
-        gradients(addresses[SURFACE], addresses[GRADIENT], p, scale, x, grad, work)
-        out[q, LIE_PLUS], out[q, LIE_MINUS] = lie_pair(grad[i], plus, minus)
+        gradients(addresses[SURFACE], addresses[GRADIENT], m, n, p, scale, x, grad, work)
+        up, down = 0.0, 0.0
+        for j in range(n):
+            up += grad[i * n + j] * plus[j]
+            down += grad[i * n + j] * minus[j]
+        out[q, LIE_PLUS], out[q, LIE_MINUS] = up, down

@@ -55,7 +55,7 @@ class Probe:
         self.scale = np.array(c.scale, dtype=np.float64)
         self._addresses = np.array([c.field, c.surface, c.gradient], dtype=np.int64)
         self._p = np.array(c.params, dtype=np.float64)
-        self._grad, self._work = np.zeros((c.m, c.n)), np.zeros((4, c.n + c.m + c.k))
+        self._grad, self._work = np.zeros(c.m * c.n), np.zeros((4, c.n + c.m + c.k))
 
     def values(self, points: Floats) -> Floats:
         """Return (q, 3) h, L+ and L- at (q, n) points; NaN where they are not finite."""
