@@ -95,13 +95,13 @@ def tried(
     lock = threading.Lock()
 
     def worker(number: int) -> None:
-        bench = Bench(judge.tree, work / str(number))
-        for i, mutant in _taken(left):
-            begun = time.monotonic()
-            verdict = judge.judge(bench, mutant)
-            with lock:
-                report.add(mutant, verdict, time.monotonic() - begun)
-                say(report.line(mutant, i, len(mutants)))
+        with contextlib.closing(Bench(judge.tree, work / str(number))) as bench:
+            for i, mutant in _taken(left):
+                begun = time.monotonic()
+                verdict = judge.judge(bench, mutant)
+                with lock:
+                    report.add(mutant, verdict, time.monotonic() - begun)
+                    say(report.line(mutant, i, len(mutants)))
 
     with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
         for ended in [pool.submit(worker, n) for n in range(options.workers)]:

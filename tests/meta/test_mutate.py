@@ -1,6 +1,7 @@
 """`tools/mutate.py` on a tree of a few lines: what it can change, and what it lets live."""
 
 import ast
+import contextlib
 import json
 from pathlib import Path
 
@@ -333,7 +334,7 @@ def test_a_copy_is_brought_up_to_date(toy, tmp_path):
     mutant = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
     bench = Bench(Tree(toy), tmp_path / "bench")
     kept = bench.root / "src/toy/shapes/__pycache__/ring.kernel"
-    kept.parent.mkdir()
+    kept.parent.mkdir(exist_ok=True)
     kept.write_text("compiled")
     bench.put_in(mutant)
     assert SUM in (bench.root / mutant.file).read_text()
@@ -348,7 +349,14 @@ def test_a_copy_is_brought_up_to_date(toy, tmp_path):
     assert kept.read_text() == "compiled"
 
 
-def test_what_takes_too_long_is_ended(toy, tmp_path):
+@pytest.fixture
+def bench_of():
+    """A function that has a bench closed at the end."""
+    with contextlib.ExitStack() as stack:
+        yield lambda bench: stack.enter_context(contextlib.closing(bench))
+
+
+def test_what_takes_too_long_is_ended(toy, tmp_path, bench_of):
     from mutation.bench import Bench
     from mutation.tree import Tree
 
@@ -365,7 +373,7 @@ def test_what_takes_too_long_is_ended(toy, tmp_path):
         "            pass\n"
         "def test_late(): ...\n"
     )
-    bench = Bench(Tree(toy), tmp_path / "bench")
+    bench = bench_of(Bench(Tree(toy), tmp_path / "bench"))
     done = bench.run([file], {"alarm": {"": 0.2}}, plain=True, limit=50.0)
     found = [(name.partition("::")[2], r.outcome, r.error) for name, r in done.tests.items()]
     assert found == [("test_slow", "skipped", "TooSlow"), ("test_deaf", "failed", "TooSlow")]

@@ -6,18 +6,17 @@ serve whenever the fault is out, and for every kernel that does not reach it.
 
 from __future__ import annotations
 
-import contextlib
+import compileall
 import json
 import os
+import py_compile
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mutation.server import PLUGIN, Server
 from mutation.source import Mutant
 from mutation.tree import Tree
 
@@ -27,7 +26,6 @@ _NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "out", "build", "dist", "_build", "auto_examples", "generated", "*.pyc",
     ".hypothesis", ".*_cache", ".benchmarks", "*.egg-info",
 )  # fmt: skip
-_PLUGIN = Path(__file__).parent / "plugin"
 _MEMORY = 12 << 30
 # variables that would change what tests do
 _CHANGES = ("NUMBA_", "STICTION_", "HYPOTHESIS_", "PYTEST_ADDOPTS")
@@ -84,6 +82,7 @@ class Bench:
     tree: Tree
     folder: Path
     _inside: str = field(default="", init=False)
+    _servers: dict[bool, Server] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.root = self.folder / "tree"
@@ -96,6 +95,9 @@ class Bench:
             for path in sorted((self.root / part).rglob("*.py")):
                 if path.relative_to(self.root).as_posix() not in files:
                     path.unlink()
+            # found again by what a file holds: a fault may come and go within a second
+            by_content = py_compile.PycInvalidationMode.CHECKED_HASH
+            compileall.compile_dir(self.root / part, quiet=2, invalidation_mode=by_content)
 
     # ---- putting a fault in
 
@@ -135,48 +137,47 @@ class Bench:
         log, order = self.folder / "log", self.folder / "orders.json"
         log.write_text("", encoding="utf-8")
         order.write_text(json.dumps({**orders, "log": str(log), "memory": _MEMORY}), "utf-8")
-        words = [sys.executable, "-m", "pytest", *files, "-q", "-p", "mutation_reporter"]
+        words = [*files, "-q", "-p", "mutation_reporter", "--assert=plain"]
         words += ["-p", "no:cacheprovider", "--tb=no", f"--basetemp={self.folder / 'tests'}"]
         if orders.get("first_failure_ends"):
             words.append("-x")
         begun = time.monotonic()
         output = self.folder / "output"
-        with output.open("wb") as file:
-            process = subprocess.Popen(
-                words,
-                cwd=self.root,
-                env=self._environment(plain, cold),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                code: int | None = process.wait(limit)
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
-                # what tests started in their turn must not outlive them
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        more = {"STICTION_CACHE_DIR": str(self._emptied("cold"))} if cold else {}
+        code = self._server(plain).run(words, output, more, limit)
         rows = [json.loads(line) for line in _whole_lines(log)]
         tail = output.read_text("utf-8", errors="replace")[-2000:]
         return _outcome(rows, code, time.monotonic() - begun, tail)
 
-    def _environment(self, plain: bool, cold: bool) -> dict[str, str]:
+    def _emptied(self, name: str) -> Path:
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+    def _server(self, plain: bool) -> Server:
+        """Return what runs tests in one mode, for which the environment is read once."""
+        if plain not in self._servers:
+            libraries = [n for n in self.tree.libraries if not (plain and n.startswith("numba"))]
+            self._servers[plain] = Server(self.root, libraries, self._environment(plain))
+        return self._servers[plain]
+
+    def close(self) -> None:
+        """End what runs tests."""
+        for server in self._servers.values():
+            server.close()
+        self._servers.clear()
+
+    def _environment(self, plain: bool) -> dict[str, str]:
         """Return the variables under which the copy, and not an installed tree, is imported."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(_CHANGES)}
         kept |= {
-            "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(_PLUGIN)]),
+            "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(PLUGIN)]),
+            # what is compiled here is not found by its time, which may be that of the fault
             "PYTHONDONTWRITEBYTECODE": "1",
             "MPLBACKEND": "Agg",
             "MUTATION_ORDERS": str(self.folder / "orders.json"),
         }
-        if cold:
-            shutil.rmtree(self.folder / "cold", ignore_errors=True)
-            (self.folder / "cold").mkdir()
-            kept["STICTION_CACHE_DIR"] = str(self.folder / "cold")
         return {**kept, "NUMBA_DISABLE_JIT": "1"} if plain else kept
 
 

@@ -68,6 +68,20 @@ class Tree:
         """Files that compile functions, or may."""
         return {f for f in (*self.sources, *self.tests) if _KERNELS.search(self.text(f))}
 
+    @cached_property
+    def libraries(self) -> list[str]:
+        """Modules that files of the tree import, and do not themselves hold."""
+        found = {"pytest"}
+        for tree in self.trees.values():
+            for node in _at_run_time(tree):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                    found.add(node.module)
+        ours = {self.package, "tests", *(Path(f).stem for f in self.tests)}
+        # a graphics processor is asked for by who needs it
+        return sorted(n for n in found if n.partition(".")[0] not in ours and "cuda" not in n)
+
     # ---- what a name stands for
 
     @cached_property
