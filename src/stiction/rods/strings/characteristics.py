@@ -27,8 +27,8 @@ __all__ = ["Characteristics"]
 
 Floats = npt.NDArray[np.float64]
 
-# kinetic energy and the split into sum and difference come from this many Gauss points
-_PANELS, _GAUSS = 48, 4
+# kinetic energy and the split into sum and difference come from this many Gauss points a panel
+_GAUSS = 4
 # two paths that differ by less than this over the length agree
 _AGREE = 1e-6
 
@@ -200,8 +200,8 @@ class _Path:
                 size = max(size, float(np.abs(y).max()))
                 if self.marks[kernels.COUNT, f] > 0:
                     self._corner(f)
-                for k in range(x.shape[1]):
-                    kernels.extend(f, x[:, k].copy(), y[:, k].copy(), self.wave, self.marks)
+                rows = (np.ascontiguousarray(a.T) for a in (x, y))
+                kernels.extend_many(f, *rows, self.wave, self.marks)
             # the start itself: the contact force may begin with a kick
             self._corner(f)
         self.par[kernels.SIZE] = max(size, 1e-300)
@@ -264,6 +264,9 @@ class _Path:
         times = rows[:, kernels.TIME].copy()
         contacts = np.ascontiguousarray(rows[:, kernels.PLACE : kernels.PLACE + 2])
         count = self.marks[kernels.COUNT].copy()
+        guide, scale = np.zeros((4, int(count.max())), dtype=np.int64), np.zeros((4, 2))
+        fk.guide_waves(self.wave, count, guide, scale)
+        waves = (self.par, self.wave, count, guide, scale)
         found = []
         for i, shape in enumerate((system.u0, system.v0)):
             place, rate = np.zeros((2, times.size, system.nodes))
@@ -271,7 +274,7 @@ class _Path:
             start = 0.0 if shape is None else float(shape.value(at, length, system.ends)[0])
             own = contacts[:, i].copy()
             x = grid(system, i)
-            fk.fields(i, x, times, own, start, self.par, self.wave, count, place, rate)
+            fk.fields(i, x, times, own, start, *waves, place, rate)
             found.append((place, rate))
         gauss, weights = np.polynomial.legendre.leggauss(_GAUSS)
         power = np.zeros((times.size, fk.POWER_COLUMNS))
@@ -280,11 +283,8 @@ class _Path:
             contacts,
             0.5 * (gauss + 1.0),
             0.5 * weights,
-            _PANELS,
             system.identical,
-            self.par,
-            self.wave,
-            count,
+            *waves,
             power,
         )
         energy, own = power[:, fk.ENERGY : fk.OWN], power[:, fk.OWN : fk.BOTH]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
-from stiction.numerics.jit import kernel
+from stiction.numerics.jit import kernel, py_function
 
 __all__ = [
     "ENDED",
@@ -25,6 +25,7 @@ __all__ = [
     "OUTRUN",
     "REACHED",
     "extend",
+    "extend_many",
     "look",
     "march",
     "part_of_area",
@@ -235,26 +236,51 @@ def extend(f: int, x: Vector, y: Vector, wave: Stack, marks: Ints) -> None:
     e3 = (y3 - y[2]) / (d3 - d2)
     a2 = (e2 - a1) / d2
     a3 = ((e3 - e2) / (d3 - d1) - a2) / d3
-    wave[f, j, C0] = y0
-    wave[f, j, C1] = a1 - d1 * a2 + d1 * d2 * a3
-    wave[f, j, C2] = a2 - (d1 + d2) * a3
-    wave[f, j, C3] = a3
+    c1, c2 = a1 - d1 * a2 + d1 * d2 * a3, a2 - (d1 + d2) * a3
+    wave[f, j, C0], wave[f, j, C1], wave[f, j, C2], wave[f, j, C3] = y0, c1, c2, a3
     wave[f, j + 1, KNOT] = x[END]
-    wave[f, j + 1, AREA] = wave[f, j, AREA] + part_of_area(d3, wave[f, j])
-    wave[f, j + 1, SQUARE] = wave[f, j, SQUARE] + part_of_square(d3, wave[f, j])
+    wave[f, j + 1, AREA] = wave[f, j, AREA] + part_of_area(d3, y0, c1, c2, a3)
+    wave[f, j + 1, SQUARE] = wave[f, j, SQUARE] + part_of_square(d3, y0, c1, c2, a3)
+
+
+def _extend_many(f: int, x: Floats, y: Floats, wave: Floats, marks: Ints) -> None:
+    d = x - x[:, :1]
+    if not (d[:, 1] > 0.0).all() or not (np.diff(d[:, 1:]) > 0.0).all():
+        for k in range(x.shape[0]):
+            extend(f, x[k], y[k], wave, marks)
+        return
+    j, n = int(marks[COUNT, f]), x.shape[0]
+    y0, y1, y2, y3 = y.T
+    d1, d2, d3 = d[:, 1], d[:, 2], d[:, END]
+    a1, e2, e3 = (y1 - y0) / d1, (y2 - y1) / (d2 - d1), (y3 - y2) / (d3 - d2)
+    a2 = (e2 - a1) / d2
+    a3 = ((e3 - e2) / (d3 - d1) - a2) / d3
+    cubic = (y0, a1 - d1 * a2 + d1 * d2 * a3, a2 - (d1 + d2) * a3, a3)
+    for column, values in zip((C0, C1, C2, C3, KNOT), (*cubic, x[:, START]), strict=True):
+        wave[f, j : j + n, column] = values
+    wave[f, j + n, KNOT] = x[-1, END]
+    for column, part in ((AREA, part_of_area), (SQUARE, part_of_square)):
+        grown = py_function(part)(d3, *cubic)  # type: ignore[arg-type]
+        wave[f, j + 1 : j + n + 1, column] = np.cumsum(np.append(wave[f, j, column], grown))[1:]
+    marks[COUNT, f] = j + n
+
+
+@kernel(plain=_extend_many)
+def extend_many(f: int, x: Matrix, y: Matrix, wave: Stack, marks: Ints) -> None:
+    """Append the cubics through four points each, in rows of x and y."""
+    for k in range(x.shape[0]):
+        extend(f, x[k], y[k], wave, marks)
 
 
 @kernel
-def part_of_area(d: float, cubic: Vector) -> float:
+def part_of_area(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
     """Return the integral of a cubic from its knot over d."""
-    c0, c1, c2, c3 = cubic[C0], cubic[C1], cubic[C2], cubic[C3]
     return d * (c0 + d * (c1 / 2.0 + d * (c2 / 3.0 + d * c3 / 4.0)))
 
 
 @kernel
-def part_of_square(d: float, cubic: Vector) -> float:
+def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
     """Return the integral of the square of a cubic from its knot over d."""
-    c0, c1, c2, c3 = cubic[C0], cubic[C1], cubic[C2], cubic[C3]
     low = c0 * c0 + d * (c0 * c1 + d * (2.0 * c0 * c2 + c1 * c1) / 3.0)
     high = (c0 * c3 + c1 * c2) / 2.0 + d * (2.0 * c1 * c3 + c2 * c2) / 5.0
     return d * (low + d * d * d * (high + d * d * (c2 * c3 / 3.0 + d * c3 * c3 / 7.0)))
