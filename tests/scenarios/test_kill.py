@@ -122,6 +122,7 @@ def test_a_killed_run_goes_on_bit_by_bit(command, stiction, here):
         assert not (here / "long").exists()
     done = subprocess.run([*words, "--resume"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert "no checkpoint" not in done.stdout + done.stderr
     assert sorted(path.name for path in here.iterdir()) == ["long", "whole"]
     resumed = st.load("long")
     for name, variable in whole.variables.items():

@@ -414,6 +414,19 @@ def test_other_values_that_make_no_sense(setting):
     assert message_of(DESIGN, setting)
 
 
+@pytest.mark.parametrize(
+    ("setting", "needs"),
+    [
+        ("system.gravity=[1.0]", "a number"),
+        ("system.supports=1", "a string"),
+        ("method.order=3.5", "a whole number"),
+        ("system.mass=top", "a number or a list of numbers"),
+    ],
+)
+def test_what_is_needed_is_told(setting, needs):
+    assert f"; needs {needs}.\n" in message_of(DESIGN, setting)
+
+
 def test_files_that_cannot_be_read(tmp_path):
     assert "did you mean 'baseline'?" in message_of("basline")
     assert "No such file" in message_of("nothing.toml")

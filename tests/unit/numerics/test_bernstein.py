@@ -83,3 +83,10 @@ def test_tail_tells_what_the_samples_resolve():
     slow, fast = np.cos(nodes()), np.cos(40.0 * nodes())
     assert np.abs(tail @ slow).max() < 1e-7
     assert np.abs(tail @ fast).max() > 0.05
+
+
+def test_nothing_is_written_beyond_the_polynomial():
+    room = np.linspace(3.0, 5.0, 3 * NODES)
+    before = room.copy()
+    value_and_slope(np.linspace(1.0, -1.0, NODES), 0.3, room[:NODES])
+    assert np.array_equal(room[NODES:], before[NODES:])

@@ -4,8 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from stiction.plot import figures_of
+from stiction.plot.energy import _few_decades
 
 
 def outline(collection, time):
@@ -66,3 +68,15 @@ def test_a_chain_at_rest_has_an_energy_figure(make_run):
     figure = figures_of(run).energy()
     figure.draw_without_rendering()
     assert len(figure.axes[1].collections) == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "powers"),
+    [((1e-17, 1e-12), (-16, -14, -12)), ((2e-17, 3e-14), (-16, -15, -14)), ((1e-2, 5.0), (-1, 0))],
+)
+def test_few_decades_are_marked_up_to_the_last(limits, powers):
+    ax = Figure().subplots()
+    ax.set_yscale("log")
+    ax.set_ylim(*limits)
+    _few_decades(ax)
+    assert np.log10(ax.get_yticks()) == pytest.approx(powers, abs=1e-9)

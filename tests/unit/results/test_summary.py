@@ -29,6 +29,12 @@ def test_says_what_matters(run):
     assert "0.25 s; steps 17, solves per step 1.0625" in text
 
 
+def test_a_table_of_numbers_is_no_column(run):
+    pairs = {"pairs": Quantity([[0.0, 1.0], [2.0, 3.0]], "m", "two of each")}
+    lines = str(dataclasses.replace(run, quantities={**pairs, **run.quantities})).splitlines()
+    assert lines[1:5] == str(run).splitlines()[1:5]
+
+
 def test_failed_checks_come_first(run):
     lines = str(run).splitlines()
     failed = next(i for i, line in enumerate(lines) if "AUDIT FAILED" in line)

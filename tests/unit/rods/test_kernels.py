@@ -135,6 +135,33 @@ def test_slip_per_impulse_is_the_matrix_of_the_contact():
     assert_allclose(slip, g[ck.G : ck.G + 9].reshape(3, 3) @ impulse, rtol=1e-14)
 
 
+def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
+    # u_T = uf_T + G_T l_T; it is zero in rolling, against l_T with |l_T| = bound in slip
+    rng = np.random.default_rng(8)
+    modes = set()
+    for _ in range(40):
+        frame, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        n, across = frame[:, 0], frame[:, 1:]
+        uneven = across @ (rng.normal(size=(2, 2)) + 3.0 * np.eye(2))
+        g_tangential = uneven @ uneven.T
+        g = np.zeros(ck.GEOM_COLUMNS)
+        g[ck.N : ck.N + 3] = n
+        g[ck.G : ck.G + 9] = (2.0 * np.outer(n, n) + g_tangential).ravel()
+        u, bound = rng.normal(size=3), rng.uniform(0.01, 0.3)
+        *impulse, mode = ck.rubbing(g, *u, bound)
+        after = across.T @ (u + g_tangential @ impulse)
+        modes.add(mode)
+        assert abs(n @ impulse) < 1e-12
+        if mode == ck.ROLL:
+            assert_allclose(after, 0.0, atol=1e-12)
+            assert np.linalg.norm(impulse) <= bound
+        else:
+            assert np.linalg.norm(impulse) == pytest.approx(bound, rel=1e-9)
+            against = after @ (across.T @ impulse)
+            assert against == pytest.approx(-bound * np.linalg.norm(after), rel=1e-8)
+    assert modes == {ck.ROLL, ck.SLIP}
+
+
 def nothing(x):
     """Return a string at rest."""
     return 0.0 * x

@@ -97,6 +97,14 @@ def test_peeling_without_friction_costs_the_work_of_adhesion(peeled):
     assert peeled.quantities["work_of_adhesion"].value == pytest.approx(0.0153324, rel=1e-9)
 
 
+def test_the_peak_is_the_largest_force_of_the_pull(peeled):
+    force, u = values(peeled, "force_y", "displacement")
+    largest = max(range(force.size), key=lambda i: abs(force[i]))
+    assert largest > 0
+    assert peeled.quantities["peak_force_y"].value == pytest.approx(force[largest], rel=1e-12)
+    assert peeled.quantities["peak_force_y_at"].value == pytest.approx(u[largest], rel=1e-12)
+
+
 def test_what_work_does_not_store_goes_into_the_interface(peeled):
     # without friction the drive pays for stored and adhesive energy, step by step
     ledger = peeled.ledger
