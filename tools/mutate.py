@@ -54,7 +54,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     add("--only", action="append", metavar="ID", help="try only this fault, drawn or not")
     add("--list", action="store_true", help="tell the faults and try none")
     add("--workers", type=int, default=1, help="faults tried at the same time")
-    add("--glance", action="store_true", help="compile no kernel with a fault in it")
+    add("--glance", action="store_true", help="half the time, and compile no changed kernel")
     add("--limit", type=float, default=240.0, help="seconds for each stage of a fault")
     add("--out", type=Path, metavar="FILE", help="keep verdicts here, and continue from here")
     add("--retry", action="store_true", help="keep what was killed, try the others again")

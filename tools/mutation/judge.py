@@ -32,7 +32,9 @@ _PLAIN_ONLY |= {"NotImplementedError"}
 _MOST_SUSPECTS = 2
 
 # seconds: after which no further test of a stage begins; that one test may take, known or not
-_STAGE_FIRST, _STAGE_SECOND = 12.0, 15.0
+_STAGE_FIRST, _STAGE_SECOND = 15.0, 20.0
+# of that at a glance
+_SHORT = 0.5
 _MOST_PLAIN, _MOST_COMPILED = 3.0, 10.0
 # a test this many times slower than it was, and this slow, has run away
 _RUNAWAY, _LEAST_RUNAWAY = 10.0, 15.0
@@ -79,7 +81,7 @@ class Judge:
     measured : by mode and test: seconds if it passes on the sound tree; below 0 if it does not,
         or takes too long
     keep : called when something was measured
-    glance : compile no kernel with a fault in it
+    glance : take half the time, and compile no kernel with a fault in it
     """
 
     tree: Tree
@@ -187,7 +189,7 @@ class _Trial:
         # what passed with plain kernels passes with compiled ones
         never = set(self.passed)
         suspects = len(self.suspects)
-        left = stage.budget
+        left = stage.budget * (_SHORT if self.judge.glance else 1.0)
         while tests and left > 0.0:
             done = self._run(tests, plain, never, left)
             left -= sum(r.seconds for r in done.tests.values())
