@@ -80,12 +80,13 @@ $(VENV)/.stamp-venv:
 
 $(VENV)/.stamp-package: pyproject.toml $(VENV)/.stamp-venv
 	@echo "installing stiction into $(VENV) (about a minute the first time)"
-	@$(PIP) install --editable .
+	@$(PIP) install --no-compile --constraint tools/constraints.txt --editable .
+	@$(PY) tools/trim.py
 	@touch $@
 
 # One stamp per extra of pyproject.toml: .stamp-test, .stamp-lint, .stamp-docs, .stamp-bench, ...
 $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-docs $(VENV)/.stamp-bench \
   $(VENV)/.stamp-wheel: $(VENV)/.stamp-package
 	@echo "installing the extra '$(subst .stamp-,,$(notdir $@))'"
-	@$(PIP) install --editable ".[$(subst .stamp-,,$(notdir $@))]"
+	@$(PIP) install --constraint tools/constraints.txt --editable ".[$(subst .stamp-,,$(notdir $@))]"
 	@touch $@
