@@ -1,7 +1,7 @@
 """Make the environment of this project smaller: what no run of it reads goes.
 
-Wheels of libraries bring their own tests and symbols for debuggers, over a hundred megabytes. The
-byte code of what a run imports is written here once, instead of that of all there is.
+Wheels of libraries bring their own tests, sources in C and symbols for debuggers, over a hundred
+megabytes. The byte code of what a run imports is written here once, instead of that of all there is.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def main() -> int:
         # what is called testing is for others, and may import its own tests
         if folder.is_dir() and "testing" not in folder.parts:
             shutil.rmtree(folder, ignore_errors=True)
+    for source in [*SITE.rglob("*.c"), *SITE.rglob("*.pyx")]:
+        source.unlink()
     for name in ("setuptools", "pkg_resources", "_distutils_hack"):
         shutil.rmtree(SITE / name, ignore_errors=True)
     (SITE / "distutils-precedence.pth").unlink(missing_ok=True)
