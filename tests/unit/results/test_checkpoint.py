@@ -18,6 +18,15 @@ def test_it_lies_hidden_beside_the_result(path, tmp_path):
     assert path == tmp_path / "out" / ".run.checkpoint"
 
 
+def test_at_most_ten_seconds_of_work_are_lost(path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    kept = FileCheckpoint(path, "problem")
+    for clock, due in [(109.99, False), (110.0, True)]:
+        now[0] = clock
+        assert kept.due() is due
+
+
 def test_state_survives(path):
     FileCheckpoint(path, "problem").save(STATE)
     state = FileCheckpoint(path, "problem", resume=True).load()

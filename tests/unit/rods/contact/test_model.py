@@ -13,6 +13,7 @@ from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
+from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free
@@ -84,6 +85,29 @@ def test_response_is_the_slip_that_a_push_gives():
     assert_allclose(given, given.T, rtol=0, atol=1e-13 * np.abs(given).max())
     assert np.all(np.linalg.eigvalsh(given) > 0.0)
     assert np.linalg.norm(start) > 0.1
+
+
+@pytest.mark.parametrize(("along", "mode"), [(0.3, ck.OPEN), (-0.3, ck.ROLL)])
+def test_a_contact_that_would_pull_is_let_go_as_if_it_had_done_nothing(along, mode):
+    bent = Bent()
+    f, s = bent.flat, bent.state
+    s.index[0, ck.MODE], s.index[0, ck.OPENS] = ck.ROLL, 1
+    # an impulse along n on the first rod draws it to the second
+    impulse = along * s.geom[0, ck.N : ck.N + 3] + 0.1 * np.cross(s.geom[0, ck.N : ck.N + 3], ALONG)
+    before = np.concatenate([f.v.ravel(), f.p.ravel()])
+    ck.push(f.q, 0, s.index, s.geom, *impulse, bent.mobility, f.v, f.p)
+    s.kick[0, ck.P : ck.P + 3] = impulse
+    pushed = np.concatenate([f.v.ravel(), f.p.ravel()])
+    release(f.q, s.index, s.geom, bent.mobility, f.v, f.p, s.kick)
+    after = np.concatenate([f.v.ravel(), f.p.ravel()])
+    assert s.index[0, ck.MODE] == mode
+    assert np.abs(pushed - before).max() > 1e-3
+    if mode == ck.OPEN:
+        assert_allclose(after, before, rtol=0.0, atol=1e-12 * np.abs(pushed).max())
+        assert not s.kick[0, ck.P : ck.P + 3].any()
+    else:
+        assert np.array_equal(after, pushed)
+        assert np.array_equal(s.kick[0, ck.P : ck.P + 3], impulse)
 
 
 def test_normal_and_tangential_response_do_not_couple():

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from stiction.errors import ModelError, Status
 from stiction.exact.switching import Turntable, wheel_two_fold
 from stiction.laws.tyre import SimplifiedTyre
+from stiction.switching.wheel import dynamic_tyre_kernels as kernels
 from stiction.switching.wheel.dynamic_tyre import (
     DynamicTyreWheel,
     Tread,
@@ -41,6 +42,25 @@ def settled(wheel, g, share):
     length = 2.0 * wheel.half_length + 5.0 * wheel.relaxation
     times = np.array([0.0, 3.0 * length / abs(g)])
     return wheel.integrate(state_at(0.19, h, g), times, held=True), wheel.steady(h, g)
+
+
+@pytest.mark.parametrize("g", [1.0, -0.7])
+@pytest.mark.parametrize("speed", [0.002, -0.003])
+def test_the_edge_relaxes_over_the_length_of_the_string_outside(g, speed):
+    # q' = V - |g| q / sigma at the leading edge: q = V sigma / |g| (1 - exp(-|g| t / sigma))
+    sigma, count = 0.04, 4000
+    wheel = dataclasses.replace(WHEEL, relaxation=sigma)
+    p, q = wheel._parameters(1.0, 0.4), np.linspace(1e-4, 2e-4, 9)
+    patch = np.zeros(kernels.N_PATCH)
+    lead, trail = (kernels.FRONT, kernels.REAR) if g > 0.0 else (kernels.REAR, kernels.FRONT)
+    dt = 2.0 * sigma / abs(g) / count
+    for _ in range(count):
+        kernels._edges(p, patch, q, g, speed, dt)
+    reached = speed * sigma / abs(g) * (1.0 - np.exp(-2.0))
+    assert abs(reached) < p[kernels.BREAK]
+    assert patch[lead] == pytest.approx(reached, rel=2.0 / count)
+    # the trailing edge is that of the last element
+    assert patch[trail] == (q[0] if g > 0.0 else q[-1])
 
 
 @pytest.mark.parametrize("wheel", [WHEEL, SHORT, STRETCHED])
