@@ -10,7 +10,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 .DELETE_ON_ERROR:
 # Two installs into one environment would trip over each other, so -j changes nothing.
 .NOTPARALLEL:
-.PHONY: help demo test lint types contracts docs bench wheel clean
+.PHONY: help demo test mutants lint types contracts docs bench wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ demo: $(VENV)/.stamp-package ## run the detachment wave; results in out/detachme
 
 test: $(VENV)/.stamp-test ## run the tests, on all cores
 	$(PY) -m pytest -n auto --dist worksteal
+
+mutants: $(VENV)/.stamp-test ## put ten small faults into a copy, which the tests must see
+	$(PY) tools/mutate.py --sample 10 --glance
 
 lint: $(VENV)/.stamp-lint ## check style and formatting
 	$(PY) -m ruff check .

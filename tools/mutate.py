@@ -152,7 +152,7 @@ def main(words: list[str] | None = None) -> int:
             shutil.rmtree(work, ignore_errors=True)
     for line in report.survivors(chosen):
         say(line)
-    lines, good = report.table(chosen)
+    lines, good = report.table(chosen, sampled=options.sample is not None)
     for line in ["", *lines, f"{len(todo)} tried in {time.monotonic() - begun:.0f} s"]:
         say(line)
     return 0 if good else 1

@@ -272,6 +272,33 @@ def test_it_kills_what_tests_see_and_lets_live_what_they_do_not(toy, tmp_path, c
     assert (toy / "src/toy/shapes/area.py").read_text() == AREA
 
 
+@pytest.mark.parametrize(
+    ("seen", "of", "sampled", "good"),
+    [
+        (9, 10, False, True),
+        (8, 10, False, False),
+        # 0.9^10 + ... : two of ten are missed in every fourth sample, four in every eightieth
+        (8, 10, True, True),
+        (6, 10, True, False),
+        (215, 240, False, False),
+        (216, 240, False, True),
+    ],
+)
+def test_a_sample_may_be_unlucky(toy, seen, of, sampled, good):
+    from mutation.judge import Verdict
+    from mutation.report import Report
+    from mutation.tree import Tree
+
+    (toy / "src/toy/rich.py").write_text(RICH * 30, encoding="utf-8")
+    mutants = found_in(RICH * 30)[:of]
+    report = Report(None, Tree(toy), 1)
+    for i, mutant in enumerate(mutants):
+        report.add(mutant, Verdict("killed" if i < seen else "survived"), 1.0)
+    lines, found = report.table(mutants, sampled=sampled)
+    assert found is good
+    assert any("below" in line for line in lines) is not good
+
+
 class Stub:
     """A bench whose tests end, or do not."""
 

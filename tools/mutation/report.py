@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import threading
 from dataclasses import asdict
@@ -19,6 +20,8 @@ __all__ = ["OVERALL", "PER_PACKAGE", "Report", "say"]
 OVERALL, PER_PACKAGE = 0.90, 0.85
 # of fewer faults a share says little
 _HANDFUL = 5
+# a sample as poor as this would come up less often if the rate were what it must be
+_SELDOM = 0.05
 ARGUED = "argued"
 
 
@@ -93,8 +96,11 @@ class Report:
 
     # ---- the end
 
-    def table(self, chosen: list[Mutant]) -> tuple[list[str], bool]:
-        """Return the lines of the table of kill rates, and whether the bounds are kept."""
+    def table(self, chosen: list[Mutant], *, sampled: bool = False) -> tuple[list[str], bool]:
+        """Return the lines of the table of kill rates, and whether the bounds are kept.
+
+        A sample breaks a bound only if it would seldom do so by chance.
+        """
         groups: dict[str, list[dict[str, Any]]] = {}
         for mutant in chosen:
             if mutant.id in self.rows:
@@ -104,11 +110,11 @@ class Report:
         good = True
         for part, rows in sorted(groups.items()):
             text, rate, judged = _counted(rows)
-            short = rate < PER_PACKAGE and judged >= _HANDFUL
+            short = _is_short(rate, judged, PER_PACKAGE, sampled) and judged >= _HANDFUL
             good = good and not short
             lines.append(f"{part:<12}{text}" + (f"  below {PER_PACKAGE:.0%}" if short else ""))
-        text, rate, _ = _counted([row for rows in groups.values() for row in rows])
-        short = rate < OVERALL
+        text, rate, judged = _counted([row for rows in groups.values() for row in rows])
+        short = _is_short(rate, judged, OVERALL, sampled)
         lines.append(f"{'all':<12}{text}" + (f"  below {OVERALL:.0%}" if short else ""))
         return lines, good and not short
 
@@ -122,6 +128,17 @@ class Report:
                 lines.append(f"{mutant.id} {row['verdict']}: {where}, {mutant.operator}")
                 lines.append(f"    {mutant.old}  ->  {mutant.new}")
         return lines
+
+
+def _is_short(rate: float, judged: int, bound: float, sampled: bool) -> bool:
+    """Return whether a rate is below its bound; of a sample, by more than chance explains."""
+    if not sampled:
+        return rate < bound
+    seen = round(rate * judged)
+    chances = (
+        math.comb(judged, k) * bound**k * (1.0 - bound) ** (judged - k) for k in range(seen + 1)
+    )
+    return sum(chances) < _SELDOM
 
 
 def _counted(rows: list[dict[str, Any]]) -> tuple[str, float, int]:
