@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from stiction.plot import style
 
@@ -100,3 +101,11 @@ def test_figures_show_themselves_in_notebooks():
     figure = style.new_figure(style.COLUMN, 2.0)
     text = figure._repr_html_()
     assert text.startswith('<img width="326" src="data:image/png;base64,')
+
+
+def test_labels_stand_at_their_values():
+    ax = Figure().subplots()
+    ax.set_ylim(1.0, 3.0)
+    style.end_labels(ax, [1.5, 2.5], ["low", "high"], ["k", "k"])
+    heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
+    assert heights == pytest.approx({"low": 0.25, "high": 0.75}, abs=1e-12)
