@@ -157,6 +157,18 @@ def test_energy_under_pressure():
         STRIP.stored_energy(-1.0)
 
 
+def test_a_line_from_beyond_equilibrium_stores_as_a_spring_does():
+    # the straight part holds where traction is zero, so pressure meets nothing else
+    late = LennardJones(1e-19, 0.4e-9, gap_reg=1.05 * STRIP.gap_eq)
+    p = np.array([0.0, 0.1, 3.0]) * STRIP.max_tension
+    gaps = np.linspace(late.gap_zero - p / late.linear_stiffness, late.gap_zero, 3)
+    # traction is linear there: Simpson's rule is exact
+    pressure = np.array([late.traction(row) for row in gaps])
+    work = (gaps[2] - gaps[0]) / 6.0 * (pressure[0] + 4.0 * pressure[1] + pressure[2])
+    assert pressure[0] == pytest.approx(p, abs=1e-12 * STRIP.max_tension)
+    assert late.stored_energy(p)[1] == pytest.approx(work, rel=1e-9)
+
+
 def test_homogeneous_shear_strength():
     di, ea = DI(0.3), EA(0.3)
     gap = np.array([0.2, 0.3, 0.35]) * 1e-9

@@ -120,6 +120,17 @@ def test_fits_find_what_was_put_in():
     assert misfit < 1e-10
 
 
+def test_a_fit_ends_where_contact_is_least_if_nothing_slides():
+    kept = shrinking(10.0, 1.5, 1.2)
+    kept.columns["sticking_length"][:] = 1.0
+    kept.columns["contact_length"][30:] = 9.8
+    one = Fit(kept)
+    assert not one.slid
+    # after 29 of 40 steps of the force
+    assert one.force == pytest.approx(1.2 * 29 / 40, rel=1e-12)
+    assert one.end == pytest.approx(10.0 - 1.5 * one.force**2, rel=1e-12)
+
+
 def test_words_of_verdicts():
     assert verdict(True) == "holds"
     assert verdict(False, True, "why") == "holds partly: why"

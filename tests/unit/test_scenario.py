@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import stiction as st
-from stiction.errors import ModelError
+from stiction.errors import ModelError, nearest
 from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
 from stiction.scenario.classes import KINDS, find
 
@@ -285,6 +285,13 @@ def test_unknown_key_names_the_nearest():
     assert "did you mean 't_end'?" in message_of(DESIGN, "solve.tend=1.0")
     assert "did you mean 'system'?" in message_of(DESIGN, "sistem={}")
     assert "did you mean 'rtol'?" in message_of(DESIGN, "method.tol=1.0")
+
+
+def test_near_is_what_shares_half_of_the_letters():
+    assert nearest("ab", ["ac", "xyz"]) == "did you mean 'ac'?"
+    assert nearest("AB", ["xyz", "ac"]) == "did you mean 'ac'?"
+    # two of five
+    assert "did you mean" not in nearest("abx", ["ac", "xyz"])
 
 
 def test_unknown_type_names_the_nearest():
