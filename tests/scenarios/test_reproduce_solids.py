@@ -8,7 +8,7 @@ import pytest
 from stiction.laws import EA
 from stiction.methods import Quasistatic
 from stiction.papers.adhesive_friction import figures as paper_solids
-from stiction.papers.adhesive_friction.cap import Fit, fit
+from stiction.papers.adhesive_friction.cap import Fit, _enhancement, fit
 from stiction.papers.adhesive_friction.cases import (
     Case,
     Curves,
@@ -129,6 +129,31 @@ def test_a_fit_ends_where_contact_is_least_if_nothing_slides():
     # after 29 of 40 steps of the force
     assert one.force == pytest.approx(1.2 * 29 / 40, rel=1e-12)
     assert one.end == pytest.approx(10.0 - 1.5 * one.force**2, rel=1e-12)
+
+
+NO = "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(1.0, "holds"), (1.15, "holds"), (0.7, "holds partly"), (1.3, "holds partly"), (0.3, NO)],
+)
+def test_enhancement_by_adhesion_is_judged_by_the_papers_percentages(share, words):
+    # xi falls with a power of the length, by adhesion to another one: at 8.5 and 15 L0 it is
+    # larger by a given share of the 163 % and 24 % that the paper tells
+    slope = np.log((1.0 + 1.63 * share) / (1.0 + 0.24 * share)) / np.log(15.0 / 8.5)
+
+    def fits(extra, top):
+        lengths = (7.0, 10.0, 20.0)
+        return {
+            float(i): Fit(shrinking(x, top * 1e3 * x**-3.0 * (x / 15.0) ** -extra, 0.1))
+            for i, x in enumerate(lengths)
+        }
+
+    rows = _enhancement(fits(slope, 1.0 + 0.24 * share), fits(0.0, 1.0))
+    assert [row.paper for row in rows] == [163.0, 24.0, "negligible"]
+    assert [row.ours for row in rows[:2]] == pytest.approx([163.0 * share, 24.0 * share], rel=1e-6)
+    assert [row.verdict for row in rows[:2]] == [words, words]
 
 
 def test_words_of_verdicts():

@@ -9,6 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 import tomli_w
+from crossed import crossed_rods
 from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
@@ -98,6 +99,16 @@ def test_built_in_scenarios_survive(name):
     scenario = read_scenario(name)
     assert read_scenario(write_scenario(scenario)) == scenario
     assert scenario.title
+
+
+def test_parts_of_a_declared_class_can_be_run_again_from_a_file():
+    # a section is of no kind: its field says what it is
+    method = st.rods.RollingLeapfrog()
+    scenario = Scenario(crossed_rods(elements=20), method, 1.0)
+    text = write_scenario(scenario)
+    assert 'type = "CircularSection"' in text
+    assert "cannot be run again" not in text
+    assert read_scenario(text) == scenario
 
 
 def test_lists_stay_on_few_lines():

@@ -2,9 +2,11 @@
 
 import ctypes
 import signal
+from types import SimpleNamespace
 
 import pytest
 
+from stiction.cli import run as cli_run
 from stiction.cli.interrupt import Interrupts
 
 
@@ -52,3 +54,23 @@ def test_a_dropped_one_is_raised_at_the_next_check(capsys):
 def test_other_errors_go_through():
     with pytest.raises(RuntimeError, match="other"), Interrupts():
         raise RuntimeError("other")
+
+
+@pytest.mark.parametrize("drawing", [True, False])
+def test_figures_may_be_lost_and_numbers_may_not(monkeypatch, tmp_path, drawing):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    def save(run, folder, *, draw, **_):
+        return draw(folder) if drawing else interrupted()
+
+    monkeypatch.setattr("stiction.plot.write_figures", interrupted)
+    monkeypatch.setattr(cli_run, "save", save)
+    monkeypatch.setattr(cli_run, "write_scenario", str)
+    solved = SimpleNamespace(status=SimpleNamespace(ok=True))
+    job = cli_run.Job("slip-wave", out=str(tmp_path / "out"))
+    if drawing:
+        assert cli_run._written(job, None, solved) is False
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            cli_run._written(job, None, solved)

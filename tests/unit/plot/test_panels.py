@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stiction.plot.panels import Line, Panel, panels
+from stiction.plot.panels import Line, Panel, _columns, panels
 
 X = np.linspace(0.1, 1.0, 50)
 
@@ -23,3 +23,10 @@ def test_panels_hold_their_lines():
     assert third.get_legend() is None
     assert third.get_xlim() == (0.0, 2.0)
     assert [text.get_text() for text in figure.texts] == ["(a)", "(b)", "(c)"]
+
+
+def test_a_panel_by_itself_is_twice_as_wide_and_so_is_its_key():
+    panel = Panel("x", "y", [Line(X, X, "a" * 16)])
+    # letters of the row over those of a word with its sample, 22
+    assert _columns(panel, 2) == 44 // 22
+    assert _columns(panel, 1) == 92 // 22
