@@ -11,6 +11,7 @@ SCRIPTS = (
     "accuracy",
     "scaling",
     "cli",
+    "cold",
     "switching",
     "switching_ensemble",
     "strings",
@@ -52,6 +53,8 @@ def write() -> str:
         parts.append(_scaling(found["scaling"]))
     if "cli" in found:
         parts.append(_commands(found["cli"]))
+    if "cold" in found:
+        parts.append(_cold(found["cold"]))
     if "switching" in found:
         parts.append(_switching(found["switching"]))
     if "switching_ensemble" in found:
@@ -209,6 +212,16 @@ def _commands(lines: list[dict]) -> str:
         if p["kind"] == "command"
     ]
     return "## Command line, warm\n\n" + _table(("command", "time"), rows)
+
+
+def _cold(lines: list[dict]) -> str:
+    head = ("scenario, from a wheel with kernels", "first run", "warm", "over it, in units")
+    rows = [
+        (f"`{p['name']}`", f"{p['first']:.2f} s", f"{p['warm']:.2f} s", f"{p['over']:.2f}")
+        for p in lines
+        if p["kind"] == "from wheel"
+    ]
+    return "## First runs, processor time\n\n" + _table(head, rows)
 
 
 def _counts(lines: list[dict]) -> str:

@@ -17,9 +17,9 @@ from stiction.numerics.jit import GIVEN, Mode
 
 __all__ = ["TooSlow", "Trial", "choose", "note_ready", "system_of"]
 
-# seconds after which a plain run is judged, and which it may take
-_FIRST_LOOK = 1.0
-_BUDGET = 6.0
+# seconds of the processor after which a plain run is judged, and which it may take
+_FIRST_LOOK = 1.5
+_BUDGET = 8.0
 
 
 class TooSlow(Exception):
@@ -66,15 +66,15 @@ class Trial:
 
     def __init__(self, *, active: bool) -> None:
         self._active = active and threading.current_thread() is threading.main_thread()
-        self._begin = time.perf_counter()
+        self._begin = time.process_time()
         self._fraction = 0.0
         self._before: object = None
 
     def __enter__(self) -> Trial:
-        self._begin = time.perf_counter()
+        self._begin = time.process_time()
         if self._active and hasattr(signal, "setitimer"):
-            self._before = signal.signal(signal.SIGALRM, self._alarm)
-            signal.setitimer(signal.ITIMER_REAL, _BUDGET, _BUDGET)
+            self._before = signal.signal(signal.SIGPROF, self._alarm)
+            signal.setitimer(signal.ITIMER_PROF, _BUDGET, _BUDGET)
         return self
 
     def __exit__(
@@ -84,17 +84,17 @@ class Trial:
         trace: TracebackType | None,
     ) -> None:
         if self._before is not None:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-            signal.signal(signal.SIGALRM, self._before)  # type: ignore[arg-type]
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+            signal.signal(signal.SIGPROF, self._before)  # type: ignore[arg-type]
 
     def report(self, fraction: float) -> None:
         """Take note of how far the run is; raise TooSlow if it will take too long."""
         self._fraction = fraction
-        spent = time.perf_counter() - self._begin
+        spent = time.process_time() - self._begin
         if self._active and spent > _FIRST_LOOK and spent > fraction * _BUDGET:
             raise TooSlow
 
     def _alarm(self, number: int, frame: FrameType | None) -> None:
         # a run that is nearly over may end
-        if time.perf_counter() - self._begin > 2.0 * _BUDGET or self._fraction < 0.7:
+        if time.process_time() - self._begin > 2.0 * _BUDGET or self._fraction < 0.7:
             raise TooSlow
