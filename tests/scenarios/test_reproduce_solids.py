@@ -19,6 +19,7 @@ from stiction.papers.adhesive_friction.cases import (
     write_curves,
 )
 from stiction.papers.adhesive_friction.strip import first_above, nucleation, verdict
+from stiction.plot.panels import Line, Panel
 from stiction.solids.presets import StripPeeling, TwoCylinders
 from stiction.solve import solve
 
@@ -154,6 +155,22 @@ def test_enhancement_by_adhesion_is_judged_by_the_papers_percentages(share, word
     assert [row.paper for row in rows] == [163.0, 24.0, "negligible"]
     assert [row.ours for row in rows[:2]] == pytest.approx([163.0 * share, 24.0 * share], rel=1e-6)
     assert [row.verdict for row in rows[:2]] == [words, words]
+
+
+def test_points_of_a_figure_are_kept_by_panel_and_curve(tmp_path):
+    x = np.array([1.0, 2.0])
+    first = Panel("u", "F", [Line(x, x, "soft"), Line(x, 2.0 * x, "stiff")])
+    second = Panel("u", "A", [Line(x, 3.0 * x), Line(x, 4.0 * x)])
+    paper_solids._write_panels([first, second], tmp_path / "points.csv")
+    with (tmp_path / "points.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["panel"], row["curve"], row["up"]) for row in rows[::2]] == [
+        ("a", "soft", "F"),
+        ("a", "stiff", "F"),
+        ("b", "soft", "A"),
+        ("b", "stiff", "A"),
+    ]
+    assert [float(row["y"]) for row in rows] == [1.0, 2.0, 2.0, 4.0, 3.0, 6.0, 4.0, 8.0]
 
 
 def test_words_of_verdicts():

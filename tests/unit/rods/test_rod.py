@@ -9,6 +9,7 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Arc, Helix, Straight
+from stiction.rods.driving_kernels import internal_damping, spatial_spin
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
@@ -20,9 +21,34 @@ from stiction.rods.rod import (
     SineSpin,
     SineVelocity,
 )
-from stiction.rods.rod_kernels import elastic, stored_energy
+from stiction.rods.rod_kernels import RETARD, elastic, stored_energy
 
 LINE = Straight(-0.5 * ALONG, 0.5 * ALONG)
+
+
+def test_internal_damping_resists_strain_and_no_rigid_motion():
+    random = np.random.default_rng(4)
+    flat = assemble(Rods([CosseratRod(SECTION, LINE, elements=6, internal_damping=1e-3)]))
+    flat.r[:] += 0.02 * random.standard_normal(flat.r.shape)
+    flat.q[:] += 0.3 * random.standard_normal(flat.q.shape)
+    flat.q[:] /= np.linalg.norm(flat.q, axis=0)
+    spin, speed = random.standard_normal(3), random.standard_normal(3)
+    flat.v[:] = speed[:, None] + np.cross(spin, flat.r.T).T
+    axes = np.array([spatial_spin(flat.q, flat.p, i)[3:] for i in range(6)])
+    # p counts what is along the axis twice
+    flat.p[:, :6] = (spin + (axes @ spin)[:, None] * axes).T
+    force, torque = np.zeros_like(flat.r), np.zeros_like(flat.r)
+    given = (flat.r, flat.q, flat.v, flat.p, flat.mat, flat.drag[RETARD], force, torque)
+    internal_damping(*given)
+    rigid = np.abs(force).max(), np.abs(torque).max()
+    flat.v[:] += random.standard_normal(flat.v.shape)
+    internal_damping(*given)
+    assert rigid[0] < 1e-12 * np.abs(force).max()
+    assert rigid[1] < 1e-12 * np.abs(torque).max()
+    # what acts inside has no resultant
+    assert_allclose(force.sum(axis=1), 0.0, atol=1e-12 * np.abs(force).max())
+    turning = np.cross(flat.r.T, force.T).sum(axis=0) + torque.sum(axis=1)
+    assert_allclose(turning, 0.0, atol=1e-12 * np.abs(torque).max())
 
 
 @pytest.mark.parametrize("bend", [0.02, 0.6])

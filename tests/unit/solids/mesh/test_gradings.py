@@ -1,0 +1,27 @@
+"""Lines between cells that a user gives."""
+
+import numpy as np
+import pytest
+
+from stiction.errors import ModelError
+from stiction.solids.mesh.gradings import rising
+
+
+def test_lines_that_rise_from_0_to_1_are_taken_as_they_are():
+    lines = [0.0, 0.1, 0.7, 1.0]
+    assert rising("here", lines, 3).tolist() == lines
+    assert rising("here", None, 4) == pytest.approx(np.linspace(0.0, 1.0, 5), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([0.0, 0.1, 0.7, 0.9], "4 values from 0 to 0.9"),
+        ([0.1, 0.2, 0.7, 1.0], "4 values from 0.1 to 1"),
+        ([0.0, 0.7, 0.7, 1.0], "do not rise at position 3"),
+        ([0.0, 0.5, 1.0], "3 values"),
+    ],
+)
+def test_other_lines_are_refused(lines, told):
+    with pytest.raises(ModelError, match=told):
+        rising("here", lines, 3)
