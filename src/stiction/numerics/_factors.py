@@ -245,7 +245,8 @@ class Factors(abc.ABC):
     def __init__(self, matrix: csr_matrix, replaced: int = 0) -> None:
         self.n = int(matrix.shape[0])
         self._matrix = matrix
-        self._size = float(np.abs(matrix.data).max(initial=0.0))
+        data = matrix.data
+        self._size = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
         self._growth = GROWTH if replaced == 0 else GROWTH_OF_REPLACED
 
     def solve(self, b: npt.ArrayLike) -> Floats:
@@ -266,17 +267,17 @@ class Factors(abc.ABC):
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_solution_is_the_dense_one
         """
         right = self._right(b)
-        largest = np.abs(right).max(axis=0, initial=0.0)
+        largest = _largest(right)
         x = self.apply(right)
         rest = right - self.times(x)
         for _ in range(MOST_REFINEMENTS):
-            error = np.abs(rest).max(axis=0)
+            error = _largest(rest)
             # an infinite x is reported below; refining it would only make NaN of it
             if not np.any(error > REFINE_ABOVE * largest) or not np.isfinite(x).all():
                 break
             better = x + self.apply(rest)
             rest_of_better = right - self.times(better)
-            if not np.all(np.abs(rest_of_better).max(axis=0) <= error):
+            if not np.all(_largest(rest_of_better) <= error):
                 break
             x, rest = better, rest_of_better
         self._check_solution(x, right, rest)
@@ -302,13 +303,13 @@ class Factors(abc.ABC):
         return explain("Factors.solve", got, needs, why, "write several ones as columns")
 
     def _check_solution(self, x: Floats, right: Floats, rest: Floats) -> None:
-        largest = np.abs(right).max(axis=0)
+        largest = _largest(right)
         if not (np.isfinite(x).all() and np.isfinite(rest).all()):
             raise singular("Factors.solve", "a solution that is not finite")
-        longest = self._size * np.abs(x).max(axis=0)
+        longest = self._size * _largest(x)
         if np.any(longest > self._growth * largest):
             self._check_growth(x, right)
-        if np.any(np.abs(rest).max(axis=0) > BACKWARD_ERROR * (longest + largest)):
+        if np.any(_largest(rest) > BACKWARD_ERROR * (longest + largest)):
             raise singular("Factors.solve", "a residual that refinement does not make small")
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
@@ -357,6 +358,14 @@ class Factors(abc.ABC):
         b = np.random.default_rng(0).standard_normal(self.n)
         x = self.apply(b)
         return b, x, b - self.times(x)
+
+
+def _largest(columns: Floats) -> Any:
+    """Return the largest absolute entry of a vector, or of each column."""
+    # columns are taken one by one: NumPy is slow along the first of two axes
+    if columns.ndim == 1:
+        return np.abs(columns).max(initial=0.0)
+    return np.array([np.abs(column).max(initial=0.0) for column in columns.T])
 
 
 def check_symmetric(pattern: Pattern, data: Floats) -> None:

@@ -144,13 +144,20 @@ def bulk_kernel(n: int) -> Any:
                 residual[node, 1] += r[i, 1]
                 if not wants:
                     continue
-                for m in range(n):
-                    # of the blocks the upper half is known
-                    at, low, high = places[e, i, m], min(i, m), max(i, m)
-                    data[at] += k[low, high, 0]
-                    data[at + 1] += k[low, high, 1 if i <= m else 2]
-                    data[at + row[node]] += k[low, high, 2 if i <= m else 1]
-                    data[at + row[node] + 1] += k[low, high, 3]
+                # of the blocks the upper half is known
+                down = row[node]
+                for m in range(i):
+                    at = places[e, i, m]
+                    data[at] += k[m, i, 0]
+                    data[at + 1] += k[m, i, 2]
+                    data[at + down] += k[m, i, 1]
+                    data[at + down + 1] += k[m, i, 3]
+                for m in range(i, n):
+                    at = places[e, i, m]
+                    data[at] += k[i, m, 0]
+                    data[at + 1] += k[i, m, 1]
+                    data[at + down] += k[i, m, 2]
+                    data[at + down + 1] += k[i, m, 3]
         return bad
 
     return add
