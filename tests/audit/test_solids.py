@@ -252,6 +252,23 @@ def test_a_wide_block_on_a_narrow_one():
     assert check_holds(same, "every_point_has_partner").value == 0.0
 
 
+@pytest.mark.fails_audit("solids", "every_point_has_partner")
+def test_points_are_near_where_the_bodies_have_come_to():
+    # stiff blocks, so that the gap is the given one; pressed together, more points are near
+    inside = 0.25 * (1.0 - 0.5 * (1.0 + np.polynomial.legendre.leggauss(5)[0]))
+    at_rest, pressed, lifted = (
+        int((np.hypot(inside, LAW.gap_eq + lift) < LAW.gap_max).sum())
+        for lift in (0.0, -0.03, 0.03)
+    )
+    assert lifted < at_rest < pressed
+    run = pair((0.5, 1.5), (0.0, 2.0), -0.03, young=1e3, steps=1)
+    (found,) = [line for line in run.audit if line.check == "every_point_has_partner"]
+    assert (found.value, found.time) == (2 * pressed, 1.0)
+    run = pair((0.5, 1.5), (0.0, 2.0), 0.03, young=1e3, steps=1)
+    (found,) = [line for line in run.audit if line.check == "every_point_has_partner"]
+    assert (found.value, found.time) == (2 * at_rest, 0.0)
+
+
 @pytest.mark.fails_audit("solids", "passes_reciprocal")
 @pytest.mark.fails_audit("solids", "every_point_has_partner")
 def test_two_passes_do_not_share_their_work():

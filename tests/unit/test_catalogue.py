@@ -152,3 +152,10 @@ def test_importing_the_package_imports_no_room():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("room", ["exact", "papers", "plot", "switching"])
+def test_rooms_are_found_that_nothing_has_imported(room):
+    code = f"import sys, stiction as st; assert st.{room} is sys.modules['stiction.{room}']"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

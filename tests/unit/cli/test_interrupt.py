@@ -24,8 +24,10 @@ def press_and_drop():
 
 
 def test_ctrl_c_interrupts_at_once():
-    with pytest.raises(KeyboardInterrupt), Interrupts():
+    with pytest.raises(KeyboardInterrupt) as caught, Interrupts():
         signal.raise_signal(signal.SIGINT)
+    # it is not raised a second time, from itself
+    assert caught.value.__cause__ is None
 
 
 def test_another_error_becomes_the_interrupt():

@@ -446,3 +446,20 @@ def test_resume_is_bit_identical(monkeypatch):
         assert np.array_equal(whole.variables[name].values, resumed.variables[name].values)
     assert np.array_equal(whole.event_log.time, resumed.event_log.time)
     assert np.array_equal(whole.energy.imbalance, resumed.energy.imbalance)
+
+
+@pytest.mark.parametrize("belt", [0.0, 0.3])
+def test_friction_at_an_event_is_that_of_no_slip_whatever_the_neighbours_do(belt):
+    law = st.ExponentialWeakening(0.4, 0.2, 0.1)
+    chain = st.Chain(**THREE, law=law, load=st.chains.Sine(25.0, 3.0), belt_speed=belt)
+    run = st.solve(chain, st.EventDriven(), t_span=(0.0, 12.0))
+    found = run.events
+    moving = np.array([word != "stick" for word in found["to"]])
+    slid = np.array([word != "stick" for word in found["from"]])
+    assert moving.sum() > 5
+    assert slid.sum() > 5
+    # mass m at the moment when slip begins or ends: mu_static m g
+    bound = 0.4 * 9.81 * np.array(THREE["mass"])[np.asarray(found["contact"]) - 1]
+    right, left = (np.abs(found[f"friction_{side}"].to_numpy()) for side in ("right", "left"))
+    assert right[moving] == pytest.approx(bound[moving], rel=1e-6)
+    assert left[slid] == pytest.approx(bound[slid], rel=1e-6)

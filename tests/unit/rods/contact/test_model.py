@@ -17,7 +17,7 @@ from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free
-from stiction.rods.rod_kernels import drift
+from stiction.rods.rod_kernels import INERTIA, TURN_DRAG, drift
 
 
 class Bent:
@@ -56,6 +56,19 @@ class Bent:
         return other
 
 
+@pytest.mark.parametrize("lift", [1e-3, -2e-3])
+def test_a_projected_contact_moves_the_whole_second_rod(lift):
+    rods = crossed_rods(elements=20, lift=lift, project=True)
+    flat = assemble(rods)
+    before = flat.r.copy()
+    state = ContactState(rods, flat)
+    state.refuse_or_close()
+    second = slice(flat.first[1], flat.first[1] + 21)
+    assert_allclose(flat.r[:, second], before[:, second] - lift * UP[:, None], atol=1e-12)
+    assert np.array_equal(flat.r[:, : flat.first[1]], before[:, : flat.first[1]])
+    assert state.geom[0, ck.DISTANCE] == pytest.approx(2.0 * SECTION.radius, rel=1e-12)
+
+
 def test_place_obeys_tangency():
     bent = Bent()
     f, s = bent.flat, bent.state
@@ -71,9 +84,14 @@ def test_place_obeys_tangency():
     assert s.geom[0, ck.DISTANCE] == pytest.approx(np.linalg.norm(apart), rel=1e-12)
 
 
-def test_response_is_the_slip_that_a_push_gives():
+@pytest.mark.parametrize("turn_drag", [0.0, 5.0])
+def test_response_is_the_slip_that_a_push_gives(turn_drag):
     bent = Bent()
     f, s = bent.flat, bent.state
+    # drag on turning takes more of a turn across the axis, whose inertia is half of that along it
+    f.drag[TURN_DRAG] = turn_drag * f.mat[INERTIA].max()
+    bent.mobility = f.mobility(1.0)
+    assert (turn_drag == 0.0) == np.allclose(2.0 * bent.mobility[2], bent.mobility[1], rtol=1e-9)
     ck.response(f.q, 0, s.index, s.geom, bent.mobility)
     given = s.geom[0, ck.G : ck.G + 9].reshape(3, 3)
     seen, start = np.zeros((3, 3)), bent.slip()
