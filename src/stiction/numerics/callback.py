@@ -75,7 +75,7 @@ _PYTHON: weakref.WeakValueDictionary[int, PythonFunction] = weakref.WeakValueDic
 def python_at(address: int, kind: Any) -> Callable[..., Any]:
     """Return the function at an address, for plain kernels: the one that stands there, or C."""
     found = _PYTHON.get(address)
-    return found.call if found is not None else kind(address)
+    return found.call if found is not None else kind(int(address))
 
 
 def compiled_function(function: Callable[..., object], signature: str) -> Any:
@@ -106,6 +106,8 @@ class _UserFunction:
         self.address = 0
         self.compiled = False
         self._keep: Any = None
+        # whether arithmetic that Python refuses gives NaN, as in compiled code
+        self._forgives = False
 
     def _put(self, compiled: Any, kind: Any, python: Callable[..., object]) -> None:
         """Set the address: of `compiled`, or of `python` as a C function of this kind for None."""
@@ -120,8 +122,10 @@ class _UserFunction:
         try:
             action()
         except BaseException as error:  # noqa: BLE001
-            # an exception cannot pass through compiled code: keep it for `check`
-            self.error = error
+            arithmetic = isinstance(error, ArithmeticError) or "math domain" in str(error)
+            if not (self._forgives and arithmetic):
+                # an exception cannot pass through compiled code: keep it for `check`
+                self.error = error
             return False
         return True
 
@@ -208,6 +212,7 @@ class ArrayCallback(_UserFunction):
         self._shape = (n, n_signs, counts[0] if choose else sum(counts))
         self._parts, self._counts = tuple(parts), tuple(counts)
         self._signed, self._choose = signed, choose
+        self._forgives = mode() == "plain" and not any(map(_may_raise, self._parts))
         self._put(_as_c_function(_ARRAYS, self._parts, self._wrapper), _C_ARRAYS, self._python)
 
     def measure(self, x: Floats, s: Floats) -> None:
@@ -360,7 +365,7 @@ def _call_arrays(address: int, x: Any, s: Any, p: Any, out: Any) -> None:
     if found is not None:
         found.call(x, s, p, out)
     else:
-        _C_ARRAYS(address)(*(a.ctypes.data for a in (x, s, p, out)))
+        _C_ARRAYS(int(address))(*(a.ctypes.data for a in (x, s, p, out)))
 
 
 @kernel(plain=_call_arrays)

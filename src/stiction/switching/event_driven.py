@@ -101,11 +101,11 @@ class _Solver:
 
     def _loop(self) -> Status:
         request, path = self.request, self.path
-        span = request.t_end - request.t_start
         while True:
             used = int(path.flow.system[STEPS])
             room = min(_STEPS_PER_CALL, self.method.max_steps - used)
-            code = path.advance(min(request.t_end, self.leave_at), max(room, 1))
+            end = min(request.t_end, self.leave_at)
+            code = path.advance(end, max(room, 1), self._report)
             self._check_functions()
             self._drain()
             status = self._act(code)
@@ -117,9 +117,15 @@ class _Solver:
             if self.n_events >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
-            request.progress((path.t - request.t_start) / span, f"{self.n_events} events")
+            self._report()
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
+
+    def _report(self) -> None:
+        """Say how far the run is."""
+        request = self.request
+        done = (self.path.t - request.t_start) / (request.t_end - request.t_start)
+        request.progress(done, f"{self.n_events} events")
 
     def _act(self, code: int) -> Status | None:
         """Return how the run ends, or None when it goes on."""

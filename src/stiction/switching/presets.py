@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.jit import mode
 from stiction.switching.model import Compiled, SwitchingSystem
 
 __all__ = [
@@ -33,8 +34,8 @@ _TRY = "leave it out for the default."
 
 
 @functools.cache
-def _functions(family: str, power: bool) -> tuple[Any, ...]:
-    """Return the compiled field, surface and power of one family, made once per process."""
+def _functions(family: str, power: bool, mode_: str) -> tuple[Any, ...]:
+    """Return field, surface and power of one family for kernels of a mode, made once."""
     from stiction.numerics.callback import address_of
     from stiction.switching import preset_kernels
 
@@ -45,7 +46,7 @@ def _functions(family: str, power: bool) -> tuple[Any, ...]:
 def _compiled(
     family: str, params: Sequence[float] | Floats, plane: Floats, scale: Floats, power: bool = True
 ) -> Compiled:
-    keep = _functions(family, power)
+    keep = _functions(family, power, mode())
     return Compiled(
         field=int(keep[0].address),
         surface=int(keep[1].address),

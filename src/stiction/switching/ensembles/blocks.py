@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from stiction.methods import EventDriven
 from stiction.numerics.checks import whole
+from stiction.numerics.jit import mode
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
@@ -167,7 +168,8 @@ def _grid(task: Task) -> Grid:
 def _workers(system: SwitchingSystem, workers: int | None) -> int:
     if workers is not None:
         whole("ensemble.workers", workers, least=1, why="it counts threads.", try_="leave it out.")
-    if not system.compiled.parallel:
+    # plain kernels hold the interpreter: threads would only take turns
+    if not system.compiled.parallel or mode() == "plain":
         return 1
     if workers is not None:
         return workers

@@ -29,8 +29,15 @@ from stiction.switching.flow.records import (
 )
 from stiction.switching.flow.rows import (
     AT_LENGTH,
+    BROKEN,
+    BROKEN_AT,
     CLOCK,
     DIRECTION,
+    ERROR,
+    FORCED,
+    FRESH,
+    GAP,
+    GOES_ON,
     GRAD,
     LEFT,
     LIE_NOISE,
@@ -43,6 +50,7 @@ from stiction.switching.flow.rows import (
     ORDER,
     PACE,
     PLANE,
+    REFUSED,
     REJECTED,
     RHO,
     RTOL,
@@ -102,12 +110,17 @@ def advance(
 
     Every pass of the loop takes one step or handles one event, and both are counted, so
     the work is bounded by `max_steps` and by the rows for events. A negative code is a rare
-    event that waits to be handled by `rare`; LEFT says how many passes were left.
+    event that waits to be handled by `rare`; LEFT says how many passes were left. After
+    PAUSED a call with GOES_ON set goes on as if there had been no pause.
     """
     n = system[N]
     a[PACE, T_END] = t_end
     fresh, rejected, gap_before, error = True, False, 0.0, 0.0
     broken, broken_at, forced = 0, a[Y, n], 0
+    if system[GOES_ON] == 1:
+        fresh, rejected = a[CLOCK, FRESH] != 0.0, a[CLOCK, REFUSED] != 0.0
+        gap_before, error, broken_at = a[CLOCK, GAP], a[CLOCK, ERROR], a[CLOCK, BROKEN_AT]
+        broken, forced = int(a[CLOCK, BROKEN]), int(a[CLOCK, FORCED])
     for used in range(max_steps):
         system[LEFT] = max_steps - 1 - used
         if system[N_EVENTS] >= event.shape[0] - 1:
@@ -172,6 +185,9 @@ def advance(
         )
         if code != RUNNING:
             return code
+    a[CLOCK, FRESH], a[CLOCK, REFUSED] = fresh, rejected
+    a[CLOCK, GAP], a[CLOCK, ERROR], a[CLOCK, BROKEN_AT] = gap_before, error, broken_at
+    a[CLOCK, BROKEN], a[CLOCK, FORCED] = broken, forced
     return PAUSED
 
 

@@ -16,6 +16,7 @@ from stiction.numerics.bernstein import (
 from stiction.switching.flow.rows import (
     BERNSTEIN,
     CLOCK,
+    CLOCK_WIDTH,
     CLOCKS,
     COEFFICIENT,
     GRAD,
@@ -95,7 +96,7 @@ class Flow:
             _plane_kind(compiled),
         )
         self.p, self.table = compiled.params.copy(), constants()
-        widest = max(PACES, NODES + 2, self.width, n + 2 * m + k + 2, m * n)
+        widest = max(CLOCK_WIDTH, NODES + 2, self.width, n + 2 * m + k + 2, m * n)
         self.a: Floats = np.zeros((COEFFICIENT + e, widest))
         self.saved: Floats = np.zeros((save.size, 1 + n + q + m))
         self.saved[:, 0] = save

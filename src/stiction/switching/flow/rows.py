@@ -20,10 +20,10 @@ FIELD, SURFACE, GRADIENT, POWER, N, M, K, LINE, Q, PLANE = range(10)
 STEPS, REJECTED, N_EVENTS, N_SAVES, SHRINKS, SAME_TIME, BY_KIND = range(10, 17)
 KIND_COUNT = 8
 # a rare event that waits to be handled: its surface, and another one; passes of the loop that are
-# left then
-WHICH, OTHER, LEFT = range(BY_KIND + KIND_COUNT, BY_KIND + KIND_COUNT + 3)
+# left then; 1 for a call that goes on where the last one paused
+WHICH, OTHER, LEFT, GOES_ON = range(BY_KIND + KIND_COUNT, BY_KIND + KIND_COUNT + 4)
 # for each event function, how many times it is known to be zero at the start of the step
-ORDER = LEFT + 1
+ORDER = GOES_ON + 1
 
 # ---- rows of `a`, which are as wide as the widest of them
 
@@ -57,10 +57,11 @@ SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE = range(7)
 RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
 # entries of row CLOCK: length of the next step, time of the last event, the time between the last
 # two, longest step towards a line, last distance to it and the time of the last event at a
-# surface; then of an event that waits: fraction of the step, its length, the sign before
+# surface; then of an event that waits: fraction of the step, its length, the sign before; then
+# what the loop knows when it pauses
 NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, AT_SHARE, AT_LENGTH, CAME = range(9)
-CLOCKS = 6
-PACES = 12
+FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(9, 16)
+CLOCKS, CLOCK_WIDTH, PACES = 6, 16, 12
 
 # ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
 

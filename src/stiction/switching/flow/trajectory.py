@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.jit import mode
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
 from stiction.switching.flow.placing import ON_SURFACE, put
-from stiction.switching.flow.rows import DIRECTION, LEFT, TOLD, Y
+from stiction.switching.flow.rows import DIRECTION, GOES_ON, LEFT, TOLD, Y
 from stiction.switching.flow.surfaces import Landing, landing
 from stiction.switching.model import SwitchingSystem
 
@@ -20,6 +21,8 @@ __all__ = ["Tolerance", "Trajectory"]
 Floats = npt.NDArray[np.float64]
 
 _LINE = 1e-10
+# steps after which a plain run says how far it is: about a tenth of a second
+_PLAIN_SLICE = 20
 
 
 class Tolerance:
@@ -98,16 +101,31 @@ class Trajectory:
         flow = self.flow
         return Landing(*(bool(answer) for answer in landing(flow.system, flow.p, flow.a, i)))
 
-    def advance(self, t_end: float, max_steps: int) -> int:
-        """Carry on to t_end, at most `max_steps` steps; return how it ended (see `records`)."""
+    def advance(
+        self, t_end: float, max_steps: int, report: Callable[[], None] = lambda: None
+    ) -> int:
+        """Carry on to t_end, at most `max_steps` steps; return how it ended (see `records`).
+
+        Parameters
+        ----------
+        report : called between the short slices in which plain kernels go
+        """
         arrays, left = self.flow.arrays, max_steps
+        most = _PLAIN_SLICE if mode() == "plain" else max_steps
+        self.flow.system[GOES_ON] = 0
         while left > 0:
-            code = int(loop.advance(*arrays, float(t_end), left))
+            room = min(left, most)
+            code = int(loop.advance(*arrays, float(t_end), room))
+            left -= room
+            self.flow.system[GOES_ON] = code == r.PAUSED
             if code < 0:
+                left += int(self.flow.system[LEFT])
                 code = self._handle(code)
+            elif code == r.PAUSED and left > 0:
+                code = r.RUNNING
+                report()
             if code != r.RUNNING:
                 return code
-            left = int(self.flow.system[LEFT])
         return r.PAUSED
 
     def _handle(self, code: int) -> int:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
 from stiction.numerics.checks import number
+from stiction.numerics.jit import mode
 from stiction.switching.model import Compiled, LineExit, SwitchingSystem
 from stiction.switching.wheel.parameters import COS, SIN
 
@@ -51,8 +52,8 @@ _FIELDS = (
 
 
 @functools.cache
-def _functions() -> tuple[Any, ...]:
-    """Return the compiled field, surface, gradient and power, made once per process."""
+def _functions(mode_: str) -> tuple[Any, ...]:
+    """Return field, surface, gradient and power for kernels of a mode, made once."""
     from stiction.numerics.callback import address_of
     from stiction.switching.wheel import kernels
 
@@ -230,7 +231,7 @@ class WheelOnTurntable(SwitchingSystem):
 
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
-        keep = _functions()
+        keep = _functions(mode())
         field_, surface, gradient, power = (int(c.address) for c in keep)
         return Compiled(
             field=field_,
