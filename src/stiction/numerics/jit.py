@@ -117,13 +117,16 @@ class _Native:
 @overload
 def kernel(function: F, /) -> F: ...
 @overload
-def kernel(*, plain: Callable[..., Any] | None = None, nogil: bool = False) -> Callable[[F], F]: ...
+def kernel(
+    *, plain: Callable[..., Any] | None = None, nogil: bool = False, borrows: bool = False
+) -> Callable[[F], F]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
     /,
     *,
     plain: Callable[..., Any] | None = None,
     nogil: bool = False,
+    borrows: bool = False,
 ) -> Any:
     """Return `function` as a kernel, compiled by Numba at its first call and cached on disk.
 
@@ -131,8 +134,12 @@ def kernel(
     ----------
     plain : another body for runs without a compiler, to the same answer
     nogil : whether compiled code lets other threads run
+    borrows : whether it neither makes nor returns an array. Called by kernels, such a one need
+        not count who holds its arrays, which can take longer than its work
     """
     options = {"nogil": True} if nogil else {}
+    if borrows:
+        options["_nrt"] = False
     if function is None:
         return lambda inner: Kernel(inner, plain, **options)
     return Kernel(function, plain, **options)

@@ -29,7 +29,7 @@ def _horner(c: npt.NDArray[np.float64], count: int, s: float) -> float:
     return value
 
 
-@kernel(plain=_horner)
+@kernel(plain=_horner, borrows=True)
 def horner(c: npt.NDArray[np.float64], count: int, s: float) -> float:
     """Return c[0] + c[1] s + ... + c[count-1] s^(count-1)."""
     value = 0.0
@@ -109,7 +109,7 @@ def _binomials(count: int) -> npt.NDArray[np.float64]:
     return np.array(made)
 
 
-@kernel(plain=_to_bernstein_at_once)
+@kernel(plain=_to_bernstein_at_once, borrows=True)
 def _to_bernstein(c: npt.NDArray[np.float64], count: int, b: npt.NDArray[np.float64]) -> None:
     degree = count - 1
     binomial = 1.0
@@ -130,7 +130,7 @@ def _sign_changes_in_list(b: npt.NDArray[np.float64], count: int) -> int:
     return changes
 
 
-@kernel(plain=_sign_changes_in_list)
+@kernel(plain=_sign_changes_in_list, borrows=True)
 def _sign_changes(b: npt.NDArray[np.float64], count: int) -> int:
     changes = 0
     last = 1.0
@@ -148,7 +148,7 @@ def _halve_at_once(b: npt.NDArray[np.float64], left: npt.NDArray[np.float64], co
         left[level] = b[0]
 
 
-@kernel(plain=_halve_at_once)
+@kernel(plain=_halve_at_once, borrows=True)
 def _halve(b: npt.NDArray[np.float64], left: npt.NDArray[np.float64], count: int) -> None:
     """Split by de Casteljau at the middle: the left half into `left`, the right stays in b."""
     left[0] = b[0]
@@ -164,7 +164,7 @@ def _refine_in_list(c: npt.NDArray[np.float64], count: int, low: float, high: fl
     return py_function(_refine)(numbers, count, float(low), float(high))
 
 
-@kernel(plain=_refine_in_list)
+@kernel(plain=_refine_in_list, borrows=True)
 def _refine(c: npt.NDArray[np.float64], count: int, low: float, high: float) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)

@@ -42,7 +42,7 @@ INVERSE, LOWER, SOLUTION = 3, 4, 5
 ROWS = 6
 
 
-@kernel
+@kernel(borrows=True)
 def factorise(n: int, table: Floats, free: Ints, row: int) -> None:
     """Write the factors of A; unknown i is pinned at zero where `free[row, i]` is zero.
 
@@ -70,7 +70,7 @@ def factorise(n: int, table: Floats, free: Ints, row: int) -> None:
         table[INVERSE, i] = before
 
 
-@kernel
+@kernel(borrows=True)
 def solve_factored(n: int, table: Floats) -> None:
     """Write the solution of A w = rhs to row SOLUTION; pinned unknowns are 0.
 

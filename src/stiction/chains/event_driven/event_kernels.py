@@ -32,7 +32,7 @@ def _only_where_needed(
     return search(p, state, s._replace(active=left), left.size, tau, t, events)
 
 
-@kernel(plain=_only_where_needed)
+@kernel(plain=_only_where_needed, borrows=True)
 def first_events(
     p: Problem, state: State, s: Scratch, count: int, tau: float, t: float, events: Events
 ) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def first_events(
     return first, group
 
 
-@kernel
+@kernel(borrows=True)
 def _note_touch(
     p: Problem, state: State, s: Scratch, i: int, bound: float, tau: float, t: float, events: Events
 ) -> None:

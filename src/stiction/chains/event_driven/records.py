@@ -40,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@kernel
+@kernel(borrows=True)
 def column(table: Floats, i: int, size: int, tau: float) -> float:
     """Return the value at `tau` of the polynomial in column `i` of a table of coefficients."""
     value = 0.0
@@ -49,13 +49,13 @@ def column(table: Floats, i: int, size: int, tau: float) -> float:
     return value
 
 
-@kernel
+@kernel(borrows=True)
 def drive_at(p: Problem, state: State, t: float, i: int) -> float:
     """Return the force on mass i without friction [N]."""
     return drive_of(p, state.x, state.v, load_at(p, t, state.counter[PIECE]), t, i)
 
 
-@kernel
+@kernel(borrows=True)
 def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) -> float:
     """Return the force on mass `i` from its links, the plate and the load, without friction [N]."""
     c = i + 1
@@ -66,7 +66,7 @@ def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) ->
     return force
 
 
-@kernel
+@kernel(borrows=True)
 def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     """Return the friction force on mass `i` in its mode [N]."""
     if mode == 0:
@@ -78,7 +78,7 @@ def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     return force
 
 
-@kernel
+@kernel(borrows=True)
 def record_events(p: Problem, state: State, events: Events, t: float) -> None:
     """Write a row for every mass whose mode is not the one last written."""
     for i in range(p.mass.size):
@@ -99,7 +99,7 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         state.shown[i] = state.mode[i]
 
 
-@kernel(plain=plain_records.save_until)
+@kernel(plain=plain_records.save_until, borrows=True)
 def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
@@ -126,7 +126,7 @@ def save_until(
         counter[NEXT_SAVE] += 1
 
 
-@kernel(plain=plain_records.save_rest)
+@kernel(plain=plain_records.save_rest, borrows=True)
 def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     """Fill the saving times that are left with the state of rest."""
     counter = state.counter
@@ -140,7 +140,7 @@ def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
         counter[NEXT_SAVE] += 1
 
 
-@kernel
+@kernel(borrows=True)
 def _save_row(
     p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
 ) -> None:

@@ -129,7 +129,7 @@ def advance_fitted(
     return PAUSE
 
 
-@kernel
+@kernel(borrows=True)
 def _begin(
     p: Problem, state: State, saved: Saved, events: Events, t_end: float, room: int
 ) -> tuple[int, float, float]:
@@ -152,7 +152,7 @@ def _begin(
     return PAUSE, limit, reach
 
 
-@kernel
+@kernel(borrows=True)
 def _finish(
     p: Problem,
     state: State,
@@ -199,7 +199,7 @@ def _finish(
     return PAUSE if np.isfinite(size) else NOT_FINITE
 
 
-@kernel
+@kernel(borrows=True)
 def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     counter = state.counter
     while counter[PIECE] + 1 < p.piece_time.size and p.piece_time[counter[PIECE] + 1] <= t:
@@ -210,7 +210,7 @@ def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     return limit
 
 
-@kernel(plain=plain_steps.active)
+@kernel(plain=plain_steps.active, borrows=True)
 def _active(p: Problem, state: State, s: Scratch) -> int:
     """List the masses whose motion or drive changes with time."""
     n = p.mass.size
@@ -231,7 +231,7 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def _settle(p: Problem, state: State, s: Scratch, reach: float, events: Events) -> int:
     """Decide the modes, expand the series, and return the number of active masses.
 
@@ -251,7 +251,7 @@ def _settle(p: Problem, state: State, s: Scratch, reach: float, events: Events) 
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float, events: Events) -> int:
     """Do as `_settle` with a user's functions; -1 where they need a vanishing step."""
     count, t = 0, state.clock[TIME]
@@ -267,7 +267,7 @@ def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float, events: E
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
     """Write where the series of the active masses begin and return the number of these."""
     load_series(p, t, state.counter[PIECE], s.load)
@@ -277,7 +277,7 @@ def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
     return count
 
 
-@kernel(plain=plain_steps.start_series)
+@kernel(plain=plain_steps.start_series, borrows=True)
 def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
     for c in range(p.mass.size + 2):
         s.x[0, c] = state.x[c]
@@ -289,7 +289,7 @@ def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
                 s.x[k, c] = 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def _mark_ties(p: Problem, state: State, t: float) -> None:
     """Mark stuck masses whose drive equals their bound: their series decide, not rounding."""
     load = load_at(p, t, state.counter[PIECE])
@@ -301,7 +301,7 @@ def _mark_ties(p: Problem, state: State, t: float) -> None:
                 state.side[i] = 1 if drive > 0.0 else -1
 
 
-@kernel
+@kernel(borrows=True)
 def _note_corners(
     p: Problem, state: State, s: Scratch, count: int, t: float, events: Events
 ) -> None:
@@ -321,7 +321,7 @@ def _note_corners(
             state.counter[N_TOUCH] += 1
 
 
-@kernel
+@kernel(borrows=True)
 def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
     """Expand with a user's functions on the longest step that fits; whether one was found."""
     tau = min(reach, 2.0 * state.clock[TAU], p.longest_fit)
@@ -341,7 +341,7 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> float:
     """Return the first tau at which moving mass i stops, inf for none."""
     size = slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
@@ -349,7 +349,7 @@ def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> floa
     return root_from(s.poly, s.bernstein, start, size, tau)
 
 
-@kernel
+@kernel(borrows=True)
 def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -> bool:
     """Correct one mode that contradicts its own series; return whether one was changed."""
     fitted = p.fitted or p.load_address != 0
@@ -379,7 +379,7 @@ def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def _leaves_its_edge(
     p: Problem,
     state: State,
@@ -413,7 +413,7 @@ def _leaves_its_edge(
     return root_from(s.poly, s.bernstein, 0, size, tau) <= tau
 
 
-@kernel
+@kernel(borrows=True)
 def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: float) -> float:
     """Return how far in tau the series hold to the tolerance."""
     if p.fitted or p.load_address != 0:
@@ -441,7 +441,7 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
     return tau
 
 
-@kernel(plain=plain_steps.norms)
+@kernel(plain=plain_steps.norms, borrows=True)
 def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
     """Write the largest coefficient of each order."""
     for k in range(top + 1):
@@ -450,7 +450,7 @@ def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
             norm[k] = max(norm[k], abs(x[k, active[a] + 1]))
 
 
-@kernel
+@kernel(borrows=True)
 def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
     evaluate(p, tau, s.active, count, s, state.x, state.v)
     size = 2 * p.order + 1
@@ -459,7 +459,7 @@ def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> No
     _heat_up(state, s, count, size, tau)
 
 
-@kernel(plain=plain_steps.heat_up)
+@kernel(plain=plain_steps.heat_up, borrows=True)
 def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> None:
     """Add the friction heat of a step to every moving mass."""
     for a in range(count):
@@ -468,7 +468,7 @@ def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> Non
             state.heat[i] += column(s.heat, i, size, tau)
 
 
-@kernel
+@kernel(borrows=True)
 def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: float) -> None:
     """Apply the events of one instant: first all stops, then every decision."""
     for a in range(count):
@@ -489,7 +489,7 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
             _decide(p, state, i, drive, bound)
 
 
-@kernel
+@kernel(borrows=True)
 def _decide(p: Problem, state: State, i: int, drive: float, bound: float) -> None:
     """Set the mode of a mass at rest on its surface from its drive."""
     state.side[i] = 1 if drive > 0.0 else -1
@@ -501,7 +501,7 @@ def _decide(p: Problem, state: State, i: int, drive: float, bound: float) -> Non
         state.lead[i] = 1 if abs(drive) >= bound * (1.0 - TIE) else 0
 
 
-@kernel
+@kernel(borrows=True)
 def _all_stuck(mode: Ints) -> bool:
     stuck = True
     for i in range(mode.size):

@@ -14,15 +14,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.theta.pass_kernels import ahead, back, mend, move_on, slack_of
 from stiction.chains.theta.step_kernels import (
     BOUND,
     DONE,
-    DU,
     EVENTS_FULL,
-    FORCE,
     HOLD,
     INERTIA,
-    LINK_K,
     LOAD,
     MODE,
     MOST,
@@ -35,12 +33,10 @@ from stiction.chains.theta.step_kernels import (
     PAUSE,
     PIECE,
     PIVOT,
-    PLATE_K,
     RESCUES,
     RESIST,
     REST,
     SAVE_AT,
-    SHARE,
     SLACK,
     SLIPPING,
     SLOPE,
@@ -52,14 +48,11 @@ from stiction.chains.theta.step_kernels import (
     Saved,
     U,
     Work,
-    X,
     begin_step,
-    commit,
     forces,
     keep_old,
     mu_of,
     note_miss,
-    record,
     remember,
     save_rows,
     slope_of,
@@ -76,7 +69,7 @@ from stiction.numerics.tridiagonal import (
     solve_factored,
 )
 
-__all__ = ["advance_exact"]
+__all__ = ["advance_exact", "advance_weakening"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -85,15 +78,46 @@ Ints = npt.NDArray[np.int64]
 _LARGEST = 1e200
 # rounds of the active set before the nested rounds take over; far above what it ever needs
 _PLAIN_ROUNDS = 30
-# a stuck mass may exceed its bound by rounding in the forces on it
-_ROUNDING = 1e-14
 # how far a falling mu(v) may lower a pivot: beyond the step limit A stays an M-matrix
 _LEAST_PIVOT = 0.1
 
 
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with set-valued friction; return why it came back."""
+    """Advance by at most `steps` steps with friction that is constant in slip; return why not."""
+    pieces, sines, f, m, law, clock, counter = work
+    room = events.marks.shape[0] - p.n
+    prepare(p, f, m)
+    for _ in range(steps):
+        if counter[STEP] >= p.n_step:
+            return DONE
+        if counter[N_EVENTS] > room:
+            return EVENTS_FULL
+        piece, solves = counter[PIECE], counter[SOLVES]
+        pull = clock[LOAD]
+        if not p.steady:
+            pull = begin_step(p, pieces, sines, clock, counter)
+        ahead(p, f, m, counter[STEP], pull)
+        held, count = back(p, f, m, counter, pull)
+        if count > 0:
+            settle(p, f, m, clock, counter, pull, count)
+        counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
+        if not motion(p, f) < _LARGEST:
+            return NOT_FINITE
+        due = clock[SAVE_AT] <= time_after(p, counter[STEP])
+        if due:
+            keep_old(p, f, law, clock)
+        changed = move_on(p, f, m, clock, counter, events, pull, held)
+        if due:
+            save_rows(p, f, m, law, clock, counter, saved)
+        if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
+            return REST
+    return PAUSE
+
+
+@kernel
+def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
+    """Advance by at most `steps` steps with friction that varies; return why it came back."""
     pieces, sines, f, m, law, clock, counter = work
     room = events.marks.shape[0] - p.n
     prepare(p, f, m)
@@ -109,39 +133,35 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         forces(p, f, counter[STEP], pull)
         for i in range(p.n):
             f[Q, i] += f[INERTIA, i] * f[U, i]
-        held = False
-        if p.constant:
-            held = solve_modes(p, f, m, counter)
-            if not held:
-                settle(p, f, m, clock, counter, pull)
-        else:
-            if p.n_state > 0:
-                hold_in_state(p, f)
-            settle_weakening(p, f, m, clock, counter, pull)
+        if p.n_state > 0:
+            hold_in_state(p, f)
+        settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        size = 0.0
-        for i in range(p.n):
-            f[DU, i] = (f[SOLUTION, i] - f[U, i]) / p.theta
-            size += f[SOLUTION, i] * f[SOLUTION, i]
-        if not size < _LARGEST:
+        if not motion(p, f) < _LARGEST:
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
         if p.n_state > 0:
             remember(p, f, m, clock)
-        commit(p, f, m, clock, counter, pull)
+        changed = move_on(p, f, m, clock, counter, events, pull, False)
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
-        changed = not held and record(p, f, m, clock, counter, events)
-        for i in range(p.n):
-            f[FORCE, i] = f[NEW_FORCE, i]
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
             return REST
     return PAUSE
 
 
-@kernel
+@kernel(borrows=True)
+def motion(p: Problem, f: Floats) -> float:
+    """Return the sum of squared slips: not finite, or large, where there is no motion."""
+    size = 0.0
+    for i in range(p.n):
+        size += f[SOLUTION, i] * f[SOLUTION, i]
+    return size
+
+
+@kernel(borrows=True)
 def prepare(p: Problem, f: Floats, m: Ints) -> None:
     """Fill the work space from the state alone, so that a resumed run goes on the same."""
     for i in range(p.n):
@@ -153,7 +173,7 @@ def prepare(p: Problem, f: Floats, m: Ints) -> None:
     factorise(p.n, f, m, NEW_MODE)
 
 
-@kernel
+@kernel(borrows=True)
 def solve_modes(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     """Solve for the slip with the modes as they are and return whether they fit the result.
 
@@ -180,7 +200,7 @@ def solve_modes(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     return good
 
 
-@kernel
+@kernel(borrows=True)
 def correct(p: Problem, f: Floats, m: Ints, side: int) -> int:
     """Correct the modes that contradict the last solve and return how many.
 
@@ -201,21 +221,23 @@ def correct(p: Problem, f: Floats, m: Ints, side: int) -> int:
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def again(p: Problem, f: Floats, m: Ints, counter: Ints) -> None:
     """Factorise for the corrected modes and solve."""
     factorise(p.n, f, m, NEW_MODE)
     solve_modes(p, f, m, counter)
 
 
-@kernel
-def settle(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float) -> None:
-    """Correct the modes until they fit, for friction that does not change with speed."""
-    slack(p, f, pull)
+@kernel(borrows=True)
+def settle(
+    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float, count: int
+) -> None:
+    """Correct modes until they fit, for constant friction; `count` of them have been."""
     for _ in range(_PLAIN_ROUNDS):
-        if correct(p, f, m, 0) == 0:
+        if count == 0:
             return
-        again(p, f, m, counter)
+        count = mend(p, f, m, counter, pull, count)
+    slack(p, f, pull)
     counter[RESCUES] += 1
     settled = rescue(p, f, m, counter)
     for i in range(p.n):
@@ -226,19 +248,15 @@ def settle(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: f
         note_miss(p, clock, counter, 1.0)
 
 
-@kernel
+@kernel(borrows=True)
 def slack(p: Problem, f: Floats, pull: float) -> None:
     """Write what rounding can add to the force on each mass: a tie must not cycle."""
-    n = p.n
-    for i in range(n):
-        size = f[HOLD, i] + abs(f[INERTIA, i] * f[U, i]) + abs(f[SHARE, i] * pull)
-        size += f[PLATE_K, i] * (abs(p.plate_speed * p.t_end) + abs(f[X, i]))
-        size += f[LINK_K, i] * abs(f[X, i] - (f[X, i - 1] if i > 0 else 0.0))
-        size += f[LINK_K, i + 1] * abs((f[X, i + 1] if i + 1 < n else 0.0) - f[X, i])
-        f[SLACK, i] = _ROUNDING * size
+    far = abs(p.plate_speed * p.t_end)
+    for i in range(p.n):
+        f[SLACK, i] = slack_of(p.n, f, i, pull, far)
 
 
-@kernel
+@kernel(borrows=True)
 def hold_in_state(p: Problem, f: Floats) -> None:
     """Write what friction can hold in the state that rest through this step leads to."""
     for i in range(p.n):
@@ -246,7 +264,7 @@ def hold_in_state(p: Problem, f: Floats) -> None:
         f[HOLD, i] = f[BOUND, i]
 
 
-@kernel
+@kernel(borrows=True)
 def settle_weakening(
     p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
 ) -> None:
@@ -264,7 +282,7 @@ def settle_weakening(
         note_miss(p, clock, counter, freeze(p, f, m, counter))
 
 
-@kernel
+@kernel(borrows=True)
 def linearise(p: Problem, f: Floats, m: Ints) -> float:
     """Put the tangent of mu(|w|) N at the present slip into the work space.
 
@@ -294,7 +312,7 @@ def linearise(p: Problem, f: Floats, m: Ints) -> float:
 # ---- when the active set does not end
 
 
-@kernel
+@kernel(borrows=True)
 def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     """Settle the modes in nested monotone rounds; return whether they settled.
 
@@ -321,7 +339,7 @@ def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     """Make the step with mu as it last was, and return by how much the law differs.
 
@@ -344,7 +362,7 @@ def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     return worst
 
 
-@kernel
+@kernel(borrows=True)
 def let_go(p: Problem, f: Floats, m: Ints) -> bool:
     """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
     any_released = False
@@ -357,7 +375,7 @@ def let_go(p: Problem, f: Floats, m: Ints) -> bool:
     return any_released
 
 
-@kernel
+@kernel(borrows=True)
 def secant(p: Problem, f: Floats) -> float:
     """Put the secants of mu N between rest and the present slip into the work space.
 
@@ -382,7 +400,7 @@ def secant(p: Problem, f: Floats) -> float:
     return worst
 
 
-@kernel
+@kernel(borrows=True)
 def nested(p: Problem, f: Floats, m: Ints, counter: Ints, last: int) -> bool:
     """Find the modes for friction that is monotone in slip; false when the solves run out.
 

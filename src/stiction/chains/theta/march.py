@@ -105,9 +105,9 @@ class March:
 
     def _advance(self) -> Callable[[Problem, Work, Saved, Events, int], int]:
         if self.scheme.exact:
-            from stiction.chains.theta.exact_kernels import advance_exact
+            from stiction.chains.theta.exact_kernels import advance_exact, advance_weakening
 
-            return advance_exact
+            return advance_exact if self.problem.constant else advance_weakening
         from stiction.chains.theta.smooth_kernels import advance_smooth
 
         return advance_smooth

@@ -131,7 +131,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
     return PAUSE
 
 
-@kernel
+@kernel(borrows=True)
 def explicit(p: Problem, f: Floats) -> None:
     """Make the step of theta = 0: every force at the start of the step."""
     for i in range(p.n):
@@ -141,7 +141,7 @@ def explicit(p: Problem, f: Floats) -> None:
         f[DU, i] = -f[RHS, i] / f[INERTIA, i]
 
 
-@kernel
+@kernel(borrows=True)
 def newton(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     """Solve G(w) = 0 from the slip of the last step; return the residual over its tolerance."""
     for i in range(p.n):
@@ -164,7 +164,7 @@ def newton(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
     return off
 
 
-@kernel
+@kernel(borrows=True)
 def tangent(p: Problem, f: Floats) -> None:
     """Write the linear system of one iteration and keep the point it belongs to."""
     for i in range(p.n):
@@ -173,7 +173,7 @@ def tangent(p: Problem, f: Floats) -> None:
         f[RHS, i] = -f[RHS, i]
 
 
-@kernel
+@kernel(borrows=True)
 def step_along(p: Problem, f: Floats, fall: float) -> float:
     """Go from BEST along DU, all the way or to near the lowest point; return the residual.
 
@@ -203,7 +203,7 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
     return off
 
 
-@kernel
+@kernel(borrows=True)
 def residual(p: Problem, f: Floats) -> float:
     """Write G to row RHS and friction to NEW_FORCE; return max |G_i| over its tolerance.
 
@@ -238,7 +238,7 @@ def residual(p: Problem, f: Floats) -> float:
     return worst
 
 
-@kernel
+@kernel(borrows=True)
 def friction_slope(p: Problem, f: Matrix, i: int, w: float) -> float:
     """Return the derivative of N mu(|w|) phi(w / eps) with respect to w."""
     shape, width = p.shape, p.width
@@ -250,7 +250,7 @@ def friction_slope(p: Problem, f: Matrix, i: int, w: float) -> float:
     return f[NORMAL, i] * slope
 
 
-@kernel
+@kernel(borrows=True)
 def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
     """Return the smoothed sign of w; `address` is that of a user's shape."""
     if shape == SQUARE_ROOT:
@@ -260,7 +260,7 @@ def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
     return call(address, w)
 
 
-@kernel
+@kernel(borrows=True)
 def smooth_slope(shape: int, width: float, address: int, w: float) -> float:
     """Return the derivative of the smoothed sign; `address` is that of a user's."""
     if shape == SQUARE_ROOT:

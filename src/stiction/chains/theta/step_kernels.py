@@ -49,9 +49,10 @@ STATE = slice(X, HEAT_LOW + 1)
 Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK = range(_FIRST + 16, _FIRST + 23)
 OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 23, _FIRST + 27)
 F_ROWS = _FIRST + 27
-# rows of m; FREE pins no mass
-MODE, NEW_MODE, FREE = range(3)
-M_ROWS = 3
+# rows of m; FREE pins no mass; the others list masses whose modes were corrected in this step
+# and the stretches that are solved again for them
+MODE, NEW_MODE, FREE, CHANGED, FOUND, UNTIL = range(6)
+M_ROWS = 6
 # entries of clock; a sum is followed by what its last addition lost
 LOAD, KINETIC, STORED, SCALE, WORST, WORST_TIME, REST_SINCE, SAVE_AT = range(8)
 WORK, VISCOUS, ALGORITHMIC, SUM_HEAT = 8, 10, 12, 14
@@ -65,7 +66,7 @@ STEP, PIECE, NEXT_SAVE, N_EVENTS, SLIPPING, SOLVES, MOST, MISSES, RESCUES = rang
 COUNTER_SIZE = 9
 
 # masses summed one by one before a partial sum joins the total: keeps long sums accurate
-_BLOCK = 256
+BLOCK = 256
 # save times this near the end of a step, in steps, are meant to be there
 _SAME = 1e-9
 
@@ -144,7 +145,7 @@ class Events(NamedTuple):
     marks: npt.NDArray[np.int32]
 
 
-@kernel
+@kernel(borrows=True)
 def mu_of(p: Problem, f: Matrix, i: int, speed: float) -> float:
     """Return mu(speed) of mass i in slip, speed >= 0; with states, in the one it leads to."""
     if p.constant:
@@ -152,7 +153,7 @@ def mu_of(p: Problem, f: Matrix, i: int, speed: float) -> float:
     return law_value(p.mu_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel
+@kernel(borrows=True)
 def slope_of(p: Problem, i: int, speed: float) -> float:
     """Return d mu / d speed of mass i in slip, speed >= 0."""
     if p.constant:
@@ -160,7 +161,7 @@ def slope_of(p: Problem, i: int, speed: float) -> float:
     return law_value(p.slope_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel
+@kernel(borrows=True)
 def remember(p: Problem, f: Matrix, m: Ints, clock: Vector) -> None:
     """Move the state of every contact over the step just accepted.
 
@@ -175,13 +176,13 @@ def remember(p: Problem, f: Matrix, m: Ints, clock: Vector) -> None:
         law_value(p.commit_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel
+@kernel(borrows=True)
 def time_after(p: Problem, step: int) -> float:
     """Return the time at which step number `step` (from 0) ends."""
     return p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
 
 
-@kernel
+@kernel(borrows=True)
 def load_at(pieces: Matrix, sines: Matrix, address: int, t: float, piece: int) -> float:
     """Return the load [N] at time t, on the given piece."""
     pull = pieces[1, piece] + pieces[2, piece] * (t - pieces[0, piece])
@@ -192,7 +193,7 @@ def load_at(pieces: Matrix, sines: Matrix, address: int, t: float, piece: int) -
     return pull
 
 
-@kernel
+@kernel(borrows=True)
 def begin_step(p: Problem, pieces: Matrix, sines: Matrix, clock: Vector, counter: Ints) -> float:
     """Read the load at the end of the step and return its value f_theta."""
     t = time_after(p, counter[STEP])
@@ -204,7 +205,7 @@ def begin_step(p: Problem, pieces: Matrix, sines: Matrix, clock: Vector, counter
     return p.theta * clock[LOAD] + (1.0 - p.theta) * before
 
 
-@kernel
+@kernel(borrows=True)
 def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
     """Write F to row Q: all forces but inertia and friction on masses that ride on the belt."""
     n = p.n
@@ -223,7 +224,7 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
             f[Q, i] += f[PLATE_K, i] * (plate - f[X, i] - ride)
 
 
-@kernel
+@kernel(borrows=True)
 def note_miss(p: Problem, clock: Floats, counter: Ints, size: float) -> None:
     """Count a step that was not solved; `size` tells by how much."""
     if counter[MISSES] == 0:
@@ -234,7 +235,7 @@ def note_miss(p: Problem, clock: Floats, counter: Ints, size: float) -> None:
         clock[WORST_MISS] = size
 
 
-@kernel
+@kernel(borrows=True)
 def commit(
     p: Problem,
     f: Floats,
@@ -249,10 +250,10 @@ def commit(
     plate follows from the same product with v_theta.
     Verified by: tests/properties/test_theta_energy.py::test_every_step_closes
     """
-    n, h, belt = p.n, p.h, p.belt
+    n = p.n
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    for first in range(0, n, _BLOCK):
-        sums = sweep(p, f, m, first, min(first + _BLOCK, n))
+    for first in range(0, n, BLOCK):
+        sums = sweep(p, f, m, first, min(first + BLOCK, n))
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -262,6 +263,23 @@ def commit(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
+    close_books(
+        p,
+        f,
+        clock,
+        counter,
+        pull,
+        (kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
+    )
+
+
+@kernel(borrows=True)
+def close_books(
+    p: Problem, f: Floats, clock: Floats, counter: Ints, pull: float, sums: Sums
+) -> None:
+    """Enter the sums of all masses into the ledger, with those of the last link and the plate."""
+    n, h, belt = p.n, p.h, p.belt
+    kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped = sums
     rate, stretch = f[SOLUTION, n - 1] + belt, f[X, n - 1]
     stored += f[LINK_K, n] * stretch * stretch
     viscous += f[LINK_C, n] * rate * rate
@@ -278,7 +296,7 @@ def commit(
     counter[STEP] += 1
 
 
-@kernel
+@kernel(borrows=True)
 def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
     belt, h = p.belt, p.h
@@ -318,7 +336,7 @@ def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
 
 
-@kernel
+@kernel(borrows=True)
 def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     """Return twice the energy in the plate springs, their spread, and the work of the plate."""
     stored = spread = work = 0.0
@@ -334,7 +352,7 @@ def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     return stored, spread, p.h * p.plate_speed * work
 
 
-@kernel
+@kernel(borrows=True)
 def balance(
     clock: Floats,
     t: float,
@@ -360,7 +378,7 @@ def balance(
         clock[WORST_TIME] = t
 
 
-@kernel
+@kernel(borrows=True)
 def add(clock: Floats, at: int, value: float) -> None:
     """Add `value` to the sum at `at`, with what the last addition lost."""
     value -= clock[at + 1]
@@ -369,7 +387,7 @@ def add(clock: Floats, at: int, value: float) -> None:
     clock[at] = total
 
 
-@kernel
+@kernel(borrows=True)
 def keep_old(p: Problem, f: Floats, law: Floats, clock: Floats) -> None:
     """Keep the state at the start of a step inside which a save time lies."""
     for i in range(p.n):
@@ -382,7 +400,7 @@ def keep_old(p: Problem, f: Floats, law: Floats, clock: Floats) -> None:
             law[i, at + OLD * p.n_state] = law[i, at]
 
 
-@kernel
+@kernel(borrows=True)
 def save_rows(
     p: Problem,
     f: Floats,
@@ -417,7 +435,7 @@ def save_rows(
     clock[SAVE_AT] = saved.time[row] - _SAME * p.h if row < saved.time.size else np.inf
 
 
-@kernel
+@kernel(borrows=True)
 def record(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, events: Events) -> bool:
     """Note every mass whose mode changed, at the end of the step; return whether one did."""
     t = time_after(p, counter[STEP] - 1)

@@ -259,8 +259,12 @@ def outer(kernel: Any) -> Any:
 @functools.cache
 def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
     """Return what Numba calls: with wrappers for Python alone, no fast-math, division as in C."""
-    options = {"error_model": "numpy", "no_cfunc_wrapper": True, **kernel.options}
+    # references are counted or not as each kernel says, not as its caller does
+    options = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True, **kernel.options}
     pipeline: Any = _OuterPipeline
+    if not called_by_kernels:
+        # the wrapper hands over references that have to be given back
+        options["_nrt"] = True
     if called_by_kernels:
         pipeline, options["no_cpython_wrapper"] = _InnerPipeline, True
     made: Any = numba.njit(pipeline_class=pipeline, **options)(kernel.py_func)
