@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["digest_of", "plain_function", "size_of"]
+__all__ = ["digest_of", "plain_function", "reached_by", "size_of"]
 
 
 def digest_of(function: Callable[..., object]) -> str:
@@ -23,29 +23,26 @@ def digest_of(function: Callable[..., object]) -> str:
 
     Verified by: tests/unit/numerics/test_kernel_cache.py::test_an_edited_callee_changes_its_callers
     """
-    first = plain_function(function)
-    found: dict[types.FunctionType, bytes] = {}
-    waiting = [first]
-    while waiting:
-        plain = waiting.pop()
-        if plain not in found:
-            found[plain], callees = _body(plain)
-            waiting += callees
+    first, *others = (_body(plain)[0] for plain in reached_by(function))
     # the order in which kernels were met says nothing
-    others = sorted(body for plain, body in found.items() if plain is not first)
-    return hashlib.sha256(found[first] + b"".join(others)).hexdigest()
+    return hashlib.sha256(first + b"".join(sorted(others))).hexdigest()
 
 
 def size_of(function: Callable[..., object]) -> int:
     """Return how many instructions a kernel has with all that it can reach."""
-    found: set[types.FunctionType] = set()
+    return sum(len(plain.__code__.co_code) // 2 for plain in reached_by(function))
+
+
+def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
+    """Return the plain functions of a kernel and of all kernels it can reach, itself first."""
+    found: dict[types.FunctionType, None] = {}
     waiting = [plain_function(function)]
     while waiting:
         plain = waiting.pop()
         if plain not in found:
-            found.add(plain)
+            found[plain] = None
             waiting += _body(plain)[1]
-    return sum(len(plain.__code__.co_code) // 2 for plain in found)
+    return list(found)
 
 
 @functools.cache
