@@ -21,6 +21,7 @@ import pickle
 import platform
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -41,6 +42,8 @@ _MARK = b"stiction kernel 2\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; the oldest go when sources were edited many times
 _MOST_ENTRIES = 24
+# age at which a file that was never finished is left over from a process that was killed [s]
+_ABANDONED = 600.0
 # what a process that compiles for a package calls its processor
 _TARGET = "STICTION_TARGET"
 # kinds of processors a package can bring kernels for, and what they must be able to do
@@ -202,7 +205,7 @@ class KernelCache:
         partial = None
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            handle, partial = tempfile.mkstemp(prefix=f".{path.stem[:20]}", dir=self._folder)
+            handle, partial = tempfile.mkstemp(prefix=f".{self._short[:20]}", dir=self._folder)
             with os.fdopen(handle, "wb") as file:
                 file.write(_MARK + hashlib.sha256(body).digest() + body)
             os.replace(partial, path)
@@ -214,7 +217,11 @@ class KernelCache:
                     os.unlink(partial)
 
     def _forget_old(self, folder: Path) -> None:
-        """Remove the oldest entries of this kernel beyond what edits may leave behind."""
+        """Remove the oldest entries of this kernel, and what a process left that was killed."""
+        now = time.time()
+        for partial in folder.glob(f".{self._short[:20]}*"):
+            if now - partial.stat().st_mtime > _ABANDONED:
+                partial.unlink(missing_ok=True)
         entries = list(folder.glob(f"{self._short}-*{self._suffix}"))
         if len(entries) > _MOST_ENTRIES:
             entries.sort(key=lambda entry: entry.stat().st_mtime)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ from dataclasses import dataclass, field
 
 __all__ = ["announce", "compiling", "hush", "spent"]
 
-# seconds per instruction of Python that is compiled, on a processor of 2025; a slow one takes twice
-_PER_INSTRUCTION = 0.9e-3
+# compiling an instruction of Python takes as long as this many turns of an empty loop
+_TURNS_PER_INSTRUCTION = 75_000
+_TURNS = 50_000
 _WORTH_A_WORD = 2.0
 
 
@@ -49,10 +51,21 @@ def spent() -> float:
     return _CLOCK.spent
 
 
+def _turn() -> float:
+    """Return how long a turn of an empty loop takes on this machine [s]."""
+    best = math.inf
+    for _ in range(3):
+        begin = time.perf_counter()
+        for _ in range(_TURNS):
+            pass
+        best = min(best, time.perf_counter() - begin)
+    return best / _TURNS
+
+
 def announce(module: str, name: str, instructions: int) -> None:
     """Say that a kernel is being compiled with all that it calls, if that takes long."""
     part = ".".join(module.split(".")[1:2]) or module
-    seconds = instructions * _PER_INSTRUCTION
+    seconds = instructions * _TURNS_PER_INSTRUCTION * _turn()
     if seconds > _WORTH_A_WORD and not _CLOCK.quiet:
         again = "more of " if part in _CLOCK.announced else ""
         _CLOCK.announced.add(part)

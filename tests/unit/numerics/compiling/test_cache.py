@@ -182,3 +182,29 @@ def test_digests_follow_names_and_closures():
 
     assert digest_of(made(2.0)) == digest_of(made(2.0))
     assert digest_of(made(2.0)) != digest_of(made(3.0))
+
+
+def test_what_a_killed_process_left_is_removed(place):
+    kept = place / "kept"
+    kept.mkdir()
+    old, young = kept / ".outer1a2b", kept / ".outer3c4d"
+    for path in (old, young):
+        path.write_bytes(b"half a kernel")
+    os.utime(old, (0, 0))
+    call(place)
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_old_entries_are_forgotten(place):
+    kept = place / "kept"
+    kept.mkdir()
+    for k in range(40):
+        path = kept / f"outer-{k:040d}.kernel"
+        path.write_bytes(b"")
+        os.utime(path, (k, k))
+    call(place)
+    left = sorted(path.name for path in kept.glob("outer-*"))
+    assert len(left) == 24
+    assert f"outer-{39:040d}.kernel" in left
+    assert f"outer-{0:040d}.kernel" not in left
