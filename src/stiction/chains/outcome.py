@@ -22,6 +22,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
+# the names of modes from -1 on, and the kinds of events
+_MODES = np.array(list(MODES.values()), dtype=object)
+_KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         status=history.status,
         reason=history.reason,
         time=history.time,
-        variables=_variables(chain, history),
+        variables=_variables(chain, history, critical),
         final={
             "x": history.x[-1].copy(),
             "v": history.v[-1].copy(),
@@ -141,19 +144,22 @@ def _onset_times(chain: Chain, history: ChainHistory) -> list[float | None]:
     moving = chain.v_start != chain.belt_speed
     for i in np.flatnonzero(moving):
         first[i] = float(history.time[0])
-    raw = history.events
-    for t, i, before in zip(raw.time, raw.mass, raw.before, strict=True):
-        if before == 0 and first[i] is None:
-            first[i] = float(t)
+    slips = np.flatnonzero(history.events.before == 0)
+    masses, at = np.unique(history.events.mass[slips], return_index=True)
+    times = history.events.time[slips[at]].tolist()
+    for i, t in zip(masses.tolist(), times, strict=True):
+        if first[i] is None:
+            first[i] = t
     return first
 
 
 def _event_log(history: ChainHistory) -> EventLog:
     raw = history.events
-    kinds = [_kind(b, a) for b, a in zip(raw.before, raw.after, strict=True)]
+    # all at once: a shaken chain has an event per mass in every second step
+    kinds = _KINDS[np.where(raw.before == 0, 0, np.where(raw.after == 0, 1, 2))].tolist()
     time, contact = raw.time, raw.mass + 1
-    before = [MODES[int(m)] for m in raw.before]
-    after = [MODES[int(m)] for m in raw.after]
+    before = _MODES[raw.before + 1].tolist()
+    after = _MODES[raw.after + 1].tolist()
     columns = {
         "x": raw.x,
         "v": raw.v,
@@ -171,17 +177,10 @@ def _event_log(history: ChainHistory) -> EventLog:
     return EventLog(time, contact, before, after, kinds, columns, units)
 
 
-def _kind(before: int, after: int) -> str:
-    if before == 0:
-        return "slip"
-    return "stick" if after == 0 else "reverse"
-
-
-def _variables(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
+def _variables(chain: Chain, history: ChainHistory, critical: Floats | None) -> dict[str, Variable]:
     series, each = ("time", "mass"), ("mass",)
     load = np.asarray(chain.load.at(history.time))
     table = chain.friction
-    critical = chain.critical_force()
     fresh = " at the start" if chain.law.states else ""
     constants = {
         "mass_value": Variable(chain.masses, each, "kg", "mass"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -61,12 +62,12 @@ class Ledger:
         zero = np.zeros(time.size)
         return cls(time, zero, zero, zero, np.zeros((time.size, 1)), defined=False)
 
-    @property
+    @functools.cached_property
     def total_friction_heat(self) -> Floats:
         """(t,) heat of all contacts together [J]."""
         return np.asarray(self.friction_heat.sum(axis=1))
 
-    @property
+    @functools.cached_property
     def imbalance(self) -> Floats:
         """(t,) energy now - energy at the start - work + every loss [J]; zero if it closes."""
         energy = self.kinetic + self.stored + self.adhesive
@@ -74,7 +75,7 @@ class Ledger:
         change = energy - energy[0]
         return np.asarray(change - self.external_work + self.total_friction_heat + losses)
 
-    @property
+    @functools.cached_property
     def scale(self) -> float:
         """Largest energy that appears in the ledger [J]: what the imbalance is compared with."""
         parts = (
@@ -89,7 +90,7 @@ class Ledger:
         )
         return max(float(np.max(np.abs(part), initial=0.0)) for part in parts)
 
-    @property
+    @functools.cached_property
     def imbalance_rel(self) -> float:
         """Largest imbalance over `scale`; 0 when nothing moved and nothing was stored."""
         worst = float(np.max(np.abs(self.imbalance), initial=0.0))

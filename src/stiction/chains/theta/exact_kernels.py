@@ -87,6 +87,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
     """Advance by at most `steps` steps with friction that is constant in slip; return why not."""
     pieces, sines, f, m, law, clock, counter = work
     room = events.marks.shape[0] - p.n
+    n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
     prepare(p, f, m)
     for _ in range(steps):
         if counter[STEP] >= p.n_step:
@@ -97,12 +98,17 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         pull = clock[LOAD]
         if not p.steady:
             pull = begin_step(p, pieces, sines, clock, counter)
-        ahead(p, f, m, counter[STEP], pull)
-        held, count = back(p, f, m, counter, pull)
-        if count > 0:
-            settle(p, f, m, clock, counter, pull, count)
+        plate = p.plate_speed * (p.t_start + (counter[STEP] + p.theta) * p.h)
+        ahead(n, f, m, pull, ride, p.belt, p.plates, plate)
+        held, count = back(n, f, m, counter, pull, far)
+        for _ in range(_PLAIN_ROUNDS):
+            if count == 0:
+                break
+            count = mend(n, f, m, counter, pull, far, count)
+        else:
+            settle_slowly(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p, f) < _LARGEST:
+        if not motion(p.n, f) < _LARGEST:
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
@@ -137,7 +143,7 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             hold_in_state(p, f)
         settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p, f) < _LARGEST:
+        if not motion(p.n, f) < _LARGEST:
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
@@ -153,10 +159,10 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
 
 
 @kernel(borrows=True)
-def motion(p: Problem, f: Floats) -> float:
+def motion(n: int, f: Floats) -> float:
     """Return the sum of squared slips: not finite, or large, where there is no motion."""
     size = 0.0
-    for i in range(p.n):
+    for i in range(n):
         size += f[SOLUTION, i] * f[SOLUTION, i]
     return size
 
@@ -229,14 +235,10 @@ def again(p: Problem, f: Floats, m: Ints, counter: Ints) -> None:
 
 
 @kernel(borrows=True)
-def settle(
-    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float, count: int
+def settle_slowly(
+    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
 ) -> None:
-    """Correct modes until they fit, for constant friction; `count` of them have been."""
-    for _ in range(_PLAIN_ROUNDS):
-        if count == 0:
-            return
-        count = mend(p, f, m, counter, pull, count)
+    """Find the modes for constant friction where correcting them has not ended."""
     slack(p, f, pull)
     counter[RESCUES] += 1
     settled = rescue(p, f, m, counter)

@@ -309,7 +309,7 @@ def _joined(values: Floats, marks: Ints, h: float) -> tuple[Floats, Ints]:
     with theta = 1/2 one that stops may turn round for one (slip+, slip-, stick). Both are
     one event, at the time of the first change; a step resolves no more than that.
     """
-    order = np.lexsort((np.arange(marks.shape[0]), marks[:, 0]))
+    order = np.argsort(marks[:, 0], kind="stable")
     mass, before, after = marks[order].T
     time = values[order, 0]
     near = (mass[1:] == mass[:-1]) & (time[1:] - time[:-1] < 1.5 * h)
@@ -318,9 +318,12 @@ def _joined(values: Floats, marks: Ints, h: float) -> tuple[Floats, Ints]:
     pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
     dropped = np.zeros(marks.shape[0], bool)
     marks, values = marks.copy(), values.copy()
-    for pair in pairs:
-        if not dropped[order[pair]]:
-            first, second = order[pair], order[pair + 1]
-            marks[first, 2], values[first, 4] = marks[second, 2], values[second, 4]
-            dropped[second] = True
+    # what was joined to the event before it begins no pair: of neighbours every second one counts
+    at = np.arange(pairs.size)
+    begins = np.diff(pairs, prepend=-2) > 1
+    in_row = at - np.maximum.accumulate(np.where(begins, at, 0))
+    pairs = pairs[in_row % 2 == 0]
+    first, second = order[pairs], order[pairs + 1]
+    marks[first, 2], values[first, 4] = marks[second, 2], values[second, 4]
+    dropped[second] = True
     return values[~dropped], marks[~dropped]

@@ -4,6 +4,9 @@ A long chain does not fit into the caches, so what counts is how often each row 
 and the way forward through the factored system are one pass, the way back and the look at the
 modes another, the move and the ledger a third. Where modes are corrected only the stretches
 between stuck masses are solved again in which one was: a stuck mass parts the system.
+
+A step of three masses takes less time than handing over all numbers of a run, so these kernels
+are given the few they need.
 """
 
 from __future__ import annotations
@@ -60,20 +63,25 @@ _FITS, _TIES, _CORRECTED = range(3)
 
 
 @kernel(borrows=True)
-def ahead(p: Problem, f: Floats, m: Ints, step: int, pull: float) -> None:
-    """Write Q, all forces but friction, and go forward through the factored system."""
-    n = p.n
-    ride = p.theta * p.h * p.belt
-    plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
-    left = f[LINK_K, 0] * (f[X, 0] + ride) + f[LINK_C, 0] * p.belt
+def ahead(
+    n: int, f: Floats, m: Ints, pull: float, ride: float, belt: float, plates: bool, plate: float
+) -> None:
+    """Write Q, all forces but friction, and go forward through the factored system.
+
+    Parameters
+    ----------
+    ride : how far the belt moves in the share theta of a step
+    plate : the place of the plate, where there are `plates`
+    """
+    left = f[LINK_K, 0] * (f[X, 0] + ride) + f[LINK_C, 0] * belt
     value = 0.0
     for i in range(n):
         if i + 1 < n:
             right = f[LINK_K, i + 1] * (f[X, i + 1] - f[X, i])
         else:
-            right = -f[LINK_K, n] * (f[X, i] + ride) - f[LINK_C, n] * p.belt
+            right = -f[LINK_K, n] * (f[X, i] + ride) - f[LINK_C, n] * belt
         force = (right - left) + f[SHARE, i] * pull
-        if p.plates:
+        if plates:
             force += f[PLATE_K, i] * (plate - f[X, i] - ride)
         force += f[INERTIA, i] * f[U, i]
         f[Q, i] = force
@@ -83,14 +91,14 @@ def ahead(p: Problem, f: Floats, m: Ints, step: int, pull: float) -> None:
 
 
 @kernel(borrows=True)
-def back(p: Problem, f: Floats, m: Ints, counter: Ints, pull: float) -> tuple[bool, int]:
+def back(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float) -> tuple[bool, int]:
     """Solve backward and correct the modes that contradict the slip.
 
     Returns
     -------
     Whether all modes fit, and how many were corrected: row CHANGED lists them, rising.
     """
-    n, count, good, far = p.n, 0, True, abs(p.plate_speed * p.t_end)
+    count, good = 0, True
     counter[SOLVES] += 1
     value = after = further = 0.0
     for i in range(n - 1, -2, -1):
@@ -162,9 +170,8 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 
 
 @kernel(borrows=True)
-def mend(p: Problem, f: Floats, m: Ints, counter: Ints, pull: float, count: int) -> int:
+def mend(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float, count: int) -> int:
     """Solve again around the masses in row CHANGED; correct modes and return how many."""
-    n, far = p.n, abs(p.plate_speed * p.t_end)
     counter[SOLVES] += 1
     stretches, last = 0, -1
     for q in range(count):
@@ -241,7 +248,7 @@ def move_on(
         counter[SLIPPING] = 0
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
-        sums = move(p, f, m, first, last)
+        sums = move(f, m, first, last, p.belt, p.h, p.theta)
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -252,7 +259,7 @@ def move_on(
         ridden += sums[7]
         stopped += sums[8]
         if not held:
-            note_modes(p, f, m, counter, events, t, first, last)
+            note_modes(f, m, counter, events, t, first, last, p.belt)
         for i in range(first, last):
             f[FORCE, i] = f[NEW_FORCE, i]
     close_books(
@@ -270,15 +277,14 @@ def move_on(
 
 
 @kernel(borrows=True)
-def move(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
+def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta: float) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
-    belt, h = p.belt, p.h
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     rate_before = f[SOLUTION, first - 1] + belt if first > 0 else 0.0
     x_before = f[X, first - 1] if first > 0 else 0.0
     for i in range(first, last):
         w, mass, force = f[SOLUTION, i], f[MASS, i], f[NEW_FORCE, i]
-        du = (w - f[U, i]) / p.theta
+        du = (w - f[U, i]) / theta
         rate = w + belt
         # steps in x are tiny beside x: what an addition loses is kept for the next one
         step = h * rate - f[X_LOW, i]
@@ -312,7 +318,6 @@ def move(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
 
 @kernel(borrows=True)
 def note_modes(
-    p: Problem,
     f: Floats,
     m: Ints,
     counter: Ints,
@@ -320,6 +325,7 @@ def note_modes(
     t: float,
     first: int,
     last: int,
+    belt: float,
 ) -> None:
     """Note the masses from `first` to before `last` whose modes changed, and count who slips."""
     slipping = 0
@@ -328,7 +334,7 @@ def note_modes(
             row = counter[N_EVENTS]
             events.values[row, 0] = t
             events.values[row, 1] = f[X, i]
-            events.values[row, 2] = f[U, i] + p.belt
+            events.values[row, 2] = f[U, i] + belt
             events.values[row, 3] = f[FORCE, i]
             events.values[row, 4] = f[NEW_FORCE, i]
             events.marks[row, 0] = i
