@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
+from stiction.rods import rows
 from stiction.rods.rod_kernels import (
     AXIAL,
     BEND,
@@ -30,6 +35,8 @@ LOAD_COLUMNS = 7
 # first; the time at which the clamp starts [s]
 IS_FRAME, ORIGIN, VELOCITY, SPIN, RISE, START, SINCE = 1, 2, 5, 8, 11, 12, 16
 DRIVEN_COLUMNS = 17
+
+Floats = npt.NDArray[np.float64]
 
 
 class Switches(NamedTuple):
@@ -55,7 +62,27 @@ def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float)
     return factors[last - 1]
 
 
-@kernel
+def _add_loads(
+    f: Floats,
+    t: Floats,
+    constant: Floats,
+    loads: Floats,
+    times: Floats,
+    factors: Floats,
+    now: float,
+    fe: Floats,
+    te: Floats,
+) -> None:
+    fe[:], te[:] = constant, 0.0
+    for load in loads:
+        scale = load_factor(times, factors, int(load[FROM]), int(load[UPTO]), now)
+        to = te if load[IS_MOMENT] > 0.0 else fe
+        to[:, int(load[SLOT])] += scale * load[LOAD : LOAD + 3]
+    f += fe
+    t += te
+
+
+@kernel(plain=_add_loads)
 def add_loads(
     f: Matrix,
     t: Matrix,
@@ -89,7 +116,16 @@ def add_loads(
             t[a, i] += te[a, i]
 
 
-@kernel
+def _power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> float:
+    terms = np.zeros((v.shape[1], 4))
+    terms[:, 0] = rows.dot(f, v)
+    axis = rows.axes_of(q)
+    spin = p - 0.5 * rows.dot(p, axis) * axis
+    terms[:, 1:] = np.where((t != 0.0).any(axis=0), t * spin, 0.0).T
+    return rows.sum_in_order(terms)
+
+
+@kernel(plain=_power)
 def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     """Return sum f . v + t . w."""
     total = 0.0
@@ -116,7 +152,35 @@ def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, flo
     return p[0, i] - half * ax, p[1, i] - half * ay, p[2, i] - half * az, ax, ay, az
 
 
-@kernel
+def _internal_damping(
+    r: Floats,
+    q: Floats,
+    v: Floats,
+    p: Floats,
+    mat: Floats,
+    retard: Floats,
+    f: Floats,
+    t: Floats,
+) -> None:
+    axis = rows.axes_of(q[:, :-1])
+    half = 0.5 * rows.dot(p[:, :-1], axis)
+    spin, inv, shear, axial = p[:, :-1] - half * axis, *mat[[INV_DS, SHEAR, AXIAL], :-1]
+    d, late = np.diff(r), retard[:-1]
+    e = inv * (np.diff(v) - rows.cross(spin, d))
+    along = (axial - shear) * rows.dot(e, axis)
+    n = np.where((shear > 0.0) & (late > 0.0), late * (shear * e + along * axis), 0.0)
+    f[:, :-1], t[:, :-1] = n, rows.cross(d, n)
+    f[:, -1], t[:, -1] = 0.0, 0.0
+    f[:, 1:] -= n
+    bend, twist = mat[[BEND, TWIST], 1:-1]
+    turn, late, axis = np.diff(spin), late[1:], axis[:, 1:]
+    along = (twist - bend) * rows.dot(turn, axis)
+    m = np.where((bend > 0.0) & (late > 0.0), late * (bend * turn + along * axis), 0.0)
+    t[:, 1:-1] -= m
+    t[:, :-2] += m
+
+
+@kernel(plain=_internal_damping)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
@@ -166,7 +230,28 @@ def internal_damping(
             t[2, i - 1] += mz
 
 
-@kernel
+def _add_damping(
+    r: Floats,
+    q: Floats,
+    v: Floats,
+    p: Floats,
+    w: float,
+    mat: Floats,
+    retard: Floats,
+    f: Floats,
+    t: Floats,
+    fe: Floats,
+    te: Floats,
+    middle: Floats,
+) -> None:
+    vm, pm = v + 0.5 * w * mat[FREE] * f, p + 0.5 * w * mat[TURNS] * t
+    middle[0:3], middle[3:6] = vm, pm
+    _internal_damping(r, q, vm, pm, mat, retard, fe, te)
+    f += fe
+    t += te
+
+
+@kernel(plain=_add_damping)
 def add_damping(
     r: Matrix,
     q: Matrix,
@@ -209,9 +294,9 @@ def follow_clamps(
             tau = 0.5 * late * late / rise
         wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
-        c, s = math.cos(0.5 * angle), 0.5
+        c, s = cos(0.5 * angle), 0.5
         if angle > 1e-12:
-            s = math.sin(0.5 * angle) / angle
+            s = sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
         if d[IS_FRAME] == 0.0:
             ox, oy, oz = d[ORIGIN], d[ORIGIN + 1], d[ORIGIN + 2]
@@ -248,9 +333,9 @@ def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
             tau = 0.5 * late * late / d[RISE]
         wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
-        c, s = math.cos(0.5 * angle), 0.5
+        c, s = cos(0.5 * angle), 0.5
         if angle > 1e-12:
-            s = math.sin(0.5 * angle) / angle
+            s = sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
         w0, x0, y0, z0 = d[START], d[START + 1], d[START + 2], d[START + 3]
         q[0, i] = c * w0 - x * x0 - y * y0 - z * z0
@@ -266,7 +351,8 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -
     for k in range(driven.shape[0]):
         i = int(driven[k, SLOT])
         if driven[k, IS_FRAME] == 0.0:
-            total += 0.5 * mat[MASS, i] * (v[0, i] ** 2 + v[1, i] ** 2 + v[2, i] ** 2)
+            vx, vy, vz = v[0, i], v[1, i], v[2, i]
+            total += 0.5 * mat[MASS, i] * (vx * vx + vy * vy + vz * vz)
         else:
             x, y, z, ax, ay, az = spatial_spin(q, p, i)
             along = x * ax + y * ay + z * az

@@ -19,7 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix
+from stiction.numerics.elementary import cos, sin
+from stiction.numerics.elementwise import arctan2
 from stiction.numerics.jit import kernel
+from stiction.rods import rows
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
 # rows of a quaternion
@@ -56,7 +59,21 @@ def horner(c: tuple[float, ...], x: float) -> float:
     return y
 
 
-@kernel
+def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats, t: Floats) -> None:
+    ds, inv, shear, axial = mat[[DS, INV_DS, SHEAR, AXIAL], :-1]
+    d = (r[:, 1:] - r[:, :-1]) * inv
+    axis = rows.axes_of(q[:, :-1])
+    along = (axial - shear) * rows.dot(d, axis) - axial
+    n[:, :-1] = shear * d + along * axis
+    t[:, :-1] = ds * along * rows.cross(d, axis)
+    n[:, -1], t[:, -1], f[:, 0] = 0.0, 0.0, n[:, 0]
+    f[:, 1:] = n[:, 1:] - n[:, :-1]
+    if not _bend_small(q, mat, m):
+        bend_any(q, mat, m)
+    t[:, :-1] += m[:, 1:] - m[:, :-1]
+
+
+@kernel(plain=_elastic)
 def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     size = r.shape[1]
@@ -95,7 +112,22 @@ def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, 
             ta[i] += ma[i + 1] - ma[i]
 
 
-@kernel
+def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
+    bend, twist = mat[[BEND, TWIST], 1:]
+    w, v = rows.between(q)
+    s2 = rows.dot(v, v)
+    m[:, 0] = 0.0
+    if (bend * (s2 - LARGEST_SINE) > 0.0).any() or (bend * w < 0.0).any():
+        return False
+    scale = rows.series(ASIN, s2)
+    k = np.stack([bend, bend, twist]) * (scale * v - mat[PHI1 : PHI3 + 1, 1:])
+    turn = rows.cross(v, k)
+    k += 0.5 * scale * turn + rows.series(TANGENT, s2) * rows.cross(v, turn)
+    m[:, 1:] = rows.in_space(q[:, :-1], k)
+    return True
+
+
+@kernel(plain=_bend_small)
 def bend_small(q: Matrix, mat: Matrix, m: Matrix) -> bool:
     """Put moments in space of all joints into m; return False if an angle is too large.
 
@@ -184,7 +216,28 @@ def bend_any(q: Matrix, mat: Matrix, m: Matrix) -> None:
         m[2, i] = kz + 2.0 * (aw * uz + ax * uy - ay * ux)
 
 
-@kernel
+def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
+    ds, inv, shear, axial = mat[[DS, INV_DS, SHEAR, AXIAL], :-1]
+    d, axis = (r[:, 1:] - r[:, :-1]) * inv, rows.axes_of(q[:, :-1])
+    g3 = rows.dot(d, axis)
+    side = d - g3 * axis
+    terms = np.zeros((r.shape[1] - 1, 2))
+    stretch = g3 - 1.0
+    longer = shear * rows.dot(side, side) + axial * (stretch * stretch)
+    terms[:, 0] = np.where(shear > 0.0, 0.5 * ds * longer, 0.0)
+    w, v = rows.between(q[:, :-1])
+    sign = np.where(w >= 0.0, 1.0, -1.0)
+    s = np.sqrt(rows.dot(v, v))
+    angle = sign * 2.0 * arctan2(s, sign * w)
+    scale = np.where(s > 1e-8, angle / np.where(s > 1e-8, s, 1.0), 2.0 * sign)
+    x, y, z = scale * v - mat[PHI1 : PHI3 + 1, 1:-1]
+    bend, twist = mat[[BEND, TWIST], 1:-1]
+    bent = 0.5 * (bend * (x * x + y * y) + twist * z * z)
+    terms[1:, 1] = np.where(bend > 0.0, bent, 0.0)
+    return rows.sum_in_order(terms)
+
+
+@kernel(plain=_stored_energy)
 def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
     """Return the elastic energy of all rods [J]."""
     total = 0.0
@@ -200,7 +253,8 @@ def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
             sx, sy, sz = dx - g3 * ax, dy - g3 * ay, dz - g3 * az
             across = sx * sx + sy * sy + sz * sz
             shear, axial = mat[SHEAR, i], mat[AXIAL, i]
-            total += 0.5 * mat[DS, i] * (shear * across + axial * (g3 - 1.0) ** 2)
+            longer = g3 - 1.0
+            total += 0.5 * mat[DS, i] * (shear * across + axial * (longer * longer))
         if i > 0 and mat[BEND, i] > 0.0:
             x, y, z = joint_angle(q, i)
             x, y, z = x - mat[PHI1, i], y - mat[PHI2, i], z - mat[PHI3, i]
@@ -218,20 +272,31 @@ def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
     )
 
 
-@kernel
+def _kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> float:
+    along = rows.dot(p, rows.axes_of(q))
+    spin2 = rows.dot(p, p) - 0.5 * along * along
+    return rows.sum_in_order(0.5 * (mat[MASS] * rows.dot(v, v) + mat[INERTIA] * spin2))
+
+
+@kernel(plain=_kinetic_energy)
 def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix) -> float:
     """Return the kinetic energy of all rods [J], clamps included."""
     total = 0.0
     for i in range(v.shape[1]):
-        speed2 = v[0, i] ** 2 + v[1, i] ** 2 + v[2, i] ** 2
+        speed2 = v[0, i] * v[0, i] + v[1, i] * v[1, i] + v[2, i] * v[2, i]
         ax, ay, az = axis_of(q, i)
         along = p[0, i] * ax + p[1, i] * ay + p[2, i] * az
-        spin2 = p[0, i] ** 2 + p[1, i] ** 2 + p[2, i] ** 2 - 0.5 * along * along
+        spin2 = p[0, i] * p[0, i] + p[1, i] * p[1, i] + p[2, i] * p[2, i] - 0.5 * along * along
         total += 0.5 * (mat[MASS, i] * speed2 + mat[INERTIA, i] * spin2)
     return total
 
 
-@kernel
+def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> None:
+    v += h * mat[FREE] * f
+    p += h * mat[TURNS] * t
+
+
+@kernel(plain=_kick)
 def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, h: float) -> None:
     """Add h times accelerations to the velocities of what is free."""
     for a in range(3):
@@ -242,7 +307,26 @@ def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, h: float) -> N
             pa[i] += h * turns[i] * ta[i]
 
 
-@kernel
+def _damped_kick(
+    q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, drag: Floats, h: float
+) -> float:
+    free, turns = mat[FREE], mat[TURNS]
+    heat = np.zeros((v.shape[1], 4))
+    mean = (v + 0.5 * h * free * f) / (1.0 + 0.5 * h * drag[DRAG] * free)
+    heat[:, :3] = np.where(free > 0.0, h * drag[DRAG] * mean * mean, 0.0).T
+    v[:] = np.where(free > 0.0, 2.0 * mean - v, v)
+    across, axis = 0.5 * h * drag[TURN_DRAG] * turns, rows.axes_of(q)
+    mean = p + 0.5 * h * turns * t
+    along = rows.dot(mean, axis)
+    extra = along / (1.0 + 0.5 * across) - along / (1.0 + across)
+    mean = mean / (1.0 + across) + extra * axis
+    spin = mean - 0.5 * rows.dot(mean, axis) * axis
+    heat[:, 3] = np.where(turns > 0.0, h * drag[TURN_DRAG] * rows.dot(spin, spin), 0.0)
+    p[:] = np.where(turns > 0.0, 2.0 * mean - p, p)
+    return rows.sum_in_order(heat)
+
+
+@kernel(plain=_damped_kick)
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, drag: Matrix, h: float
 ) -> float:
@@ -281,7 +365,11 @@ def damped_kick(
     return heat
 
 
-@kernel
+def _copy(values: Floats, to: Floats) -> None:
+    to[:] = values
+
+
+@kernel(plain=_copy)
 def copy(values: Matrix, to: Matrix) -> None:
     """Copy values; a loop compiles ten times faster than an assignment of arrays."""
     for a in range(to.shape[0]):
@@ -289,7 +377,23 @@ def copy(values: Matrix, to: Matrix) -> None:
             to[a, i] = values[a, i]
 
 
-@kernel
+def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
+    r += h * v
+    half = 0.5 * h * p
+    a2 = rows.dot(half, half)
+    # what is not a number is passed over, as by the comparisons of a loop
+    if np.fmax.reduce(a2, initial=0.0) > 0.25:
+        turn_any(q, p, h)
+        return
+    b = -0.25 * h * rows.dot(p, rows.axes_of(q))
+    cb, sb = rows.series(COS, b * b), b * rows.series(SINC, b * b)
+    w1, x1, y1, z1 = rows.turned_by(rows.series(COS, a2), rows.series(SINC, a2) * half, q)
+    q[W], q[Z] = w1 * cb - z1 * sb, z1 * cb + w1 * sb
+    q[X], q[Y] = x1 * cb + y1 * sb, y1 * cb - x1 * sb
+    q *= 1.5 - 0.5 * (q[W] * q[W] + q[X] * q[X] + q[Y] * q[Y] + q[Z] * q[Z])
+
+
+@kernel(plain=_drift)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]
@@ -334,13 +438,13 @@ def turn_any(q: Matrix, p: Matrix, h: float) -> None:
     for i in range(q.shape[1]):
         x, y, z = 0.5 * h * p[0, i], 0.5 * h * p[1, i], 0.5 * h * p[2, i]
         angle = math.sqrt(x * x + y * y + z * z)
-        c, s = math.cos(angle), 1.0
+        c, s = cos(angle), 1.0
         if angle > 1e-8:
-            s = math.sin(angle) / angle
+            s = sin(angle) / angle
         x, y, z = s * x, s * y, s * z
         ax, ay, az = axis_of(q, i)
         b = -0.25 * h * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
-        cb, sb = math.cos(b), math.sin(b)
+        cb, sb = cos(b), sin(b)
         w0, x0, y0, z0 = q[0, i], q[1, i], q[2, i], q[3, i]
         w1 = c * w0 - x * x0 - y * y0 - z * z0
         x1 = c * x0 + x * w0 + y * z0 - z * y0

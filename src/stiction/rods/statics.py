@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
+from stiction.numerics.jit import quiet
 from stiction.results.determinism import Loss
 from stiction.rods import rod_kernels as rk
 from stiction.rods.rod import (
@@ -401,7 +402,8 @@ class _Solver:
     def unbalanced(self, factor: float) -> Floats:
         """Return forces and torques of free unknowns, six per slot."""
         n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
-        rk.elastic(self.r, self.q, self.mat, n, m, f, t)
+        with quiet():
+            rk.elastic(self.r, self.q, self.mat, n, m, f, t)
         total = np.vstack([f + factor * self.force, t + factor * self.torque])
         return np.asarray(total.T.ravel() * self.free)
 
@@ -412,11 +414,12 @@ class _Solver:
 
         flags = Switches(damped=False, retarded=False, loaded=False, shake=False)
         zero = np.zeros(self.size)
-        table = difference_forces(
-            self.r, self.q, self.mat, self.work, flags, zero, 1.0, self.scratch, self.work
-        )
-        # the table differentiates by unknowns that count half
-        return np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
+        with quiet():
+            table = difference_forces(
+                self.r, self.q, self.mat, self.work, flags, zero, 1.0, self.scratch, self.work
+            )
+            # the table differentiates by unknowns that count half
+            return np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
 
     def softest(self) -> float:
         """Return the smallest eigenvalue of the symmetric part of the tangent, angles scaled."""

@@ -125,11 +125,11 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
             x2, t2, b2 = axis_point(r, first2, s2, a)
             g[D + a] = x2 - x1
             g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
-            dd += (x2 - x1) ** 2
+            dd += (x2 - x1) * (x2 - x1)
         f1 = g[D] * g[T1] + g[D + 1] * g[T1 + 1] + g[D + 2] * g[T1 + 2]
         f2 = g[D] * g[T2] + g[D + 1] * g[T2 + 1] + g[D + 2] * g[T2 + 2]
-        t11 = g[T1] ** 2 + g[T1 + 1] ** 2 + g[T1 + 2] ** 2
-        t22 = g[T2] ** 2 + g[T2 + 1] ** 2 + g[T2 + 2] ** 2
+        t11 = g[T1] * g[T1] + g[T1 + 1] * g[T1 + 1] + g[T1 + 2] * g[T1 + 2]
+        t22 = g[T2] * g[T2] + g[T2 + 1] * g[T2 + 1] + g[T2 + 2] * g[T2 + 2]
         t12 = g[T1] * g[T2] + g[T1 + 1] * g[T2 + 1] + g[T1 + 2] * g[T2 + 2]
         c1 = g[D] * g[R1] + g[D + 1] * g[R1 + 1] + g[D + 2] * g[R1 + 2]
         c2 = g[D] * g[R2] + g[D + 1] * g[R2 + 1] + g[D + 2] * g[R2 + 2]
@@ -180,7 +180,7 @@ def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
         x2, t2, b2 = axis_point(r, index[c, FIRST2], place[c, 1], a)
         g[D + a] = x2 - x1
         g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
-        dd += (x2 - x1) ** 2
+        dd += (x2 - x1) * (x2 - x1)
     g[DISTANCE] = math.sqrt(dd)
     for a in range(3):
         g[N + a] = g[D + a] / g[DISTANCE]

@@ -28,6 +28,7 @@ TO = 3
 
 MOST_LEVELS = 48
 LONGEST_GROUP = 32.0
+_LARGEST = float(1 << 62)
 
 
 @kernel
@@ -56,9 +57,11 @@ def wrap_pieces(
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
                 chords[i, a], chords[i, TO + a] = start, end
                 balls[i, CENTRE + a] = 0.5 * (start + end)
-                half2 += 0.25 * (end - start) ** 2
-                bulge1 += ((2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0) ** 2
-                bulge2 += ((q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0) ** 2
+                half2 += 0.25 * ((end - start) * (end - start))
+                off1 = (2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0
+                off2 = (q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0
+                bulge1 += off1 * off1
+                bulge2 += off2 * off2
             # the weights of the two inner points never add up to more than 3/4
             balls[i, BULGE] = 0.75 * math.sqrt(max(bulge1, bulge2))
             far = math.sqrt(half2) + balls[i, BULGE]
@@ -95,7 +98,8 @@ def group_pieces(
         for j in range(i, end):
             d2 = 0.0
             for a in range(3):
-                d2 += (balls[j, CENTRE + a] - spheres[count, a]) ** 2
+                x = balls[j, CENTRE + a] - spheres[count, a]
+                d2 += x * x
             size = max(size, math.sqrt(d2) + balls[j, SIZE])
         spheres[count, SIZE] = size
         groups[count, 0], groups[count, 1] = i, end
@@ -104,7 +108,32 @@ def group_pieces(
     return groups[:count], spheres[:count]
 
 
-@kernel
+def _cell_of(x: float) -> int:
+    # what does not fit in compiled code either
+    return math.floor(x) if abs(x) < _LARGEST else -(1 << 63)
+
+
+@kernel(plain=_cell_of)
+def cell_of(x: float) -> int:
+    """Return the largest whole number that is not above x."""
+    return math.floor(x)
+
+
+def _bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
+    # Python's integers are as long as they need to be
+    level, x, y, z = int(level), int(x), int(y), int(z)
+    h = _wrapped(x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989)
+    h = _wrapped((h ^ (h >> 17)) * 2246822519)
+    return (h ^ (h >> 13)) & mask
+
+
+def _wrapped(h: int) -> int:
+    """Return what is left of a whole number in 64 bits."""
+    h &= (1 << 64) - 1
+    return h - (1 << 64) if h >> 63 else h
+
+
+@kernel(plain=_bucket_of)
 def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
     """Return the bucket of a cell."""
     h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
@@ -137,7 +166,7 @@ def sort_into_cells(balls: Matrix) -> tuple[Ints, Floats, Ints, Ints]:
         widths[level] = width
         cells[i, 0] = level
         for a in range(3):
-            cells[i, 1 + a] = math.floor(balls[i, CENTRE + a] / width)
+            cells[i, 1 + a] = cell_of(balls[i, CENTRE + a] / width)
         h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
         start[h + 1] += 1
     for h in range(slots):
@@ -165,9 +194,9 @@ def near_groups(groups: Ints, spheres: Matrix) -> tuple[Ints, int, int]:
             width = widths[level]
             if width == 0.0:
                 continue
-            cx = math.floor(spheres[i, CENTRE] / width)
-            cy = math.floor(spheres[i, CENTRE + 1] / width)
-            cz = math.floor(spheres[i, CENTRE + 2] / width)
+            cx = cell_of(spheres[i, CENTRE] / width)
+            cy = cell_of(spheres[i, CENTRE + 1] / width)
+            cz = cell_of(spheres[i, CENTRE + 2] / width)
             same = level == cells[i, 0]
             # among equals half of the cells around are enough: the others look back
             for turn in range(13 if same else 0, 27):
@@ -232,5 +261,7 @@ def overlap(balls: Matrix, i: int, j: int) -> bool:
     """Return whether two spheres overlap."""
     d2 = 0.0
     for a in range(3):
-        d2 += (balls[i, CENTRE + a] - balls[j, CENTRE + a]) ** 2
-    return d2 < (balls[i, SIZE] + balls[j, SIZE]) ** 2
+        x = balls[i, CENTRE + a] - balls[j, CENTRE + a]
+        d2 += x * x
+    reach = balls[i, SIZE] + balls[j, SIZE]
+    return d2 < reach * reach

@@ -61,7 +61,7 @@ def nearest_on_chords(chords: Matrix, i: int, j: int) -> tuple[float, float, flo
     for x in range(3):
         p = chords[i, x] + x1 * (chords[i, TO + x] - chords[i, x])
         q = chords[j, x] + x2 * (chords[j, TO + x] - chords[j, x])
-        d2 += (q - p) ** 2
+        d2 += (q - p) * (q - p)
     return x1, x2, math.sqrt(d2)
 
 
@@ -90,7 +90,7 @@ def tangency(
 def shrunk(chord: Vector, ds: float) -> bool:
     """Return whether a piece has shrunk to a point, which has no direction."""
     x, y, z = chord[TO] - chord[0], chord[TO + 1] - chord[1], chord[TO + 2] - chord[2]
-    return math.sqrt(x**2 + y**2 + z**2) < 1e-6 * ds
+    return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
 
 
 @kernel

@@ -50,6 +50,7 @@ from stiction.rods.driving_kernels import (
     power,
 )
 from stiction.rods.rod_kernels import RETARD, State, copy, damped_kick, drift, elastic, kick
+from stiction.rods.rows import dot
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -249,12 +250,17 @@ def lead_clamps(state: State, mat: Matrix, forcing: Forcing, spare: Spare, h: fl
     sums[EXTERNAL, TOTAL] -= 0.5 * spare.worst[LAST_KICK] * done
 
 
-@kernel
+def _moved(r: Floats, built: Floats, limit: float) -> bool:
+    far = r - built
+    return bool((dot(far, far) > limit * limit).any())
+
+
+@kernel(plain=_moved)
 def moved(r: Matrix, built: Matrix, limit: float) -> bool:
     """Return whether any node is farther than `limit` from where it was at the last search."""
     for i in range(r.shape[1]):
-        d2 = (r[0, i] - built[0, i]) ** 2 + (r[1, i] - built[1, i]) ** 2
-        if d2 + (r[2, i] - built[2, i]) ** 2 > limit * limit:
+        x, y, z = r[0, i] - built[0, i], r[1, i] - built[1, i], r[2, i] - built[2, i]
+        if x * x + y * y + z * z > limit * limit:
             return True
     return False
 

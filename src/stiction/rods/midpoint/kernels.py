@@ -10,8 +10,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics import elementwise as every
 from stiction.numerics.arrays import Matrix
+from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
+from stiction.rods import rows
 from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
 from stiction.rods.driving_kernels import Switches
 from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, elastic
@@ -25,15 +28,23 @@ BAND = 11
 _NUDGE = 1e-6
 
 
-@kernel
+def _turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
+    half = 0.5 * part * change[:, 3:].T
+    angle = np.sqrt(rows.dot(half, half))
+    small = angle <= 1e-8
+    s = np.where(small, 1.0, every.sin(angle) / np.where(small, 1.0, angle))
+    out[:] = rows.turned_by(every.cos(angle), s * half, q)
+
+
+@kernel(plain=_turned)
 def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
     """Put frames q turned by `part` of their rotation vectors in `change` into out."""
     for i in range(q.shape[1]):
         x, y, z = 0.5 * part * change[i, 3], 0.5 * part * change[i, 4], 0.5 * part * change[i, 5]
         angle = math.sqrt(x * x + y * y + z * z)
-        c, s = math.cos(angle), 1.0
+        c, s = cos(angle), 1.0
         if angle > 1e-8:
-            s = math.sin(angle) / angle
+            s = sin(angle) / angle
         x, y, z = s * x, s * y, s * z
         w0, x0, y0, z0 = q[0, i], q[1, i], q[2, i], q[3, i]
         out[0, i] = c * w0 - x * x0 - y * y0 - z * z0

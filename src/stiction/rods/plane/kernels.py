@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, axis_of
+from stiction.rods.rod_kernels import FREE, TURNS, axis_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -173,7 +173,8 @@ def turn_table(q: Matrix, par: Vector, mat: Matrix, work: Matrix) -> None:
         g11, g12, g22 = mat[FREE, k], 0.0, mat[FREE, k]
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
             m1, m2 = work[M, e], work[M + 1, e]
-            s = (weight(k, size) * a) ** 2 * mat[TURNS, e]
+            arm = weight(k, size) * a
+            s = arm * arm * mat[TURNS, e]
             g11 += s * (1.0 - 0.5 * m1 * m1)
             g12 -= s * 0.5 * m1 * m2
             g22 += s * (1.0 - 0.5 * m2 * m2)
@@ -235,9 +236,10 @@ def coulomb(
 def first_guess(par: Vector, mat: Matrix, marks: Ints, work: Matrix) -> None:
     """Let the tangential impulses of the last time act, cut to the bounds of this one."""
     for k in range(work.shape[1]):
-        bound, couples = work[BOUND, k], work[G11, k] * work[G22, k] > work[G12, k] ** 2
+        bound, couples = work[BOUND, k], work[G11, k] * work[G22, k] > work[G12, k] * work[G12, k]
         if marks[HOLD, k] and bound > 0.0 and couples:
-            length = math.sqrt(work[P + 1, k] ** 2 + work[P + 2, k] ** 2)
+            p1, p2 = work[P + 1, k], work[P + 2, k]
+            length = math.sqrt(p1 * p1 + p2 * p2)
             if length > bound:
                 work[P + 1, k] *= bound / length
                 work[P + 2, k] *= bound / length
@@ -353,7 +355,7 @@ def contact_work(work: Matrix, half: float) -> float:
         done += 0.5 * (p1 * (b1 + ux) + p2 * (b2 + uy))
         there = p1 * ux + p2 * uy
         if half != END:
-            slower = b1**2 + b2**2 > ux * ux + uy * uy
+            slower = b1 * b1 + b2 * b2 > ux * ux + uy * uy
             there = p1 * b1 + p2 * b2
             if half == ALONE and slower:
                 there = 0.5 * (there + p1 * ux + p2 * uy)
@@ -391,24 +393,6 @@ def gaps(r: Matrix, par: Vector, work: Matrix) -> None:
         for i in range(3):
             g += par[NORMAL + i] * (r[i, k] - par[ORIGIN + i])
         work[GAP, k] = g
-
-
-@kernel
-def quadratic(
-    q: Matrix,
-    v: Matrix,
-    p: Matrix,
-    mat: Matrix,
-) -> float:
-    """Return the kinetic energy [J]."""
-    total = 0.0
-    for i in range(v.shape[1]):
-        ax, ay, az = axis_of(q, i)
-        along = p[0, i] * ax + p[1, i] * ay + p[2, i] * az
-        spin2 = p[0, i] ** 2 + p[1, i] ** 2 + p[2, i] ** 2 - 0.5 * along * along
-        speed2 = v[0, i] ** 2 + v[1, i] ** 2 + v[2, i] ** 2
-        total += 0.5 * (mat[MASS, i] * speed2 + mat[INERTIA, i] * spin2)
-    return total
 
 
 @kernel

@@ -73,13 +73,12 @@ from stiction.rods.plane.kernels import (
     note,
     put,
     put_row,
-    quadratic,
     remember,
     slip_at,
     slips,
     turn_table,
 )
-from stiction.rods.rod_kernels import drift, elastic, kick
+from stiction.rods.rod_kernels import drift, elastic, kick, kinetic_energy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -148,7 +147,7 @@ def strike(
     If the parts that come back would gain energy, all of the slip comes back: the law on mean
     velocities never can.
     """
-    start = quadratic(q, v, p, mat)
+    start = kinetic_energy(q, v, p, mat)
     before_v, before_p = np.empty_like(v), np.empty_like(p)
     put(before_v, v, 1.0)
     put(before_p, p, 1.0)
@@ -160,7 +159,7 @@ def strike(
             put(p, before_p, 1.0)
             fill(work[KEPT], 1.0)
         sweeps = impulses(q, v, p, par, mat, marks, work, grip)
-        lost = start - quadratic(q, v, p, mat)
+        lost = start - kinetic_energy(q, v, p, mat)
         if lost >= -1e-14 * start:
             break
     return sweeps, lost
@@ -417,7 +416,7 @@ def march(
         if written[0] > events.shape[0] - 3 * size:
             return EVENTS_FULL, steps
         left = end - tally[NOW]
-        h = left / math.ceil(left / longest - 1e-9)
+        h = left / max(math.ceil(left / longest - 1e-9), 1)
         if tally[FRESH] > 0.0:
             turn_table(q, par, mat, work)
         gaps(r, par, work)

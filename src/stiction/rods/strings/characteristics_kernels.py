@@ -12,10 +12,13 @@ of u, 2 and 3 of v) are read from them a whole reflection or turn earlier.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
+from stiction.numerics.elementary import cos, exp, sin
 from stiction.numerics.jit import kernel, py_function
 
 __all__ = [
@@ -321,7 +324,7 @@ def _next_corner(
     first, wait = -1, np.inf
     least = np.inf
     if par[CORNERS] > 0.0:
-        least = par[LEAST] * np.exp(-np.log(par[LEAST]) * now[MET] / par[CORNERS])
+        least = par[LEAST] * exp(-math.log(par[LEAST]) * now[MET] / par[CORNERS])
     for m in range(4):
         f = m if par[PERIODIC] > 0.0 else m ^ 1
         marks[LAST, f] = marks[COUNT, f] - 1
@@ -388,10 +391,10 @@ def _accept(h: float, par: Vector, now: Vector, wave: Stack, marks: Ints, node: 
         for i in range(2):
             k = 2.0 * np.pi / par[LENGTH + i]
             force = node[q, ON_V] if i else -node[q, FORCE]
-            force = force * np.sin(k * node[q, PLACE + i])
+            force = force * sin(k * node[q, PLACE + i])
             phase = par[SPEED + i] * k * node[q, TIME]
-            now[FORCING + 2 * i] += weight * force * np.cos(phase)
-            now[FORCING + 1 + 2 * i] += weight * force * np.sin(phase)
+            now[FORCING + 2 * i] += weight * force * cos(phase)
+            now[FORCING + 1 + 2 * i] += weight * force * sin(phase)
     for column in range(FORCE + 1):
         now[column] = node[END, column]
     now[STEPS] += 1.0

@@ -8,11 +8,13 @@ on them are known.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
-from stiction.numerics.jit import kernel
+from stiction.numerics.jit import kernel, py_function
 from stiction.rods.strings.characteristics_kernels import (
     AREA,
     C0,
@@ -44,7 +46,11 @@ PANELS = 48
 BEGIN, PER_LENGTH = 0, 1
 
 
-@kernel
+def _no_guide(wave: Floats, count: Ints, guide: Ints, scale: Floats) -> None:
+    """Do nothing: NumPy's own search takes none."""
+
+
+@kernel(plain=_no_guide)
 def guide_waves(wave: Stack, count: Integers, guide: Ints, scale: Matrix) -> None:
     """Fill, for each wave, even slots with the cubic where they begin; scale says which slot."""
     slots = guide.shape[1]
@@ -60,7 +66,22 @@ def guide_waves(wave: Stack, count: Integers, guide: Ints, scale: Matrix) -> Non
             guide[f, b] = j
 
 
-@kernel
+def _seek_at_once(
+    which: Ints,
+    where: Floats,
+    wave: Floats,
+    count: Ints,
+    guide: Ints,
+    scale: Floats,
+    found: Ints,
+) -> None:
+    for f in np.unique(which):
+        here = which == f
+        j = np.searchsorted(wave[f, : count[f] + 1, KNOT], where[here], side="right") - 1
+        found[here] = np.clip(j, 0, count[f] - 1)
+
+
+@kernel(plain=_seek_at_once)
 def _seek(
     which: Ints,
     where: Matrix,
@@ -100,7 +121,29 @@ def _seek(
             found[e, k] = j
 
 
-@kernel
+def _aim_at_once(
+    i: int,
+    x: Floats,
+    t: float,
+    s: float,
+    par: Floats,
+    which: Ints,
+    where: Floats,
+    sign: Floats,
+) -> None:
+    c, length = par[SPEED + i], par[LENGTH + i]
+    if par[PERIODIC] > 0.0:
+        at = s + (x - s) % length
+        where[0], where[1] = t - at / c, t + (at - length) / c
+        which[0], which[1], sign[:] = 2 * i, 2 * i + 1, 1.0
+        return
+    near = x <= s
+    where[0], where[1] = t - x / c, t + np.where(near, x, x - 2.0 * length) / c
+    which[:] = np.where(near, 2 * i + 1, 2 * i)
+    sign[0], sign[1] = np.where(near, -1.0, 1.0), np.where(near, 1.0, -1.0)
+
+
+@kernel(plain=_aim_at_once)
 def _aim(
     i: int,
     x: Vector,
@@ -135,7 +178,16 @@ def _aim(
             sign[0, k], sign[1, k] = 1.0, -1.0
 
 
-@kernel
+def _values_at_once(
+    which: Ints, where: Floats, found: Ints, sign: Floats, wave: Floats, out: Floats
+) -> None:
+    cubic = wave[which, found]
+    d = where - cubic[..., KNOT]
+    high = cubic[..., C2] + d * cubic[..., C3]
+    out[:] = sign * (cubic[..., C0] + d * (cubic[..., C1] + d * high))
+
+
+@kernel(plain=_values_at_once)
 def _values(
     which: Ints, where: Matrix, found: Ints, sign: Matrix, wave: Stack, out: Matrix
 ) -> None:
@@ -148,7 +200,14 @@ def _values(
             out[e, k] = sign[e, k] * (wave[f, j, C0] + d * (wave[f, j, C1] + d * high))
 
 
-@kernel
+def _areas_at_once(which: Ints, where: Floats, found: Ints, wave: Floats, out: Floats) -> None:
+    cubic = wave[which, found]
+    part: Any = py_function(part_of_area)
+    part = part(where - cubic[..., KNOT], *(cubic[..., c] for c in (C0, C1, C2, C3)))
+    out[:] = cubic[..., AREA] + part
+
+
+@kernel(plain=_areas_at_once)
 def _areas(which: Ints, where: Matrix, found: Ints, wave: Stack, out: Matrix) -> None:
     """Fill out with the running integrals of the waves at places whose cubics are found."""
     for e in range(where.shape[0]):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
+from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -66,7 +67,7 @@ WORK_ROWS = 4
 @kernel
 def _basis(angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vector) -> None:
     """Fill modes and derivatives at one place: sines, or 1, cos, sin, cos 2, ... on a circle."""
-    c, s = np.cos(angle), np.sin(angle)
+    c, s = cos(angle), sin(angle)
     x, y = 1.0, 0.0
     if periodic:
         psi[0] = 1.0
@@ -205,7 +206,7 @@ def _step(
     a1, p1 = spare[0:2], spare[2:4]
     sum_a, sum_p = spare[4:6], spare[6:8]
     contact(a, p, s, strands, shared, work, out)
-    heat, rolling = _heat_rate(p, strands, drag), shared[ROLLING] * out[V + 1] ** 2
+    heat, rolling = _heat_rate(p, strands, drag), shared[ROLLING] * (out[V + 1] * out[V + 1])
     _glide(a, p, flow)
     _copy(a, a1)
     _copy(p, p1)
@@ -220,7 +221,7 @@ def _step(
     for stage in range(2):
         contact(a1, p1, now, strands, shared, work, out)
         heat += 2.0 * _heat_rate(p1, strands, drag)
-        rolling += 2.0 * shared[ROLLING] * out[V + 1] ** 2
+        rolling += 2.0 * shared[ROLLING] * (out[V + 1] * out[V + 1])
         _copy(a, a1)
         _copy(p, p1)
         share = 0.5 if stage == 0 else 1.0
@@ -233,7 +234,7 @@ def _step(
     _glide(a1, p1, flow)
     contact(a1, p1, now, strands, shared, work, out)
     heat += _heat_rate(p1, strands, drag)
-    rolling += shared[ROLLING] * out[V + 1] ** 2
+    rolling += shared[ROLLING] * (out[V + 1] * out[V + 1])
     _copy(sum_a, a)
     _copy(sum_p, p)
     _glide(a, p, flow)

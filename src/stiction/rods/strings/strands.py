@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, Status, explain
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.jit import quiet
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 from stiction.rods.strings.model import RollingStrings
@@ -304,7 +305,8 @@ def extrapolated(
     pair, lead = strand_pair(system), _lead(system)
     rows = []
     for width in widths:
-        found = strand_motion(pair, times, float(width), step=step)
+        with quiet():
+            found = strand_motion(pair, times, float(width), step=step)
         if found.ended:
             raise SolveError(
                 f"extrapolated: the bump of width {width} got as far as t = {found.t_end:.6g}.\n"
