@@ -1,7 +1,7 @@
 """Whether the tests see a fault: the nearest are tried first, plain kernels before compiled.
 
-Nothing is measured beforehand. A test that fails with a fault must fail so by itself, and pass
-on the sound tree; that it passes is known of most tests from other faults. What tests take is
+Nothing is measured beforehand. A test that fails with a fault must fail so by itself, unless it
+is known to pass among others, and must pass on the sound tree right after. What tests take is
 learned as they run.
 """
 
@@ -138,15 +138,19 @@ class Judge:
                 times[name] = min(old, new) if old > 0.0 else new
 
     def passes(self, bench: Bench, test: str, plain: bool, alarm: float) -> bool:
-        """Return whether a test passes on the sound tree, in time."""
-        times = self.of_mode(plain)
-        if test not in times:
-            bench.take_out()
-            orders: dict[str, Any] = {"only": [test], "alarm": {"": alarm} if alarm else {}}
-            done = bench.run(_files([test]), orders, plain=plain, limit=self.limit)
-            self.learn(done, plain)
-            times.setdefault(test, -1.0)
-        return times[test] >= 0.0
+        """Return whether a test passes on the sound tree, in time.
+
+        It is run anew each time: what it needs from outside the tree may have changed.
+        """
+        bench.take_out()
+        orders: dict[str, Any] = {"only": [test], "alarm": {"": alarm}}
+        done = bench.run(_files([test]), orders, plain=plain, limit=self.limit)
+        self.learn(done, plain)
+        found = done.tests.get(test)
+        if found is None or found.outcome != "passed":
+            self.of_mode(plain)[test] = -1.0
+            return False
+        return True
 
     def collects(self, bench: Bench, file: str, plain: bool) -> bool:
         """Return whether the tests of a file can be read on the sound tree."""
@@ -269,15 +273,17 @@ class _Trial:
             self.suspects.append(test)
             return False
         times = self.judge.of_mode(plain)
-        if times.get(test, -1.0) >= 0.0:
-            return True
-        if len(done.tests) > 1 and verdict.verdict == KILLED:
+        # it passed alone or among others before
+        known = times.get(test, -1.0) >= 0.0
+        if len(done.tests) > 1 and verdict.verdict == KILLED and not known:
             # tests run in an order of ours: what fails must do so by itself too
             again = self._run([test], plain, set(), _most(plain))
             if all(r.outcome != "failed" for r in again.tests.values()):
                 times[test] = -1.0
                 return False
-        alarm = 0.5 * _most(plain) if verdict.verdict == TIMED_OUT else _LEAST_RUNAWAY
+        alarm = max(0.5 * _most(plain), 2.0 * times.get(test, 0.0))
+        if verdict.verdict != TIMED_OUT:
+            alarm = 4.0 * _LEAST_RUNAWAY
         return self.judge.passes(self.bench, test, plain, alarm)
 
     def _slowed(self, done: Outcome, plain: bool) -> Verdict | None:
