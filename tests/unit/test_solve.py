@@ -132,6 +132,12 @@ def test_spans_that_are_none(chain, span):
     assert "solve.t_span" in refusal(chain, span)
 
 
+def test_a_span_of_rounding_far_from_zero_is_none(chain):
+    assert "at least 1e-9" in refusal(chain, (1e9, 1e9 + 0.5))
+    run = st.solve(chain, Resting(), (1e9, 1e9 + 2.0), save=2)
+    assert run.time.tolist() == [1e9, 1e9 + 2.0]
+
+
 @pytest.mark.parametrize(
     "save",
     [0, 1, -3, 2.5, True, "all", [], [0.0, 0.0], [1.0, 0.5], [0.0, 9.0], [-1.0], [[0.0, 1.0]],

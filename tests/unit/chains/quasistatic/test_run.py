@@ -522,3 +522,15 @@ def test_permutation_of_independent_histories():
         ends = {i: solve(chains[i], Quasistatic(), (0.0, t_end)).final["x"] for i in order}
         assert ends[0][0] == pytest.approx(2.0 * ends[1][0], rel=1e-12)
         assert ends[0][0] == pytest.approx(3.0 * ends[2][0], rel=1e-12)
+
+
+def bump(t):
+    return 20.0 * np.exp(-(((t - 0.37) / 2e-3) ** 2))
+
+
+@pytest.mark.parametrize(("samples", "seen"), [(2000, True), (4, False)])
+def test_a_users_load_is_looked_at_as_often_as_told(samples, seen):
+    chain = Chain(mass=1.0, stiffness=1.0, n=2, load=UserLoad(bump), law=Coulomb(0.25))
+    run = solve(chain, Quasistatic(load_samples=samples), (0.0, 1.0))
+    assert (run.data.x.values[-1] > 0.0).all() == seen
+    assert bool(len(run.event_log.time)) == seen

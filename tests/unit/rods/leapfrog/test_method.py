@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from crossed import ACROSS, ALONG, SECTION, UP, crossed_rods
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 import stiction as st
 from stiction.errors import ModelError
@@ -76,6 +77,15 @@ def test_a_driven_end_moves_as_told():
     x = run.data.position.values
     assert_allclose(x[:, 0] - x[0, 0], np.outer(way, [0.1, 0.2, 0.0]), rtol=0, atol=1e-12)
     arm = np.stack([np.cos(way), np.sin(way), 0.0 * way], axis=1) * 0.05
+    assert_allclose(x[:, 1] - x[:, 0], arm, rtol=0, atol=1e-6)
+
+
+def test_a_clamp_turns_about_any_axis():
+    speed, spin = np.array([0.1, -0.2, 0.3]), np.array([2.0, 3.0, -4.0])
+    run = solved(one(left=Driven(speed, spin)), 1e-4)
+    t, x = run.time, run.data.position.values
+    assert_allclose(x[:, 0] - x[0, 0], np.outer(t, speed), rtol=0, atol=1e-12)
+    arm = Rotation.from_rotvec(np.outer(t, spin)).apply(0.05 * ALONG)
     assert_allclose(x[:, 1] - x[:, 0], arm, rtol=0, atol=1e-6)
 
 
