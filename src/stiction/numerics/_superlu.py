@@ -61,7 +61,7 @@ class SuperLUWorkspace(Workspace):
         # put off until now, as the pattern may have lasted for one matrix only
         if self._ordered is None:
             self._ordered = _Ordered(self._order, *pattern.permuted(self._order))
-        own = self._ordered.pattern.matrix(data[self._ordered.where])
+        own = self._ordered.pattern.matrix(np.take(data, self._ordered.where))
         return SuperLUFactors(own, _splu(own, threshold, "NATURAL"), self._order)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
