@@ -38,7 +38,7 @@ from stiction.numerics.compiling.folders import PACKAGED, folder_for, is_safe, t
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 2\n"
+_MARK = b"stiction kernel 3\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; the oldest go when sources were edited many times
 _MOST_ENTRIES = 24
@@ -100,7 +100,7 @@ class KernelCache:
     options : what it is compiled with besides
     library : class of the library that holds the code, of `linking`; Numba's own by default
 
-    Verified by: tests/unit/numerics/test_kernel_cache.py::test_kernels_are_compiled_once
+    Verified by: tests/unit/numerics/compiling/test_cache.py::test_kernels_are_compiled_once
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class KernelCache:
 
     def name(self, signature: object, processor: object) -> str:
         """Return the name of the entry for a signature on a processor."""
-        key = (self._digest, self._options, str(signature), _versions(), processor)
+        key = (_MARK, self._digest, self._options, str(signature), _versions(), processor)
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:40]
         return f"{self._short}-{digest}{self._suffix}"
 
@@ -152,7 +152,9 @@ class KernelCache:
     def load_overload(self, signature: object, target: Any) -> Any:
         """Return the compiled kernel, or None when it has to be compiled."""
         with clock.compiling():
-            target.refresh()
+            if self._library is None or not self._library.emits:
+                # what is linked needs all that Numba knows; machine code does not
+                target.refresh()
             for path in self._places(signature, target.codegen()):
                 found = self._load(path, target)
                 if found is not None:
@@ -170,13 +172,13 @@ class KernelCache:
         head = len(_MARK) + 32
         body = memoryview(data)[head:]
         if not data.startswith(_MARK) or hashlib.sha256(body).digest() != data[len(_MARK) : head]:
-            tell(f"a damaged kernel is compiled again ({path.name})")
+            tell("a damaged kernel is compiled again", path.name)
             return None
         try:
             return self._rebuilt(target, pickle.loads(body))
         except Exception as error:  # noqa: BLE001
             # whatever hinders it, compiling is the way out
-            tell(f"a kernel cannot be loaded and is compiled again ({path.name}: {error})")
+            tell("a kernel cannot be loaded and is compiled again", f"{path.name}: {error}")
             return None
 
     def _rebuilt(self, target: Any, kept: Any) -> Any:
@@ -211,7 +213,7 @@ class KernelCache:
             os.replace(partial, path)
             self._forget_old(self._folder)
         except OSError as error:
-            tell(f"compiled kernels cannot be kept ({error.strerror or error}); runs go on")
+            tell("compiled kernels cannot be kept; runs go on", str(error.strerror or error))
             if partial is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(partial)

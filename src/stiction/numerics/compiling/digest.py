@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dis
 import enum
 import functools
 import hashlib
@@ -13,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+# their versions are part of what names an entry
+_LIBRARIES = ("math", "numba", "numpy", "scipy")
+
 __all__ = ["digest_of", "plain_function", "reached_by", "size_of"]
 
 
@@ -21,7 +23,7 @@ def digest_of(function: Callable[..., object]) -> str:
 
     Names of variables, comments, docstrings and line numbers do not count.
 
-    Verified by: tests/unit/numerics/test_kernel_cache.py::test_an_edited_callee_changes_its_callers
+    Verified by: tests/unit/numerics/compiling/test_cache.py::test_an_edited_callee_is_seen
     """
     first, *others = (_body(plain)[0] for plain in reached_by(function))
     # the order in which kernels were met says nothing
@@ -49,7 +51,7 @@ def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
 def _body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     """Return a digest of one function and what it uses, and the kernels that it calls."""
     callees: list[types.FunctionType] = []
-    parts = [plain.__module__.encode(), plain.__qualname__.encode(), *_code_parts(plain.__code__)]
+    parts = [plain.__module__.encode(), plain.__qualname__.encode(), *_code_parts(plain)]
     for name, value in _outer_values(plain):
         inner = _inner_function(value)
         if inner is not None:
@@ -72,47 +74,52 @@ def _inner_function(value: object) -> types.FunctionType | None:
         inner = getattr(value, attribute, None)
         if isinstance(inner, types.FunctionType):
             return inner
-    ours = isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] not in (
-        "numba",
-        "numpy",
-        "math",
-    )
-    return value if ours else None  # type: ignore[return-value]
+    if not isinstance(value, types.FunctionType):
+        return None
+    return None if value.__module__.partition(".")[0] in _LIBRARIES else value
 
 
-def _code_parts(code: types.CodeType) -> Iterator[bytes]:
+def _code_parts(function: types.FunctionType) -> Iterator[bytes]:
     """Yield what a body does: its instructions, names and constants."""
-    for step in dis.get_instructions(code):
-        if isinstance(step.argval, types.CodeType):
-            yield from _code_parts(step.argval)
-        elif step.opname not in ("RESUME", "PRECALL", "CACHE", "NOP"):
-            told = _bytes_of(step.argval) if step.opname.endswith("CONST") else str(step.argval)
-            yield step.opname.encode()
-            yield told if isinstance(told, bytes) else told.encode()
+    for code in _codes(function.__code__):
+        yield code.co_code
+        yield " ".join(code.co_names).encode()
+        # a docstring is the first constant and says nothing
+        skipped = code is function.__code__ and function.__doc__ is not None
+        for value in code.co_consts[skipped:]:
+            if not isinstance(value, types.CodeType):
+                yield _bytes_of(value)
 
 
 def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the globals and closed-over values that a function uses, modules followed."""
+    """Yield the globals and closed-over values that a function uses, and of modules what it names.
+
+    A name that is both an attribute of a module and of something else counts for both: more than
+    is used costs a compilation now and then, less would leave something stale.
+    """
     for cell_name, cell in zip(
         function.__code__.co_freevars, function.__closure__ or (), strict=True
     ):
         with contextlib.suppress(ValueError):  # a cell that is empty still
             yield cell_name, cell.cell_contents
     for code in _codes(function.__code__):
-        path, value = "", None
-        for step in dis.get_instructions(code):
-            if step.opname == "LOAD_GLOBAL":
-                path, value = str(step.argval), function.__globals__.get(step.argval)
-            elif isinstance(value, types.ModuleType) and step.opname in (
-                "LOAD_ATTR",
-                "LOAD_METHOD",
-            ):
-                path = f"{path}.{step.argval}"
-                value = getattr(value, str(step.argval), None)
-            else:
-                continue
-            if not isinstance(value, types.ModuleType):
-                yield path, value
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield from _followed(name, function.__globals__[name], code.co_names)
+
+
+def _followed(
+    name: str, value: object, names: tuple[str, ...], depth: int = 3
+) -> Iterator[tuple[str, object]]:
+    """Yield a value; of a module, the attributes among `names`."""
+    if not isinstance(value, types.ModuleType):
+        yield name, value
+    elif depth > 0 and value.__name__.partition(".")[0] not in _LIBRARIES:
+        for inner in names:
+            if inner in vars(value):
+                yield from _followed(f"{name}.{inner}", vars(value)[inner], names, depth - 1)
+    else:
+        yield from ((f"{name}.{inner}", inner) for inner in names if inner in vars(value))
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

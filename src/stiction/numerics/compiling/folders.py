@@ -29,7 +29,7 @@ def is_safe(folder: Path) -> bool:
     It must belong to one of the two and not be writable for others; for its group only where
     that is the user's own.
 
-    Verified by: tests/unit/numerics/test_kernel_cache.py::test_code_is_read_from_safe_folders_only
+    Verified by: tests/unit/numerics/compiling/test_cache.py::test_code_is_read_from_safe_folders
     """
     if os.name != "posix":
         return True
@@ -106,7 +106,11 @@ def _ready_name(what: str) -> str:
     return f"ready-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"
 
 
-@functools.cache
-def tell(text: str) -> None:
-    """Say once, on stderr, what costs time."""
-    sys.stderr.write(f"stiction: {text}\n")
+_told: set[str] = set()
+
+
+def tell(text: str, about: str = "") -> None:
+    """Say on stderr what costs time; the same text once a process, about the first."""
+    if text not in _told:
+        _told.add(text)
+        sys.stderr.write(f"stiction: {text}{f' ({about})' if about else ''}\n")

@@ -26,6 +26,8 @@ from numba.core import bytecode, codegen, compiler, errors
 from numba.core import types as kinds
 from numba.core.ccallback import CFunc
 from numba.core.extending import register_jitable
+from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 from numba.core.untyped_passes import ExtractByteCode
 
 from stiction.numerics.compiling import clock
@@ -162,17 +164,24 @@ class OuterLibrary(codegen.JITCodeLibrary):
         self._finalize_final_module()
 
     def serialize_using_object_code(self) -> Any:
-        """Return machine code and the names in it: nobody links an outer kernel."""
+        """Return machine code, the names in it, and those that it needs: nobody links it."""
         self._ensure_finalized()
         module = self._final_module
         values = (*module.functions, *module.global_variables)
         names = tuple(value.name for value in values if not value.is_declaration)
-        return "outer", self._get_compiled_object(), names
+        needed = (value.name for value in module.functions if value.is_declaration)
+        foreign = tuple(name for name in needed if not name.startswith("llvm."))
+        return "outer", self._get_compiled_object(), names, foreign
 
     @classmethod
     def loaded(cls, generator: Any, state: Any) -> OuterLibrary:
         """Return what `serialize_using_object_code` kept."""
-        _, code, names = state
+        _, code, names, foreign = state
+        target = cpu_target.target_context
+        rtsys.initialize(target)
+        if any(llvm.address_of_symbol(name) is None for name in foreign):
+            # what Numba brings along for numbers at random, linear algebra, ... takes long to load
+            target.refresh()
         self = cls(generator, "outer")
         self.enable_object_caching()
         self._set_compiled_object(code)

@@ -85,7 +85,7 @@ def test_kernels_are_compiled_once(place):
     assert call(place) == (70.0, 2.0, 0, "")
 
 
-def test_an_edited_callee_changes_its_callers(place):
+def test_an_edited_callee_is_seen(place):
     call(place)
     source = place / "inner.py"
     source.write_text(source.read_text().replace("FACTOR * x", "FACTOR * x * x"))
@@ -115,7 +115,7 @@ def test_a_damaged_entry_is_compiled_again(place, damage):
         path.write_bytes(damage)
     outer, alone, compiled, said = call(place)
     assert (outer, alone, compiled) == (70.0, 2.0, 4)
-    assert "a damaged kernel is compiled again" in said
+    assert said.count("a damaged kernel is compiled again") == 1
     assert call(place) == (70.0, 2.0, 0, "")
 
 
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_made_costs_time_alone(place):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
-def test_code_is_read_from_safe_folders_only(place):
+def test_code_is_read_from_safe_folders(place):
     call(place)
     assert is_safe(place / "kept")
     (place / "kept").chmod(0o777)
