@@ -70,7 +70,9 @@ NOW, LAST, FRESH = range(3)
 EXTERNAL, IMPACT, ALGORITHMIC = range(3, 6)
 # most sweeps, kicks that did not converge, deepest gap [m], shortest step [s]
 SWEEPS, STUCK, DEPTH, SHORTEST = range(6, 10)
-TALLY_ENTRIES = 10
+# 1 where the march only tries a kick, much shorter than a step
+TRIAL = 10
+TALLY_ENTRIES = 11
 
 # columns of an event; numbers are those of nodes, `normal` a force [N], or a velocity [m/s] when
 # the node closes, `slip` a speed [m/s]

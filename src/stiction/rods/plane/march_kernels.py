@@ -62,6 +62,7 @@ from stiction.rods.plane.kernels import (
     SWEEPS,
     TANGENTIAL,
     TOO_MANY_STEPS,
+    TRIAL,
     UN,
     P,
     contact_work,
@@ -78,7 +79,7 @@ from stiction.rods.plane.kernels import (
     slips,
     turn_table,
 )
-from stiction.rods.rod_kernels import drift, elastic, kick, kinetic_energy
+from stiction.rods.rod_kernels import drift, elastic, kick, kinetic_energy, stored_energy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -92,6 +93,10 @@ SCRATCH_ROWS = 30
 # a node that bounces again within this many steps stays down
 _SHORT_HOP = 2.5
 _TRIES = 12
+# of a step: length of a kick that is only tried
+TRIAL_PART = 1e-3
+
+Energies = tuple[float, float]
 
 
 class Motion(NamedTuple):
@@ -389,6 +394,16 @@ def close(
 
 
 @kernel
+def survey(motion: Motion, par: Vector, mat: Matrix, work: Matrix, slip: Matrix) -> Energies:
+    """Return kinetic and elastic energy [J]; put normal velocities into work, slips into slip."""
+    q, v, p = motion.q, motion.v, motion.p
+    slips(q, v, p, par, work)
+    for k in range(slip.shape[0]):
+        slip[k, 0], slip[k, 1] = slip_at(k, work)
+    return kinetic_energy(q, v, p, mat), stored_energy(motion.r, q, mat)
+
+
+@kernel
 def march(
     motion: Motion,
     end: float,
@@ -410,6 +425,12 @@ def march(
     rigid = math.isinf(par[MU_MOST])
     written[0] = 0
     steps = 0
+    if tally[TRIAL] > 0.0:
+        forces(r, q, mat, forcing, tally[NOW], scratch)
+        turn_table(q, par, mat, work)
+        hold_touching(marks)
+        half_kick(q, v, p, TRIAL_PART * longest, par, mat, marks, ALONE, scratch, work, tally)
+        return DONE, steps
     while end - tally[NOW] > 1e-12 * longest:
         if steps >= most:
             return TOO_MANY_STEPS, steps

@@ -15,7 +15,7 @@ from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
 from stiction.rods.plane import march_kernels as mk
 from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
-from stiction.rods.rod_kernels import MASS, kinetic_energy, stored_energy
+from stiction.rods.rod_kernels import MASS
 from stiction.rods.stability import step_limit
 
 __all__ = ["run_on_plane"]
@@ -120,8 +120,7 @@ class _Walk:
         forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
         self._observe(0)
         self._begin()
-        mk.forces(f.r, f.q, f.mat, forcing, float(save[0]), self.scratch)
-        self._first_forces()
+        self._first_forces(forcing)
         for k in range(1, len(save)):
             code = pk.EVENTS_FULL
             while code == pk.EVENTS_FULL:
@@ -152,7 +151,7 @@ class _Walk:
     def _begin(self) -> None:
         """Close what touches at the start, with an impact if it comes down or must not slip."""
         f, mode = self.flat, self.marks[pk.MODE]
-        un, slip = self._slip()
+        _, un, slip = self._survey()
         rigid, small = bool(np.isinf(self.par[pk.MU_MOST])), 1e-12 * float(np.abs(f.v).max())
         low = self.system.gaps(f.r.T) <= pk.SHALLOW * self.par[pk.RADIUS]
         touches = low & (un <= small)
@@ -178,20 +177,31 @@ class _Walk:
             )
             self.events.append(self.buffer[: self.written[0]].copy())
 
-    def _slip(self) -> tuple[Floats, Floats]:
-        """Return normal velocities (nodes,) and slip velocities (nodes, 2)."""
-        f, work = self.flat, self.work.copy()
-        pk.slips(f.q, f.v, f.p, self.par, work)
-        return work[pk.UN], np.array([pk.slip_at(i, work) for i in range(self.size)])
+    def _survey(self) -> tuple[tuple[float, float], Floats, Floats]:
+        """Return energies, normal velocities (nodes,) and slip velocities (nodes, 2)."""
+        f, work, slip = self.flat, self.work.copy(), np.empty((self.size, 2))
+        energies = mk.survey(mk.Motion(f.r, f.q, f.v, f.p), self.par, f.mat, work, slip)
+        return energies, work[pk.UN], slip
 
-    def _first_forces(self) -> None:
+    def _first_forces(self, forcing: mk.Forcing) -> None:
         """Find the contact forces at the start, on copies of what a kick changes."""
-        f, w = self.flat, 1e-3 * self.step
-        pk.turn_table(f.q, self.par, f.mat, self.work)
+        f, w = self.flat, mk.TRIAL_PART * self.step
         marks, work, tally = self.marks.copy(), self.work.copy(), self.tally.copy()
-        v, p = f.v.copy(), f.p.copy()
-        pk.hold_touching(marks)
-        mk.half_kick(f.q, v, p, w, self.par, f.mat, marks, pk.ALONE, self.scratch, work, tally)
+        tally[pk.TRIAL] = 1.0
+        mk.march(
+            mk.Motion(f.r, f.q, f.v.copy(), f.p.copy()),
+            float(tally[pk.NOW]),
+            0,
+            self.par,
+            f.mat,
+            forcing,
+            marks,
+            self.scratch,
+            work,
+            tally,
+            self.buffer,
+            self.written,
+        )
         self.work[pk.PRESS : pk.PRESS + 3] = work[pk.P : pk.P + 3] / w
         self.force[0] = self._force()
         self.mode[0] = self.marks[pk.MODE]
@@ -203,15 +213,14 @@ class _Walk:
     def _observe(self, k: int) -> None:
         f = self.flat
         self.position[k] = f.r.T
-        kinetic = float(kinetic_energy(f.q, f.v, f.p, f.mat))
+        energies, _, self.slip[k] = self._survey()
         sums = self.tally[[pk.EXTERNAL, pk.IMPACT, pk.ALGORITHMIC]]
-        self.energy[k] = (kinetic, float(stored_energy(f.r, f.q, f.mat)), *sums)
+        self.energy[k] = (*energies, *sums)
         self.heat[k] = self.work[pk.HEAT]
         self.momentum[k] = f.v @ f.mat[MASS]
         self.mode[k] = self.marks[pk.MODE]
         self.force[k] = self._force()
         self.gap[k] = self.system.gaps(self.position[k])
-        self.slip[k] = self._slip()[1]
 
     # ---- what came out
 

@@ -216,11 +216,6 @@ class _Path:
     def follow(self) -> None:
         """March until the end, the breakdown, or the bound on the work."""
         kernels, now = self.kernels, self.now
-        first = self.node[kernels.END]
-        s1, s2 = now[kernels.PLACE], now[kernels.PLACE + 1]
-        self.flag = kernels.look(0.0, s1, s2, 0.0, self.par, self.wave, self.marks, first)
-        now[kernels.VELOCITY] = first[kernels.VELOCITY]
-        now[kernels.FORCE] = first[kernels.FORCE]
         size = self.targets.size
         while self.flag == kernels.REACHED and self.done < size:
             upto = min(size, self.done + max(1, size // 50))

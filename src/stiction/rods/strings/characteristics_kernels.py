@@ -453,6 +453,11 @@ def march(
     node: Matrix,
 ) -> tuple[int, int]:
     """Go on to the targets and fill one row at each; return a flag and how many are done."""
+    if now[TRIES] == 0.0:
+        flag = look(now[TIME], now[PLACE], now[PLACE + 1], 0.0, par, wave, marks, node[END])
+        now[VELOCITY], now[FORCE] = node[END, VELOCITY], node[END, FORCE]
+        if flag:
+            return flag, done
     for k in range(done, targets.size):
         while now[TIME] < targets[k] - 1e-14 * (1.0 + abs(targets[k])):
             for f in range(4):
