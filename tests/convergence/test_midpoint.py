@@ -101,6 +101,18 @@ def test_a_moving_clamp_and_damping_close_the_ledger():
     assert np.all(np.diff(run.energy.viscous_heat) >= 0.0)
 
 
+def test_drag_on_turning_is_lost_as_heat():
+    """As much as in the explicit rule, and nothing is missing."""
+    system = crossed(rotational_drag=5e-3)
+    heats = []
+    for method in (RollingMidpoint(5e-5), RollingLeapfrog(5e-5)):
+        energy = st.solve(system, method, (0.0, 0.01), save=5).energy
+        heats.append(energy.viscous_heat[-1])
+        assert heats[-1] > 5e-3 * energy.kinetic[0]
+        assert np.abs(energy.imbalance).max() < 1e-2 * heats[-1]
+    assert heats[0] == pytest.approx(heats[1], rel=1e-2)
+
+
 def test_slipping_contacts_are_refused():
     rods = crossed()
     slipping = RollingContact(0.5, 0.5, friction=st.Coulomb(0.3))

@@ -4,9 +4,11 @@ import csv
 
 import pytest
 
+from stiction.papers.chains import _table_2
 from stiction.papers.items import Row
 from stiction.papers.making import PAPERS
 from stiction.results.store import load
+from stiction.scenario import read_scenario
 
 
 def rows_of(folder):
@@ -72,3 +74,14 @@ def test_wrong_papers_and_figures(refused):
         assert refused("reproduce", "chains", figure)
     assert refused("reproduce", "chains", "5", "--out", "/dev/null/x")
     assert list(PAPERS) == ["adhesive-friction", "chains", "rods", "switching"]
+
+
+def test_table_2_numbers_masses_from_1():
+    rows = _table_2({"slip-wave": read_scenario("slip-wave").solve()})
+    found = {row.what: row.ours for row in rows}
+    # a load of t N, on the last mass: it slips at mu m g
+    assert found["first slip of mass 3 [s]"] == pytest.approx(2.4525, rel=1e-12)
+    assert found["load at first slip of mass 3 [N]"] == pytest.approx(2.4525, rel=1e-12)
+    # what takes m, 2 m and 3 m along
+    critical = [found[f"critical force of mass {i} [N]"] for i in (3, 2, 1)]
+    assert critical == pytest.approx([2.4525, 4.905, 7.3575], rel=1e-12)

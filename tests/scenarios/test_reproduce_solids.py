@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from stiction.laws import EA
+from stiction.laws import DI, EA
 from stiction.methods import Quasistatic
 from stiction.papers.adhesive_friction import figures as paper_solids
 from stiction.papers.adhesive_friction.cap import Fit, _enhancement, fit
@@ -18,6 +18,8 @@ from stiction.papers.adhesive_friction.cases import (
     read_curves,
     write_curves,
 )
+from stiction.papers.adhesive_friction.cylinders import _levels
+from stiction.papers.adhesive_friction.laws import _mapped
 from stiction.papers.adhesive_friction.strip import first_above, nucleation, verdict
 from stiction.plot.panels import Line, Panel
 from stiction.solids.presets import StripPeeling, TwoCylinders
@@ -171,6 +173,32 @@ def test_points_of_a_figure_are_kept_by_panel_and_curve(tmp_path):
         ("b", "stiff", "A"),
     ]
     assert [float(row["y"]) for row in rows] == [1.0, 2.0, 2.0, 4.0, 3.0, 6.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"), [(0.05, "holds"), (0.2, "holds partly"), (0.5, NO), (-0.2, "holds partly")]
+)
+def test_peaks_of_both_models_are_compared(more, words):
+    u = np.linspace(0.0, 2.0, 401)
+
+    def curve(height):
+        return Curves({"displacement": u, "force_x": height * np.sin(0.5 * np.pi * u)}, {})
+
+    _, _, peak, shape = _levels({"EA 0.5": curve(2.0), "DI 3": curve(2.0 * (1.0 + more))})
+    assert peak.ours == pytest.approx(1.0 + more, rel=1e-4)
+    assert peak.verdict == words
+    # root mean square of a half wave, over its top; the ends are left out
+    # reason: a twentieth of the half wave is not there on both sides
+    assert shape.ours == pytest.approx(abs(more) * np.sqrt(0.5), rel=6e-2)
+
+
+@pytest.mark.parametrize("law", [EA(0.5), DI(0.5)])
+def test_maps_of_the_laws_reach_as_far_to_both_sides(law):
+    trial, traction, lost = _mapped(law, 1.1)
+    assert trial[-1] > 0.0
+    assert trial == pytest.approx(-trial[::-1], abs=1e-14 * trial[-1])
+    assert traction == pytest.approx(-traction[::-1], abs=1e-12 * trial[-1])
+    assert lost == pytest.approx(lost[::-1], abs=1e-12 * trial[-1])
 
 
 def test_words_of_verdicts():

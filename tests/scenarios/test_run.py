@@ -4,6 +4,7 @@ import ast
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.scenario import entries
 
 FOLDER = ["events.csv", "run.nc", "scenario.toml", "summary.json"]
 
@@ -23,6 +25,12 @@ def test_help_and_list(stiction):
     assert "reproduce" in stiction("--help").out
     listed = stiction("list").out.splitlines()
     assert any(line.startswith("slip-wave ") and "Fig. 5" in line for line in listed)
+    # columns stand apart, those of the longest words too
+    columns = [re.split(r" {2,}", line) for line in listed]
+    assert [column[0] for column in columns] == [entry.name for entry in entries()]
+    assert [column[-1] for column in columns] == [entry.title for entry in entries()]
+    told = stiction("run", "--help").out
+    assert re.search(r"--checkpoint-every[^\[]*\[x>=0\.0\][^\[]*\[default: 10\.0\]", told)
     assert stiction("--version").out.strip() == f"stiction {st.__version__}"
 
 

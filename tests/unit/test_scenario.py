@@ -369,6 +369,7 @@ def test_what_is_missing_is_named():
         "-inf",
         f"1{'0' * 400}",
         str(2**70),
+        str(2**63),
         "[1.0, 0.0]",
         "[1.0, -1.0]",
     ],

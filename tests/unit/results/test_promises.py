@@ -12,6 +12,7 @@ import stiction as st
 from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.ledger import Ledger
+from stiction.results.run import RESERVED
 
 TIME = np.array([0.0, 1.0, 2.0])
 ZERO = np.zeros(3)
@@ -188,3 +189,9 @@ def test_a_loss_is_told_with_its_time_and_kind():
     assert loss.time == pytest.approx(1.1375, rel=1e-9)
     assert loss.where["state"] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
     assert run.status.value == "stopped"
+
+
+def test_names_of_columns_are_reserved(run):
+    taken = {"from", "to", "kind", "time", "contact"}
+    assert taken <= set(run.events.columns)
+    assert taken <= RESERVED

@@ -322,3 +322,19 @@ def test_a_run_without_its_scenario_still_loads(run, tmp_path):
     again = save(loaded, tmp_path / "again")
     assert "not known" in (again / "scenario.toml").read_text()
     shutil.rmtree(again)
+
+
+def test_heat_is_kept_by_the_contacts_of_the_run(make_run, tmp_path):
+    import h5netcdf
+
+    save(make_run(3, 7), tmp_path / "run")
+    with h5netcdf.File(tmp_path / "run" / "run.nc") as file:
+        names = {d for group in (file, *file.groups.values()) for d in group.dimensions}
+        (heat,) = [
+            group.variables["friction_heat_each"]
+            for group in (file, *file.groups.values())
+            if "friction_heat_each" in group.variables
+        ]
+        assert heat.dimensions[-1] in ("mass", "contact")
+        assert heat.shape == (7, 3)
+        assert "ledger_contact" not in names
