@@ -19,6 +19,7 @@ demo: $(VENV)/.stamp-package ## run the detachment wave; results in out/detachme
 	$(VENV)/bin/stiction run detachment-wave --out out/detachment-wave --overwrite
 
 test: $(VENV)/.stamp-test ## run the tests, on all cores
+	@$(VENV)/bin/stiction compile
 	$(PY) -m pytest -n auto --dist worksteal
 
 mutants: $(VENV)/.stamp-test ## put ten small faults into a copy, which the tests must see
