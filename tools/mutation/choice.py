@@ -134,12 +134,14 @@ class Argued:
     old: str
     new: str
     argument: str
+    order: int | None = None
 
     def means(self, mutant: Mutant) -> bool:
         """Return whether this speaks of a fault."""
         same = (self.file, self.function, self.operator, self.old)
         told = (mutant.file, mutant.function, mutant.operator, mutant.old)
-        return same == told and self.new in ("", mutant.new)
+        same_place = self.order in (None, mutant.order)
+        return same == told and self.new in ("", mutant.new) and same_place
 
 
 def argued(path: Path | None, found: list[Mutant]) -> dict[str, str]:
