@@ -6,6 +6,7 @@ the model decides how it goes on; what happens there is the choice of a policy.
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -59,13 +60,17 @@ class _Solver:
         rows = min(_EVENT_ROWS, max(method.max_events, 3) + 1)
         self.path = Trajectory(system, self.tolerance, request.save, events=rows, energies=True)
         self.policy: Policy = _STOP if method.policy is None else method.policy
-        self.rng = np.random.default_rng(_seed(self.policy))
         self.rows: list[Floats] = []
         self.n_events = 0
         self.losses: list[Loss] = []
         self.reason = ""
         self.leave_at, self.leave_to, self.leave_from = np.inf, 0.0, 0
         self.futures: list[tuple[Place, Start]] = []
+
+    @functools.cached_property
+    def rng(self) -> np.random.Generator:
+        """The random numbers of the policy."""
+        return np.random.default_rng(_seed(self.policy))
 
     def run(self) -> Run:
         status = self._loop() if self._resume() else self._from_start()
@@ -75,13 +80,13 @@ class _Solver:
 
     def _from_start(self) -> Status:
         x = np.array(self.system.x0, dtype=np.float64)
-        sides = _start_sides(self.system, self.path, self.request.t_start, x)
         path, t = self.path, self.request.t_start
-        for i in np.flatnonzero(path.on_surface(x)):
+        sides, near = _start_sides(self.system, path, t, x)
+        for i in np.flatnonzero(near):
             probe = np.where(np.arange(sides.size) == i, 0.0, sides)
             path.place(t, x, probe)
             here = path.landing(int(i))
-            gap = _two_fold_gap(path, int(i))
+            gap = path.at_two_fold(int(i))
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
                 return self._after(self._lost("two_fold", int(i)))
@@ -506,43 +511,29 @@ def _seed(policy: Policy) -> list[int]:
     return [part.seed if isinstance(part, Sample) else 0 for part in parts]
 
 
-def _two_fold_gap(path: Trajectory, i: int, share: float = 1e-10) -> bool:
-    """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
-    system, x, sides = path.system, path.x, path.sides
-    normal = system.gradient(x)[i]
-    sizes, speeds = [], []
-    for side in (1.0, -1.0):
-        signs = np.where(sides == 0.0, 1.0, sides)
-        signs[i] = side
-        field = system.field(x, signs)
-        sizes.append(abs(float(normal @ field)))
-        speeds.append(float(np.linalg.norm(normal) * np.linalg.norm(field)))
-    return max(sizes) <= share * max(speeds)
-
-
-def _start_sides(system: SwitchingSystem, path: Trajectory, t: float, x: Floats) -> Floats:
-    """Return the signs at the start, or refuse a start that is none."""
+def _start_sides(
+    system: SwitchingSystem, path: Trajectory, t: float, x: Floats
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return the signs at the start and on which surfaces it is, or refuse what is no start."""
     name = f"{type(system).__name__}.x0"
-    h, m = system.surfaces_at(x), system.compiled.m
-    fields = [system.field(x, np.where(np.arange(m) < a, -1.0, 1.0)) for a in (0, m)]
+    here = path.survey(x)
+    h = here.h
     for callback in system.compiled.keep:
         if hasattr(callback, "check"):
             callback.check()
-    if not np.isfinite(h).all() or not all(np.isfinite(f).all() for f in fields):
+    if not here.finite:
         raise ModelError(
             explain(
                 name,
-                f"{x.tolist()}, where h = {h.tolist()} and x' = {fields[0].tolist()}",
+                f"{x.tolist()}, where h = {h.tolist()} and x' = {here.field.tolist()}",
                 "a start at which the field and h are finite",
                 "the flow starts there.",
                 "start inside the domain of the functions.",
             )
         )
-    near = path.on_surface(x)
-    gradients = system.gradient(x)
     sides = np.where(h > 0.0, 1.0, -1.0)
-    for i in range(m):
-        flat = not np.abs(gradients[i]).max() > 0.0
+    for i in range(h.size):
+        flat = not np.abs(here.gradient[i]).max() > 0.0
         if flat and abs(h[i]) <= 1e-12:
             raise ModelError(
                 explain(
@@ -553,7 +544,7 @@ def _start_sides(system: SwitchingSystem, path: Trajectory, t: float, x: Floats)
                     "take another h with the same zeros, for example its square root.",
                 )
             )
-        if near[i] and not flat:
+        if here.near[i] and not flat:
             sides[i] = _side_on_surface(system, path, t, x, sides, i)
         elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
             raise ModelError(
@@ -565,7 +556,7 @@ def _start_sides(system: SwitchingSystem, path: Trajectory, t: float, x: Floats)
                     "leave the mode out, or start on the surface.",
                 )
             )
-    return sides
+    return sides, here.near
 
 
 def _side_on_surface(
@@ -579,7 +570,7 @@ def _side_on_surface(
     wanted = None if system.mode is None or i > 0 else MODES[system.mode]
     if wanted is not None:
         allowed = {1.0: here.plus, -1.0: here.minus, 0.0: here.along}[wanted]
-        if not allowed and not _two_fold_gap(path, i):
+        if not allowed and not path.at_two_fold(i):
             open_ = (("+", here.plus), ("-", here.minus), ("slide", here.along))
             ways = [name for name, may in open_ if may]
             raise ModelError(

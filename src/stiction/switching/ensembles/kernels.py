@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.placing import ON_SURFACE, put, reach_of
+from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
 from stiction.switching.flow.rare import carry_on
 from stiction.switching.flow.rates import normals, slide_data, sliding_surface
 from stiction.switching.flow.records import (
@@ -46,7 +46,7 @@ from stiction.switching.flow.rows import (
     N,
     Y,
 )
-from stiction.switching.flow.surfaces import begin_mode, landing, surface_speed, surfaces_at
+from stiction.switching.flow.surfaces import begin_mode, landing, surfaces_at
 
 __all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "place"]
 
@@ -99,14 +99,6 @@ class Ends(NamedTuple):
 
 
 @kernel
-def _fold_gap(system: Integers, p: Vector, a: Matrix, i: int) -> float:
-    """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|."""
-    up, down = slide_data(system, p, a, SIDES, i, Y)
-    speed = surface_speed(system, a, i)
-    return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
-
-
-@kernel
 def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
     """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
     m = system[M]
@@ -129,7 +121,7 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
             continue
         a[SIDES, i] = 0.0
         begin_mode(system, p, a)
-        if _fold_gap(system, p, a, i) <= _AT_TWO_FOLD:
+        if fold_gap(system, p, a, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
         here = landing(system, p, a, i)
         if here.escaping and not here.fold:
@@ -211,7 +203,7 @@ def one(
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
         system[N_EVENTS] = 0
-        if code == PILED_UP and _fold_gap(system, p, a, 0) <= _PILED_AT_TWO_FOLD:
+        if code == PILED_UP and fold_gap(system, p, a, 0) <= _PILED_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended

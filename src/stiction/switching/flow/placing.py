@@ -8,7 +8,8 @@ from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.events import forget_zeros
-from stiction.switching.flow.rates import normals
+from stiction.switching.flow.geometry import finite
+from stiction.switching.flow.rates import normals, slide_data
 from stiction.switching.flow.rows import (
     CLOCK,
     CLOCKS,
@@ -19,6 +20,7 @@ from stiction.switching.flow.rows import (
     KINKS,
     LAST_EVENT,
     LATER,
+    MINUS,
     ORDER,
     PACE,
     PLUS,
@@ -29,15 +31,22 @@ from stiction.switching.flow.rows import (
     SIGNS,
     SPARE,
     SURFACE,
+    TRIED,
     VALUE,
     K,
     M,
     N,
     Y,
 )
-from stiction.switching.flow.surfaces import begin_mode, landing, project, surfaces_at
+from stiction.switching.flow.surfaces import (
+    begin_mode,
+    landing,
+    project,
+    surface_speed,
+    surfaces_at,
+)
 
-__all__ = ["ON_SURFACE", "put", "reach_of"]
+__all__ = ["ON_SURFACE", "fold_gap", "put", "reach_of", "survey"]
 
 # a state this close to a surface, in units of |grad h| times the state, is on it
 ON_SURFACE = 1e-11
@@ -50,6 +59,37 @@ def reach_of(system: Integers, a: Matrix, i: int, normal: int) -> float:
     for c in range(n):
         reach += abs(a[normal, i * n + c]) * max(abs(a[Y, c]), a[SCALE, c])
     return reach
+
+
+@kernel
+def survey(system: Integers, p: Vector, a: Matrix) -> bool:
+    """Look at the state in row Y; return whether the h and the fields there are finite.
+
+    Row EXTRA gets the h and the kinks, LATER the gradients, VALUE 1 for each surface on which
+    the state is, PLUS and MINUS the fields for all signs +1 and -1.
+    """
+    n, m = system[N], system[M]
+    surfaces_at(system, p, a, Y, EXTRA)
+    for side in range(2):
+        for i in range(m):
+            a[SIGNS, i] = 1.0 if side == 0 else -1.0
+        out = row_at(a, PLUS if side == 0 else MINUS)
+        call_at(system[FIELD], row_at(a, Y), row_at(a, SIGNS), at(p), out)
+    normals(system, p, a, Y, LATER)
+    for i in range(m):
+        near = abs(a[EXTRA, i]) <= ON_SURFACE * reach_of(system, a, i, LATER)
+        a[VALUE, i] = 1.0 if near else 0.0
+    return finite(a, EXTRA, m) and finite(a, PLUS, n) and finite(a, MINUS, n)
+
+
+@kernel
+def fold_gap(system: Integers, p: Vector, a: Matrix, i: int) -> float:
+    """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|; 0 at a two-fold."""
+    for j in range(system[M]):
+        a[TRIED, j] = a[SIDES, j] if a[SIDES, j] != 0.0 else 1.0
+    up, down = slide_data(system, p, a, TRIED, i, Y)
+    speed = surface_speed(system, a, i)
+    return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,18 @@ from stiction.numerics.jit import mode
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
-from stiction.switching.flow.placing import ON_SURFACE, put
-from stiction.switching.flow.rows import DIRECTION, GOES_ON, LEFT, TOLD, Y
+from stiction.switching.flow.placing import fold_gap, put, survey
+from stiction.switching.flow.rows import (
+    DIRECTION,
+    EXTRA,
+    GOES_ON,
+    LATER,
+    LEFT,
+    PLUS,
+    TOLD,
+    VALUE,
+    Y,
+)
 from stiction.switching.flow.surfaces import Landing, landing
 from stiction.switching.model import SwitchingSystem
 
@@ -43,6 +54,22 @@ class Tolerance:
     def array(self) -> Floats:
         """Return what kernels read: rtol, atol, distance that counts as on a line, longest."""
         return np.array([self.rtol, self.atol, max(_LINE, 0.1 * self.rtol), self.longest])
+
+
+class Survey(NamedTuple):
+    """What is at a state.
+
+    finite : whether all numbers are
+    h, gradient : (m,) and (m, n) the switching functions and their gradients
+    near : (m,) whether the state counts as on each surface
+    field : (n,) x' for all signs +1
+    """
+
+    finite: bool
+    h: Floats
+    gradient: Floats
+    near: npt.NDArray[np.bool_]
+    field: Floats
 
 
 class Trajectory:
@@ -85,10 +112,21 @@ class Trajectory:
         flow.sides[:] = sides
         put(flow.system, flow.p, flow.a, float(t))
 
-    def on_surface(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """Return (m,) whether `x` counts as on each surface."""
-        reach = np.abs(self.system.gradient(x)) @ np.maximum(np.abs(x), self.compiled.scale)
-        return np.asarray(np.abs(self.system.surfaces_at(x)) <= ON_SURFACE * reach)
+    def survey(self, x: Floats) -> Survey:
+        """Return what is at `x`, which becomes the present state."""
+        flow, c = self.flow, self.compiled
+        flow.y[: c.n] = x
+        good = bool(survey(flow.system, flow.p, flow.a))
+        a = flow.a
+        steep = a[LATER, : c.m * c.n].reshape(c.m, c.n).copy()
+        return Survey(
+            good, a[EXTRA, : c.m].copy(), steep, a[VALUE, : c.m] != 0.0, a[PLUS, : c.n].copy()
+        )
+
+    def at_two_fold(self, i: int, share: float = 1e-10) -> bool:
+        """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
+        flow = self.flow
+        return bool(fold_gap(flow.system, flow.p, flow.a, i) <= share)
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""
