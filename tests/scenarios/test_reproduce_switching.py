@@ -1,9 +1,14 @@
 """`stiction reproduce switching`: our figures and numbers beside the paper's."""
 
 import csv
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from references import reference
+
+from stiction.papers import switching as paper
+from stiction.scenario import read_scenario
 
 
 def rows_of(folder):
@@ -57,3 +62,41 @@ def test_figures_are_drawn(stiction, here, figure):
 def test_unknown_figures_are_refused(refused):
     assert "figure-3" in refused("reproduce", "switching", "7")
     assert "gamma-0" in refused("reproduce", "switching", "gamma-45")
+
+
+def fake_run(system, ended, events=()):
+    """Return as much of a run as the table of Fig. 5 looks at."""
+    log = SimpleNamespace(time=np.arange(float(len(events))), kind=list(events))
+    losses = [SimpleNamespace(kind=kind) for kind in ended]
+    return SimpleNamespace(
+        system=system, event_log=log, determinism=SimpleNamespace(losses=losses), t_end=7.5
+    )
+
+
+def test_what_figure_5_tells_is_counted_in_the_runs():
+    wheel = read_scenario("wheel-into-two-fold").system
+    runs = {
+        "wheel-into-two-fold": fake_run(wheel, ["two_fold"]),
+        "wheel-through-plus": fake_run(wheel, ["two_fold", "codim2_line"]),
+        "wheel-through-minus": fake_run(wheel, ["codim2_line", "invisible-invisible"]),
+        "wheel-slips-then-slides": fake_run(wheel, ["two_fold"]),
+        "wheel-leaves-minus": fake_run(wheel, ["codim2_line"], ["cross", "slide", "cross"]),
+        "wheel-recurrent": fake_run(wheel, [], ["two_fold", "codim2_line", "two_fold", "cross"]),
+    }
+    rows = {row.what: row.ours for row in paper._figure_5(runs)}
+    count = rows["orbits out of the escaping region that run into the line h = g = 0"]
+    assert count == "2 of 3"
+    assert rows["sliding runs into the two-fold"] == "yes"
+    assert rows["scaled times of the slip arcs of wheel-leaves-minus"] == "2.0000"
+    assert [rows[what] for what in rows if what.startswith("arrivals")] == [2.0, 1.0]
+
+
+def test_the_area_of_figure_4_is_its_share_of_what_is_drawn():
+    run = SimpleNamespace(system=read_scenario("wheel-into-two-fold").system)
+    rows = {row.what: row.ours for row in paper._figure_4({"wheel-into-two-fold": run})}
+    share = rows["share of the area drawn"]
+    assert 0.0 < share < 1.0
+    drawn = (0.35 - 0.02) * (1.1 - 1.0005)
+    area = rows["area where all hold, of the area drawn [m rad/s]"]
+    # a cell more along each side than there are between the points
+    assert area == pytest.approx(share * drawn, rel=1e-2)
