@@ -261,9 +261,10 @@ class Chain(Record):
             # what friction can hold changes with time, for ever
             return False
         ride, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
-        pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
-        if (pull + self.plate_springs * (self.plate_speed - ride)).any():
-            return False
+        if self.belt_speed != 0.0 or self.plate_speed != 0.0:
+            pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
+            if (pull + self.plate_springs * (self.plate_speed - ride)).any():
+                return False
         drive, now = self.drive(t, x, ride), float(self.load.at(t))
         loaded = self.load_shares != 0.0
         for extreme in self.load.bounds_after(t if since is None else since):
@@ -349,6 +350,8 @@ class Chain(Record):
                 "kinetic energy at the start [J]": m * self.v_start**2,
                 "elastic energy at the start [J]": (k[:-1] + k[1:]) * self.x_start**2,
             }
+        if np.isfinite(np.concatenate(list(derived.values()))).all():
+            return
         for name, values in derived.items():
             if not np.isfinite(values).all():
                 raise ModelError(

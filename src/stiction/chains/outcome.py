@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -144,12 +145,13 @@ def _onset_times(chain: Chain, history: ChainHistory) -> list[float | None]:
     moving = chain.v_start != chain.belt_speed
     for i in np.flatnonzero(moving):
         first[i] = float(history.time[0])
-    slips = np.flatnonzero(history.events.before == 0)
-    masses, at = np.unique(history.events.mass[slips], return_index=True)
-    times = history.events.time[slips[at]].tolist()
-    for i, t in zip(masses.tolist(), times, strict=True):
-        if first[i] is None:
-            first[i] = t
+    # from the last to the first, so that the first slip of a mass is what stays
+    slips = np.flatnonzero(history.events.before == 0)[::-1]
+    times = np.full(chain.n_mass, np.nan)
+    times[history.events.mass[slips]] = history.events.time[slips]
+    for mass, t in enumerate(times.tolist()):
+        if first[mass] is None and not math.isnan(t):
+            first[mass] = t
     return first
 
 

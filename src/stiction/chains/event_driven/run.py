@@ -425,8 +425,9 @@ def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     worst = np.unravel_index(np.argmax(share), share.shape)
     limit = 1.0 + 1e-9
     slip = kept["v"] - chain.belt_speed
-    wrong = np.max(np.where(stuck, np.abs(slip), -slip * kept["mode"]), initial=0.0)
-    speed = float(np.max(np.abs(slip), initial=0.0)) or 1.0
+    size = np.abs(slip)
+    wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
+    speed = float(np.max(size, initial=0.0)) or 1.0
     return [
         Check(
             "stick_within_bound",
