@@ -33,10 +33,10 @@ SCENARIOS = {
     "wheel-into-two-fold": {},
     "wheel-leaves-minus": {},
     "wheel-physical-time": {},
-    "wheel-recurrent": {"t_end": 16.0},
+    "wheel-recurrent": {"t_end": 7.7},
     "wheel-slips-then-slides": {},
-    "wheel-through-minus": {"t_end": 9.0},
-    "wheel-through-plus": {"t_end": 9.0},
+    "wheel-through-minus": {"t_end": 7.0},
+    "wheel-through-plus": {"t_end": 7.9},
 }
 
 
