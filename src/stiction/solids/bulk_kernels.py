@@ -26,8 +26,6 @@ from stiction.solids.stress_points import (
     BY_J,
     BY_JJ,
     F00,
-    F01,
-    F10,
     F11,
     P00,
     P01,
@@ -42,6 +40,83 @@ __all__ = ["bulk_kernel"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
+Seven = tuple[float, float, float, float, float, float, float]
+
+
+@kernel
+def _short_law(f00: float, f01: float, f10: float, f11: float, mu: float, lam: float) -> Seven:
+    """Return the nominal stress 00, 01, 10, 11, psi_j, psi_jj, and det F; NaN if inside out.
+
+    Verified by: tests/unit/solids/test_plain.py::test_bodies_have_the_same_bits
+    """
+    j = f00 * f11 - f01 * f10
+    if not j > 0.0:
+        j = math.nan
+    log = lam * math.log(j)
+    slope = (log - mu) / j
+    p00, p01 = mu * f00 + slope * f11, mu * f01 - slope * f10
+    p10, p11 = mu * f10 - slope * f01, mu * f11 + slope * f00
+    return p00, p01, p10, p11, slope, (lam + mu - log) / (j * j), j
+
+
+@kernel
+def _spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
+    """Add the blocks (n, n, 4) of one element, of which the upper half is given."""
+    n = nodes.size
+    for i in range(n):
+        down = row[nodes[i]]
+        for m in range(i):
+            at = places[i, m]
+            data[at] += k[m, i, 0]
+            data[at + 1] += k[m, i, 2]
+            data[at + down] += k[m, i, 1]
+            data[at + down + 1] += k[m, i, 3]
+        for m in range(i, n):
+            at = places[i, m]
+            data[at] += k[i, m, 0]
+            data[at + 1] += k[i, m, 1]
+            data[at + down] += k[i, m, 2]
+            data[at + down + 1] += k[i, m, 3]
+
+
+@functools.cache
+def _tangent_kernel(n: int) -> Any:
+    """Return the kernel that adds one point to the upper half of the blocks of an element.
+
+    `t` is F, then the weighted 2 psi_a to psi_jj; `fa` and `ga` are scratch (n, 2).
+    """
+
+    @kernel
+    def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, k: Stack) -> None:
+        s1, s2, s3, s4, s5 = t[4], t[5], t[6], t[7], t[8]
+        for i in range(n):
+            fa[i, 0] = t[0] * g[i, 0] + t[1] * g[i, 1]
+            fa[i, 1] = t[2] * g[i, 0] + t[3] * g[i, 1]
+            ga[i, 0] = t[3] * g[i, 0] - t[2] * g[i, 1]
+            ga[i, 1] = -t[1] * g[i, 0] + t[0] * g[i, 1]
+        for i in range(n):
+            # rows of s3 f f + s4 (f g + g f) + s5 g g
+            b0, b1 = s5 * ga[i, 0], s5 * ga[i, 1]
+            if s3 == 0.0 and s4 == 0.0:
+                for m in range(i, n):
+                    same = s1 * (g[i, 0] * g[m, 0] + g[i, 1] * g[m, 1])
+                    turn = s2 * (g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0])
+                    k[i, m, 0] += same + b0 * ga[m, 0]
+                    k[i, m, 1] += turn + b0 * ga[m, 1]
+                    k[i, m, 2] += b1 * ga[m, 0] - turn
+                    k[i, m, 3] += same + b1 * ga[m, 1]
+                continue
+            a0, a1 = s3 * fa[i, 0] + s4 * ga[i, 0], s3 * fa[i, 1] + s4 * ga[i, 1]
+            b0, b1 = s4 * fa[i, 0] + b0, s4 * fa[i, 1] + b1
+            for m in range(i, n):
+                same = s1 * (g[i, 0] * g[m, 0] + g[i, 1] * g[m, 1])
+                turn = s2 * (g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0])
+                k[i, m, 0] += same + a0 * fa[m, 0] + b0 * ga[m, 0]
+                k[i, m, 1] += turn + a0 * fa[m, 1] + b0 * ga[m, 1]
+                k[i, m, 2] += a1 * fa[m, 0] + b1 * ga[m, 0] - turn
+                k[i, m, 3] += same + a1 * fa[m, 1] + b1 * ga[m, 1]
+
+    return tangent
 
 
 @functools.cache
@@ -53,6 +128,7 @@ def bulk_kernel(n: int) -> Any:
     an empty `places` leaves the tangent out. Where `points` is empty they are made from the
     displacements `u`, and it returns how many are inside out.
     """
+    tangent = _tangent_kernel(n)
 
     @kernel(plain=_add_plain)
     def add(
@@ -72,92 +148,43 @@ def bulk_kernel(n: int) -> Any:
         mu = 0.0 if part == VOLUME else c[MU]
         lam = 0.0 if part == SHAPE else c[LAM]
         bad = 0
-        k, r = np.empty((n, n, 4)), np.empty((n, 2))
+        k, r, t = np.empty((n, n, 4)), np.empty((n, 2)), np.empty(9)
         fa, ga = np.empty((n, 2)), np.empty((n, 2))
         for e in range(nodes.shape[0]):
             for i in range(n):
                 r[i, 0] = r[i, 1] = 0.0
                 for m in range(n):
-                    for p in range(4):
-                        k[i, m, p] = 0.0
+                    k[i, m, 0] = k[i, m, 1] = k[i, m, 2] = k[i, m, 3] = 0.0
             for q in range(weights.shape[1]):
                 w, g = weights[e, q], gradients[e, q]
                 if knows:
-                    f00, f01 = points[F00, q, e], points[F01, q, e]
-                    f10, f11 = points[F10, q, e], points[F11, q, e]
                     p00, p01 = points[P00, q, e], points[P01, q, e]
                     p10, p11 = points[P10, q, e], points[P11, q, e]
-                    s1, s2, s3 = points[BY_A, q, e], points[BY_J, q, e], points[BY_AA, q, e]
-                    s4, s5 = points[BY_AJ, q, e], points[BY_JJ, q, e]
+                    for p in range(4):
+                        t[p] = points[F00 + p, q, e]
+                    for p in range(5):
+                        t[4 + p] = w * points[BY_A + p, q, e]
                 else:
-                    f00, f01, f10, f11 = 1.0, 0.0, 0.0, 1.0
+                    t[0], t[1], t[2], t[3] = 1.0, 0.0, 0.0, 1.0
                     for i in range(n):
                         x, y = u[nodes[e, i], 0], u[nodes[e, i], 1]
-                        f00 += x * g[i, 0]
-                        f01 += x * g[i, 1]
-                        f10 += y * g[i, 0]
-                        f11 += y * g[i, 1]
-                    j = f00 * f11 - f01 * f10
-                    if not j > 0.0:
-                        j = math.nan
-                        bad += 1
-                    log = lam * math.log(j)
-                    s1, s2, s3, s4 = mu, (log - mu) / j, 0.0, 0.0
-                    s5 = (lam + mu - log) / (j * j)
-                    p00, p01 = s1 * f00 + s2 * f11, s1 * f01 - s2 * f10
-                    p10, p11 = s1 * f10 - s2 * f01, s1 * f11 + s2 * f00
+                        t[0] += x * g[i, 0]
+                        t[1] += x * g[i, 1]
+                        t[2] += y * g[i, 0]
+                        t[3] += y * g[i, 1]
+                    p00, p01, p10, p11, s2, s5, j = _short_law(t[0], t[1], t[2], t[3], mu, lam)
+                    bad += math.isnan(j)
+                    t[4], t[5], t[6], t[7], t[8] = w * mu, w * s2, 0.0, 0.0, w * s5
                 for i in range(n):
                     r[i, 0] += w * (p00 * g[i, 0] + p01 * g[i, 1])
                     r[i, 1] += w * (p10 * g[i, 0] + p11 * g[i, 1])
-                if not wants:
-                    continue
-                s1, s2, s3, s4, s5 = w * s1, w * s2, w * s3, w * s4, w * s5
-                for i in range(n):
-                    fa[i, 0] = f00 * g[i, 0] + f01 * g[i, 1]
-                    fa[i, 1] = f10 * g[i, 0] + f11 * g[i, 1]
-                    ga[i, 0] = f11 * g[i, 0] - f10 * g[i, 1]
-                    ga[i, 1] = -f01 * g[i, 0] + f00 * g[i, 1]
-                for i in range(n):
-                    # rows of s3 f f + s4 (f g + g f) + s5 g g
-                    b0, b1 = s5 * ga[i, 0], s5 * ga[i, 1]
-                    if s3 == 0.0 and s4 == 0.0:
-                        for m in range(i, n):
-                            same = s1 * (g[i, 0] * g[m, 0] + g[i, 1] * g[m, 1])
-                            turn = s2 * (g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0])
-                            k[i, m, 0] += same + b0 * ga[m, 0]
-                            k[i, m, 1] += turn + b0 * ga[m, 1]
-                            k[i, m, 2] += b1 * ga[m, 0] - turn
-                            k[i, m, 3] += same + b1 * ga[m, 1]
-                        continue
-                    a0, a1 = s3 * fa[i, 0] + s4 * ga[i, 0], s3 * fa[i, 1] + s4 * ga[i, 1]
-                    b0, b1 = s4 * fa[i, 0] + b0, s4 * fa[i, 1] + b1
-                    for m in range(i, n):
-                        same = s1 * (g[i, 0] * g[m, 0] + g[i, 1] * g[m, 1])
-                        turn = s2 * (g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0])
-                        k[i, m, 0] += same + a0 * fa[m, 0] + b0 * ga[m, 0]
-                        k[i, m, 1] += turn + a0 * fa[m, 1] + b0 * ga[m, 1]
-                        k[i, m, 2] += a1 * fa[m, 0] + b1 * ga[m, 0] - turn
-                        k[i, m, 3] += same + a1 * fa[m, 1] + b1 * ga[m, 1]
+                if wants:
+                    tangent(g, t, fa, ga, k)
             for i in range(n):
-                node = nodes[e, i]
-                residual[node, 0] += r[i, 0]
-                residual[node, 1] += r[i, 1]
-                if not wants:
-                    continue
-                # of the blocks the upper half is known
-                down = row[node]
-                for m in range(i):
-                    at = places[e, i, m]
-                    data[at] += k[m, i, 0]
-                    data[at + 1] += k[m, i, 2]
-                    data[at + down] += k[m, i, 1]
-                    data[at + down + 1] += k[m, i, 3]
-                for m in range(i, n):
-                    at = places[e, i, m]
-                    data[at] += k[i, m, 0]
-                    data[at + 1] += k[i, m, 1]
-                    data[at + down] += k[i, m, 2]
-                    data[at + down + 1] += k[i, m, 3]
+                residual[nodes[e, i], 0] += r[i, 0]
+                residual[nodes[e, i], 1] += r[i, 1]
+            if wants:
+                _spread(nodes[e], places[e], row, k, data)
         return bad
 
     return add
