@@ -108,19 +108,15 @@ def advance(
 ) -> int:
     """Follow the trajectory to t_end; return how the call ended (see `records`).
 
-    Every pass of the loop takes one step or handles one event, and both are counted, so
-    the work is bounded by `max_steps` and by the rows for events. A negative code is a rare
-    event that waits to be handled by `rare`; LEFT says how many passes were left. After
-    PAUSED a call with GOES_ON set goes on as if there had been no pause.
+    Every pass of the loop takes one step or handles one event: `max_steps` and the rows for
+    events bound the work. A negative code is a rare event that waits for `rare`, with LEFT
+    passes left. After PAUSED a call with GOES_ON set goes on as if there had been no pause.
     """
     n = system[N]
     a[PACE, T_END] = t_end
-    fresh, rejected, gap_before, error = True, False, 0.0, 0.0
-    broken, broken_at, forced = 0, a[Y, n], 0
-    if system[GOES_ON] == 1:
-        fresh, rejected = a[CLOCK, FRESH] != 0.0, a[CLOCK, REFUSED] != 0.0
-        gap_before, error, broken_at = a[CLOCK, GAP], a[CLOCK, ERROR], a[CLOCK, BROKEN_AT]
-        broken, forced = int(a[CLOCK, BROKEN]), int(a[CLOCK, FORCED])
+    _enter(system, a)
+    fresh, rejected = a[CLOCK, FRESH] != 0.0, a[CLOCK, REFUSED] != 0.0
+    gap, error = a[CLOCK, GAP], a[CLOCK, ERROR]
     for used in range(max_steps):
         system[LEFT] = max_steps - 1 - used
         if system[N_EVENTS] >= event.shape[0] - 1:
@@ -128,7 +124,7 @@ def advance(
         if fresh:
             if not _begin(system, p, a):
                 return NOT_FINITE
-            fresh, gap_before = False, 0.0
+            fresh, gap = False, 0.0
         surface = sliding_surface(system, a, SIDES)
         single = surface >= 0 and second_surface(system, a, SIDES, surface) < 0
         left = (t_end - a[Y, n]) * a[PACE, DIRECTION]
@@ -142,21 +138,15 @@ def advance(
         tiny = h < least
         if tiny:
             # the time can tell no shorter steps apart: a few are taken whatever their error
-            h, forced = min(least, left), forced + 1
-            if forced > _FORCED:
+            h = min(least, left)
+            a[CLOCK, FORCED] += 1.0
+            if a[CLOCK, FORCED] > _FORCED:
                 return _why_stalled(system, a, error)
         system[STEPS] += 1
         error = step(system, p, table, a, h)
         if not error <= 1.0 and not (tiny and error < math.inf):
-            system[REJECTED] += 1
-            if error == math.inf:
-                # many steps into a place where the field is no number, and no way past it
-                if abs(a[Y, n] - broken_at) > _PROGRESS * max(abs(a[Y, n]), h):
-                    broken, broken_at = 0, a[Y, n]
-                broken += 1
-                if broken > _BROKEN:
-                    return NOT_FINITE
-            a[CLOCK, NEXT_STEP] = _after_rejection(system, p, a, h, error)
+            if _refuse(system, p, a, h, error):
+                return NOT_FINITE
             rejected = True
             continue
         if system[PLANE] == 2 and not is_plane(system, p, a):
@@ -180,15 +170,36 @@ def advance(
             return code
         if surface < 0 and left <= h:
             a[TRIAL, n] = t_end
-        code, gap_before = _after_step(
-            system, p, table, a, saved, h, surface if single else -1, gap_before
-        )
+        code, gap = _after_step(system, p, a, saved, h, surface if single else -1, gap)
         if code != RUNNING:
             return code
     a[CLOCK, FRESH], a[CLOCK, REFUSED] = fresh, rejected
-    a[CLOCK, GAP], a[CLOCK, ERROR], a[CLOCK, BROKEN_AT] = gap_before, error, broken_at
-    a[CLOCK, BROKEN], a[CLOCK, FORCED] = broken, forced
+    a[CLOCK, GAP], a[CLOCK, ERROR] = gap, error
     return PAUSED
+
+
+@kernel
+def _enter(system: Integers, a: Matrix) -> None:
+    """Forget what the loop knew, unless it goes on where it paused."""
+    if system[GOES_ON] == 0:
+        a[CLOCK, FRESH], a[CLOCK, REFUSED], a[CLOCK, GAP], a[CLOCK, ERROR] = 1.0, 0.0, 0.0, 0.0
+        a[CLOCK, BROKEN], a[CLOCK, BROKEN_AT], a[CLOCK, FORCED] = 0.0, a[Y, system[N]], 0.0
+
+
+@kernel
+def _refuse(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> bool:
+    """Count a step that is refused and choose a shorter one; return whether the field ends."""
+    t = a[Y, system[N]]
+    system[REJECTED] += 1
+    if error == math.inf:
+        # many steps into a place where the field is no number, and no way past it
+        if abs(t - a[CLOCK, BROKEN_AT]) > _PROGRESS * max(abs(t), h):
+            a[CLOCK, BROKEN], a[CLOCK, BROKEN_AT] = 0.0, t
+        a[CLOCK, BROKEN] += 1.0
+        if a[CLOCK, BROKEN] > _BROKEN:
+            return True
+    a[CLOCK, NEXT_STEP] = _after_rejection(system, p, a, h, error)
+    return False
 
 
 @kernel
@@ -229,7 +240,6 @@ def _act(
 def _after_step(
     system: Integers,
     p: Vector,
-    table: Matrix,
     a: Matrix,
     saved: Matrix,
     h: float,
