@@ -101,14 +101,24 @@ def test_built_in_scenarios_survive(name):
     assert scenario.title
 
 
-def test_parts_of_a_declared_class_can_be_run_again_from_a_file():
-    # a section is of no kind: its field says what it is
-    method = st.rods.RollingLeapfrog()
-    scenario = Scenario(crossed_rods(elements=20), method, 1.0)
-    text = write_scenario(scenario)
-    assert 'type = "CircularSection"' in text
-    assert "cannot be run again" not in text
-    assert read_scenario(text) == scenario
+@dataclasses.dataclass(frozen=True)
+class Part:
+    size: "float" = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    part: "Part"
+    other: "object"
+
+
+def test_a_part_of_the_declared_class_needs_no_name_of_its_own():
+    text = write_scenario(Scenario(Whole(Part(2.0), Part(3.0)), st.EventDriven(), 1.0))
+    told = [line for line in text.splitlines() if line.startswith("# system")]
+    assert told == ["# system: Whole", "# system.other: Part"]
+    rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(), 1.0)
+    assert "cannot be run again" not in write_scenario(rods)
+    assert read_scenario(write_scenario(rods)) == rods
 
 
 def test_lists_stay_on_few_lines():

@@ -178,7 +178,7 @@ class Bench:
             "MPLBACKEND": "Agg",
             "MUTATION_ORDERS": str(self.folder / "orders.json"),
         }
-        return {**kept, "NUMBA_DISABLE_JIT": "1"} if plain else kept
+        return {**kept, "STICTION_KERNELS": "plain"} if plain else kept
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -82,10 +82,12 @@ def test_a_driven_end_moves_as_told():
 
 def test_a_clamp_turns_about_any_axis():
     speed, spin = np.array([0.1, -0.2, 0.3]), np.array([2.0, 3.0, -4.0])
-    run = solved(one(left=Driven(speed, spin)), 1e-4)
+    way = np.array([2.0, 1.0, -2.0]) / 3.0
+    skew = CosseratRod(SECTION, Straight(0.0 * way, way), elements=20, left=Driven(speed, spin))
+    run = solved(Rods([skew], gravity=(0.0, 0.0, 0.0)), 1e-4)
     t, x = run.time, run.data.position.values
     assert_allclose(x[:, 0] - x[0, 0], np.outer(t, speed), rtol=0, atol=1e-12)
-    arm = Rotation.from_rotvec(np.outer(t, spin)).apply(0.05 * ALONG)
+    arm = Rotation.from_rotvec(np.outer(t, spin)).apply(0.05 * way)
     assert_allclose(x[:, 1] - x[:, 0], arm, rtol=0, atol=1e-6)
 
 
