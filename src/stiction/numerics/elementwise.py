@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -47,8 +48,12 @@ _LARGEST = math.log(np.finfo(np.float64).max)
 def power(x: Floats, exponent: float) -> Floats:
     """Return x to a power for positive x; NaN for others."""
     x = np.asarray(x)
-    found = _each(lambda number: math.pow(number, exponent), np.where(x > 0.0, x, 1.0))
-    return np.where(x > 0.0, found, np.nan)
+    good = x > 0.0
+    positive = x if good.all() else np.where(good, x, 1.0)
+    found = np.fromiter(
+        map(math.pow, positive.ravel().tolist(), itertools.repeat(exponent)), np.float64, x.size
+    ).reshape(x.shape)
+    return found if positive is x else np.where(good, found, np.nan)
 
 
 def cos(x: Floats) -> Floats:

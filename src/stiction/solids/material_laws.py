@@ -102,10 +102,16 @@ def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E74
         a + l * l, j * j + l * l * a, j * l, c, part
     )
     ll = l * l
-    # how p1, p2 and pJ change with l
-    d1 = 2.0 * l * p11 + 2.0 * l * a * p12 + j * p1j
-    d2 = 2.0 * l * p12 + 2.0 * l * a * p22 + j * p2j
-    dj = 2.0 * l * p1j + 2.0 * l * a * p2j + j * pjj
+    pal: Any = 0.0
+    pjl = pll = pal
+    if c[ACROSS] == PLANE_STRESS:
+        # how p1, p2 and pJ change with l; in plane strain nobody asks
+        d1 = 2.0 * l * p11 + 2.0 * l * a * p12 + j * p1j
+        d2 = 2.0 * l * p12 + 2.0 * l * a * p22 + j * p2j
+        dj = 2.0 * l * p1j + 2.0 * l * a * p2j + j * pjj
+        pal = 2.0 * l * p2 + d1 + ll * d2
+        pjl = pj + 2.0 * j * d2 + l * dj
+        pll = 2.0 * p1 + 2.0 * a * p2 + 2.0 * l * d1 + 2.0 * l * a * d2 + j * dj
     return (
         psi,
         p1 + ll * p2,
@@ -114,9 +120,9 @@ def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E74
         p11 + ll * (2.0 * p12 + ll * p22),
         2.0 * j * (p12 + ll * p22) + l * (p1j + ll * p2j),
         2.0 * p2 + 4.0 * j * (j * p22 + l * p2j) + ll * pjj,
-        2.0 * l * p2 + d1 + ll * d2,
-        pj + 2.0 * j * d2 + l * dj,
-        2.0 * p1 + 2.0 * a * p2 + 2.0 * l * d1 + 2.0 * l * a * d2 + j * dj,
+        pal,
+        pjl,
+        pll,
     )
 
 
