@@ -91,21 +91,29 @@ def both(solve):
     return found
 
 
-def hold_to_bits(plain, compiled):
-    assert plain.status == compiled.status
-    assert list(plain.event_log.kind) == list(compiled.event_log.kind)
-    np.testing.assert_array_equal(plain.event_log.contact, compiled.event_log.contact)
-    np.testing.assert_array_equal(plain.event_log.time, compiled.event_log.time)
-    assert set(plain.data) == set(compiled.data)
-    for name in plain.data:
-        np.testing.assert_array_equal(plain.data[name], compiled.data[name], err_msg=name)
-    assert plain.energy.imbalance_rel == compiled.energy.imbalance_rel
+def what_differs(plain, compiled):
+    """Return the names of what is not the same to the last bit."""
+    one, two = (
+        {name: np.asarray(run.data[name]) for name in run.data} for run in (plain, compiled)
+    )
+    log = "time", "contact", "x", "v"
+    pairs = {name: (one[name], two.get(name)) for name in one}
+    pairs |= {f"event {name}": (plain.events[name], compiled.events[name]) for name in log}
+    pairs["kinds"] = (np.array(plain.event_log.kind), np.array(compiled.event_log.kind))
+    pairs["ledger"] = (plain.energy.imbalance_rel, compiled.energy.imbalance_rel)
+    pairs["status"] = (plain.status.name, compiled.status.name)
+    pairs["variables"] = (sorted(one), sorted(two))
+    return [name for name, (a, b) in pairs.items() if not same(np.asarray(a), np.asarray(b))]
+
+
+def same(a, b):
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_built_in_scenarios(name):
     changes = [f"solve.t_end={SHORTER[name]}"] if name in SHORTER else []
-    hold_to_bits(*both(lambda: read_scenario(name, changes).solve()))
+    assert what_differs(*both(lambda: read_scenario(name, changes).solve())) == []
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -113,10 +121,10 @@ def test_built_in_scenarios(name):
 def test_every_kind_of_chain(name, method):
     if name == "memory" and method == "events":
         pytest.skip("series know no states")
-    hold_to_bits(*both(lambda: st.solve(CHAINS[name], METHODS[method], (0.0, 2.0))))
+    runs = both(lambda: st.solve(CHAINS[name], METHODS[method], (0.0, 2.0)))
+    assert what_differs(*runs) == []
     if method == "events" and name != "frictionless":
-        run = st.solve(CHAINS[name], METHODS[method], (0.0, 2.0))
-        assert run.event_log.time.size > 0
+        assert runs[0].event_log.time.size > 0
 
 
 def test_a_users_function_divides_by_zero_in_both_modes():
