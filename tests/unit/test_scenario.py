@@ -308,6 +308,15 @@ def test_unknown_key_names_the_nearest():
     assert "did you mean 'rtol'?" in message_of(DESIGN, "method.tol=1.0")
 
 
+@pytest.mark.parametrize(
+    ("setting", "place"),
+    [("system.law.mu.deep.er=1", "system.law.mu"), ("system.mass.first=1", "system.mass")],
+)
+def test_a_path_through_what_is_no_table_is_told_as_far_as_it_leads(setting, place):
+    got = message_of(DESIGN, setting).split("; needs")[0]
+    assert place in got.replace(setting, "")
+
+
 def test_near_is_what_shares_half_of_the_letters():
     assert nearest("ab", ["ac", "xyz"]) == "did you mean 'ac'?"
     assert nearest("AB", ["xyz", "ac"]) == "did you mean 'ac'?"

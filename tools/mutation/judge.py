@@ -269,7 +269,7 @@ class _Trial:
         test = verdict.by
         if test not in done.tests:
             return self.judge.collects(self.bench, test, plain)
-        if plain and verdict.error in _PLAIN_ONLY:
+        if plain and self.compiles and verdict.error in _PLAIN_ONLY:
             self.suspects.append(test)
             return False
         times = self.judge.of_mode(plain)
