@@ -8,6 +8,7 @@ bare one "(types)". A line with ``->`` is a C function, with the type of its res
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -42,9 +43,10 @@ def lines() -> list[str]:
     """Return a line for every kernel and C function that Python has called in this process."""
     found = set()
     for one in jit.KERNELS:
-        if "compiled" in vars(one) and "<" not in one.py_func.__qualname__:
+        name = _name_of(one) if "compiled" in vars(one) else None
+        if name is not None:
             for given in one.compiled.signatures:
-                found.add(f"{_name(one.py_func)} {' '.join(map(type_text, given))}")
+                found.add(f"{name} {' '.join(map(type_text, given))}")
     for function, (arguments, result) in C_FUNCTIONS:
         if "<" not in function.__qualname__:
             given = " ".join(map(type_text, arguments))
@@ -72,9 +74,31 @@ def _name(function: Any) -> str:
     return f"{function.__module__}:{function.__qualname__}"
 
 
+def _name_of(kernel: Any) -> str | None:
+    """Return the name of a kernel, or "module:factory(1,2)" of one that a function makes.
+
+    The function takes whole numbers, which its kernel uses; None where that is not so.
+    """
+    plain = kernel.py_func
+    factory, inside, _ = plain.__qualname__.partition(".<locals>.")
+    if not inside:
+        return _name(plain)
+    made_by = vars(importlib.import_module(plain.__module__)).get(factory)
+    if made_by is None:
+        return None
+    cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
+    values = {name: cell.cell_contents for name, cell in cells}
+    given = [values.get(name) for name in inspect.signature(made_by).parameters]
+    if not all(isinstance(value, int) for value in given) or made_by(*given) is not kernel:
+        return None
+    return f"{plain.__module__}:{factory}({','.join(map(str, given))})"
+
+
 def _found(name: str) -> Any:
     module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    factory, _, given = attribute.rstrip(")").partition("(")
+    found = getattr(importlib.import_module(module), factory)
+    return found(*map(int, given.split(","))) if given else found
 
 
 # ---- types as text

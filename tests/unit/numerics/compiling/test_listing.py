@@ -1,5 +1,6 @@
 """Lists of kernels as text: what is written is read back as the same types."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,20 @@ def scaled(factor, x):
     for i in range(x.size):
         x[i] *= factor
     return x.size
+
+
+@functools.cache
+def power(n):
+    """A kernel that a function makes, as those of elements with n functions."""
+
+    @kernel
+    def power(x):
+        value = 1.0
+        for _ in range(n):
+            value *= x
+        return value
+
+    return power
 
 
 KINDS = [
@@ -58,3 +73,12 @@ def test_what_was_called_is_listed_and_compiles():
     assert listing.size_of_line(line) > 10
     listing.compile_line(f"{__name__}:scaled i8 f8:1C")
     assert (types.int64, Array(types.float64, 1, "C")) in scaled.compiled.overloads
+
+
+def test_a_kernel_that_a_function_made_is_listed_by_it():
+    with running("compiled"):
+        assert power(3)(2.0) == 8.0
+    line = f"{__name__}:power(3) f8"
+    assert line in listing.lines()
+    listing.compile_line(f"{__name__}:power(4) f8")
+    assert (types.float64,) in power(4).compiled.overloads
