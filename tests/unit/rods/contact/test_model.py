@@ -13,6 +13,7 @@ from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
+from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
@@ -103,6 +104,26 @@ def test_response_is_the_slip_that_a_push_gives(turn_drag):
     assert_allclose(given, given.T, rtol=0, atol=1e-13 * np.abs(given).max())
     assert np.all(np.linalg.eigvalsh(given) > 0.0)
     assert np.linalg.norm(start) > 0.1
+
+
+@pytest.mark.parametrize(("normal", "across"), [(0.6, 0.2), (0.3, -0.4), (0.0, 0.0)])
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_an_impact_with_much_friction_turns_slip_round_by_its_restitutions(normal, across, seed):
+    # u_n+ = -e_n u_n-, u_t+ = -e_t u_t- where the bound of friction is not met
+    bent = Bent(seed)
+    f, s = bent.flat, bent.state
+    n = s.geom[0, ck.N : ck.N + 3].copy()
+    before = bent.slip()
+    if before @ n < 0.0:
+        # the first rod has to come nearer to the second
+        f.v[:] *= -1.0
+        f.p[:] *= -1.0
+        before = bent.slip()
+    s.index[0, ck.MODE] = ck.OPEN
+    s.law[0, [ck.MU, ck.RESTITUTION, ck.TANGENTIAL]] = 1e3, normal, across
+    strike(f.q, s.index, s.geom, s.law, bent.mobility, f.v, f.p, s.kick, 0, False)
+    expected = -across * before - (normal - across) * (before @ n) * n
+    assert_allclose(bent.slip(), expected, rtol=0.0, atol=1e-10 * np.linalg.norm(before))
 
 
 @pytest.mark.parametrize(("along", "mode"), [(0.3, ck.OPEN), (-0.3, ck.ROLL)])
