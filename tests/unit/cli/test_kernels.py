@@ -67,6 +67,19 @@ def test_a_long_run_is_given_up(monkeypatch):
         trial.report(1e-9)
 
 
+def test_only_the_time_of_the_run_counts(monkeypatch):
+    clock = [1e4]
+    monkeypatch.setattr("stiction.cli.kernels.time.process_time", lambda: clock[0])
+    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 10.0)
+    monkeypatch.setattr("stiction.cli.kernels._FIRST_LOOK", 0.1)
+    with Trial(active=True) as trial:
+        clock[0] += 4.9
+        trial.report(0.5)
+        clock[0] += 0.2
+        with pytest.raises(TooSlow):
+            trial.report(0.5)
+
+
 def test_a_run_that_reports_nothing_is_given_up(monkeypatch):
     monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.05)
     with pytest.raises(TooSlow), Trial(active=True):
