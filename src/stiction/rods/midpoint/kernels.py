@@ -17,7 +17,7 @@ from stiction.numerics.jit import kernel
 from stiction.rods import rows
 from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
 from stiction.rods.driving_kernels import Switches
-from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, elastic
+from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, copy, elastic
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -89,8 +89,8 @@ def difference_forces(
                 turned(q, change, 0.5, middle_q)
                 elastic(middle_r, middle_q, mat, n, m, f, t)
                 if sign > 0.0:
-                    plus[0:3] = f
-                    plus[3:6] = t
+                    copy(f, plus[0:3])
+                    copy(t, plus[3:6])
                 for i in range(colour, size, 3):
                     nudge = _NUDGE * (mat[DS, max(i - 1, 0)] + mat[DS, i] if k < 3 else 1.0)
                     change[i, k] -= sign * nudge
