@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.interpolate import BPoly
 
-from stiction.numerics.locate import NO_ROOT, first_root, horner
+from stiction.numerics.locate import NO_ROOT, _halve, first_root, horner
 
 WORK = np.empty((50, 40))
 
@@ -52,3 +53,17 @@ def test_root_to_machine_precision():
 
 def test_horner():
     assert horner(np.array([1.0, 2.0, 3.0]), 3, 2.0) == 17.0
+
+
+@pytest.mark.parametrize("body", ["plain", "py_func"])
+def test_halves_hold_the_same_polynomial(body):
+    random = np.random.default_rng(6)
+    whole = random.normal(size=6)
+    left, right = np.empty(6), whole.copy()
+    getattr(_halve, body)(right, left, 6)
+    for s in (0.0, 0.3, 1.0):
+        # over each half, s runs from 0 to 1 again
+        for part, at in ((left, 0.5 * s), (right, 0.5 + 0.5 * s)):
+            assert BPoly(part[:, None], [0, 1])(s) == pytest.approx(
+                BPoly(whole[:, None], [0, 1])(at), abs=1e-13
+            )
