@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics._factors import Factors, Floats, LinearSolveError, Workspace, singular
 from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.direct.factors import Factors, Floats, LinearSolveError, Workspace, singular
 
 __all__ = [
     "Factors",
@@ -74,7 +74,7 @@ class SuperLU(LinearSolver):
 
     def start(self) -> Workspace:
         """Return the workspace of one run."""
-        from stiction.numerics._superlu import SuperLUWorkspace
+        from stiction.numerics.direct.superlu import SuperLUWorkspace
 
         return SuperLUWorkspace(self.pivot_threshold)
 
@@ -114,7 +114,7 @@ class Pardiso(LinearSolver):
         ------
         ModelError : if the MKL library is not installed.
         """
-        from stiction.numerics._pardiso import PardisoWorkspace
+        from stiction.numerics.direct.pardiso import PardisoWorkspace
 
         return PardisoWorkspace(self.threads)
 
@@ -124,7 +124,7 @@ def fastest() -> LinearSolver:
 
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_fastest_takes_what_is_there
     """
-    from stiction.numerics._pardiso import library_path
+    from stiction.numerics.direct.pardiso import library_path
 
     return SuperLU() if library_path() is None else Pardiso()
 

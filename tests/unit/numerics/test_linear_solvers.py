@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from stiction.errors import ModelError, StictionError
-from stiction.numerics import _pardiso
+from stiction.numerics.direct import pardiso
 from stiction.numerics.linear_solvers import (
     LinearSolveError,
     Pardiso,
@@ -17,7 +17,7 @@ from stiction.numerics.linear_solvers import (
 )
 
 needs_mkl = pytest.mark.skipif(
-    _pardiso.library_path() is None, reason="needs MKL: pip install stiction[pardiso]"
+    pardiso.library_path() is None, reason="needs MKL: pip install stiction[pardiso]"
 )
 SOLVERS = [
     pytest.param(SuperLU(), id="superlu"),
@@ -440,11 +440,11 @@ def test_descriptions_are_checked():
 
 def test_missing_library_is_named(monkeypatch, tmp_path):
     def nothing(name):
-        raise _pardiso.importlib.metadata.PackageNotFoundError(name)
+        raise pardiso.importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(_pardiso.importlib.metadata, "files", nothing)
-    monkeypatch.setattr(_pardiso.sys, "prefix", str(tmp_path))
-    assert _pardiso.library_path() is None
+    monkeypatch.setattr(pardiso.importlib.metadata, "files", nothing)
+    monkeypatch.setattr(pardiso.sys, "prefix", str(tmp_path))
+    assert pardiso.library_path() is None
     with pytest.raises(ModelError, match=r"pip install stiction\[pardiso\]"):
         Pardiso().start()
     assert fastest() == SuperLU()
@@ -459,7 +459,7 @@ def test_missing_library_is_named(monkeypatch, tmp_path):
 
 
 def test_fastest_takes_what_is_there():
-    want = SuperLU() if _pardiso.library_path() is None else Pardiso()
+    want = SuperLU() if pardiso.library_path() is None else Pardiso()
     assert fastest() == want
     with fastest().start() as workspace:
         assert workspace.factorise(sp.csr_matrix([[4.0]])).solve([2.0]).tolist() == [0.5]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stiction.errors import ModelError, explain
-from stiction.numerics._factors import (
+from stiction.numerics.direct.factors import (
     Factors,
     Floats,
     Ints,
@@ -27,7 +27,7 @@ from stiction.numerics._factors import (
     Workspace,
     singular,
 )
-from stiction.numerics._superlu import SuperLUWorkspace
+from stiction.numerics.direct.superlu import SuperLUWorkspace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

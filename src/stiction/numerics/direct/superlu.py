@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from stiction.numerics._factors import (
+from stiction.numerics.direct.factors import (
     Factors,
     Floats,
     Ints,
