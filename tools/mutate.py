@@ -127,7 +127,8 @@ def main(words: list[str] | None = None) -> int:
     options.root = options.root.resolve()
     tree = Tree(options.root)
     every = candidates(tree)
-    arguments = argued(options.argued, every)
+    # code that was edited since is for a run over all faults to tell of
+    arguments = argued(options.argued, every, strict=options.sample is None)
     chosen = chosen_of(options, tree, every)
     if options.list:
         for mutant in chosen:

@@ -144,12 +144,13 @@ class Argued:
         return same == told and self.new in ("", mutant.new) and same_place
 
 
-def argued(path: Path | None, found: list[Mutant]) -> dict[str, str]:
+def argued(path: Path | None, found: list[Mutant], *, strict: bool = True) -> dict[str, str]:
     """Return the arguments of a file by fault.
 
     Raises
     ------
-    SystemExit : if an entry has no argument, or speaks of no fault that can be put in.
+    SystemExit : if an entry has no argument or, when `strict`, speaks of no fault that can be
+        put in.
     """
     if path is None or not path.exists():
         return {}
@@ -158,7 +159,7 @@ def argued(path: Path | None, found: list[Mutant]) -> dict[str, str]:
     for row in rows:
         entry = Argued(**{"new": "", "function": "", **row})
         meant = [m for m in found if entry.means(m)]
-        if not meant or not entry.argument.strip():
+        if (strict and not meant) or not entry.argument.strip():
             what = "no fault like this" if not meant else "no argument"
             raise SystemExit(f"{path}: {what}: {entry.file} {entry.operator} {entry.old!r}")
         arguments |= {m.id: entry.argument for m in meant}
