@@ -49,7 +49,7 @@ class Kernel:
     plain : what runs without a compiler; the same, unless another body was given
     options : more for ``numba.njit``
 
-    Verified by: tests/unit/numerics/test_jit.py
+    Verified by: tests/unit/numerics/test_jit.py::test_both_modes_give_the_same
     """
 
     def __init__(

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods import rows
 from stiction.rods.rod_kernels import (
     AXIAL,
     BEND,

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.elementwise import arctan2
 from stiction.numerics.jit import kernel
-from stiction.rods import rows
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
 # rows of a quaternion

@@ -92,6 +92,8 @@ def test_a_run_that_is_nearly_over_may_end(monkeypatch):
     with Trial(active=True) as trial:
         trial.report(0.9)
         work(0.07)
+        ended = True
+    assert ended
 
 
 def command(folder, *words, **variables):

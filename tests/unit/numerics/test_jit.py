@@ -136,7 +136,8 @@ def test_a_plain_run_needs_no_numba():
         "assert not [m for m in ('numba', 'llvmlite') if m in sys.modules]\n"
     )
     environment = {"STICTION_KERNELS": "plain", "PATH": "", "HOME": "/"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

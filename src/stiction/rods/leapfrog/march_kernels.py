@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
+from stiction.numerics.rows import dot
 from stiction.rods.contact.kernels import (
     DISTANCE,
     HEAT_NOW,
@@ -50,7 +51,6 @@ from stiction.rods.driving_kernels import (
     power,
 )
 from stiction.rods.rod_kernels import RETARD, State, copy, damped_kick, drift, elastic, kick
-from stiction.rods.rows import dot
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

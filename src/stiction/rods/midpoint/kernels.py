@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics import elementwise as every
+from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods import rows
 from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
 from stiction.rods.driving_kernels import Switches
 from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, copy, elastic

@@ -58,6 +58,7 @@ def test_the_edge_relaxes_over_the_length_of_the_string_outside(g, speed):
         kernels._edges(p, patch, q, g, speed, dt)
     reached = speed * sigma / abs(g) * (1.0 - np.exp(-2.0))
     assert abs(reached) < p[kernels.BREAK]
+    # reason: the scheme is of first order, and 2 / count is its step
     assert patch[lead] == pytest.approx(reached, rel=2.0 / count)
     # the trailing edge is that of the last element
     assert patch[trail] == (q[0] if g > 0.0 else q[-1])
