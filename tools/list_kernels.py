@@ -34,6 +34,34 @@ run_job(Job({name!r}, (), {folder!r}, figures=False, quiet=True))
 """
 
 
+# what no scenario calls, and users do
+_BESIDES = {
+    "chains": """
+import stiction as st
+mine = st.UserFriction(lambda v: 0.2 + 0.1 / (1.0 + v), lambda v: -0.1 / (1.0 + v) ** 2)
+for law in (st.Coulomb(0.25), mine):
+    chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, law=law, load=st.UserLoad(lambda t: 3.0 * t))
+    for method in (st.EventDriven(), st.ThetaStepper(0.01)):
+        st.solve(chain, method, (0.0, 2.0), throw=False)
+st.solve(st.Chain(mass=[1.0], stiffness=20.0, law=mine, v0=1.0), st.EventDriven(), (0.0, 1.0))
+""",
+    "rods": """
+import stiction as st
+system = st.read_scenario("rods-crossed").system
+st.solve(system, st.RollingMidpoint(step=1e-4), (0.0, 1e-3), throw=False)
+""",
+    "switching": """
+import stiction as st
+from stiction.switching.ensembles.study import ensemble
+from stiction.switching.wheel.escapes import escaping_points
+import numpy as np
+wheel = st.WheelOnTurntable()
+points = escaping_points(wheel, 20, 0.152, 0.186)
+ensemble(wheel, points, 5.0, sides=np.ones(20), workers=1)
+""",
+}
+
+
 def main() -> int:
     """Write or check the lists."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -55,12 +83,14 @@ def main() -> int:
 
 
 def called(system: str) -> set[str]:
-    """Return the lines of all scenarios of a system."""
+    """Return the lines of all scenarios of a system, and of what users call besides."""
     found: set[str] = set()
-    for scenario in sorted((PACKAGE / system / "scenarios").glob("*.toml")):
+    names = [path.stem for path in sorted((PACKAGE / system / "scenarios").glob("*.toml"))]
+    for name in [*names, *([""] if system in _BESIDES else [])]:
         with tempfile.TemporaryDirectory() as scratch:
             out, folder = Path(scratch, "lines"), str(Path(scratch, "run"))
-            body = _SCENARIO.format(name=scenario.stem, folder=folder)
+            scenario = _SCENARIO.format(name=name, folder=folder)
+            body = scenario if name else _BESIDES[system]
             code = _RUN.format(body=body, out=str(out))
             environment = {**os.environ, "STICTION_KERNELS": "compiled"}
             subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=scratch)

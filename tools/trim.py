@@ -1,7 +1,7 @@
 """Make the environment of this project smaller: what no run of it reads goes.
 
 Wheels of libraries bring their own tests, sources in C and symbols for debuggers, over a hundred
-megabytes. The byte code of what a run imports is written here once, instead of that of all there is.
+megabytes. The byte code of what a run imports is written here once, instead of that of all.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import functools
 import multiprocessing
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import typer
@@ -56,32 +56,51 @@ def _compile(lines: list[str], title: str) -> int:
     """Compile lines on all cores; return how many could not be."""
     from stiction.numerics.compiling.listing import size_of_line
 
-    # the largest first, so that no core has to wait for it in the end
     sizes = {line: size_of_line(line) for line in lines}
-    order = sorted(lines, key=lambda line: -sizes[line])
+    waiting = sorted(lines, key=lambda line: -sizes[line])
     total, done, failed = sum(sizes.values()), 0, 0
     begin = time.perf_counter()
     spawn = multiprocessing.get_context("spawn")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    running: dict[concurrent.futures.Future[str], str] = {}
     with (
         Bar(f"compiling {title}") as bar,
         concurrent.futures.ProcessPoolExecutor(cores, mp_context=spawn) as pool,
     ):
-        waiting = {pool.submit(_compile_one, line): line for line in order}
         try:
-            for future in concurrent.futures.as_completed(waiting):
-                line = waiting[future]
-                error = future.result()
-                done += sizes[line]
-                if error:
-                    failed += 1
-                    typer.echo(f"{line.partition(' ')[0]}: {error}", err=True)
+            while waiting or running:
+                while waiting and len(running) < (cores or 1):
+                    line = _next(waiting, running.values())
+                    running[pool.submit(_compile_one, line)] = line
+                ended, _ = concurrent.futures.wait(running, return_when="FIRST_COMPLETED")
+                for future in ended:
+                    line, error = running.pop(future), future.result()
+                    done += sizes[line]
+                    if error:
+                        failed += 1
+                        typer.echo(f"{line.partition(' ')[0]}: {error}", err=True)
                 left = (time.perf_counter() - begin) * (total - done) / max(done, 1)
                 bar(done / max(total, 1), f"{left:.0f} s left")
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return failed
+
+
+def _next(waiting: list[str], running: Iterable[str]) -> str:
+    """Take the largest line of a system of which nothing runs, else the largest.
+
+    Kernels of a system share what they call, and what one has compiled the next finds.
+    """
+    busy = {_system(line) for line in running}
+    free = (line for line in waiting if _system(line) not in busy)
+    line = next(free, waiting[0])
+    waiting.remove(line)
+    return line
+
+
+def _system(line: str) -> str:
+    return line.split(".")[1]
 
 
 @functools.cache

@@ -20,24 +20,32 @@ __all__ = ["TooSlow", "Trial", "choose", "note_ready", "system_of"]
 # seconds of the processor after which a plain run is judged, and which it may take
 _FIRST_LOOK = 1.5
 _BUDGET = 8.0
+# what is over before compiled kernels are loaded
+_AT_ONCE = 0.25
 
 
 class TooSlow(Exception):
     """A plain run takes longer than compiling would."""
 
 
-def choose(runner: str, kept: Mode | None) -> tuple[Mode, bool]:
+def choose(runner: str, kept: Mode | None, seconds: float | None = None) -> tuple[Mode, bool]:
     """Return the mode of a run, and whether it may be changed once the run has begun.
+
+    A run that a system says to be over at once is plain on every machine: loading compiled
+    kernels would take longer, and its bits are always the same.
 
     Parameters
     ----------
     runner : "module:function" that solves, "" for a user's own method
     kept : mode of the checkpoint from which the run goes on
+    seconds : what the system says that plain Python takes [s]; None if it does not know
     """
     if kept is not None:
         return kept, False
     if GIVEN is not None:
         return GIVEN, False
+    if seconds is not None and seconds < _AT_ONCE:
+        return "plain", False
     if not runner.startswith("stiction.") or _ready(runner):
         return "compiled", False
     return "plain", True

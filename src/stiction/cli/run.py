@@ -113,7 +113,9 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
     """Solve with the kernels that suit, and say so where they are not compiled."""
     method = scenario.method or default_method(scenario.system)
     place = place_of_runner(scenario.system, method)
-    mode, open_ = choose(place, checkpoint.kernels())
+    known = getattr(scenario.system, "plain_seconds", None)
+    seconds = known(method, scenario.t_end - scenario.t_span[0]) if known is not None else None
+    mode, open_ = choose(place, checkpoint.kernels(), seconds)
     use(mode)
     if not open_:
         run = _solved(job, scenario, checkpoint, Trial(active=False))
