@@ -160,8 +160,10 @@ def _event_log(history: ChainHistory) -> EventLog:
     # all at once: a shaken chain has an event per mass in every second step
     kinds = _KINDS[np.where(raw.before == 0, 0, np.where(raw.after == 0, 1, 2))].tolist()
     time, contact = raw.time, raw.mass + 1
-    before = _MODES[raw.before + 1].tolist()
-    after = _MODES[raw.after + 1].tolist()
+    # of no events the modes may have any type
+    before, after = (
+        _MODES[modes.astype(np.int64) + 1].tolist() for modes in (raw.before, raw.after)
+    )
     columns = {
         "x": raw.x,
         "v": raw.v,

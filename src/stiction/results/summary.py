@@ -263,7 +263,9 @@ def _failure(check: Check, time_unit: str) -> list[str]:
 
 def _cost(run: Run) -> list[str]:
     counts = ", ".join(f"{k.replace('_', ' ')} {_short(value)}" for k, value in run.stats.items())
-    solving, compiling = (run.provenance.get(f"{name}_s") for name in ("solve", "compile"))
+    told = run.provenance
+    # runs of earlier versions tell the wall time alone
+    solving, compiling = told.get("solve_s", told.get("wall_s")), told.get("compile_s")
     spent = f"{_short(solving, 3)} s" if isinstance(solving, int | float) else ""
     if isinstance(compiling, int | float) and compiling >= 0.1:
         spent += f" and {_short(compiling, 3)} s to compile"

@@ -29,6 +29,12 @@ def test_says_what_matters(run):
     assert "0.25 s; steps 17, solves per step 1.0625" in text
 
 
+def test_compiling_and_solving_are_told_apart(run):
+    clocks = {"wall_s": 8.25, "compile_s": 8.0, "solve_s": 0.25}
+    text = str(dataclasses.replace(run, provenance={**run.provenance, **clocks}))
+    assert "cost         0.25 s and 8 s to compile; steps 17" in text
+
+
 def test_a_table_of_numbers_is_no_column(run):
     pairs = {"pairs": Quantity([[0.0, 1.0], [2.0, 3.0]], "m", "two of each")}
     lines = str(dataclasses.replace(run, quantities={**pairs, **run.quantities})).splitlines()

@@ -7,6 +7,7 @@ bare one "(types)". A line with ``->`` is a C function, with the type of its res
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import re
@@ -44,8 +45,11 @@ def lines() -> list[str]:
     found = set()
     for one in jit.KERNELS:
         name = _name_of(one) if "compiled" in vars(one) else None
-        if name is not None:
-            for given in one.compiled.signatures:
+        if name is None:
+            continue
+        for given in one.compiled.signatures:
+            # what takes a generator of numbers, for one, is left to its first call
+            with contextlib.suppress(ValueError):
                 found.add(f"{name} {' '.join(map(type_text, given))}")
     for function, (arguments, result) in C_FUNCTIONS:
         if "<" not in function.__qualname__:

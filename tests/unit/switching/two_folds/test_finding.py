@@ -47,8 +47,9 @@ def test_wheel_reference():
     assert np.allclose(found.x, [0.1859, float(known["v_star"]), -1.037], rtol=0.0, atol=1e-14)
     for name in ("Kpp", "Kpm", "Kmp", "Kmm"):
         assert getattr(found, name) == pytest.approx(float(known[name]), rel=2e-12)
+    # made of differences of fields as the K are: the last digits hang on the machine's sine
     for name in ("J1", "J2"):
-        assert getattr(found, name) == pytest.approx(float(known[name]), rel=1e-12)
+        assert getattr(found, name) == pytest.approx(float(known[name]), rel=2e-12)
     expected = [float(known["lambda1"]), float(known["lambda2"])]
     assert np.allclose(found.eigenvalues, expected, rtol=3e-12)
     assert np.allclose(found.rates, np.array(known["desing_eigs"], dtype=float), rtol=3e-12)
