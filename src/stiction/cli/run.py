@@ -31,7 +31,7 @@ __all__ = ["FAILED", "INTERRUPTED", "SOLVED", "Job", "run_job"]
 SOLVED, FAILED, INTERRUPTED = 0, 1, 130
 
 _SMALL = (
-    "No kernels are compiled on this machine yet, and the run is small: it ran as plain Python. "
+    "No kernels are compiled on this machine yet, and the run is small: it ran as plain Python.\n"
     "`stiction compile {}` once, for full speed."
 )
 
