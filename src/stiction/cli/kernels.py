@@ -18,7 +18,7 @@ from stiction.numerics.jit import GIVEN, Mode
 __all__ = ["TooSlow", "Trial", "choose", "note_ready", "system_of"]
 
 # seconds of the processor after which a plain run is judged, and which it may take
-_FIRST_LOOK = 1.5
+_FIRST_LOOK = 3.0
 _BUDGET = 8.0
 # what is over before compiled kernels are loaded
 _AT_ONCE = 0.25

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,10 @@ def bulk_kernel(n: int) -> Any:
     return add
 
 
+# meshes whose places are kept between calls
+_MOST_KEPT = 8
+
+
 def _add_plain(
     nodes: Ints,
     gradients: Floats,
@@ -208,53 +213,96 @@ def _add_plain(
     bad = 0
     if not points.size:
         points, bad = point_rows(deformation(nodes, gradients, u), c, part)
-    low, high = np.triu_indices(n)
+    low, _ = _pairs(n)
+    curved = bool(points[BY_AA].any() or points[BY_AJ].any())
     r, k = np.zeros((2, n, e)), np.zeros((2, 2, low.size, e))
-    for q in range(weights.shape[1]):
+    for q, g in enumerate(_kept(_by_point, gradients)):
         w, at = weights[:, q], points[:, q]
-        g = np.ascontiguousarray(gradients[:, q].transpose(2, 1, 0))
         p = at[P00 : P11 + 1].reshape(2, 2, 1, e)
         r += w * (p[:, 0] * g[0] + p[:, 1] * g[1])
         if places.size:
-            _add_point(k, g, w, at, low, high)
+            _add_point(k, g, w, at, curved)
     here = nodes.ravel()[:, None] * 2 + np.arange(2)
     np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if not places.size:
         return bad
-    whole = np.empty((e, n, 2, n, 2))
-    # the mirrored half first: blocks on the diagonal are given whole
-    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        whole[:, high, two, low, one] = k[one, two].T
-    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        whole[:, low, one, high, two] = k[one, two].T
-    down = np.arange(2)[:, None, None] * row[nodes][:, :, None, None, None]
-    there = places[:, :, None, :, None] + down + np.arange(2)
-    np.add.at(data, there.ravel(), whole.ravel())
+    whole = k.ravel().take(_order(n, e))
+    np.add.at(data, _kept(_entries, nodes, places, row), whole)
     return bad
 
 
-def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, low: Ints, high: Ints) -> None:
+@functools.cache
+def _pairs(n: int) -> tuple[Ints, Ints]:
+    """Return the upper half of n by n pairs."""
+    low, high = np.triu_indices(n)
+    return low, high
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _order(n: int, e: int) -> Ints:
+    """Return where the upper halves (2, 2, pairs, e) have the entries of all blocks."""
+    low, high = _pairs(n)
+    found = np.empty((e, n, 2, n, 2), dtype=np.int64)
+    k = np.arange(4 * low.size * e).reshape(2, 2, low.size, e)
+    # the mirrored half first: blocks on the diagonal are given whole
+    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        found[:, high, two, low, one] = k[one, two].T
+    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        found[:, low, one, high, two] = k[one, two].T
+    return found.ravel()
+
+
+def _by_point(gradients: Floats) -> Floats:
+    """Return gradients as (points, 2, functions, elements)."""
+    return np.ascontiguousarray(gradients.transpose(1, 3, 2, 0))
+
+
+def _entries(nodes: Ints, places: Places, row: Places) -> Ints:
+    """Return where the entries of all blocks are in the matrix, (elements n 2 n 2,)."""
+    down = np.arange(2)[:, None, None] * row[nodes][:, :, None, None, None]
+    there: Ints = places[:, :, None, :, None] + down + np.arange(2)
+    return there.ravel()
+
+
+_KEPT: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+
+
+def _kept(made: Callable[..., Any], *arrays: Any) -> Any:
+    """Return made(*arrays), kept for the arrays of the last few meshes: they never change."""
+    key = (made, *map(id, arrays))
+    if key not in _KEPT:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
+        # the arrays are held, so that no other gets the same identity
+        _KEPT[key] = arrays, made(*arrays)
+    return _KEPT[key][1]
+
+
+def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> None:
     """Add one point of every element to the upper half of its blocks, (2, 2, pairs, e)."""
+    low, high = _pairs(g.shape[1])
     f = at[F00 : F11 + 1]
-    s1, s2, s3, s4, s5 = w * at[BY_A], w * at[BY_J], w * at[BY_AA], w * at[BY_AJ], w * at[BY_JJ]
-    ga = np.stack([f[3] * g[0] - f[2] * g[1], -f[1] * g[0] + f[0] * g[1]])
+    s1, s2, s5 = w * at[BY_A], w * at[BY_J], w * at[BY_JJ]
+    ga = np.empty_like(g)
+    ga[0], ga[1] = f[3] * g[0] - f[2] * g[1], -f[1] * g[0] + f[0] * g[1]
     gb = s5 * ga
-    (i0, i1), (m0, m1) = np.take(g, low, axis=1), np.take(g, high, axis=1)
+    (i0, i1), (m0, m1) = g.take(low, axis=1), g.take(high, axis=1)
     same, turn = s1 * (i0 * m0 + i1 * m1), s2 * (i0 * m1 - i1 * m0)
-    if s3.any() or s4.any():
+    if curved:
+        s3, s4 = w * at[BY_AA], w * at[BY_AJ]
         fa = np.stack([f[0] * g[0] + f[1] * g[1], f[2] * g[0] + f[3] * g[1]])
         gb = s4 * fa + gb
         fb = s3 * fa + s4 * ga
         # in the order of the kernel
-        first = np.take(fb, low, axis=1)[:, None] * np.take(fa, high, axis=1)
+        first = fb.take(low, axis=1)[:, None] * fa.take(high, axis=1)
         first[0, 0] += same
         first[0, 1] += turn
         first[1, 1] += same
-        first += np.take(gb, low, axis=1)[:, None] * np.take(ga, high, axis=1)
+        first += gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
         first[1, 0] -= turn
         k += first
         return
-    block = np.take(gb, low, axis=1)[:, None] * np.take(ga, high, axis=1)
+    block = gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
     block[0, 0] += same
     block[0, 1] += turn
     block[1, 0] -= turn
