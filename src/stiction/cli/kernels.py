@@ -19,7 +19,7 @@ __all__ = ["TooSlow", "Trial", "choose", "note_ready", "system_of"]
 
 # seconds of the processor after which a plain run is judged, and which it may take
 _FIRST_LOOK = 3.0
-_BUDGET = 8.0
+_BUDGET = 10.0
 # what is over before compiled kernels are loaded
 _AT_ONCE = 0.25
 
