@@ -76,7 +76,10 @@ def steady(text: str) -> list[str]:
 def printed_runs() -> list[tuple[list[str], str]]:
     """Return the commands of the README that are shown with their output, and the output."""
     text = (ROOT / "README.md").read_text("utf-8")
-    shown = re.findall(r"stiction (run .*)\n((?:SOLVED|STOPPED)(?:.*\n)*?written to .*\n)", text)
+    # what goes to the screen beside the summary stands before it
+    said = r"(?:(?:No kernels|`stiction).*\n)*"
+    summary = r"((?:SOLVED|STOPPED)(?:.*\n)*?written to .*\n)"
+    shown = re.findall(rf"stiction (run .*)\n{said}{summary}", text)
     return [(shlex.split(words), output) for words, output in shown]
 
 
