@@ -24,8 +24,11 @@ _BUDGET = 10.0
 _AT_ONCE = 0.25
 
 
-class TooSlow(Exception):
-    """A plain run takes longer than compiling would."""
+class TooSlow(BaseException):
+    """A plain run takes longer than compiling would.
+
+    Like Ctrl-C it may come at any moment, also inside a user's function, and is no error of it.
+    """
 
 
 def choose(runner: str, kept: Mode | None, seconds: float | None = None) -> tuple[Mode, bool]:

@@ -100,8 +100,8 @@ class CompiledLaw:
         """Raise ModelError if a formula raised while compiled code was calling it."""
         for own in self._own:
             own.check()
-        if isinstance(self._error, KeyboardInterrupt):
-            raise self._error
+        if self._error is not None and not isinstance(self._error, Exception):
+            raise self._error  # Ctrl-C, for one, is no error of the law
         if self._error is not None:
             error, self._error = self._error, None
             raise ModelError(

@@ -131,8 +131,8 @@ class _UserFunction:
 
     def check(self) -> None:
         """Raise ModelError if the function raised while compiled code was calling it."""
-        if isinstance(self.error, KeyboardInterrupt):
-            raise self.error
+        if self.error is not None and not isinstance(self.error, Exception):
+            raise self.error  # Ctrl-C, for one, is no error of the function
         if self.error is not None:
             error, self.error = self.error, None
             raise ModelError(

@@ -13,6 +13,7 @@ from stiction.cli.compile import compile_systems, systems
 from stiction.cli.kernels import TooSlow, Trial, choose
 from stiction.errors import ModelError
 from stiction.numerics.compiling import folders
+from stiction.numerics.jit import running
 
 RUNNER = "stiction.chains.event_driven.run:solve"
 
@@ -100,6 +101,15 @@ def test_a_run_that_reports_nothing_is_given_up(monkeypatch):
     with pytest.raises(TooSlow), Trial(active=True):
         work(5.0)
     work(0.1)  # no alarm is left behind
+
+
+def test_a_run_given_up_inside_a_law_is_no_error_of_the_law(monkeypatch):
+    """Most of a plain run with weakening friction is spent in its formulas."""
+    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.02)
+    scenario = st.read_scenario("burridge-knopoff")
+    for _ in range(10):
+        with running("plain"), pytest.raises(TooSlow), Trial(active=True):
+            scenario.solve()
 
 
 def test_a_run_that_is_nearly_over_may_end(monkeypatch):

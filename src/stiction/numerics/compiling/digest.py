@@ -133,7 +133,10 @@ def _bytes_of(value: object) -> bytes:
     """Return bytes that are the same for the same constant, in every process."""
     if isinstance(value, np.ndarray):
         return str((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes()
-    if isinstance(value, tuple):
+    if isinstance(value, np.generic):
+        # Numba freezes them as it does numbers
+        return f"{value.dtype.str} ".encode() + value.tobytes()
+    if isinstance(value, tuple | list):
         return b"(" + b",".join(_bytes_of(entry) for entry in value) + b")"
     if isinstance(value, frozenset):
         return b"{" + b",".join(sorted(_bytes_of(entry) for entry in value)) + b"}"

@@ -100,6 +100,17 @@ def test_a_constant_that_is_frozen_counts(place):
     assert call(place)[:3] == (160.0, 2.0, 3)
 
 
+@pytest.mark.parametrize("number", ["np.int64(5)", "np.float32(5)", "(np.int64(5), 1)[0]"])
+def test_a_constant_of_numpys_own_counts(place, number):
+    call(place)
+    source = place / "inner.py"
+    text = source.read_text().replace("import numba", "import numba\nimport numpy as np")
+    source.write_text(text.replace("FACTOR = 2.0", f"FACTOR = {number.replace('5', '4')}"))
+    assert call(place)[0] == 130.0
+    source.write_text(text.replace("FACTOR = 2.0", f"FACTOR = {number}"))
+    assert call(place)[0] == 160.0
+
+
 def test_words_do_not_count(place):
     call(place)
     source = place / "inner.py"
