@@ -90,7 +90,7 @@ def solve(
     from stiction.numerics.compiling.clock import spent
     from stiction.numerics.jit import quiet
     from stiction.results.provenance import provenance
-    from stiction.results.run import Request
+    from stiction.results.run import Request, silent
 
     _check_kinds(system, method)
     system = started(system, x0=x0, mode=mode)
@@ -101,16 +101,12 @@ def solve(
     # some systems take steps that are worth keeping, rather than land on given times
     steps = save is None and getattr(system, "keeps_steps", False)
     saves = _saves(2 if steps else save, t_start, t_end, system.state_size)
-    request = Request(t_start, t_end, saves, every_step=steps)
-    if progress is not None:
-        request = dataclasses.replace(request, progress=progress)
-    if checkpoint is not None:
-        request = dataclasses.replace(request, checkpoint=checkpoint)
+    request = Request(t_start, t_end, saves, progress or silent, checkpoint, every_step=steps)
     begin, compiling = clock.perf_counter(), spent()
     with quiet():
         run = march(request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = dataclasses.replace(run, provenance=cost, asked=request.save)
+    run = run.told(cost, request.save)
     if throw and not run.status.ok:
         unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         raise SolveError(
@@ -176,8 +172,10 @@ def _check_kinds(system: object, method: object) -> None:
                 "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
             )
         )
-    named = {*CATALOGUE["Method"].names, *system.solved_by}  # type: ignore[attr-defined]
-    known = hasattr(method, "solve") or any(c.__name__ in named for c in type(method).__mro__)
+    known = hasattr(method, "solve") or any(
+        c.__name__ in CATALOGUE["Method"].names or c.__name__ in system.solved_by  # type: ignore[attr-defined]
+        for c in type(method).__mro__
+    )
     if method is not None and (isinstance(method, type) or not known):
         span = isinstance(method, (tuple, list)) and len(method) == 2
         raise ModelError(
@@ -235,6 +233,8 @@ def _saves(
     if shape_of(save) == ():
         if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
             raise ModelError(explain("solve.save", repr(save), "a count >= 2", why, try_))
+        if save == 2:
+            return np.array([t_start, t_end])
         _check_memory(int(save), size)
         return np.linspace(t_start, t_end, int(save))
     times = numbers("solve.save", save, unit="s", per="saved state", why=why, try_=try_)

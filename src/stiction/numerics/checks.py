@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 # what a user may give for a field with one value per member: a number stands for all
 Numbers = float | Sequence[float] | Floats
 
-_RULES: dict[str, tuple[Callable[[Floats], npt.NDArray[np.bool_]], str]] = {
+_RULES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "finite": (lambda a: np.isfinite(a), "finite numbers"),
     "positive": (lambda a: np.isfinite(a) & (a > 0.0), "positive numbers"),
     "nonnegative": (lambda a: np.isfinite(a) & (a >= 0.0), "numbers >= 0"),
@@ -75,6 +76,8 @@ def number(
     ModelError : if it is no number, NaN, infinite, or breaks the rule.
     """
     passes, needs = _RULES[rule]
+    if type(value) is float and passes(value):
+        return value
     needs = needs.replace("numbers", "number")
     wanted = f"one {needs}{_unit(unit)}"
     try:

@@ -29,6 +29,11 @@ COLUMNS = {
 }
 
 
+def largest(values: Floats) -> float:
+    """Return the largest absolute value, 0 of none; NaN if there is one."""
+    return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Energies at the saved times; heats, work and losses count from the start [J].
@@ -88,12 +93,12 @@ class Ledger:
             self.impact_loss,
             self.algorithmic,
         )
-        return max(float(np.max(np.abs(part), initial=0.0)) for part in parts)
+        return largest(np.concatenate(parts))
 
     @functools.cached_property
     def imbalance_rel(self) -> float:
         """Largest imbalance over `scale`; 0 when nothing moved and nothing was stored."""
-        worst = float(np.max(np.abs(self.imbalance), initial=0.0))
+        worst = largest(self.imbalance)
         # energies below this are lost to underflow, not to a mistake
         return worst / max(self.scale, 1e-290)
 
