@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,8 +13,10 @@ from stiction.solids.contact.model import ContactPass, Found
 __all__ = ["crossings", "gaps_at"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-_BISECTIONS = 80
+# bisection alone would need fifty
+_LOOKS = 80
 
 
 def gaps_at(p: ContactPass, zeta: Floats, guess: Found, x: Floats) -> tuple[Floats, Floats]:
@@ -65,16 +69,54 @@ def crossings(
     """
     below = gap < limit
     at = np.flatnonzero(below[1:] != below[:-1])
-    inside, low, high = below[at], zeta[at], zeta[at + 1]
     start = guess.at(at)
-    open_ = np.arange(at.size)
-    for _ in range(_BISECTIONS):
-        # each crossing stops by itself: its last digits do not depend on its neighbours
+
+    def excess(where: Floats, which: Ints) -> Floats:
+        return gaps_at(p, where, start.at(which), x)[0] - limit
+
+    ends = (zeta[at], gap[at] - limit), (zeta[at + 1], gap[at + 1] - limit)
+    found = _roots(excess, *ends, 1e-15 * zeta[-1])
+    return found, gaps_at(p, found, start, x)[1]
+
+
+def _roots(
+    f: Callable[[Floats, Ints], Floats],
+    left: tuple[Floats, Floats],
+    right: tuple[Floats, Floats],
+    near: float,
+) -> Floats:
+    """Return one root between each pair of ends, whose values have different signs.
+
+    Bisection, and inverse quadratic interpolation where three points lie well for it
+    (Chandrupatla 1997); an infinite value is of use for its sign. Each root stops by itself:
+    its last digits do not depend on its neighbours.
+
+    Parameters
+    ----------
+    f : values at coordinates (k,) for roots (k,) by number
+    left, right : coordinates and values at the ends (c,)
+    near : width of a bracket that is small enough
+    """
+    root = np.empty(left[0].size)
+    open_ = np.arange(root.size)
+    (x1, f1), (x2, f2), t = left, right, np.full(root.size, 0.5)
+    for _ in range(_LOOKS):
         if not open_.size:
             break
-        middle = 0.5 * (low[open_] + high[open_])
-        same = (gaps_at(p, middle, start.at(open_), x)[0] < limit) == inside[open_]
-        low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
-        open_ = open_[high[open_] - low[open_] > 1e-15 * zeta[-1]]
-    found = 0.5 * (low + high)
-    return found, gaps_at(p, found, start, x)[1]
+        x = x1 + t * (x2 - x1)
+        value = f(x, open_)
+        same = (value < 0.0) == (f1 < 0.0)
+        x3, f3 = np.where(same, x1, x2), np.where(same, f1, f2)
+        x2, f2 = np.where(same, x2, x1), np.where(same, f2, f1)
+        x1, f1 = x, value
+        root[open_] = np.where(np.abs(f1) < np.abs(f2), x1, x2)
+        least = 0.5 * near / np.maximum(np.abs(x2 - x1), 1e-300)
+        with np.errstate(all="ignore"):
+            xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+            curved = f1 / (f2 - f1) * f3 / (f2 - f3)
+            curved += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+            t = np.where((phi * phi < xi) & ((1.0 - phi) ** 2 < 1.0 - xi), curved, 0.5)
+        t = np.clip(np.where(np.isfinite(t), t, 0.5), least, 1.0 - least)
+        going = (least < 0.5) & (f1 != 0.0)
+        open_, x1, f1, x2, f2, t = (part[going] for part in (open_, x1, f1, x2, f2, t))
+    return root

@@ -8,7 +8,7 @@ from solid_cases import ELEMENTS
 from stiction.laws import EA, Frictionless, LennardJones
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
-from stiction.solids.contact.edges import crossings, gaps_at
+from stiction.solids.contact.edges import _roots, crossings, gaps_at
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.equilibria.problem import Problem
@@ -116,3 +116,23 @@ def test_the_force_of_a_contact():
     exact = 2.0 * float(LAW.traction(0.2))
     assert_allclose(force_on(problem, trial, 0, 0), [0.0, exact], atol=1e-12)
     assert_allclose(force_on(problem, trial, 0, 1), [0.0, -exact], atol=1e-12)
+
+
+def test_roots_by_chandrupatla_agree_with_bisection():
+    """Steep, flat, and infinite beyond a point; each root by itself or among others: same bits."""
+    shift = np.random.default_rng(3).uniform(-0.9, 0.9, 40)
+
+    def f(x, which):
+        y = x - shift[which]
+        with np.errstate(over="ignore"):
+            curved = np.where(which % 2, y**3, np.expm1(30.0 * y))
+        return np.where((which % 4 == 3) & (y > 0.3), np.inf, curved)
+
+    number = np.arange(shift.size)
+    left, right = np.full(shift.size, -1.0), np.full(shift.size, 1.0)
+    ends = (left, f(left, number)), (right, f(right, number))
+    found = _roots(f, *ends, 1e-15)
+    assert_allclose(found, shift, rtol=0.0, atol=1e-14)
+    for i in (0, 3, 17):
+        one = [(x[i : i + 1], y[i : i + 1]) for x, y in ends]
+        assert _roots(lambda x, which, i=i: f(x, which + i), *one, 1e-15)[0] == found[i]
