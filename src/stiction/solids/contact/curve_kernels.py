@@ -9,7 +9,7 @@ from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 from stiction.solids.contact.curves import Curve
 
-__all__ = ["basis_at", "bernstein", "curve_at", "nearest_all"]
+__all__ = ["basis_at", "bernstein", "curve_at", "nearest_all", "points_all"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -82,6 +82,56 @@ def curve_at(e: int, nodes: Ints, f: Matrix, x: Matrix, out: Matrix) -> None:
             for i in range(nodes.shape[1]):
                 total += f[k, i] * x[nodes[e, i], p]
             out[k, p] = total
+
+
+def _points_plain(
+    elements: Ints,
+    xis: Floats,
+    nodes: Ints,
+    extraction: Floats,
+    weights: Floats,
+    x: Floats,
+    f: Floats,
+    b: Floats,
+    out: Floats,
+    functions: Floats,
+    places: Floats,
+) -> None:
+    functions[...], places[...] = Curve(nodes, extraction, weights).points(elements, xis, x)
+
+
+@kernel(plain=_points_plain)
+def points_all(
+    elements: Ints,
+    xis: Vector,
+    nodes: Ints,
+    extraction: Stack,
+    weights: Matrix,
+    x: Matrix,
+    f: Matrix,
+    b: Matrix,
+    out: Matrix,
+    functions: Stack,
+    places: Stack,
+) -> None:
+    """Fill in functions (3, n, p), and points with tangents and their changes (3, 2, p).
+
+    Parameters
+    ----------
+    elements, xis : (p,) where
+    nodes, extraction, weights : of the boundary
+    x : (nodes, 2) places
+    f, b, out : scratch, (3, n), (3, 4), (3, 2)
+
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_points_of_a_curve
+    """
+    for q in range(xis.size):
+        basis_at(xis[q], elements[q], extraction, weights, b, f)
+        curve_at(elements[q], nodes, f, x, out)
+        for k in range(3):
+            for i in range(f.shape[1]):
+                functions[k, i, q] = f[k, i]
+            places[k, 0, q], places[k, 1, q] = out[k, 0], out[k, 1]
 
 
 @kernel

@@ -39,7 +39,7 @@ def gaps_at(p: ContactPass, zeta: Floats, guess: Found, x: Floats) -> tuple[Floa
         other, _ = rigid_nearest(places, part.shape, x[part.node])
     else:
         found = p.nearest(np.ascontiguousarray(places.T), guess, x)
-        _, other = p.curve.points(found.element, found.xi, x)
+        _, other = p.partner_at(found.element, found.xi, x)
         normal = found.normal
     along = other[1]
     size = np.sqrt(along[0] * along[0] + along[1] * along[1])

@@ -277,9 +277,23 @@ class ContactPass:
         part = self.partner
         found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
         curve = (part.nodes, part.extraction, part.weights, self.neighbours)
-        scratch = (np.empty((3, part.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2)))
-        nearest_all(place, found.element, found.xi, found.normal, *curve, x, *scratch)
+        nearest_all(place, found.element, found.xi, found.normal, *curve, x, *self._scratch())
         return found
+
+    def partner_at(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Return what `Curve.points` does for a deformable partner, of which much is asked."""
+        from stiction.solids.contact.curve_kernels import points_all
+
+        part = self.partner
+        functions = np.empty((3, part.nodes.shape[1], xis.size))
+        places = np.empty((3, 2, xis.size))
+        curve = (part.nodes, part.extraction, part.weights)
+        points_all(elements, xis, *curve, x, *self._scratch(), functions, places)
+        return functions, places
+
+    def _scratch(self) -> tuple[Floats, Floats, Floats]:
+        """Return the room that kernels of one point of the partner work in."""
+        return np.empty((3, self.partner.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2))
 
     def gaps(self, x: Floats, found: Found) -> Floats:
         """Return the normal gap of every point (p,), infinite where there is no nearest one."""
@@ -329,8 +343,8 @@ class ContactPass:
             place, coordinate = rigid_nearest(points, part.shape, shift)
             root = rigid_places(origin, part.shape, shift)[None]
             return k.Meeting(coordinate, np.ones(self.count), none, none, place, place, root)
-        near, place = self.curve.points(found.element, found.xi, x)
-        far, root = self.curve.points(*locate(origin, part.knots), x)
+        near, place = self.partner_at(found.element, found.xi, x)
+        far, root = self.partner_at(*locate(origin, part.knots), x)
         before = place
         if self.contact.stretch:
             before = self.curve.places(found.element, near, self.reference)

@@ -13,6 +13,7 @@ from stiction.solids.contact.curve_kernels import (
     bernstein,
     curve_at,
     nearest_all,
+    points_all,
 )
 from stiction.solids.contact.curves import (
     Curve,
@@ -108,6 +109,23 @@ def test_projection_is_orthogonal(degree, rational):
     best = np.linalg.norm(away, axis=1)
     near = best < far.min(axis=1) + 1e-9
     assert near[normal].mean() > 0.9
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, True), (3, False)])
+def test_points_of_a_curve(degree, rational):
+    """One point after the other and all at once: the same bits, compiled or not."""
+    surface, x = wavy(degree, rational)
+    random = np.random.default_rng(4)
+    elements = random.integers(0, surface.nodes.shape[0], 50)
+    xis = random.uniform(-1.0, 1.0, 50)
+    curve = (surface.nodes, surface.extraction, surface.weights)
+    wanted = Curve(*curve).points(elements, xis, x)
+    n = surface.nodes.shape[1]
+    scratch = (np.empty((3, n)), np.empty((3, 4)), np.empty((3, 2)))
+    for points in (points_all, points_all.plain):
+        found = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
+        points(elements, xis, *curve, x, *scratch, *found)
+        assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
 
 
 def test_beyond_the_end_nothing_is_normal():
