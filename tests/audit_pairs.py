@@ -1,0 +1,172 @@
+"""The pairs of a system and a check that runs can carry, read from the syntax of the sources."""
+
+import ast
+from dataclasses import dataclass
+
+SYSTEMS = ("chains", "switching", "rods", "solids")
+# a saved run is read back here: its checks were made elsewhere
+READS_BACK = "src/stiction/results/store.py"
+DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+# ---- what the sources make
+
+
+@dataclass(frozen=True)
+class Made:
+    """One call that makes a check: where, its name if written out, and who to call for it."""
+
+    place: str
+    name: str | None
+    always: bool
+    system: str | None
+    helper: str
+
+
+def system_of(path: str) -> str | None:
+    """Return the system a source belongs to, by its folder in the package; None if shared."""
+    parts = path.split("/")
+    return parts[2] if len(parts) > 3 and parts[2] in SYSTEMS else None
+
+
+def names_of_check(tree: ast.Module) -> set[str]:
+    """Return what a module calls the class `Check`: imported, defined there, or assigned."""
+    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} & {"Check"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names |= {a.asname or a.name for a in node.names if a.name == "Check"}
+    size = -1
+    while size < len(names):
+        size = len(names)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and is_check(node.value, names):
+                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def is_check(node: ast.AST | None, names: set[str]) -> bool:
+    """Return whether an expression is the class `Check`, by one of its names."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "Check" and isinstance(node.ctx, ast.Load)
+    return isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+
+
+def argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:
+    if len(call.args) > position:
+        return call.args[position]
+    return next((k.value for k in call.keywords if k.arg == keyword), None)
+
+
+def helper_around(tree: ast.Module, call: ast.Call) -> str:
+    """Return the function a caller must name to have the check made, or the method of a class."""
+    for node in tree.body:
+        inside = isinstance(node, DEFINITION) and any(n is call for n in ast.walk(node))
+        if inside and isinstance(node, ast.ClassDef):
+            methods = [n for n in node.body if isinstance(n, DEFINITION)]
+            return next((m.name for m in methods if any(n is call for n in ast.walk(m))), node.name)
+        if inside:
+            return node.name
+    return ""
+
+
+def checks_made(source) -> list[Made]:
+    """Return every call of `Check` in a source."""
+    if "Check" not in source.text:
+        return []
+    names, found = names_of_check(source.tree), []
+    for call in ast.walk(source.tree):
+        if not isinstance(call, ast.Call) or not is_check(call.func, names):
+            continue
+        if (
+            source.path == READS_BACK
+            and not call.args
+            and any(k.arg is None for k in call.keywords)
+        ):
+            continue
+        name, ok = argument(call, 0, "check"), argument(call, 1, "ok")
+        written = isinstance(name, ast.Constant) and isinstance(name.value, str)
+        found.append(
+            Made(
+                place=f"{source.path}:{call.lineno}",
+                name=name.value if written else None,
+                always=isinstance(ok, ast.Constant),
+                system=system_of(source.path),
+                helper=helper_around(source.tree, call),
+            )
+        )
+    return found
+
+
+def passed_on(source) -> list[str]:
+    """Return places where `Check` is neither called nor a type: `partial(Check, ...)`, `map`."""
+    if "Check" not in source.text:
+        return []
+    names = names_of_check(source.tree)
+    fine: set[ast.AST] = set()
+    for node in ast.walk(source.tree):
+        types: list[ast.AST | None] = []
+        if isinstance(node, ast.Call):
+            fine.add(node.func)
+            if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "cast"):
+                types = list(node.args)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            types = [node.returns]
+        elif isinstance(node, ast.arg | ast.AnnAssign):
+            types = [node.annotation]
+        elif isinstance(node, ast.Subscript):
+            types = [node.slice]
+        elif isinstance(node, ast.Assign):
+            fine.add(node.value)
+        fine |= {part for kind in types if kind is not None for part in ast.walk(kind)}
+    return [
+        f"{source.path}:{node.lineno} hands {ast.unparse(node)} on; call it with a name instead"
+        for node in ast.walk(source.tree)
+        if is_check(node, names) and node not in fine
+    ]
+
+
+def renamed(source) -> list[str]:
+    """Return places that give a check another name: `replace(check, check=...)`."""
+    return [
+        f"{source.path}:{call.lineno} renames a check"
+        for call in ast.walk(source.tree)
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func).split(".")[-1] == "replace"
+        and any(k.arg == "check" for k in call.keywords)
+    ]
+
+
+def used_names(node: ast.AST) -> set[str]:
+    """Return all names that occur in a piece of code."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    imports = [n for n in ast.walk(node) if isinstance(n, ast.ImportFrom)]
+    return names | {alias.name for n in imports for alias in n.names}
+
+
+def systems_calling(helper: str, sources, seen: frozenset[str] = frozenset()) -> set[str]:
+    """Return the systems whose sources name a shared helper, or a helper that names it."""
+    if helper in seen:
+        return set()
+    found: set[str] = set()
+    for source in sources:
+        system = system_of(source.path)
+        if system is not None:
+            found |= {system} if helper in used_names(source.tree) else set()
+            continue
+        for node in source.tree.body:
+            if isinstance(node, DEFINITION) and helper in used_names(node):
+                found |= systems_calling(node.name, sources, seen | {helper})
+    return found
+
+
+def pairs_made(sources) -> dict[tuple[str, str], list[str]]:
+    """Return the places at which each (system, check) is made."""
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for made in (made for source in sources for made in checks_made(source)):
+        if made.name is None:
+            continue
+        systems = {made.system} if made.system else systems_calling(made.helper, sources)
+        for system in systems or {"no system"}:
+            pairs.setdefault((system, made.name), []).append(made.place)
+    return pairs

@@ -1,0 +1,60 @@
+"""The page on what can go wrong has every status, loss and check of chains and flows.
+
+The names are read from the sources; that the examples do what the page says is tested where all
+pages are (`tests/examples/test_pages.py`).
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from audit_pairs import argument, pairs_made
+
+from stiction import Status
+from stiction.switching.event_driven import _KINDS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "what-can-go-wrong.md"
+
+
+def headings(text: str) -> dict[str, set[str]]:
+    """Return the names in the headings below each section of the page."""
+    found: dict[str, set[str]] = {}
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+            found[section] = set()
+        elif line.startswith("### "):
+            found[section] |= set(re.findall(r"`([^`]+)`", line))
+    return found
+
+
+def losses_made(sources, folder: str) -> set[str]:
+    """Return the kinds of losses that are written out in the sources of a system."""
+    kinds = set()
+    for source in sources:
+        if f"/{folder}/" not in source.path:
+            continue
+        for call in ast.walk(source.tree):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "Loss":
+                kind = argument(call, 1, "kind")
+                if isinstance(kind, ast.Constant):
+                    kinds.add(kind.value)
+    return kinds
+
+
+def test_every_kind_is_on_the_page(package_sources):
+    page, checks = headings(PAGE.read_text("utf-8")), set(pairs_made(package_sources))
+    assert page["Status"] == {status.value for status in Status}
+    assert page["Chains: losses of determinism"] == losses_made(package_sources, "chains")
+    flows = losses_made(package_sources, "switching") | set(_KINDS) | {"fold"}
+    assert page["Flows: losses of determinism"] == flows
+    for name, system in (("Chains", "chains"), ("Flows", "switching")):
+        made = {check for where, check in checks if where == system}
+        assert page[f"{name}: the audit"] == made
+
+
+def test_a_kind_left_out_is_seen():
+    assert headings("## Status\n### `solved`, `stopped`\nwords\n") == {
+        "Status": {"solved", "stopped"}
+    }
