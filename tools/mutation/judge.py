@@ -24,6 +24,8 @@ _TOO_SLOW = "TooSlow"
 _FEW = 4
 # these run the command line, or the same case many times
 _WHOLE = ("tests/scenarios/", "tests/convergence/")
+# these solve whole runs too
+_TOLD = "tests/golden/"
 
 # compiled code neither checks indices nor warns, and some of it exists only compiled, so plain
 # code that fails like this proves nothing
@@ -33,8 +35,6 @@ _MOST_SUSPECTS = 2
 
 # seconds: after which no further test of a stage begins; that one test may take, known or not
 _STAGE_FIRST, _STAGE_SECOND = 15.0, 20.0
-# of that at a glance
-_SHORT = 0.5
 _MOST_PLAIN, _MOST_COMPILED = 3.0, 10.0
 # a test this many times slower than it was, and this slow, has run away
 _RUNAWAY, _LEAST_RUNAWAY = 10.0, 15.0
@@ -81,7 +81,8 @@ class Judge:
     measured : by mode and test: seconds if it passes on the sound tree; below 0 if it does not,
         or takes too long
     keep : called when something was measured
-    glance : take half the time, and compile no kernel with a fault in it
+    glance : compile no kernel with a fault in it
+    patience : how many times these seconds the tests of a stage may take
     """
 
     tree: Tree
@@ -90,6 +91,7 @@ class Judge:
     measured: dict[str, dict[str, float]] = field(default_factory=dict)
     keep: Callable[[], None] = lambda: None
     glance: bool = False
+    patience: float = 1.0
     _controls: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def judge(self, bench: Bench, mutant: Mutant) -> Verdict:
@@ -115,10 +117,10 @@ class Judge:
         # few files first: most faults are seen there
         first, rest = near.first[:_FEW], near.first[_FEW:]
         later = [] if is_looks(mutant.file) else near.later
-        stages = [_Stage(first, True, _STAGE_FIRST)]
+        stages = [_Stage([f for f in first if not f.startswith(_TOLD)], True, _STAGE_FIRST)]
         if compiles:
-            quick = [f for f in later if not f.startswith(_WHOLE)]
-            stages.append(_Stage([*rest, *quick], True, _STAGE_SECOND))
+            quick = [f for f in (*rest, *later) if not f.startswith((*_WHOLE, _TOLD))]
+            stages.append(_Stage(quick, True, _STAGE_SECOND))
         # whole runs are slow as plain code, and compiling a changed kernel takes a minute
         stages.append(_Stage([*first, *rest, *later], False, _STAGE_SECOND))
         return stages
@@ -193,7 +195,7 @@ class _Trial:
         # what passed with plain kernels passes with compiled ones
         never = set(self.passed)
         suspects = len(self.suspects)
-        left = stage.budget * (_SHORT if self.judge.glance else 1.0)
+        left = stage.budget * self.judge.patience
         while tests and left > 0.0:
             done = self._run(tests, plain, never, left)
             left -= sum(r.seconds for r in done.tests.values())
