@@ -7,6 +7,7 @@ learned as they run.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,7 @@ _TOO_SLOW = "TooSlow"
 _FEW = 4
 # these run the command line, or the same case many times
 _WHOLE = ("tests/scenarios/", "tests/convergence/")
-# these solve whole runs too
+# these compare small runs with tables of what they must say
 _TOLD = "tests/golden/"
 
 # compiled code neither checks indices nor warns, and some of it exists only compiled, so plain
@@ -64,11 +65,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Tests of some files, in one mode, for so many seconds."""
+    """Tests of some files, in one mode, for so many seconds; `whole`: each with all its cases."""
 
     files: list[str]
     plain: bool
     budget: float
+    whole: bool = False
 
 
 @dataclass
@@ -115,12 +117,16 @@ class Judge:
     @staticmethod
     def _stages(mutant: Mutant, near: Near, compiles: bool) -> list[_Stage]:
         # few files first: most faults are seen there
-        first, rest = near.first[:_FEW], near.first[_FEW:]
+        told = [f for f in near.first if f.startswith(_TOLD)]
+        others = [f for f in near.first if f not in told]
+        first, rest = others[:_FEW], others[_FEW:]
         later = [] if is_looks(mutant.file) else near.later
-        stages = [_Stage([f for f in first if not f.startswith(_TOLD)], True, _STAGE_FIRST)]
+        stages = [_Stage(first, True, _STAGE_FIRST)]
+        if told:
+            stages.append(_Stage(told, False, 3.0 * _STAGE_SECOND, whole=True))
         if compiles:
-            quick = [f for f in (*rest, *later) if not f.startswith((*_WHOLE, _TOLD))]
-            stages.append(_Stage(quick, True, _STAGE_SECOND))
+            quick = [f for f in later if not f.startswith(_WHOLE)]
+            stages.append(_Stage([*rest, *quick], True, _STAGE_SECOND))
         # whole runs are slow as plain code, and compiling a changed kernel takes a minute
         stages.append(_Stage([*first, *rest, *later], False, _STAGE_SECOND))
         return stages
@@ -197,7 +203,7 @@ class _Trial:
         suspects = len(self.suspects)
         left = stage.budget * self.judge.patience
         while tests and left > 0.0:
-            done = self._run(tests, plain, never, left)
+            done = self._run(tests, plain, never, left, whole=stage.whole)
             left -= sum(r.seconds for r in done.tests.values())
             verdict = self._read(done, plain)
             if verdict is None:
@@ -214,13 +220,24 @@ class _Trial:
             tests = [t for t in tests if _files([t])[0] in files and t not in never]
         return None
 
-    def _run(self, tests: list[str], plain: bool, never: set[str], budget: float) -> Outcome:
+    def _run(
+        self, tests: list[str], plain: bool, never: set[str], budget: float, *, whole: bool = False
+    ) -> Outcome:
         """Return what tests do with the fault, up to the first that fails."""
         self.bench.put_in(self.mutant)
         orders = self._orders(tests, plain, never, budget)
+        if whole:
+            orders["few"] = sys.maxsize
         done = self.bench.run(_files(tests), orders, plain=plain, limit=self.judge.limit)
         self.judge.learn(done, plain)
         return done
+
+    def _alone(self, test: str, plain: bool) -> Outcome:
+        """Return what one test does with the fault; it has to make what others left to it."""
+        self.bench.put_in(self.mutant)
+        orders = self._orders([test], plain, set(), _most(plain))
+        orders["alarm"] = {"": 4.0 * _LEAST_RUNAWAY}
+        return self.bench.run(_files([test]), orders, plain=plain, limit=self.judge.limit)
 
     def _orders(
         self, tests: list[str], plain: bool, never: set[str], budget: float
@@ -279,7 +296,7 @@ class _Trial:
         known = times.get(test, -1.0) >= 0.0
         if len(done.tests) > 1 and verdict.verdict == KILLED and not known:
             # tests run in an order of ours: what fails must do so by itself too
-            again = self._run([test], plain, set(), _most(plain))
+            again = self._alone(test, plain)
             if all(r.outcome != "failed" for r in again.tests.values()):
                 times[test] = -1.0
                 return False
