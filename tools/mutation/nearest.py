@@ -119,7 +119,9 @@ class Nearest:
     def _score(self, test: str, mutant: Mutant, distance: int) -> float:
         """Return how far a test file is: imports between, less what speaks for it."""
         words, path, file = self._words[test], Path(test), Path(mutant.file)
-        names = [n for n in mutant.function.split(".") if n and not n.startswith("__")]
+        # what is private is tried under the public name of what it stands for
+        whole = [n for n in mutant.function.split(".") if n and not n.startswith("__")]
+        names = [n if n in words else n.lstrip("_") for n in whole]
         stem = file.stem.strip("_").removesuffix("_kernels")
         folder = self.tree.part(mutant.file)
         mirrored = path.parent.parts[2:] == file.parent.parts[2:]
