@@ -121,6 +121,23 @@ def test_rates_of_each_surface_are_gradient_times_field(seed):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("signs", [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)])
+def test_what_ends_a_mode_is_positive_in_it(signs):
+    # |h| of each surface and 1; |k| of each kink; 1 for the time, which no slide ends
+    one, two = signs
+    system = PiecewiseSmooth(
+        h=[lambda x: one * (x[0] + 2.0), lambda x: two * (x[1] + 3.0)],
+        f=lambda x, s: (s[0], s[1], 1.0),
+        kinks=[lambda x: one * (x[2] + 5.0), lambda x: two * (x[2] - 7.0)],
+        x0=[1.0, 1.0, 1.0],
+    )
+    whole, p, a = at(system, system.x0)
+    a[EXTRA] = -9.0
+    a[TRIAL] = -9.0
+    rates.event_values(whole, p, a, Y, TRIAL)
+    assert a[TRIAL, :7].tolist() == [3.0, 4.0, 1.0, 1.0, 6.0, 6.0, 1.0]
+
+
 def test_on_two_surfaces_the_product_combination_stays_on_both():
     # f = d + B s with constant columns: 0 = N (d + B lam) gives lam, and x' = d + B lam
     random = np.random.default_rng(4)
