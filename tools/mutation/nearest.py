@@ -165,9 +165,9 @@ class Nearest:
             for match in _REFERENCE.finditer(text.partition("Verified by:")[2]):
                 if match[1] in self.tree.tests:
                     yield match[1] + match[2]
-        if mutant.operator in _TEXTS and '"' in mutant.old and _TOLD in self.tree.tests:
-            if not is_looks(mutant.file):
-                yield from self.functions(_TOLD)
+        is_text = mutant.operator in _TEXTS and '"' in mutant.old and not is_looks(mutant.file)
+        if is_text and _TOLD in self.tree.tests:
+            yield from self.functions(_TOLD)
 
 
 def _long_words(text: str) -> list[str]:
