@@ -6,6 +6,7 @@
     python tools/mutate.py --glance --out report.json   # the quick tests: an hour on one core
     python tools/mutate.py --out report.json        # can be stopped, and continued
     python tools/mutate.py --out report.json --retry    # again what survived, after new tests
+    python tools/mutate.py --out report.json --retry --patience 4   # and with more of the tests
 
 A fault is one changed sign, term, index, number, name, comparison, check, unit or kind. The tree
 is copied, one fault is put into the copy, and the tests nearest to it are run, first with kernels
@@ -39,6 +40,8 @@ from mutation.source import Mutant
 from mutation.tree import Tree
 
 ROOT = Path(__file__).resolve().parents[1]
+# of the time at a glance
+_SHORT = 0.5
 ARGUED = Path(__file__).with_name("mutation_equivalent.toml")
 
 
@@ -55,6 +58,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     add("--list", action="store_true", help="tell the faults and try none")
     add("--workers", type=int, default=1, help="faults tried at the same time")
     add("--glance", action="store_true", help="half the time, and compile no changed kernel")
+    add("--patience", type=float, default=1.0, help="times the seconds that tests may take")
     add("--limit", type=float, default=240.0, help="seconds for each stage of a fault")
     add("--out", type=Path, metavar="FILE", help="keep verdicts here, and continue from here")
     add("--retry", action="store_true", help="keep what was killed, try the others again")
@@ -139,6 +143,7 @@ def main(words: list[str] | None = None) -> int:
         return 0
     report = Report(options.out, tree, options.seed, retry=options.retry)
     judge = Judge(tree, Nearest(tree), options.limit, report.measured, report.save, options.glance)
+    judge.patience = options.patience * (_SHORT if options.glance else 1.0)
     for mutant in chosen:
         if mutant.id in arguments:
             report.argue(mutant, arguments[mutant.id])

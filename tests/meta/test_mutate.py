@@ -208,6 +208,42 @@ def test_the_nearest_tests_come_first(toy):
     assert near.meant == ["tests/unit/shapes/test_area.py::test_ring"]
 
 
+def test_units_and_kinds_are_held_against_the_golden_tables(toy):
+    from mutation.judge import Judge
+    from mutation.nearest import Nearest
+    from mutation.tree import Tree
+
+    golden = "tests/golden/test_golden.py"
+    (toy / "tests/golden").mkdir()
+    (toy / golden).write_text("def test_units():\n    assert True\n", encoding="utf-8")
+    (toy / "src/toy/rich.py").write_text(RICH, encoding="utf-8")
+    tree = Tree(toy)
+    faults = found_in(RICH)
+    for fault in faults:
+        near = Nearest(tree).of(fault)
+        told = fault.operator in ("wrong unit", "wrong kind")
+        assert (near.meant == [f"{golden}::test_units"]) is told
+        # once as compiled code, with every case, and never as plain code
+        stages = [stage for stage in Judge._stages(fault, near, False) if golden in stage.files]
+        assert [(stage.plain, stage.whole) for stage in stages] == ([(False, True)] if told else [])
+    assert {"wrong unit", "wrong kind"} < {fault.operator for fault in faults}
+
+
+def test_what_is_private_is_near_the_tests_of_its_public_name(toy):
+    from mutation.nearest import Nearest
+    from mutation.tree import Tree
+
+    hidden = AREA.replace("def ring(", "def _ring(")
+    assert hidden != AREA
+    (toy / "src/toy/shapes/area.py").write_text(hidden, encoding="utf-8")
+    mutant = pick(found_in(hidden, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
+    assert mutant.function == "_ring"
+    near = Nearest(Tree(toy))
+    public, other = (f"tests/unit/shapes/test_{name}.py" for name in ("area", "loop"))
+    assert near._score(public, mutant, 1) < near._score(other, mutant, 1)
+    assert near.of(mutant).first[0] == public
+
+
 SUM = "outer**2 + inner**2"
 
 

@@ -7,6 +7,7 @@ learned as they run.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,8 @@ _TOO_SLOW = "TooSlow"
 _FEW = 4
 # these run the command line, or the same case many times
 _WHOLE = ("tests/scenarios/", "tests/convergence/")
+# these compare small runs with tables of what they must say
+_TOLD = "tests/golden/"
 
 # compiled code neither checks indices nor warns, and some of it exists only compiled, so plain
 # code that fails like this proves nothing
@@ -33,8 +36,6 @@ _MOST_SUSPECTS = 2
 
 # seconds: after which no further test of a stage begins; that one test may take, known or not
 _STAGE_FIRST, _STAGE_SECOND = 15.0, 20.0
-# of that at a glance
-_SHORT = 0.5
 _MOST_PLAIN, _MOST_COMPILED = 3.0, 10.0
 # a test this many times slower than it was, and this slow, has run away
 _RUNAWAY, _LEAST_RUNAWAY = 10.0, 15.0
@@ -64,11 +65,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Tests of some files, in one mode, for so many seconds."""
+    """Tests of some files, in one mode, for so many seconds; `whole`: each with all its cases."""
 
     files: list[str]
     plain: bool
     budget: float
+    whole: bool = False
 
 
 @dataclass
@@ -81,7 +83,8 @@ class Judge:
     measured : by mode and test: seconds if it passes on the sound tree; below 0 if it does not,
         or takes too long
     keep : called when something was measured
-    glance : take half the time, and compile no kernel with a fault in it
+    glance : compile no kernel with a fault in it
+    patience : how many times these seconds the tests of a stage may take
     """
 
     tree: Tree
@@ -90,6 +93,7 @@ class Judge:
     measured: dict[str, dict[str, float]] = field(default_factory=dict)
     keep: Callable[[], None] = lambda: None
     glance: bool = False
+    patience: float = 1.0
     _controls: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def judge(self, bench: Bench, mutant: Mutant) -> Verdict:
@@ -113,9 +117,13 @@ class Judge:
     @staticmethod
     def _stages(mutant: Mutant, near: Near, compiles: bool) -> list[_Stage]:
         # few files first: most faults are seen there
-        first, rest = near.first[:_FEW], near.first[_FEW:]
+        told = [f for f in near.first if f.startswith(_TOLD)]
+        others = [f for f in near.first if f not in told]
+        first, rest = others[:_FEW], others[_FEW:]
         later = [] if is_looks(mutant.file) else near.later
         stages = [_Stage(first, True, _STAGE_FIRST)]
+        if told:
+            stages.append(_Stage(told, False, 3.0 * _STAGE_SECOND, whole=True))
         if compiles:
             quick = [f for f in later if not f.startswith(_WHOLE)]
             stages.append(_Stage([*rest, *quick], True, _STAGE_SECOND))
@@ -193,9 +201,9 @@ class _Trial:
         # what passed with plain kernels passes with compiled ones
         never = set(self.passed)
         suspects = len(self.suspects)
-        left = stage.budget * (_SHORT if self.judge.glance else 1.0)
+        left = stage.budget * self.judge.patience
         while tests and left > 0.0:
-            done = self._run(tests, plain, never, left)
+            done = self._run(tests, plain, never, left, whole=stage.whole)
             left -= sum(r.seconds for r in done.tests.values())
             verdict = self._read(done, plain)
             if verdict is None:
@@ -212,13 +220,24 @@ class _Trial:
             tests = [t for t in tests if _files([t])[0] in files and t not in never]
         return None
 
-    def _run(self, tests: list[str], plain: bool, never: set[str], budget: float) -> Outcome:
+    def _run(
+        self, tests: list[str], plain: bool, never: set[str], budget: float, *, whole: bool = False
+    ) -> Outcome:
         """Return what tests do with the fault, up to the first that fails."""
         self.bench.put_in(self.mutant)
         orders = self._orders(tests, plain, never, budget)
+        if whole:
+            orders["few"] = sys.maxsize
         done = self.bench.run(_files(tests), orders, plain=plain, limit=self.judge.limit)
         self.judge.learn(done, plain)
         return done
+
+    def _alone(self, test: str, plain: bool) -> Outcome:
+        """Return what one test does with the fault; it has to make what others left to it."""
+        self.bench.put_in(self.mutant)
+        orders = self._orders([test], plain, set(), _most(plain))
+        orders["alarm"] = {"": 4.0 * _LEAST_RUNAWAY}
+        return self.bench.run(_files([test]), orders, plain=plain, limit=self.judge.limit)
 
     def _orders(
         self, tests: list[str], plain: bool, never: set[str], budget: float
@@ -277,7 +296,7 @@ class _Trial:
         known = times.get(test, -1.0) >= 0.0
         if len(done.tests) > 1 and verdict.verdict == KILLED and not known:
             # tests run in an order of ours: what fails must do so by itself too
-            again = self._run([test], plain, set(), _most(plain))
+            again = self._alone(test, plain)
             if all(r.outcome != "failed" for r in again.tests.values()):
                 times[test] = -1.0
                 return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from mutation.source import Mutant
+from mutation.source import Mutant, is_looks
 from mutation.tree import Tree
 
 __all__ = ["LATER", "Near", "Nearest"]
@@ -18,6 +18,9 @@ __all__ = ["LATER", "Near", "Nearest"]
 _REFERENCE = re.compile(r"(tests/[\w/.-]+\.py)((?:::\w+)*)")
 # rules about the tree and scripts of the documentation say nothing about one number
 _ELSEWHERE = ("tests/meta/", "tests/examples/")
+# every unit, meaning and kind of a result is told there once more, by hand
+_TOLD = "tests/golden/test_golden.py"
+_TEXTS = ("wrong unit", "wrong kind", "named")
 LATER = ("tests/exact/", "tests/properties/", "tests/scenarios/", "tests/convergence/")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FAR = 6
@@ -31,7 +34,8 @@ class Near:
     Parameters
     ----------
     first, later : test files of the two rings, the nearest first
-    meant : tests that the documentation of the place names, as `file::test`
+    meant : tests that the documentation of the place names, as `file::test`; for a text, those
+        that compare results with the tables of units and kinds
     words : what the place speaks of, with the weight of each word: rare ones say more
     """
 
@@ -99,7 +103,8 @@ class Nearest:
         relevant = {f: near.relevance(self._words[f]) for f in score}
         most = max(relevant.values(), default=0.0) or 1.0
         score = {f: value - 4.0 * relevant[f] / most for f, value in score.items()}
-        score |= {m.partition("::")[0]: -20.0 for m in meant if m.partition("::")[0] in self.files}
+        named = {m.partition("::")[0] for m in meant} & set(self.files)
+        score |= {f: -10.0 if f == _TOLD else -20.0 for f in named}
         ranked = sorted(score, key=lambda f: (score[f], f))
         direct = [
             f for f in ranked if not f.startswith(LATER) or score[f] < 0 or distance.get(f) == 1
@@ -114,7 +119,9 @@ class Nearest:
     def _score(self, test: str, mutant: Mutant, distance: int) -> float:
         """Return how far a test file is: imports between, less what speaks for it."""
         words, path, file = self._words[test], Path(test), Path(mutant.file)
-        names = [n for n in mutant.function.split(".") if n and not n.startswith("__")]
+        # what is private is tried under the public name of what it stands for
+        whole = [n for n in mutant.function.split(".") if n and not n.startswith("__")]
+        names = [n if n in words else n.lstrip("_") for n in whole]
         stem = file.stem.strip("_").removesuffix("_kernels")
         folder = self.tree.part(mutant.file)
         mirrored = path.parent.parts[2:] == file.parent.parts[2:]
@@ -158,6 +165,9 @@ class Nearest:
             for match in _REFERENCE.finditer(text.partition("Verified by:")[2]):
                 if match[1] in self.tree.tests:
                     yield match[1] + match[2]
+        is_text = mutant.operator in _TEXTS and '"' in mutant.old and not is_looks(mutant.file)
+        if is_text and _TOLD in self.tree.tests:
+            yield from self.functions(_TOLD)
 
 
 def _long_words(text: str) -> list[str]:

@@ -26,6 +26,13 @@ def test_nodes_of_a_helix_keep_radius_and_pitch():
     assert_allclose(points[:, 2], 1.0 + np.linspace(0.0, 0.2, 41), rtol=1e-13)
 
 
+def test_a_phase_begins_a_helix_further_along():
+    # the same helix, begun one node later and lowered by what it has risen there
+    whole = Helix([1, 0, 1], [0, 0, 3], 0.2, 0.1, 2.0).points(41)
+    later = Helix([1, 0, 1], [0, 0, 3], 0.2, 0.1, 2.0, phase=2.0 * np.pi * 2.0 / 40).points(41)
+    assert_allclose(later[:-1], whole[1:] - [0.0, 0.0, 0.2 / 40], atol=1e-14)
+
+
 @pytest.mark.parametrize(
     "make",
     [

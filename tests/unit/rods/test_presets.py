@@ -154,6 +154,14 @@ def test_a_knot_tightens_against_friction():
     assert last[::-1] * (1.0, -1.0, -1.0) == pytest.approx(last, abs=1e-6)
 
 
+def test_rods_may_cross_between_10_and_170_degrees():
+    for degrees in (10.01, 169.99):
+        assert st.CrossedRods(angle=np.radians(degrees)).angle == np.radians(degrees)
+    for degrees in (9.99, 170.01):
+        with pytest.raises(st.ModelError, match=r"CrossedRods\.angle"):
+            st.CrossedRods(angle=np.radians(degrees))
+
+
 @pytest.mark.parametrize(
     ("make", "what"),
     [

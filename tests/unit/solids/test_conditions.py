@@ -97,3 +97,34 @@ def test_bad_conditions_are_refused(make, name):
 
 def test_one_component_without_a_list():
     assert Fixed(Boundary(), 1).components == (1,)
+
+
+TOP, LEFT = Boundary(0, "top"), Boundary(0, "left")
+CONFLICTS = [
+    (Driven(TOP, 1, ramp(-0.2)), Driven(TOP, 1, ramp(0.3))),
+    (Driven(TOP, 1, ramp(-0.2)), Fixed(TOP, (1,))),
+    (Fixed(TOP), Driven(TOP, 0, ramp(0.3))),
+    (Loaded(Nearest(0, (1.0, 1.0)), 1, ramp(3.0)), Driven(TOP, 1, ramp(0.3))),
+]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("pair", CONFLICTS)
+def test_two_conditions_for_one_displacement_are_refused(pair, before):
+    # by their numbers, what is held first; and whatever else there is
+    others = (Fixed(Boundary(0, "bottom"), (0, 1)),) * before
+    number = rf"[{before}{before + 1}] \(\w+\)"
+    told = f"conditions {number} and {number} for the same [xy] displacement"
+    with pytest.raises(ModelError, match=told):
+        problem(*others, *pair)
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_corner_that_is_held_stays_held(before):
+    others = (Fixed(Boundary(0, "right"), (0,)),) * before
+    made = problem(*others, Fixed(LEFT, (1,)), Driven(TOP, 1, ramp(-0.2)))
+    points, moved = made.points[:-1], made.prescribed(1.0)[:-1, 1]
+    held = np.abs(points[:, 0]) < 1e-12
+    top = np.abs(points[:, 1] - 1.0) < 1e-12
+    assert made.fixed[:-1, 1].tolist() == (held | top).tolist()
+    assert moved.tolist() == np.where(top & ~held, -0.2, 0.0).tolist()

@@ -188,3 +188,26 @@ def test_a_block_pushed_into_its_plane_fails_the_lines_it_must():
     assert (pressed.ok, deep.ok, pressed.time, deep.time) == (False, False, 1.0, 1.0)
     assert not run.audit.ok
     assert check(run, "every_point_has_partner").ok
+
+
+def test_a_block_that_comes_and_goes_closes_and_opens():
+    # all nodes driven from the gap 4 g_eq to g_eq and back; contact ends at the gap of the
+    # largest tension, r0 / 5^(1/6) = 3^(1/6) g_eq = 1.2009 g_eq; solids, section 1
+    adhesion = st.LennardJones.from_strength(0.06, 0.015)
+    sides = [public("Boundary")(0, side) for side in ("top", "bottom")]
+    move = public("Program")((0.0, 1.0, 2.0), (0.0, -3.0 * adhesion.gap_eq, 0.0))
+    mesh = public("rectangle")(3.0, 1.0, (2, 1), (0.0, 4.0 * adhesion.gap_eq))
+    body = public("Body")(mesh, public("Q1N2")(), public("NeoHookean")(1.0, 0.2))
+    solid = st.Solid(
+        [body],
+        [public("Contact")(sides[1], public("RigidPlane")(), adhesion, law("Frictionless")())],
+        [public("Driven")(side, 1, move) for side in sides]
+        + [public("Fixed")(side, (0,)) for side in sides],
+    )
+    run = st.solve(solid, st.Quasistatic(steps=40), (0.0, 2.0), throw=False)
+    gap = values(run, "gap")[0].mean(axis=1)
+    np.testing.assert_allclose(gap[20], adhesion.gap_eq, rtol=1e-9)
+    told = [tuple(row) for row in run.events[["from", "to", "kind"]].to_numpy()]
+    assert told == [("open", "closed", "close"), ("closed", "open", "open")]
+    # 4 - 3 t falls below 1.2009 at t = 0.933, steps of 0.05
+    assert run.events["time"].to_numpy() == pytest.approx([0.95, 1.1], rel=1e-9)

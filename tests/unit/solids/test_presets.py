@@ -102,3 +102,17 @@ def test_numbers_given_beside_the_model():
 def test_bad_numbers_are_refused(make, name):
     with pytest.raises(ModelError, match=name):
         make()
+
+
+_SIZES = {
+    st.StripPeeling: ("u_end", "max_tension", "work", "length", "height", "adhering"),
+    st.solids.TwoCylinders: ("u_end", "overlap", "max_tension", "work"),
+    st.CapSliding: ("u_end", "radius", "height", "half_width", "max_tension", "work"),
+}
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), "long"])
+@pytest.mark.parametrize(("kind", "name"), [(kind, n) for kind, ns in _SIZES.items() for n in ns])
+def test_every_size_and_strength_is_positive(kind, name, value):
+    with pytest.raises(ModelError, match=rf"^{kind.__name__}\.{name}: got "):
+        kind(**{name: value})

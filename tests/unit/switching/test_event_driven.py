@@ -228,6 +228,18 @@ def test_too_few_numbers_far_from_the_start_are_an_error():
         st.solve(system, t_span=(0.0, 3.0))
 
 
+def test_too_few_numbers_on_the_way_below_a_surface_are_an_error():
+    # below it the state falls to where the field is short; above it, it would rise
+    def below(x):
+        return np.array([0.0, -1.0]) if x[1] > -0.5 else np.array([0.0])
+
+    system = PiecewiseSmooth(
+        h=lambda x: x[0] - 10.0, f_plus=lambda x: (0.0, 1.0), f_minus=below, x0=[2.0, 1.0]
+    )
+    with pytest.raises(st.ModelError, match="1 numbers"):
+        st.solve(system, t_span=(0.0, 3.0))
+
+
 def test_a_gradient_that_vanishes_on_the_surface_is_refused():
     system = PiecewiseSmooth(
         h=lambda x: x[0] ** 3,

@@ -1,5 +1,7 @@
 """The funnel of a two-fold: exact in the normal form, steady under refinement on the wheel."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,19 @@ def test_bounds_settle_as_the_grid_grows():
     # reason: the bounds of a coarse grid, which shrink towards those of the set
     assert np.abs(reach - (high - low)) == pytest.approx(np.zeros(3), abs=0.25 * reach.max())
     assert (fine[2] <= np.maximum(doubt, 0.1 * reach)).all()
+
+
+def test_the_doubt_of_bounds_is_what_every_second_ray_adds(funnel):
+    low, high, doubt = funnel.bounds(2.0)
+    states = funnel.at(2.0)
+    fewer = states[np.isin(funnel.ray, np.arange(0, funnel.ray.max() + 1, 2))]
+    assert fewer.shape[0] < states.shape[0]
+    missed = [fewer.min(axis=0) - states.min(axis=0), states.max(axis=0) - fewer.max(axis=0)]
+    assert doubt == pytest.approx(np.max(missed, axis=0), abs=1e-14)
+    # wherever zero is
+    moved = dataclasses.replace(funnel, states=funnel.states + 7.0).bounds(2.0)
+    for found, expected in zip(moved, (low + 7.0, high + 7.0, doubt), strict=True):
+        assert found == pytest.approx(expected, abs=1e-13)
 
 
 def test_hull_and_quantiles_lie_inside_the_bounds(funnel):

@@ -28,6 +28,35 @@ def test_leave_a_two_fold(side):
     assert left["to"] == side
 
 
+def test_the_way_to_an_exit_is_saved_as_the_sliding_field_goes():
+    # the field is A w / (y + z), with w = (y, z): t = (1, 1) A^-1 w from the two-fold
+    clock = np.linalg.solve(np.array([[-1.5, 1.0], [1.0, -1.2]]).T, np.ones(2))
+    method = EventDriven(policy=Leave("-", 0.5))
+    found = st.solve(NormalForm(-1.2, -1.5), method, (0.0, 2.0), save=401)
+    x, y, z = (found.variables[name].values for name in ("x", "y", "z"))
+    since = found.time - ARRIVAL
+    between = (since > 1e-3) & (since < 0.5 - 1e-3)
+    assert between.sum() > 90
+    assert np.abs(x[between]).max() <= 1e-9
+    assert y[between].max() < 0.0
+    assert z[between].max() < 0.0
+    told = clock @ np.stack([y, z])[:, between]
+    assert told == pytest.approx(since[between], abs=1e-6)
+
+
+def test_energies_go_on_behind_a_two_fold_as_before_it():
+    # what the drive gives and friction takes on the way to the exit counts once
+    wheel = st.read_scenario("wheel-physical-time")
+    method = EventDriven(policy=Leave("-", 0.05))
+    found = st.solve(wheel.system, method, (0.0, wheel.t_span[1] + 0.2), save=201)
+    (lost,) = (loss.time for loss in found.determinism.losses if loss.kind == "two_fold")
+    assert found.t_end > lost + 0.05
+    (line,) = [line for line in found.audit if line.check == "ledger_closes"]
+    assert line.value < 1e-7
+    heat = found.ledger["friction_heat"].to_numpy()
+    assert np.diff(heat).min() >= -1e-12 * heat.max()
+
+
 def test_sampled_dwell_times():
     first, again = run(Sample(4, 2.0, 1), 6.0), run(Sample(4, 2.0, 1), 6.0)
     rng = np.random.default_rng(1)

@@ -98,6 +98,21 @@ def test_sampled_ways_out_of_a_line_are_alike_and_escapes_are_fair():
     assert kstest(dwell, "expon", args=(0.0, 0.5)).pvalue > 1e-3
 
 
+def test_rest_on_a_line_is_a_way_that_is_never_drawn():
+    # at r = 0.05 m the spring is too weak to move what friction holds: it may rest, and slide
+    place, starts, tolerance = private()
+    wheel, x = st.WheelOnTurntable(), np.array([0.05, 0.0, -1.0])
+    assert {way.kind for way in wheel.line_exits(x)} == {"slide", "rest"}
+    here, rng = place("codim2_line", 0.0, x, np.array([1.0])), np.random.default_rng(8)
+    policy = public("Sample")(n=40, hazard=2.0)
+    found, why = starts(wheel, policy, here, rng, tolerance(1e-10), 1.0)
+    assert (len(found), why) == (40, "")
+    assert not any(start.rest for start in found)
+    # who asks for all is told of it too
+    every, _ = starts(wheel, public("Enumerate")(), here, rng, tolerance(1e-10), 1.0)
+    assert sorted(start.rest for start in every) == [False, True]
+
+
 def test_sampled_ways_on_from_a_fold_are_fair():
     # a circle touches x1 = 1 from inside at pi / 2, where f- leads away from it too
     flow = st.PiecewiseSmooth(

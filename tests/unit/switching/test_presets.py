@@ -161,6 +161,19 @@ def test_power_is_the_change_of_energy(system):
         assert rate == pytest.approx(work - heat - viscous, abs=1e-8)
 
 
+def test_a_block_that_slides_is_pulled_by_newtons():
+    # from static towards kinetic friction under 3 N: at v_scale exp(-1) of the way is left
+    drop = StaticJumpOscillator(normal_force=3.0, v_scale=0.1)
+    slip = drop.belt_speed - 0.1
+    ((force, unit, _),) = drop.outputs(np.array([[0.0, slip]]), np.array([[-1.0]])).values()
+    kinetic, static = 3.0 * drop.mu_kinetic, 3.0 * drop.mu_static
+    assert unit == "N"
+    assert force == pytest.approx([kinetic + (static - kinetic) * np.exp(-1.0)], rel=1e-13)
+    blocks = TwoBlockStickSlip()
+    told = blocks.outputs(np.array([[0.0, 0.0, 0.3, -0.1]]), np.array([[1.0, -1.0]]))
+    assert {entry[1] for entry in told.values()} == {"N"}
+
+
 @pytest.mark.parametrize("system", MECHANICAL, ids=lambda s: type(s).__name__)
 def test_outputs_are_the_force_on_the_blocks(system):
     n = system.compiled.n

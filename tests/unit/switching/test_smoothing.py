@@ -64,3 +64,9 @@ def test_bad_widths(widths):
 def test_several_surfaces_are_refused():
     with pytest.raises(ModelError, match="one surface"):
         smoothed_run(st.switching.TwoBlockStickSlip(), TanhSign(), 1e-3, np.array([0.0, 1.0]))
+
+
+def test_work_without_end_is_given_up(monkeypatch):
+    monkeypatch.setattr("stiction.switching.smoothing._MOST_CALLS", 40)
+    with pytest.raises(st.SolveError, match="40 evaluations were used up"):
+        smoothed_run(START, TanhSign(), 1e-6, np.linspace(0.0, 0.9, 10))

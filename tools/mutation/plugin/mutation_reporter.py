@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 TOO_SLOW = "TooSlow"
-_FEW = 4
+_FEW = 12
 _GRACE = 2.0
 
 
@@ -31,7 +31,8 @@ class Reporter:
     ----------
     orders : `log`, the file to write; `only`, test ids in the order to run them, all if None;
         `never`, test ids to leave out; `alarm`, seconds per test and test id, "" for the others;
-        `budget`, seconds after which no further test begins; `memory`, bytes a process may take
+        `budget`, seconds after which no further test begins; `few`, cases of every test that come
+        before many of any; `memory`, bytes a process may take
     """
 
     def __init__(self, orders: dict[str, Any]) -> None:
@@ -62,9 +63,9 @@ class Reporter:
                 place.setdefault(name.partition("[")[0], i)
             items[:] = [item for item in items if _base(item) in place]
             # a few cases of every test come before many of any
-            turn = _turns(items)
+            turn, few = _turns(items), self.orders.get("few", _FEW)
             items.sort(
-                key=lambda item: (turn[item] >= _FEW, place.get(item.nodeid, place[_base(item)]))
+                key=lambda item: (turn[item] >= few, place.get(item.nodeid, place[_base(item)]))
             )
         items[:] = [item for item in items if item.nodeid not in never]
 

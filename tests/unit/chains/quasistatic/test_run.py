@@ -534,3 +534,17 @@ def test_a_users_load_is_looked_at_as_often_as_told(samples, seen):
     run = solve(chain, Quasistatic(load_samples=samples), (0.0, 1.0))
     assert (run.data.x.values[-1] > 0.0).all() == seen
     assert bool(len(run.event_log.time)) == seen
+
+
+def test_a_mass_at_its_bound_is_told_to_move_from_the_first_moment():
+    # mass 2 holds 0.2 * 10 N, just the load at the start, which rises by 3 N/s: v = 3 / k_2;
+    # mass 1 follows when the load is another 1 N higher
+    load = PiecewiseLinear([0.0, 1.0, 3.0], [2.0, 5.0, 5.0])
+    weights = {"stiffness": [20.0, 10.0], "normal_force": [5.0, 10.0]}
+    chain = Chain(mass=[1.0, 1.0], law=Coulomb(0.2), load=load, **weights)
+    run = solve(chain, Quasistatic(), (0.0, 2.0), save=9)
+    v, mode = run.variables["v"].values, run.variables["mode"].values
+    assert v[0] == pytest.approx([0.0, 0.3], abs=1e-15)
+    assert mode[0].tolist() == [0, 1]
+    np.testing.assert_allclose(v[3], [3.0 / 20.0, 3.0 / 20.0 + 0.3], rtol=1e-13)
+    check_inclusion(chain, by_play(chain, 2.0, 9))

@@ -137,6 +137,39 @@ def test_order_through_stick_and_slip(theta):
     assert (seen < 1.1).all()
 
 
+def test_masses_that_nothing_couples_go_their_own_ways():
+    """Each rides, slips and wears as if it were alone: its bound is of its own state and force."""
+    normal = np.array([9.81, 6.0])
+
+    def on_plates(force):
+        own = {"law": LAW, "belt_speed": BELT, "v0": BELT, "plate_stiffness": K}
+        return st.Chain(mass=np.ones(force.size), stiffness=1e-9, normal_force=force, **own)
+
+    method, span = st.ThetaStepper(1e-3, 0.51), (0.0, END)
+    both = st.solve(on_plates(normal), method, span, save=28)
+    assert both.audit.ok
+    for i, kinds in enumerate([["slip", "stick"], ["slip", "stick", "slip"]]):
+        one = st.solve(on_plates(normal[i : i + 1]), method, span, save=28)
+        mine = both.events[both.events["contact"] == i + 1]
+        assert mine["kind"].tolist() == one.events["kind"].tolist() == kinds
+        assert mine["time"].to_numpy() == pytest.approx(one.events["time"].to_numpy(), abs=1e-9)
+        for name in ("x", "v", "freshness", "friction"):
+            found = both.variables[name].values[:, i]
+            assert found == pytest.approx(one.variables[name].values[:, 0], abs=1e-8), name
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_run_ends_in_the_step_of_the_first_event_too_many(most):
+    chain = one_mass(BELT, v0=BELT, normal_force=6.0)
+    whole = st.solve(chain, st.ThetaStepper(1e-3, 0.51), (0.0, 6.0), save=7)
+    assert len(whole.event_log) > 4
+    method = st.ThetaStepper(1e-3, 0.51, max_events=most)
+    run = st.solve(chain, method, (0.0, 6.0), save=7, throw=False)
+    assert run.status is st.Status.WORK_LIMIT
+    assert run.event_log.time.tolist() == whole.event_log.time[: most + 1].tolist()
+    assert run.t_end == run.event_log.time[-1]
+
+
 def test_a_contact_heals_at_rest():
     """z' = (1 - z) / heal_time at v = 0: z(t) = 1 - (1 - z0) exp(-t / heal_time)."""
     law = dataclasses.replace(LAW, freshness_start=0.25)

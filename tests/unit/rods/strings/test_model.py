@@ -94,3 +94,32 @@ def test_a_start_at_another_time_changes_nothing():
     two = st.solve(system, t_span=(8.0, 10.0), save=5)
     assert np.array_equal(one.data.s1.values, two.data.s1.values)
     assert two.time[0] == 8.0
+
+
+def test_energies_are_the_integrals_of_the_fields():
+    # (u_t^2 + u_x^2) / 2 by the trapezoidal rule, over fields with kinks at the contact
+    run = st.solve(
+        RollingStrings(u0=Sine(2, 1.0), v0=Sine(4, 0.3), G1=0.5, G2=0.5, nodes=1601),
+        t_span=(0.0, 3.0),
+        save=7,
+    )
+    data = {name: run.data[name].to_numpy() for name in ("u", "v", "u_t", "v_t")}
+    spacing = 2.0 * np.pi / 1600
+
+    def energies(place, rate):
+        moving = 0.5 * np.trapezoid(rate**2, dx=spacing, axis=1)
+        return moving, 0.5 * np.sum(np.diff(place, axis=1) ** 2, axis=1) / spacing
+
+    u, v = energies(data["u"], data["u_t"]), energies(data["v"], data["v_t"])
+    both = data["u"] + data["v"], data["u_t"] + data["v_t"]
+    told = {
+        "energy_u": sum(u),
+        "energy_v": sum(v),
+        "energy_P": 0.5 * sum(energies(*both)),
+        "energy_M": sum(u) + sum(v) - 0.5 * sum(energies(*both)),
+    }
+    for name, expected in told.items():
+        np.testing.assert_allclose(run.data[name], expected, rtol=1e-3, err_msg=name)
+    kinetic = run.ledger["kinetic"].to_numpy()
+    assert kinetic.max() > 0.1
+    np.testing.assert_allclose(kinetic, u[0] + v[0], rtol=1e-3, atol=1e-12)

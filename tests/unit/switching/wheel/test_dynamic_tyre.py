@@ -129,6 +129,19 @@ def test_energy_of_the_tread_closes(wheel):
             assert motion.heat > 0.0 or share < 1.0
 
 
+@pytest.mark.parametrize("wheel", [WHEEL, SHORT, LONG])
+@pytest.mark.parametrize("g", [1.0, -0.7])
+def test_a_tread_that_sticks_stores_what_it_takes(wheel, g):
+    # before the patch is filled most of the work lies in the tread, so that what is stored counts
+    fine = dataclasses.replace(wheel, nodes=96)
+    speed = abs(g) * np.tan(0.2 * wheel.onset_angle)
+    times = np.array([0.0, 0.6 * wheel.half_length / abs(g)])
+    motion = fine.integrate(state_at(0.19, speed, g), times, held=True)
+    assert motion.stored > 0.7 * motion.work
+    off = motion.work - motion.heat - motion.shed - motion.stored
+    assert abs(off) < 2.5 / 96**2 * motion.work
+
+
 def test_friction_heat_is_positive_in_motion():
     motion = WHEEL.integrate((0.2, 0.1, -0.95), np.linspace(0.0, 0.3, 31))
     assert motion.status is Status.SOLVED

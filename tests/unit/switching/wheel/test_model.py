@@ -491,6 +491,27 @@ def test_rays_follow_the_field():
     assert len(seen) >= 4
 
 
+def test_labels_of_rays_tell_the_sides_they_run_on():
+    # the signs of h and g a little way along the ray; h = 0 on a surface that it slides on
+    seen = set()
+    for r in (0.05, 0.12, 0.15, 0.2, 0.3, -0.1, -0.3):
+        wheel = WheelOnTurntable()
+        x = np.array([r, 0.0, wheel.omega0])
+        for ray in wheel.line_rays(r):
+            if ray.kind == "rest":
+                assert ray.label == "rest"
+                continue
+            way = 1.0 if ray.outgoing else -1.0
+            along = np.array(ray.velocity) / np.linalg.norm(ray.velocity)
+            there = x + 1e-6 * way * along
+            h, g = wheel.surfaces_at(there)[0], wheel.kinks_at(there)[0]
+            side = "0" if ray.mode == "slide" else "+-"[int(h < 0.0)]
+            told = f"{ray.kind} {side}{'+-'[int(g < 0.0)]} {'out' if ray.outgoing else 'in'}"
+            assert ray.label == told
+            seen.add(told)
+    assert len(seen) >= 5
+
+
 def test_sliding_rays_follow_the_field():
     for wheel in (WheelOnTurntable(), WheelOnTurntable(**OTHER)):
         for r in (0.12, 0.155, 0.1825, 0.3, 0.7, -0.2):

@@ -1,0 +1,39 @@
+"""What `stiction compile` says while it works."""
+
+import pytest
+
+from stiction.cli import compile as command
+from stiction.numerics.compiling import beforehand
+
+
+def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
+    clock, told = [1000.0], []
+
+    class Told:
+        def __init__(self, what):
+            self.what = what
+
+        def __enter__(self):
+            return lambda share, words: told.append((share, words))
+
+        def __exit__(self, *_):
+            return False
+
+    def kernels(lines, report):
+        # a fifth is done after 100 s, so the rest takes 400 s; then it goes faster
+        for seconds, share in ((100.0, 0.2), (300.0, 0.75), (310.0, 1.0)):
+            clock[0] = 1000.0 + seconds
+            report(share)
+        return dict.fromkeys(lines, "no compiler")
+
+    monkeypatch.setattr(command.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(command, "Bar", Told)
+    monkeypatch.setattr(beforehand, "compile_lines", kernels)
+    failed = command.compile_systems(["chains"])
+    assert failed == len(command.systems()["chains"].read_text().splitlines())
+    assert told == [(0.2, "400 s left"), (0.75, "100 s left"), (1.0, "0 s left")]
+
+
+def test_systems_that_do_not_exist_are_refused():
+    with pytest.raises(command.ModelError, match="one of chains"):
+        command.compile_systems(["springs"])

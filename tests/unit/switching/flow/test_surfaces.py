@@ -1,0 +1,164 @@
+"""Kernels at switching surfaces, on random surfaces whose gradients are known."""
+
+import numpy as np
+import pytest
+
+from stiction.switching.flow import rates, surfaces
+from stiction.switching.flow.rows import EXTRA, GRAD, PLANE, PLUS, SIDES, TRIAL, Y
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.model import PiecewiseSmooth
+
+SIZES = (1.0, 2.0, 0.5)
+
+
+def planes(normals, heights):
+    """Return a flow of three states with two planes, on each of which f jumps."""
+    (a, b), (c, d) = normals.tolist(), heights.tolist()
+    return PiecewiseSmooth(
+        h=[
+            lambda x: a[0] * x[0] + a[1] * x[1] + a[2] * x[2] - c,
+            lambda x: b[0] * x[0] + b[1] * x[1] + b[2] * x[2] - d,
+        ],
+        f=lambda x, s: (1.0 - 0.5 * s[0] + x[1], s[0] - 2.0 * s[1], 0.3 + 0.7 * s[1] - x[0]),
+        x0=[3.0, 2.0, 1.0],
+        scale=SIZES,
+    )
+
+
+def bowls():
+    """Return a flow with a sphere of radius 2 about the origin and a saddle."""
+    return PiecewiseSmooth(
+        h=[
+            lambda x: x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 4.0,
+            lambda x: x[2] - x[0] * x[1] + 0.25 * x[1] * x[1],
+        ],
+        f=lambda x, s: (1.0 - 0.5 * s[0] + x[1], s[0] - 2.0 * s[1], 0.3 + 0.7 * s[1] - x[0]),
+        x0=[3.0, 2.0, 1.0],
+        scale=SIZES,
+    )
+
+
+def gradients_of_bowls(x):
+    return np.array([2.0 * x, [-x[1], 0.5 * x[1] - x[0], 1.0]])
+
+
+def at(system, x, sides=None):
+    """Return what kernels take, with the state at x, on the sides where it is if not told."""
+    if sides is None:
+        sides = np.sign(system.surfaces_at(x))
+    path = Trajectory(system, Tolerance(1e-8), np.array([0.0, 1.0]))
+    path.place(0.0, np.asarray(x, dtype=float), np.asarray(sides))
+    flow = path.flow
+    return flow.system, flow.p, flow.a
+
+
+def random_planes(seed):
+    random = np.random.default_rng(seed)
+    return random, planes(random.normal(size=(2, 3)), random.normal(size=2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_planes_are_planes_over_any_step(seed):
+    random, system = random_planes(seed)
+    for far, step in ((1.0, 1.0), (1.0, 1e-6), (1e3, 1e-6), (1e-3, 1e2), (1e4, 0.0)):
+        x = far * random.normal(size=3)
+        whole, p, a = at(system, x)
+        assert whole[PLANE] != 0
+        a[Y, :3], a[TRIAL, :3] = x, x + step * random.normal(size=3)
+        assert surfaces.is_plane(whole, p, a)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_bent_surface_is_no_plane(which):
+    # h = (the plane) + bend x_3^2, the bend in one of both; its gradient is taken at x_3 = 0
+    bend = [0.0, 0.0]
+    bend[which] = 1e-3
+    first, second = bend
+    system = PiecewiseSmooth(
+        h=[lambda x: x[0] - 2.0 + first * x[2] ** 2, lambda x: x[1] + 1.0 + second * x[2] ** 2],
+        f=lambda x, s: (-s[0], -s[1], 1.0),
+        x0=[3.0, 2.0, 0.0],
+    )
+    whole, p, a = at(system, system.x0)
+    a[GRAD, :6] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    a[TRIAL, :3] = [3.5, 2.5, 0.0]
+    assert surfaces.is_plane(whole, p, a)
+    a[TRIAL, 2] = 0.1
+    assert not surfaces.is_plane(whole, p, a)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("i", [0, 1])
+def test_the_way_onto_a_surface_is_along_its_scaled_gradient(i, seed):
+    # least step in units of the scale: dx_j ~ S_j^2 dh/dx_j, and the surface is met to rounding
+    random = np.random.default_rng(seed)
+    system, x = bowls(), random.normal(size=3)
+    x *= 2.0 / np.linalg.norm(x)
+    if i == 1:
+        x[2] = x[0] * x[1] - 0.25 * x[1] ** 2
+    start = x + 1e-6 * random.normal(size=3)
+    sides = [1.0, 1.0]
+    sides[i] = 0.0
+    whole, p, a = at(system, x, sides)
+    a[Y, :3] = start
+    before = system.surfaces_at(start)[i]
+    surfaces.project(whole, p, a, i)
+    assert abs(system.surfaces_at(a[Y, :3])[i]) <= 1e-14
+    way = np.array(SIZES) ** 2 * gradients_of_bowls(x)[i]
+    expected = -before * way / (way @ gradients_of_bowls(x)[i])
+    np.testing.assert_allclose(a[Y, :3] - start, expected, atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rates_of_each_surface_are_gradient_times_field(seed):
+    random = np.random.default_rng(seed)
+    system, x, field = bowls(), random.normal(size=3), random.normal(size=3)
+    whole, p, a = at(system, x)
+    rates.normals(whole, p, a, Y, GRAD)
+    a[PLUS, :3] = field
+    expected = gradients_of_bowls(x) @ field
+    found = [rates.lie(whole, a, i, PLUS) for i in (0, 1)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("signs", [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)])
+def test_what_ends_a_mode_is_positive_in_it(signs):
+    # |h| of each surface and 1; |k| of each kink; 1 for the time, which no slide ends
+    one, two = signs
+    system = PiecewiseSmooth(
+        h=[lambda x: one * (x[0] + 2.0), lambda x: two * (x[1] + 3.0)],
+        f=lambda x, s: (s[0], s[1], 1.0),
+        kinks=[lambda x: one * (x[2] + 5.0), lambda x: two * (x[2] - 7.0)],
+        x0=[1.0, 1.0, 1.0],
+    )
+    whole, p, a = at(system, system.x0)
+    a[EXTRA] = -9.0
+    a[TRIAL] = -9.0
+    rates.event_values(whole, p, a, Y, TRIAL)
+    assert a[TRIAL, :7].tolist() == [3.0, 4.0, 1.0, 1.0, 6.0, 6.0, 1.0]
+
+
+def test_on_two_surfaces_the_product_combination_stays_on_both():
+    # f = d + B s with constant columns: 0 = N (d + B lam) gives lam, and x' = d + B lam
+    random = np.random.default_rng(4)
+    for _ in range(6):
+        normals, drift = random.normal(size=(2, 3)), 0.1 * random.normal(size=3)
+        jumps = -np.linalg.pinv(normals) @ (np.eye(2) + 0.1 * random.normal(size=(2, 2)))
+        lam = np.linalg.solve(normals @ jumps, -normals @ drift)
+        if np.abs(lam).max() > 0.9:
+            continue
+        rows, jump, add = normals.tolist(), jumps.tolist(), drift.tolist()
+        system = PiecewiseSmooth(
+            h=[
+                lambda x, n=rows[0]: n[0] * x[0] + n[1] * x[1] + n[2] * x[2],
+                lambda x, n=rows[1]: n[0] * x[0] + n[1] * x[1] + n[2] * x[2],
+            ],
+            f=lambda x, s, d=add, b=jump: [
+                d[j] + b[j][0] * s[0] + b[j][1] * s[1] for j in range(3)
+            ],
+            x0=[0.0, 0.0, 0.0],
+        )
+        whole, p, a = at(system, np.zeros(3), (0.0, 0.0))
+        assert rates.multipliers(whole, p, a, SIDES, Y, TRIAL)
+        np.testing.assert_allclose(a[EXTRA, :2], lam, atol=1e-10)
+        np.testing.assert_allclose(a[TRIAL, :3], drift + jumps @ lam, atol=1e-10)
