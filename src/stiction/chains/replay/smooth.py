@@ -1,0 +1,75 @@
+"""Motion under friction or loads of any smooth kind: an explicit Runge-Kutta method of order 8.
+
+Many stretches of a run are done at once, one column each.
+Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389, the method with 11 stages.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.replay.forces import Forces, Stretches
+
+__all__ = ["ends"]
+
+Floats = npt.NDArray[np.float64]
+
+_S = math.sqrt(21.0)
+_STAGES: tuple[tuple[float, ...], ...] = (
+    (),
+    (1 / 2,),
+    (1 / 4, 1 / 4),
+    (1 / 7, (-7 - 3 * _S) / 98, (21 + 5 * _S) / 49),
+    ((11 + _S) / 84, 0, (18 + 4 * _S) / 63, (21 - _S) / 252),
+    ((5 + _S) / 48, 0, (9 + _S) / 36, (-231 + 14 * _S) / 360, (63 - 7 * _S) / 80),
+    ((10 - _S) / 42, 0, (-432 + 92 * _S) / 315, (633 - 145 * _S) / 90, (-504 + 115 * _S) / 70,
+     (63 - 13 * _S) / 35),
+    (1 / 14, 0, 0, 0, (14 - 3 * _S) / 126, (13 - 3 * _S) / 63, 1 / 9),
+    (1 / 32, 0, 0, 0, (91 - 21 * _S) / 576, 11 / 72, (-385 - 75 * _S) / 1152,
+     (63 + 13 * _S) / 128),
+    (1 / 14, 0, 0, 0, 1 / 9, (-733 - 147 * _S) / 2205, (515 + 111 * _S) / 504,
+     (-51 - 11 * _S) / 56, (132 + 28 * _S) / 245),
+    (0, 0, 0, 0, (-42 + 7 * _S) / 18, (-18 + 28 * _S) / 45, (-273 - 53 * _S) / 72,
+     (301 + 53 * _S) / 72, (28 - 28 * _S) / 45, (49 - 7 * _S) / 18),
+)  # fmt: skip
+_WEIGHTS = np.array([1 / 20, 0, 0, 0, 0, 0, 0, 49 / 180, 16 / 45, 49 / 180, 1 / 20])
+_ROWS = [np.array(row) for row in _STAGES]
+_TIMES = [sum(row) for row in _STAGES]
+
+
+def ends(forces: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
+    """Return (n, s) displacements [m] and velocities [m/s] at the ends of the stretches.
+
+    Parameters
+    ----------
+    parts : steps that each stretch is cut into
+
+    Verified by: tests/unit/chains/replay/test_smooth.py::test_order_of_the_method
+    """
+    n, s = given.x0.shape
+    x, v, h = given.x0.copy(), given.v0.copy(), (given.t1 - given.t0) / parts
+    push = (given.mode != 0) / forces.mass
+    # both derivatives side by side: one product makes both sums of a stage
+    slopes, state = np.empty((len(_ROWS), 2, n, s)), np.empty((2, n, s))
+    for part in range(parts):
+        for j, row in enumerate(_ROWS):
+            if j == 0:
+                state[0], state[1] = x, v
+            else:
+                np.dot(row, slopes[:j].reshape(j, -1), out=state.reshape(-1))
+                state *= h
+                state[0] += x
+                state[1] += v
+            t = given.t0 + (part + _TIMES[j]) * h
+            slopes[j, 0] = state[1]
+            force = forces.drive(state[0], state[1], t, forces.load(t, given.piece))
+            force -= given.mode * forces.friction(given.mode * (state[1] - forces.belt))
+            np.multiply(force, push, out=slopes[j, 1])
+        np.dot(_WEIGHTS, slopes.reshape(len(_ROWS), -1), out=state.reshape(-1))
+        state *= h
+        x += state[0]
+        v += state[1]
+    return x, v
