@@ -2,7 +2,7 @@
 
 Each stretch in which nobody changes mode is integrated from the state the method kept at its
 start, by another algorithm, and compared at its end; the inclusion is looked at in both. Then
-the log of events and the saved rows are held against the same states.
+the log of events and saved rows are held against the same states.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ __all__ = ["MOST_MASSES", "replay_check", "spacing"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 # a run of more masses is replayed on request only
 MOST_MASSES = 50
 # longest way between states, in units of the fastest rate: what both algorithms take at once
-_FAR, _NEAR = 4.0, 0.5
+_FAR, _NEAR = 2.0, 0.5
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
-# a stretch that disagrees is cut finer up to this many times before it counts
+# a stretch that disagrees is cut in two up to this many times before it counts
 _CUTS = 6
-_MOST_ROWS = 64
-# calls of a user's function from Python, for each expansion of the method in a series
-_CALLS = 12
+_MOST_PARTS = 64
+# saved rows that are held against the motion, evenly spread
+_MOST_ROWS = 32
+# calls of a user's function, for each expansion of the method in a series
+_CALLS = 12.0
 
 
 def spacing(chain: Chain) -> float:
@@ -57,11 +60,10 @@ def replay_check(chain: Chain, history: ChainHistory, trail: Trail, rtol: float)
     second = _Replay(chain, history, trail, rtol)
     second.go_through()
     second.look_at_events()
-    second.look_at_rows()
     value, time, what = second.worst
     note = (
-        f"{second.share:.0%} of the time integrated again by other means, and the conditions of "
-        "stick, slip and each event; difference in shares of the largest speed, place or bound"
+        f"{second.share:.0%} of the time integrated again by other means, with the conditions of "
+        "stick, slip and events; difference over the largest speed, place or bound"
     )
     if value > second.limit:
         note = f"{what}; {note}"
@@ -72,148 +74,191 @@ class _Replay:
     """One replay: the model, what is compared, and the worst that was met."""
 
     def __init__(self, chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> None:
-        self.history, self.trail, self.n = history, trail, chain.n_mass
+        self.history, self.trail = history, trail
         self.f = f = Forces(chain)
         own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
-        self.fitted = own_load or own_law
         # what is fitted to rtol cannot agree better
-        self.limit = max(_LIMIT, 10.0 * rtol) if self.fitted else _LIMIT
-        # calls of a user's function that one step of the smooth method takes
-        self.calls = 11 * (own_load + own_law * self.n)
-        self.speed = float(np.max(np.abs(trail.v - f.belt), initial=0.0))
-        self.speed = max(self.speed, abs(f.belt)) or 1.0
-        self.place = float(np.max(np.abs(trail.x), initial=0.0)) + self.speed / (f.rate or 1.0)
+        self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
+        # calls of a user's function for one state
+        self.calls = int(own_load) + int(own_law) * f.n
+        self.exact = f.law.constant and not own_load
+        rate = f.rate or 1.0
+        speed = float(np.abs(trail.v).max(initial=0.0)) + abs(f.belt)
+        self.speed = speed or 1.0
+        self.place = float(np.abs(trail.x).max(initial=0.0)) + self.speed / rate
         self.worst: tuple[float, float | None, str] = (0.0, None, "")
         self.share = 1.0
-        self._size_up()
+        self._size_up(rate)
 
-    def _size_up(self) -> None:
-        """Find the size of the terms that forces are made of: their rounding is no disagreement."""
-        f, trail = self.f, self.trail
-        k, c = f.link_k, f.link_c
-        late = float(np.max(np.abs(trail.time), initial=0.0))
-        ends = np.array([trail.time[0], trail.time[-1]]) if trail.time.size else np.zeros(1)
-        p = f.pieces
-        load = float(np.abs(f.straight(ends, f.piece_at(ends))).max() + np.abs(p.amplitude).sum())
-        load = max(load, float(np.abs(p.offset[(p.time >= ends[0]) & (p.time <= ends[-1])]).max(initial=0.0)))  # fmt: skip
-        force = 2.0 * np.maximum(k[1:], k[:-1]) * self.place
-        force += 2.0 * np.maximum(c[1:], c[:-1]) * self.speed
-        force += f.plate_k * (self.place + abs(f.plate_speed) * late)
+    def _size_up(self, rate: float) -> None:
+        """Find the size of the terms that forces are made of: their rounding is no difference."""
+        f, p, time = self.f, self.f.pieces, self.trail.time
+        ends = time[[0, -1]] if time.size else np.zeros(1)
+        late = float(np.abs(ends).max())
+        load = float(np.abs(f.straight(ends, f.piece_at(ends))).max())
+        if p.time.size > 1:
+            load = max(load, float(np.abs(p.offset).max()))
+        if p.amplitude.size:
+            load += float(np.abs(p.amplitude).sum())
+        force = (2.0 * self.place) * np.maximum(f.link_k[1:], f.link_k[:-1])
         force += np.abs(f.share) * load + f.bound
-        self.rounding = 16.0 * _EPS * force
-        self.late = 4.0 * _EPS * late
-        self.push = force / f.mass
-        # a bound of zero is compared with the forces there are
-        self.hold = np.where(f.bound > 0.0, f.bound, max(float(f.bound.max()), 1e-3 * float(force.max())))  # fmt: skip
+        if f.damped:
+            force += (2.0 * self.speed) * np.maximum(f.link_c[1:], f.link_c[:-1])
+        if f.plate:
+            force += f.plate_k * (self.place + abs(f.plate_speed) * late)
+        hold = f.bound
+        if not hold.all():
+            # a bound of zero is compared with the forces there are
+            hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
+        self.hold = hold + (16.0 * _EPS / self.limit) * force
+        # what rounding of forces and of time makes of speeds and places in one stretch
+        push = float((force / f.mass).max())
+        loose = push * _EPS * (64.0 / rate + 4.0 * late)
+        self.speed += loose / self.limit
+        loose = 16.0 * _EPS * self.place + 4.0 / rate * loose + 4.0 * _EPS * late * self.speed
+        self.place += loose / self.limit
 
     def note(self, value: Floats, time: Floats, what: str) -> None:
         """Take values (..., s) at times (s,), as shares of what they may be."""
-        if value.size == 0:
+        if value.size == 0 or value.max() <= self.worst[0]:
             return
         worst = value.max(axis=0) if value.ndim > 1 else value
         at = int(np.argmax(worst))
         # a NaN is the worst of all
-        size = float(worst[at]) if np.isfinite(worst).all() else 1e300
-        if size > self.worst[0]:
-            self.worst = size, float(time[at]), what
+        size = float(worst[at]) if np.isfinite(worst[at]) else 1e300
+        self.worst = size, float(time[at]), what
 
     # ---- from state to state
 
     def go_through(self) -> None:
         """Integrate every stretch again, and look at the inclusion at both ends."""
-        trail = self.trail
-        k = np.flatnonzero(trail.follows[1:]) if trail.time.size > 1 else np.empty(0, np.int64)
-        asked = self.history.time[-1] - self.history.time[0]
-        every = Stretches(
-            (trail.time[k], trail.time[k + 1]),
-            (trail.x[k].T.copy(), trail.v[k].T.copy()),
-            (trail.x[k + 1].T.copy(), trail.v[k + 1].T.copy()),
-            trail.mode[k].T.copy(),
-            self.f.piece_at(trail.time[k]),
-        )
-        self._inclusion(every)
-        length = every.t1 - every.t0
-        goes = (length > 0.0) & every.mode.any(axis=0)
-        self._resting(every.part(~goes))
-        columns = self._sampled(np.flatnonzero(goes), float(self.history.stats["expansions"]))
-        left_out = float(length[goes].sum() - length[columns].sum())
-        self.share = max(0.0, float(length.sum()) - left_out) / asked if asked > 0.0 else 1.0
-        self._integrate(every.part(columns), "the motion between two states")
-
-    def _sampled(self, columns: Ints, expansions: float) -> Ints:
-        """Return evenly spread columns, so few that a user's functions are not called too often."""
-        if self.calls == 0:
-            return columns
-        most = max(16, int(_CALLS * expansions * (self.calls / 11) / self.calls))
-        if columns.size <= most:
-            return columns
-        return columns[np.linspace(0, columns.size - 1, most).astype(np.int64)]
-
-    def _resting(self, given: Stretches) -> None:
-        """Compare stretches in which no mass slips, or no time passes."""
-        speed, span = given.v1 - given.v0, given.t1 - given.t0
-        place = given.x1 - given.x0 - given.v0 * span
-        self._differ(given, place, speed, "a state of rest")
-
-    def _integrate(self, given: Stretches, what: str) -> None:
-        """Integrate stretches and compare their ends; finer where they do not agree."""
-        if given.t0.size == 0:
+        trail, h, f = self.trail, self.history, self.f
+        if trail.time.size == 0:
+            self.share, self.drive = 0.0, np.empty((f.n, 0))
             return
-        f = self.f
-        if f.law.constant and f.pieces.function is None:
-            x, v = linear.ends(f, given)
-            self._differ(given, given.x1 - x, given.v1 - v, what)
-            return
-        rate = f.rate
-        if not f.law.constant:
-            slip = given.mode * (given.v0 - f.belt)
-            rate += float(np.max(f.steepness(slip), initial=0.0)) if f.law.convex else 0.0
-        parts = np.ceil((given.t1 - given.t0) * rate / _NEAR).clip(1, 64)
-        cut = int(np.ceil(np.percentile(parts, 90)))
-        for few in (True, False):
-            group = given.part(parts <= cut if few else parts > cut)
-            if group.t0.size:
-                self._refined(group, cut if few else int(parts.max()), what)
+        k = np.flatnonzero(trail.follows[1:])
+        rows, before = self._rows()
+        steps = self._few(k)
+        start, row_x, row_v = np.concatenate([steps, before]), h.x[rows], h.v[rows]
+        t0, t1 = trail.time[start], np.concatenate([trail.time[steps + 1], h.time[rows]])
+        x, v, mode = (a.T.copy() for a in (trail.x, trail.v, trail.mode.astype(np.float64)))
+        given = Stretches(t0, t1, x[:, start], v[:, start], mode[:, start], f.piece_at(t0))
+        x1 = np.concatenate([x[:, steps + 1], row_x.T], axis=1)
+        v1 = np.concatenate([v[:, steps + 1], row_v.T], axis=1)
+        self._integrate(given, x1, v1)
+        self._inclusion(x, v, mode, k)
+        self._friction_of_rows(rows, given, steps.size, x1, v1)
+        length = trail.time[k + 1] - trail.time[k]
+        covered = length.sum()
+        if steps.size < k.size:
+            moves = trail.mode[k].any(axis=1)
+            covered += (t1 - t0)[: steps.size].sum() - length[moves].sum()
+        asked = h.time[-1] - h.time[0]
+        self.share = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
-    def _refined(self, given: Stretches, parts: int, what: str) -> None:
-        before = np.full(given.t0.size, np.inf)
-        for again in range(_CUTS + 1):
-            x, v = smooth.ends(self.f, given, parts << again)
-            off = self._off(given, given.x1 - x, given.v1 - v)
-            with np.errstate(invalid="ignore"):
-                # a difference that a finer step does not change is one of the run
-                rough = (off > 0.1 * self.limit) & ~(np.abs(off - before) < 0.01 * off)
-            if again == _CUTS:
-                rough[:] = False
-            self.note(off[~rough], given.t1[~rough], what)
-            if not rough.any():
-                return
-            given, before = given.part(rough), off[rough]
+    def _few(self, k: Ints) -> Ints:
+        """Return which stretches are integrated: of a user's functions as many as they allow."""
+        if self.calls == 0 or k.size == 0:
+            return k
+        most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
+        k = k[self.trail.mode[k].any(axis=1)]
+        if k.size <= most:
+            return k
+        return k[np.linspace(0, k.size - 1, most).astype(np.int64)]
 
-    def _differ(self, given: Stretches, place: Floats, speed: Floats, what: str) -> None:
-        self.note(self._off(given, place, speed), given.t1, what)
+    def _integrate(self, given: Stretches, x1: Floats, v1: Floats) -> None:
+        """Compare with the states at the ends; cut finer what does not agree."""
+        # masses that stick rest, or ride on the belt
+        x, v = given.x + given.v * (given.t1 - given.t0), given.v
+        goes = given.mode.any(axis=0) & (given.t1 > given.t0)
+        at = np.flatnonzero(goes)
+        if self.exact and at.size:
+            if at.size == goes.size:
+                x, v = linear.ends(self.f, given)
+            else:
+                v = v.copy()
+                x[:, at], v[:, at] = linear.ends(self.f, given.part(at))
+            at = at[:0]
+        off = self._off(x - x1, v - v1)
+        if at.size:
+            off[at] = self._refined(given.part(at), x1[:, at], v1[:, at])
+        self.note(off, given.t1, "the motion from one state to another")
 
-    def _off(self, given: Stretches, place: Floats, speed: Floats) -> Floats:
-        """Return (s,) differences in shares of the largest place and speed, rounding aside."""
-        span = np.minimum(given.t1 - given.t0, 4.0 / (self.f.rate or 1.0))
-        loose = float(self.push.max()) * (16.0 * _EPS * span + self.late)
-        fast = np.abs(speed).max(axis=0) / (self.speed + loose / self.limit)
-        loose = 16.0 * _EPS * self.place + span * loose + self.late * self.speed
-        far = np.abs(place).max(axis=0) / (self.place + loose / self.limit)
-        return np.maximum(fast, far)
+    def _refined(self, given: Stretches, x1: Floats, v1: Floats) -> Floats:
+        """Return (s,) differences of the smooth method, with steps as short as they need."""
+        rate = self.f.rate + self.f.steepness()
+        parts = np.ceil((given.t1 - given.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
+        off, left, last = np.zeros(parts.size), np.arange(parts.size), np.full(parts.size, np.inf)
+        for _ in range(_CUTS):
+            for many in np.unique(np.exp2(np.ceil(np.log2(parts[left])))).astype(int).tolist():
+                at = left[(parts[left] <= many) & (parts[left] > many / 2)]
+                x, v = smooth.ends(self.f, given.part(at), many)
+                off[at] = self._off(x - x1[:, at], v - v1[:, at])
+            # a difference that shorter steps do not change is one of the run
+            rough = (off[left] > 0.1 * self.limit) & (np.abs(off - last)[left] > 0.01 * off[left])
+            left = left[rough]
+            if left.size == 0:
+                break
+            last[left] = off[left]
+            parts[left] *= 2.0
+        return off
 
-    def _inclusion(self, given: Stretches) -> None:
-        """Look at stick within its bound and slip along its mode, at both ends."""
-        f, stuck = self.f, given.mode == 0
-        hold = self.hold + self.rounding / self.limit
-        ends = ((given.t0, given.x0, given.v0), (given.t1, given.x1, given.v1))
-        for t, x, v in ends:
-            drive = f.drive(x, v, t, f.load(t, given.piece))
-            excess = np.where(stuck, (np.abs(drive) - f.bound) / hold, 0.0)
-            self.note(excess, t, "friction of a stuck mass above its bound")
-            slip = v - f.belt
-            wrong = np.where(stuck, np.abs(slip), -given.mode * slip) / self.speed
-            self.note(wrong, t, "slip against the mode")
+    def _off(self, place: Floats, speed: Floats) -> Floats:
+        """Return (s,) differences over the largest place and speed."""
+        far, fast = np.abs(place).max(axis=0), np.abs(speed).max(axis=0)
+        return np.maximum(far / self.place, fast / self.speed)
+
+    def _inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
+        """Look at stick within its bound and slip along its mode, at both ends of stretches."""
+        f, time = self.f, self.trail.time
+        self.drive = f.drive(x, v, time, f.piece_at(time))
+        slip = v - f.belt
+        self._stick_and_slip(time, self.drive, slip, mode)
+        drive, end = self.drive[:, k + 1], time[k + 1]
+        if f.pieces.function is not None and f.pieces.time.size > 1:
+            # a user's load may jump at the end; the value before counts
+            at = np.flatnonzero(np.isin(end, f.pieces.time))
+            t, piece = np.nextafter(end[at], time[k][at]), f.piece_at(time[k][at])
+            drive[:, at] += f.share * (f.load(t, piece) - f.load(end[at], f.piece_at(end[at])))
+        self._stick_and_slip(end, drive, slip[:, k + 1], mode[:, k])
+
+    def _stick_and_slip(self, t: Floats, drive: Floats, slip: Floats, mode: Floats) -> None:
+        stuck = mode == 0.0
+        excess = np.abs(drive)
+        excess -= self.f.bound
+        excess *= stuck
+        excess /= self.hold
+        self.note(excess, t, "friction of a stuck mass above its bound")
+        wrong = np.where(stuck, np.abs(slip), -mode * slip)
+        wrong /= self.speed
+        self.note(wrong, t, "slip against the mode")
+
+    # ---- saved rows
+
+    def _rows(self) -> tuple[Ints, Ints]:
+        """Return saved rows, evenly spread, and the state before each."""
+        time, trail = self.history.time, self.trail
+        most = 4 if self.calls else _MOST_ROWS
+        rows = np.arange(time.size)
+        if time.size > most:
+            rows = np.linspace(0, time.size - 1, most).astype(np.int64)
+        before = np.searchsorted(trail.time, time[rows], side="right") - 1
+        last = trail.time.size - 1
+        known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
+        known &= trail.follows[np.minimum(before + 1, last)] | (before == last)
+        return rows[known], before[known]
+
+    def _friction_of_rows(
+        self, rows: Ints, given: Stretches, first: int, x: Floats, v: Floats
+    ) -> None:
+        """Hold mode and friction of saved rows against the states before them and the law."""
+        f, h, t = self.f, self.history, given.t1[first:]
+        mode, x, v = given.mode[:, first:], x[:, first:], v[:, first:]
+        self.note(np.abs(h.mode[rows].T - mode), t, "the mode of a saved row")
+        drive = f.drive(x, v, t, given.piece[first:])
+        force = np.where(mode == 0.0, drive, mode * f.friction(mode * (v - f.belt)))
+        force += h.friction[rows].T
+        self.note(np.abs(force) / self.hold, t, "the friction of a saved row")
 
     # ---- events
 
@@ -222,106 +267,68 @@ class _Replay:
         trail, f, events = self.trail, self.f, self.history.events
         first = np.sign(trail.v[:1] - f.belt).astype(np.int8)
         mode = np.concatenate([first, trail.mode])
-        follows = trail.follows.copy()
-        follows[:1] = True
-        row, mass = np.nonzero((mode[1:] != mode[:-1]) & follows[:, None])
-        time, before, after = trail.time[row], mode[row, mass], mode[row + 1, mass]
+        changes = mode[1:] != mode[:-1]
         told = self._told(events.time)
-        seen = (events.time[told], events.mass[told], events.before[told], events.after[told])
-        if seen[0].size != time.size:
-            at = self._first_difference(seen[0], time)
-            self.note(np.ones(1), at, "an event in the log, or in the motion, but not in both")
+        if not trail.follows[1:].all():
+            changes[1:] &= trail.follows[1:, None]
+        row, mass = np.nonzero(changes)
+        if told is None:
+            told = np.arange(events.time.size)
+        time, before, after = trail.time[row], mode[row, mass], mode[row + 1, mass]
+        if told.size != time.size:
+            at = self._first_difference(events.time[told], time)
+            self.note(np.ones(1), at, "an event in the log or in the motion, but not in both")
             return
-        same = (seen[1] == mass) & (seen[2] == before) & (seen[3] == after)
-        self.note(np.where(same, 0.0, 1.0), time, "an event of another mass or kind")
-        late = np.abs(seen[0] - time) * (f.rate or 1.0)
+        if time.size == 0:
+            return
+        other = (events.mass[told] != mass) | (events.before[told] != before)
+        other |= events.after[told] != after
+        self.note(other.astype(np.float64), time, "an event of another mass or kind")
+        late = np.abs(events.time[told] - time) * (f.rate or 1.0)
         self.note(late, time, "the time of an event")
-        for found, size, what in (
-            (events.x[told] - trail.x[row, mass], self.place, "the place of an event"),
-            (events.v[told] - trail.v[row, mass], self.speed, "the speed of an event"),
-        ):
-            self.note(np.abs(found) / size, time, what)
-        self._conditions(row, mass, before, after)
+        far = np.abs(events.x[told] - trail.x[row, mass]) / self.place
+        self.note(far, time, "the place of an event")
+        fast = np.abs(events.v[told] - trail.v[row, mass]) / self.speed
+        self.note(fast, time, "the speed of an event")
+        self._conditions(row, mass, before, after, told)
 
-    def _told(self, time: Floats) -> npt.NDArray[np.bool_]:
-        """Return which events of the log lie where states were kept."""
+    def _told(self, time: Floats) -> Ints | None:
+        """Return which events of the log lie in kept stretches; None for all."""
         trail = self.trail
         if trail.follows[1:].all():
-            return np.ones(time.size, np.bool_)
-        k = np.searchsorted(trail.time, time, side="right") - 1
-        at = np.minimum(k + 1, trail.time.size - 1)
-        first = np.searchsorted(trail.time, time, side="left")
-        begins = (first < trail.time.size) & (trail.time[first.clip(max=at)] == time)
-        begins &= ~trail.follows[first.clip(max=trail.time.size - 1)] & (first > 0)
-        return np.asarray((k >= 0) & trail.follows[at] & ~begins)
+            return None
+        first = np.flatnonzero(~trail.follows[1:]) + 1
+        start = np.concatenate([[0], first])
+        stop = np.concatenate([first, [trail.time.size]]) - 1
+        at = np.searchsorted(trail.time[start], time, side="right") - 1
+        inside = (at >= 0) & (time <= trail.time[stop[at.clip(0)]])
+        # what changed at the first state of a stretch changed before anything was kept of it
+        inside &= (time > trail.time[start[at.clip(0)]]) | (at == 0)
+        return np.flatnonzero(inside)
 
     def _first_difference(self, one: Floats, two: Floats) -> Floats:
         size = min(one.size, two.size)
         off = np.flatnonzero(one[:size] != two[:size])
         at = int(off[0]) if off.size else size
         longer = one if one.size > two.size else two
-        return longer[min(at, longer.size - 1)][None]
+        return longer[at : at + 1]
 
-    def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints) -> None:
+    def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints, told: Ints) -> None:
         """Look at what must hold where a mass lets go, stops or turns round."""
-        if row.size == 0:
-            return
-        f, trail = self.f, self.trail
-        t, x, v = trail.time[row], trail.x[row].T, trail.v[row].T
-        drive = f.drive(x, v, t, f.load(t, f.piece_at(t)))
-        own = np.arange(row.size)
-        force, bound = drive[mass, own], f.bound[mass, 0]
-        hold = self.hold[mass, 0] + self.rounding[mass, 0] / self.limit
+        f, t, events = self.f, self.trail.time[row], self.history.events
+        force, bound = self.drive[mass, row], f.bound[mass, 0]
+        hold = self.hold[mass, 0]
         # the drive is past the bound on the side to which the mass goes, or within it
         missing = np.where(after == 0, np.abs(force) - bound, bound - after * force) / hold
         self.note(missing, t, "the drive at an event")
-        rests = np.abs(v[mass, own] - f.belt) / self.speed
-        self.note(rests, t, "slip at an event")
+        slip = self.trail.v[row, mass] - f.belt
+        begins = (t == self.history.time[0]) & (before != 0)
+        self.note(np.where(begins, 0.0, np.abs(slip)) / self.speed, t, "slip at an event")
         # friction as the log tells it: what held before, and what holds from there
-        events = self.history.events
-        told = self._told(events.time)
-        for mode, name in ((before, "friction_left"), (after, "friction_right")):
-            law = np.broadcast_to(f.friction(np.zeros_like(v)), v.shape)[mass, own]
-            right = np.where(mode == 0, -force, -mode * law)
-            off = np.abs(getattr(events, name)[told] - right) / hold
-            self.note(off, t, "the friction of an event")
-
-    # ---- saved rows
-
-    def look_at_rows(self) -> None:
-        """Hold saved rows against the states before them, and their friction against the law."""
-        trail, h, f = self.trail, self.history, self.f
-        if trail.time.size < 2:
-            return
-        k = np.searchsorted(trail.time, h.time, side="right") - 1
-        after = np.minimum(k + 1, trail.time.size - 1)
-        known = (k >= 0) & ((k == trail.time.size - 1) | trail.follows[after])
-        known &= h.time <= trail.time[-1]
-        rows = np.flatnonzero(known)
-        t, k, mode = h.time[rows], k[rows], h.mode[rows].T
-        same = (mode == trail.mode[k].T).all(axis=0)
-        self.note(np.where(same, 0.0, 1.0), t, "the mode of a saved row")
-        x, v = h.x[rows].T, h.v[rows].T
-        drive = f.drive(x, v, t, f.load(t, f.piece_at(trail.time[k])))
-        law = -mode * f.friction(mode * (v - f.belt))
-        right = np.where(mode == 0, -drive, law)
-        hold = self.hold + self.rounding / self.limit
-        self.note(np.abs(h.friction[rows].T - right) / hold, t, "the friction of a saved row")
-        some = self._rows(rows.size)
-        k, some_of = k[some], rows[some]
-        given = Stretches(
-            (trail.time[k], h.time[some_of]),
-            (trail.x[k].T.copy(), trail.v[k].T.copy()),
-            (h.x[some_of].T.copy(), h.v[some_of].T.copy()),
-            trail.mode[k].T.copy(),
-            f.piece_at(trail.time[k]),
-        )
-        goes = (given.t1 > given.t0) & given.mode.any(axis=0)
-        self._resting(given.part(~goes))
-        self._integrate(given.part(goes), "a saved row")
-
-    def _rows(self, size: int) -> Ints:
-        most = 4 if self.fitted else _MOST_ROWS
-        if size <= most:
-            return np.arange(size)
-        return np.linspace(0, size - 1, most).astype(np.int64)
+        law = f.kinetic[mass, 0]
+        if not f.law.constant:
+            law = f.friction(np.zeros((f.n, 1)))[mass, 0]
+        left = np.where(before == 0, force, before * law) + events.friction_left[told]
+        right = np.where(after == 0, force, after * law) + events.friction_right[told]
+        off = np.maximum(np.abs(left), np.abs(right)) / hold
+        self.note(off, t, "the friction of an event")

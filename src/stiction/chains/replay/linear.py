@@ -23,7 +23,7 @@ __all__ = ["ends"]
 Floats = npt.NDArray[np.float64]
 
 # numbers in one array of a bunch of stretches: more do not stay near the processor
-_BUNCH = 12_000
+_BUNCH = 9_600
 
 
 def ends(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
@@ -31,12 +31,12 @@ def ends(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
 
     Verified by: tests/unit/chains/replay/test_linear.py::test_against_the_matrix_exponential
     """
-    n, s = given.x0.shape
-    x, v = np.empty((n, s)), np.empty((n, s))
-    # those of like length together, so that none asks for more terms than it needs
-    size = max(32, _BUNCH // (n + 2))
+    n, s = given.x.shape
+    size = max(32, _BUNCH // n)
     if s <= size:
         return _bunch(forces, given)
+    x, v = np.empty((n, s)), np.empty((n, s))
+    # those of like length together, so that none asks for more terms than it needs
     order = np.argsort(given.t1 - given.t0, kind="stable")
     for first in range(0, s, size):
         part = order[first : first + size]
@@ -45,60 +45,64 @@ def ends(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
 
 
 def _bunch(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
-    f, (n, s), pieces = forces, given.x0.shape, forces.pieces
-    rate = max(f.rate, float(np.max(np.abs(pieces.angular_frequency), initial=0.0)))
+    """Sum the polynomials of B, on x - x0 and v / R, so that only the motion is summed."""
+    f, (n, s), p = forces, given.x.shape, forces.pieces
+    rate = f.rate
+    if p.amplitude.size:
+        rate = max(rate, float(np.abs(p.angular_frequency).max()))
+    rate = rate or 1.0
     tau = rate * (given.t1 - given.t0)
     top = _terms(float(tau.max()))
     weight = _bessel(tau, top)
-    push = (given.mode != 0) / (f.mass * rate * rate)
-    # forces of the start, which the motion since then only adds to
-    still = f.drive(given.x0, np.zeros((n, s)), given.t0, f.straight(given.t0, given.piece))
-    still -= given.mode * f.kinetic
-    still *= push
-    rises = bool(pieces.rate.any()) or (f.plate and f.plate_speed != 0.0)
-    rising = np.zeros(1)
-    if rises:
-        rising = f.share * (pieces.rate[given.piece] / rate)
-        rising = (rising + f.plate_k * (f.plate_speed / rate)) * push
-    waves = _Waves(f, given.t0, rate)
-    # [0] x - x0 and [1] v / rate, with a wall at either end
-    old, now, new = (np.zeros((2, n + 2, s)) for _ in range(3))
-    old[1, 1:-1] = given.v0 / rate
-    total, part = old * weight[0], np.empty((2, n + 2, s))
-    twice, link_c = 2.0 * push, f.link_c * rate
-    pull, drag = np.empty((n + 1, s)), np.empty((n + 1, s))
+    gain = (given.mode != 0.0) / (f.mass * (rate * rate))
+    order = _Order(f, given, gain, rate)
+    terms = np.zeros((top + 1, 2, n, s))
+    terms[0, 1] = given.v / rate
     for k in range(top):
-        # `new` = B P_k and what pushes at this order; P_0 is in `old` at first
-        held, force = (old if k == 0 else now), new[1, 1:-1]
-        np.subtract(held[0, 1:], held[0, :-1], out=pull)
-        pull *= f.link_k
-        if f.damped:
-            np.subtract(held[1, 1:], held[1, :-1], out=drag)
-            drag *= link_c
-            pull += drag
-        np.subtract(pull[1:], pull[:-1], out=force)
-        if f.plate:
-            force -= f.plate_k * held[0, 1:-1]
-        if waves.any:
-            force += f.share * waves.term(k)
-        force *= push if k == 0 else twice
+        order.next(k, terms[k - 1], terms[k], terms[k + 1])
+    terms *= weight[:, None, None, :]
+    total = np.add.reduce(terms, axis=0)
+    total[1] *= rate
+    return given.x + total[0], total[1]
+
+
+class _Order:
+    """From the polynomials of orders k - 1 and k to that of order k + 1."""
+
+    def __init__(self, f: Forces, given: Stretches, gain: Floats, rate: float) -> None:
+        p, self._f, self._rate = f.pieces, f, rate
+        still = np.empty_like(given.x)
+        f.pull(given.x, None, still)
+        still += f.push(given.t0, f.straight(given.t0, given.piece))
+        still -= given.mode * f.kinetic
+        still *= gain
+        # the force of the start appears at every even order, and its rise at every odd one
+        self._still, self._twice = still, 2.0 * still
+        self._gain, self._gain2 = gain, 2.0 * gain
+        self._rising: Floats | None = None
+        if p.rate.any() or (f.plate and f.plate_speed != 0.0):
+            rise = p.rate[given.piece] if p.rate.size > 1 else p.rate
+            rise = f.share * rise + f.plate_k * f.plate_speed
+            self._rising = (2.0 / rate) * rise * gain
+        self._waves = _Waves(f, given.t0, rate) if p.amplitude.size else None
+
+    def next(self, k: int, old: Floats, now: Floats, new: Floats) -> None:
+        """Write the next polynomial to `new`, (2, n, s)."""
+        speed = now[1] * self._rate if self._f.damped else None
+        self._f.pull(now[0], speed, new[1])
+        if self._waves is not None:
+            new[1] += self._f.share * self._waves.term(k)
+        new[1] *= self._gain if k == 0 else self._gain2
         if k == 0:
-            new[0] = held[1]
-            force += still
-        else:
-            np.multiply(held[1], 2.0, out=new[0])
-            if k % 2 == 0:
-                force += 2.0 * still
-            elif rises:
-                force += (2.0 * k) * rising
-            new += old
-        np.multiply(new, weight[k + 1], out=part)
-        total += part
-        if k == 0:
-            now, new = new, now
-        else:
-            old, now, new = now, new, old
-    return given.x0 + total[0, 1:-1], rate * total[1, 1:-1]
+            new[0] = now[1]
+            new[1] += self._still
+            return
+        np.multiply(now[1], 2.0, out=new[0])
+        if k % 2 == 0:
+            new[1] += self._twice
+        elif self._rising is not None:
+            new[1] += k * self._rising
+        new += old
 
 
 class _Waves:
@@ -129,7 +133,7 @@ class _Waves:
 def _terms(tau: float) -> int:
     """Return how many terms leave out less than rounding: J_k < (e tau / 2 k)^k."""
     k = max(6, int(tau))
-    while k * math.log(max(0.5 * math.e * tau, 1e-12) / k) > -41.0:
+    while k * math.log(max(0.5 * math.e * tau, 1e-12) / k) > -34.0:
         k += 1
     return k
 

@@ -35,6 +35,8 @@ _STAGES: tuple[tuple[float, ...], ...] = (
     (0, 0, 0, 0, (-42 + 7 * _S) / 18, (-18 + 28 * _S) / 45, (-273 - 53 * _S) / 72,
      (301 + 53 * _S) / 72, (28 - 28 * _S) / 45, (49 - 7 * _S) / 18),
 )  # fmt: skip
+# numbers in one array of a bunch of stretches: more do not stay near the processor
+_BUNCH = 9_600
 _WEIGHTS = np.array([1 / 20, 0, 0, 0, 0, 0, 0, 49 / 180, 16 / 45, 49 / 180, 1 / 20])
 _ROWS = [np.array(row) for row in _STAGES]
 _TIMES = [sum(row) for row in _STAGES]
@@ -49,27 +51,45 @@ def ends(forces: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
 
     Verified by: tests/unit/chains/replay/test_smooth.py::test_order_of_the_method
     """
-    n, s = given.x0.shape
-    x, v, h = given.x0.copy(), given.v0.copy(), (given.t1 - given.t0) / parts
-    push = (given.mode != 0) / forces.mass
+    n, s = given.x.shape
+    size = max(32, _BUNCH // n)
+    if s > size:
+        bunches = [
+            ends(forces, given.part(np.arange(first, min(first + size, s))), parts)
+            for first in range(0, s, size)
+        ]
+        x, v = (np.concatenate(part, axis=1) for part in zip(*bunches, strict=True))
+        return x, v
+    f = forces
+    h = (given.t1 - given.t0) / parts
+    own, last = f.pieces.function is not None, np.nextafter(given.t1, given.t0)
+    push = f.push(given.t0, f.load(given.t0, given.piece))
+    steady = f.steady and not (f.plate and f.plate_speed != 0.0)
+    gain = (given.mode != 0.0) / f.mass
     # both derivatives side by side: one product makes both sums of a stage
-    slopes, state = np.empty((len(_ROWS), 2, n, s)), np.empty((2, n, s))
+    slopes, state, start = np.empty((len(_ROWS), 2, n, s)), np.empty((2, n, s)), np.empty((2, n, s))
+    start[0], start[1] = given.x, given.v
     for part in range(parts):
         for j, row in enumerate(_ROWS):
             if j == 0:
-                state[0], state[1] = x, v
+                state[...] = start
             else:
-                np.dot(row, slopes[:j].reshape(j, -1), out=state.reshape(-1))
+                np.matmul(row, slopes[:j].reshape(j, -1), out=state.reshape(-1))
                 state *= h
-                state[0] += x
-                state[1] += v
-            t = given.t0 + (part + _TIMES[j]) * h
+                state += start
+            if not steady:
+                t = given.t0 + (part + _TIMES[j]) * h
+                if own:
+                    # a jump at the end is not seen from before
+                    t = np.minimum(t, last)
+                push = f.push(t, f.load(t, given.piece))
+            force = slopes[j, 1]
             slopes[j, 0] = state[1]
-            force = forces.drive(state[0], state[1], t, forces.load(t, given.piece))
-            force -= given.mode * forces.friction(given.mode * (state[1] - forces.belt))
-            np.multiply(force, push, out=slopes[j, 1])
-        np.dot(_WEIGHTS, slopes.reshape(len(_ROWS), -1), out=state.reshape(-1))
+            f.pull(state[0], state[1], force)
+            force += push
+            force -= given.mode * f.friction(given.mode * (state[1] - f.belt))
+            force *= gain
+        np.matmul(_WEIGHTS, slopes.reshape(len(_ROWS), -1), out=state.reshape(-1))
         state *= h
-        x += state[0]
-        v += state[1]
-    return x, v
+        start += state
+    return start[0], start[1]
