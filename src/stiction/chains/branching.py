@@ -369,21 +369,23 @@ def _shot(
 
 
 def _with_dips(last: Callable[[Floats], Floats], speeds: Floats) -> Floats:
-    """Return the grid with the points at which a residual comes nearest to zero between two."""
+    """Return the grid with the points at which the residual turns back between two of its points.
+
+    There it may touch zero, or pass it twice.
+    """
     with np.errstate(all="ignore"):
         value = last(speeds)
         near = np.abs(value)
         same = (value[:-2] > 0.0) == (value[2:] > 0.0)
-        dips = np.flatnonzero(same & (near[1:-1] <= near[:-2]) & (near[1:-1] <= near[2:])) + 1
-        more = []
-        for j in dips.tolist():
-            side, low, high = np.sign(value[j]), speeds[j - 1], speeds[j + 1]
-            for _ in range(40):
-                one, two = low + 0.382 * (high - low), low + 0.618 * (high - low)
-                at = side * last(np.array([one, two]))
-                low, high = (low, two) if at[0] < at[1] else (one, high)
-            more.append(0.5 * (low + high))
-    return np.unique(np.concatenate([speeds, more]))
+        at = np.flatnonzero(same & (near[1:-1] <= near[:-2]) & (near[1:-1] <= near[2:])) + 1
+        if at.size == 0:
+            return speeds
+        side, low, high = np.sign(value[at]), speeds[at - 1], speeds[at + 1]
+        for _ in range(30):
+            one, two = low + 0.382 * (high - low), low + 0.618 * (high - low)
+            falls = side * last(one) < side * last(two)
+            low, high = np.where(falls, low, one), np.where(falls, two, high)
+    return np.unique(np.concatenate([speeds, 0.5 * (low + high)]))
 
 
 def _shoot(
