@@ -265,7 +265,7 @@ class _Solver:
             checks=checks,
             losses=[self._touch_loss(t, i) for t, i in self.touches],
             quantities=quantities,
-            trail=self.trail.trail() if self.events.track.time.size else None,
+            trail=self.trail.trail(self.problem) if self.events.track.time.size else None,
         )
 
     def _looking(self) -> Quantity:

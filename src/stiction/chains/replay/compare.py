@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
-from stiction.chains.replay.forces import Forces, Stretches
+from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches
 from stiction.chains.replay.trail import Trail
+from stiction.numerics import jit
 from stiction.results.audit import Check
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ Flags = npt.NDArray[np.bool_]
 # a run of more masses is replayed on request only
 MOST_MASSES = 50
 # longest way between states, in units of the fastest rate: what both algorithms take at once
-_FAR, _NEAR = 2.0, 0.5
+_FAR, _NEAR = 4.0, 0.5
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
 # a stretch that disagrees is cut in two up to this many times before it counts
@@ -38,13 +39,17 @@ _CUTS = 6
 _MOST_PARTS = 64
 # saved rows that are held against the motion, evenly spread
 _MOST_ROWS = 32
+# stretches under friction that weakens of which all are integrated; of more, every other one
+_MOST_ALL = 256
 # calls of a user's function, for each expansion of the method in a series
 _CALLS = 12.0
 
 
 def spacing(chain: Chain) -> float:
     """Return how near to each other a replay needs states, in units of the fastest rate."""
-    return _FAR if chain.law.constant and chain.load.pieces().function is None else _NEAR
+    if not chain.law.constant or chain.load.pieces().function is not None:
+        return _NEAR
+    return _FAR if chain.n_mass > MOST_DENSE else 0.5 * _FAR
 
 
 def replay_check(chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> Check:
@@ -151,17 +156,20 @@ class _Replay:
         length = trail.time[k + 1] - trail.time[k]
         covered = length.sum()
         if steps.size < k.size:
+            # those in which nobody slips are compared without
             moves = trail.mode[k].any(axis=1)
             covered += (t1 - t0)[: steps.size].sum() - length[moves].sum()
         asked = h.time[-1] - h.time[0]
         self.share = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
     def _few(self, k: Ints) -> Ints:
-        """Return which stretches are integrated: of a user's functions as many as they allow."""
-        if self.calls == 0 or k.size == 0:
+        """Return which stretches are integrated: all, or evenly spread ones where that is dear."""
+        if self.exact or k.size == 0:
             return k
-        most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
         k = k[self.trail.mode[k].any(axis=1)]
+        most = max(_MOST_ALL, k.size // 2)
+        if self.calls:
+            most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
         if k.size <= most:
             return k
         return k[np.linspace(0, k.size - 1, most).astype(np.int64)]
@@ -170,38 +178,70 @@ class _Replay:
         """Compare with the states at the ends; cut finer what does not agree."""
         # masses that stick rest, or ride on the belt
         x, v = given.x + given.v * (given.t1 - given.t0), given.v
-        goes = given.mode.any(axis=0) & (given.t1 > given.t0)
-        at = np.flatnonzero(goes)
-        if self.exact and at.size:
-            if at.size == goes.size:
-                x, v = linear.ends(self.f, given)
-            else:
-                v = v.copy()
-                x[:, at], v[:, at] = linear.ends(self.f, given.part(at))
-            at = at[:0]
-        off = self._off(x - x1, v - v1)
-        if at.size:
-            off[at] = self._refined(given.part(at), x1[:, at], v1[:, at])
+        goes = np.flatnonzero(given.mode.any(axis=0))
+        if goes.size == 0:
+            self.note(self._off(x - x1, v - v1), given.t1, "a state of rest")
+            return
+        every = 2 * goes.size > given.t0.size
+        part = given if every else given.part(goes)
+        if self.exact:
+            ends = self._linear_ends(part)
+        else:
+            rate = self.f.rate + self.f.steepness()
+            parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
+            ends = self._smooth_ends(part, parts)
+        if every:
+            off = self._off(ends[0] - x1, ends[1] - v1)
+        else:
+            v = v.copy()
+            x[:, goes], v[:, goes] = ends
+            off = self._off(x - x1, v - v1)
+        if not self.exact and not off.max() <= 0.1 * self.limit:
+            where = slice(None) if every else goes
+            off[where] = self._refined(part, parts, off[where], x1[:, where], v1[:, where])
         self.note(off, given.t1, "the motion from one state to another")
 
-    def _refined(self, given: Stretches, x1: Floats, v1: Floats) -> Floats:
+    def _refined(
+        self, given: Stretches, parts: Floats, off: Floats, x1: Floats, v1: Floats
+    ) -> Floats:
         """Return (s,) differences of the smooth method, with steps as short as they need."""
-        rate = self.f.rate + self.f.steepness()
-        parts = np.ceil((given.t1 - given.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
-        off, left, last = np.zeros(parts.size), np.arange(parts.size), np.full(parts.size, np.inf)
+        left = np.flatnonzero(~(off <= 0.1 * self.limit))
         for _ in range(_CUTS):
-            for many in np.unique(np.exp2(np.ceil(np.log2(parts[left])))).astype(int).tolist():
-                at = left[(parts[left] <= many) & (parts[left] > many / 2)]
-                x, v = smooth.ends(self.f, given.part(at), many)
-                off[at] = self._off(x - x1[:, at], v - v1[:, at])
+            parts[left] *= 2.0
+            x, v = self._smooth_ends(given.part(left), parts[left])
+            before, off[left] = off[left], self._off(x - x1[:, left], v - v1[:, left])
             # a difference that shorter steps do not change is one of the run
-            rough = (off[left] > 0.1 * self.limit) & (np.abs(off - last)[left] > 0.01 * off[left])
-            left = left[rough]
+            changes = np.abs(off[left] - before) > 0.01 * off[left]
+            left = left[(off[left] > 0.1 * self.limit) & changes]
             if left.size == 0:
                 break
-            last[left] = off[left]
-            parts[left] *= 2.0
         return off
+
+    def _linear_ends(self, given: Stretches) -> tuple[Floats, Floats]:
+        if self.trail.problem is None or jit.mode() == "plain":
+            return linear.ends(self.f, given)
+        from stiction.chains.replay import kernels
+
+        problem, rate = self.trail.problem, linear.rate_of(self.f)
+        time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
+        longest = linear.terms(rate * float((given.t1 - given.t0).max()))
+        weight = np.zeros(longest + 2 + 4 * problem.sine_amplitude.size)
+        kernels.linear_ends(
+            problem, rate, time, given.piece, start, modes, end, work, weight
+        )
+        return end[:, 0].T, end[:, 1].T
+
+    def _smooth_ends(self, given: Stretches, parts: Floats) -> tuple[Floats, Floats]:
+        if self.trail.problem is None or jit.mode() == "plain":
+            return smooth.ends(self.f, given, parts)
+        from stiction.chains.replay import kernels
+
+        time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
+        cut, problem = parts.astype(np.int64), self.trail.problem
+        kernels.smooth_ends(
+            problem, self.f.law.convex, time, given.piece, cut, start, modes, end, work
+        )
+        return end[:, 0].T, end[:, 1].T
 
     def _off(self, place: Floats, speed: Floats) -> Floats:
         """Return (s,) differences over the largest place and speed."""
@@ -332,3 +372,15 @@ class _Replay:
         right = np.where(after == 0, force, after * law) + events.friction_right[told]
         off = np.maximum(np.abs(left), np.abs(right)) / hold
         self.note(off, t, "the friction of an event")
+
+
+def _packed(
+    given: Stretches, rows: int
+) -> tuple[Floats, Floats, npt.NDArray[np.int8], Floats, Floats]:
+    """Return times, starts, modes, room for ends, and work space, as kernels take them."""
+    n, s = given.x.shape
+    start = np.empty((s, 2, n))
+    start[:, 0], start[:, 1] = given.x.T, given.v.T
+    time = np.stack([given.t0, given.t1], axis=1)
+    modes = np.ascontiguousarray(given.mode.T, dtype=np.int8)
+    return time, start, modes, np.empty((s, 2, n)), np.empty((rows, n + 2))

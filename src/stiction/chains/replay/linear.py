@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from stiction.chains.replay.forces import Forces, Stretches
 
-__all__ = ["ends"]
+__all__ = ["ends", "rate_of", "terms"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,15 +44,18 @@ def ends(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
     return x, v
 
 
+def rate_of(forces: Forces) -> float:
+    """Return a rate R [1/s] above all frequencies, those of the load included."""
+    waves = np.abs(forces.pieces.angular_frequency)
+    return max(forces.rate, float(waves.max(initial=0.0))) or 1.0
+
+
 def _bunch(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
     """Sum the polynomials of B, on x - x0 and v / R, so that only the motion is summed."""
-    f, (n, s), p = forces, given.x.shape, forces.pieces
-    rate = f.rate
-    if p.amplitude.size:
-        rate = max(rate, float(np.abs(p.angular_frequency).max()))
-    rate = rate or 1.0
+    f, (n, s) = forces, given.x.shape
+    rate = rate_of(f)
     tau = rate * (given.t1 - given.t0)
-    top = _terms(float(tau.max()))
+    top = terms(float(tau.max()))
     weight = _bessel(tau, top)
     gain = (given.mode != 0.0) / (f.mass * (rate * rate))
     order = _Order(f, given, gain, rate)
@@ -130,11 +133,12 @@ class _Waves:
         return np.asarray(here)
 
 
-def _terms(tau: float) -> int:
-    """Return how many terms leave out less than rounding: J_k < (e tau / 2 k)^k."""
-    k = max(6, int(tau))
-    while k * math.log(max(0.5 * math.e * tau, 1e-12) / k) > -34.0:
+def terms(tau: float) -> int:
+    """Return how many terms leave out less than 1e-15: J_k < (tau / 2)^k / k!."""
+    k, size = 0, 1.0
+    while k < 6 or size > 1e-15:
         k += 1
+        size *= 0.5 * tau / k
     return k
 
 

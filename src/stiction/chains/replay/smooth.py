@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stiction.chains.replay.forces import Forces, Stretches
 
-__all__ = ["ends"]
+__all__ = ["STAGES", "TIMES", "WEIGHTS", "ends"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,30 +37,34 @@ _STAGES: tuple[tuple[float, ...], ...] = (
 )  # fmt: skip
 # numbers in one array of a bunch of stretches: more do not stay near the processor
 _BUNCH = 9_600
-_WEIGHTS = np.array([1 / 20, 0, 0, 0, 0, 0, 0, 49 / 180, 16 / 45, 49 / 180, 1 / 20])
+WEIGHTS = np.array([1 / 20, 0, 0, 0, 0, 0, 0, 49 / 180, 16 / 45, 49 / 180, 1 / 20])
 _ROWS = [np.array(row) for row in _STAGES]
-_TIMES = [sum(row) for row in _STAGES]
+TIMES = np.array([sum(row) for row in _STAGES])
+STAGES = np.array([[*row, *([0.0] * (11 - len(row)))] for row in _STAGES])
 
 
-def ends(forces: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
+def ends(forces: Forces, given: Stretches, parts: Floats) -> tuple[Floats, Floats]:
     """Return (n, s) displacements [m] and velocities [m/s] at the ends of the stretches.
 
     Parameters
     ----------
-    parts : steps that each stretch is cut into
+    parts : (s,) steps that each stretch is cut into
 
     Verified by: tests/unit/chains/replay/test_smooth.py::test_order_of_the_method
     """
     n, s = given.x.shape
-    size = max(32, _BUNCH // n)
-    if s > size:
-        bunches = [
-            ends(forces, given.part(np.arange(first, min(first + size, s))), parts)
-            for first in range(0, s, size)
-        ]
-        x, v = (np.concatenate(part, axis=1) for part in zip(*bunches, strict=True))
-        return x, v
-    f = forces
+    x, v, size = np.empty((n, s)), np.empty((n, s)), max(32, _BUNCH // n)
+    # those cut alike together, so that none is cut finer than it needs
+    for many in np.unique(parts).tolist():
+        alike = np.flatnonzero(parts == many)
+        for first in range(0, alike.size, size):
+            at = alike[first : first + size]
+            x[:, at], v[:, at] = _bunch(forces, given.part(at), int(many))
+    return x, v
+
+
+def _bunch(f: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
+    n, s = given.x.shape
     h = (given.t1 - given.t0) / parts
     own, last = f.pieces.function is not None, np.nextafter(given.t1, given.t0)
     push = f.push(given.t0, f.load(given.t0, given.piece))
@@ -78,7 +82,7 @@ def ends(forces: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
                 state *= h
                 state += start
             if not steady:
-                t = given.t0 + (part + _TIMES[j]) * h
+                t = given.t0 + (part + TIMES[j]) * h
                 if own:
                     # a jump at the end is not seen from before
                     t = np.minimum(t, last)
@@ -89,7 +93,7 @@ def ends(forces: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
             force += push
             force -= given.mode * f.friction(given.mode * (state[1] - f.belt))
             force *= gain
-        np.matmul(_WEIGHTS, slopes.reshape(len(_ROWS), -1), out=state.reshape(-1))
+        np.matmul(WEIGHTS, slopes.reshape(len(_ROWS), -1), out=state.reshape(-1))
         state *= h
         start += state
     return start[0], start[1]

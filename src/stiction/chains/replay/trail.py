@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from stiction.chains.event_driven.state import Problem
 
 __all__ = ["MOST_NUMBERS", "Trail", "TrailKeeper"]
 
@@ -28,6 +31,7 @@ class Trail:
     x, v : (m, n) displacements [m] and velocities [m/s]
     mode : (m, n) -1 slip-, 0 stick, 1 slip+, what holds from that state on
     follows : (m,) whether a state is the next after the one before it
+    problem : the chain as compiled kernels read it; None without them
     """
 
     time: Floats
@@ -35,6 +39,7 @@ class Trail:
     v: Floats
     mode: Modes
     follows: npt.NDArray[np.bool_]
+    problem: Problem | None = None
 
 
 Rows = tuple[Floats, Floats, Floats, Modes]
@@ -69,7 +74,7 @@ class TrailKeeper:
             self._stride *= 2
             self._kept = [(at, block) for at, block in self._kept if at % self._stride == 0]
 
-    def trail(self) -> Trail:
+    def trail(self, problem: Problem | None = None) -> Trail:
         """Return all that is kept; the last states always are."""
         blocks = [*self._kept, *([(self._number, _joined(self._open))] if self._open else [])]
         if not blocks:
@@ -80,7 +85,7 @@ class TrailKeeper:
         for number, block in blocks:
             follows[at] = number == before + 1
             at, before = at + block[0].size, number
-        return Trail(time, x, v, mode, follows)
+        return Trail(time, x, v, mode, follows, problem)
 
     # ---- checkpoint
 
