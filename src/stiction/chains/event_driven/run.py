@@ -27,6 +27,7 @@ from stiction.results.run import Quantity, Request, Run
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State, Track
+    from stiction.chains.replay.trail import Trail
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
@@ -265,8 +266,13 @@ class _Solver:
             checks=checks,
             losses=[self._touch_loss(t, i) for t, i in self.touches],
             quantities=quantities,
-            trail=self.trail.trail(self.problem) if self.events.track.time.size else None,
+            trail=self._trail(),
         )
+
+    def _trail(self) -> Trail | None:
+        if self.events.track.time.size == 0:
+            return None
+        return self.trail.trail(self.problem, (self.law, self.load_call))
 
     def _looking(self) -> Quantity:
         """Return the longest step on which a user's load is looked at, 11 times."""

@@ -32,6 +32,7 @@ class Trail:
     mode : (m, n) -1 slip-, 0 stick, 1 slip+, what holds from that state on
     follows : (m,) whether a state is the next after the one before it
     problem : the chain as compiled kernels read it; None without them
+    owners : what holds the functions whose addresses stand in `problem`
     """
 
     time: Floats
@@ -40,6 +41,7 @@ class Trail:
     mode: Modes
     follows: npt.NDArray[np.bool_]
     problem: Problem | None = None
+    owners: tuple[object, ...] = ()
 
 
 Rows = tuple[Floats, Floats, Floats, Modes]
@@ -74,7 +76,7 @@ class TrailKeeper:
             self._stride *= 2
             self._kept = [(at, block) for at, block in self._kept if at % self._stride == 0]
 
-    def trail(self, problem: Problem | None = None) -> Trail:
+    def trail(self, problem: Problem | None = None, owners: tuple[object, ...] = ()) -> Trail:
         """Return all that is kept; the last states always are."""
         blocks = [*self._kept, *([(self._number, _joined(self._open))] if self._open else [])]
         if not blocks:
@@ -85,7 +87,7 @@ class TrailKeeper:
         for number, block in blocks:
             follows[at] = number == before + 1
             at, before = at + block[0].size, number
-        return Trail(time, x, v, mode, follows, problem)
+        return Trail(time, x, v, mode, follows, problem, owners)
 
     # ---- checkpoint
 
