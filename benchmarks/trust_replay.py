@@ -49,7 +49,7 @@ def chain_of(rng: np.random.Generator) -> tuple[st.Chain, float]:
     ]
     law = laws[rng.integers(3)]
     if rng.random() < 0.1:
-        a, b = float(static[0]), float(speed)
+        a, b = float(static[0]), float(max(speed, 1e-2))
         law = st.UserFriction(
             lambda v: a * (0.5 + 0.5 / (1 + v / b)), lambda v: -0.5 * a / b / (1 + v / b) ** 2
         )

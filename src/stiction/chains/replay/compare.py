@@ -34,6 +34,7 @@ MOST_MASSES = 50
 _FAR, _NEAR = 4.0, 0.5
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
+_LONGEST = 256.0
 # a stretch that disagrees is cut in two up to this many times before it counts
 _CUTS = 6
 _MOST_PARTS = 64
@@ -165,7 +166,9 @@ class _Replay:
     def _few(self, k: Ints) -> Ints:
         """Return which stretches are integrated: all, or evenly spread ones where that is dear."""
         if self.exact or k.size == 0:
-            return k
+            # uniform motion lasts as long as it likes, and would take as many terms
+            time = self.trail.time
+            return k[(time[k + 1] - time[k]) * linear.rate_of(self.f) <= _LONGEST]
         k = k[self.trail.mode[k].any(axis=1)]
         most = max(_MOST_ALL, k.size // 2)
         if self.calls:

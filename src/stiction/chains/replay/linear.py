@@ -59,12 +59,12 @@ def _bunch(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
     weight = _bessel(tau, top)
     gain = (given.mode != 0.0) / (f.mass * (rate * rate))
     order = _Order(f, given, gain, rate)
-    terms = np.zeros((top + 1, 2, n, s))
-    terms[0, 1] = given.v / rate
+    parts = np.zeros((top + 1, 2, n, s))
+    parts[0, 1] = given.v / rate
     for k in range(top):
-        order.next(k, terms[k - 1], terms[k], terms[k + 1])
-    terms *= weight[:, None, None, :]
-    total = np.add.reduce(terms, axis=0)
+        order.next(k, parts[k - 1], parts[k], parts[k + 1])
+    parts *= weight[:, None, None, :]
+    total = np.add.reduce(parts, axis=0)
     total[1] *= rate
     return given.x + total[0], total[1]
 
