@@ -131,7 +131,9 @@ def main() -> int:
                 told["missed"] += 1
                 print(f"{q}: missed {v} (certified {found.certified}); {mine}")
         if not found.certified:
-            print(f"{q}: not certified; {chain.damping}, {chain.normal_force}, {chain.law}, {drive}")
+            print(
+                f"{q}: not certified; {chain.damping}, {chain.normal_force}, {chain.law}, {drive}"
+            )
         own = max(own, seconds[-1])
     told["seconds_median"], told["seconds_most"] = float(np.median(seconds)), own
     print(json.dumps(told))

@@ -134,15 +134,20 @@ def main() -> int:
         worst = max(worst, found.value) if found.ok else worst
         if not found.ok:
             alarms += 1
-            print(f"{q}: {found.value:.2e} at {found.time}: {found.note[:70]}; {run.status.name}, "
-                  f"n = {chain.n_mass}, {type(chain.law).__name__}, {type(chain.load).__name__}")  # fmt: skip
+            kinds = f"{type(chain.law).__name__}, {type(chain.load).__name__}"
+            print(f"{q}: {found.value:.2e} at {found.time}: {found.note[:70]}")
+            print(f"    {run.status.name}, n = {chain.n_mass}, {kinds}")
             continue
         for name, wrong in damages(history, rng).items():
             tried[name] = tried.get(name, 0) + 1
             if replay_check(chain, wrong, wrong.trail, method.rtol).ok:
                 blind[name] = blind.get(name, 0) + 1
     told = {"chains": count, "unsolved": unsolved, "alarms": alarms, "worst_honest": worst}
-    told |= {"damaged": tried, "held_though_damaged": blind, "share": spent / max(took - spent, 1e-9)}
+    told |= {
+        "damaged": tried,
+        "held_though_damaged": blind,
+        "share": spent / max(took - spent, 1e-9),
+    }
     print(json.dumps(told))
     return int(bool(alarms or blind))
 

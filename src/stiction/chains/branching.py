@@ -300,7 +300,7 @@ def _linear(
         size = np.abs(drive[block]) + carried
         left = np.abs(shapes[:, loose].T @ right)
         return [], bool((left > _TIE * (np.abs(shapes[:, loose]).T @ size)).any())
-    v = np.linalg.solve(part, right)
+    v: Floats = np.asarray(np.linalg.solve(part, right), dtype=np.float64)
     return ([v] if (v * sign > 0.0).all() else []), True
 
 

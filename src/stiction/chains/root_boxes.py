@@ -129,9 +129,7 @@ def _may_balance(
     return low[stays], high[stays]
 
 
-def _contracted(
-    balance: Balance, low: Floats, high: Floats
-) -> tuple[Floats, Floats, list[Floats]]:
+def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Floats, list[Floats]]:
     """Return what Krawczyk's operator leaves of the boxes, and the roots it proves."""
     k = balance.drive.size
     middle, half = 0.5 * (low + high), 0.5 * (high - low)

@@ -39,9 +39,7 @@ def chains(seed, count):
             static, static * rng.uniform(0.2, 0.6, n), rng.uniform(0.03, 0.2, n)
         )
         damping, normal = rng.uniform(0.02, 0.6, n), rng.uniform(0.5, 2.0, n)
-        chain = Chain(
-            mass=np.ones(n), stiffness=1.0, damping=damping, normal_force=normal, law=law
-        )
+        chain = Chain(mass=np.ones(n), stiffness=1.0, damping=damping, normal_force=normal, law=law)
         yield rng, chain, float(rng.uniform(-0.6, 0.6)), rng.uniform(-0.3, 0.3, n)
 
 
@@ -104,7 +102,9 @@ def test_units_change_nothing(times):
         assert two.certified
         assert len(one.branches) == len(two.branches)
         for a, b in zip(one.branches, two.branches, strict=True):
-            np.testing.assert_allclose(b.velocity, a.velocity * times, rtol=1e-9, atol=1e-12 * times)
+            np.testing.assert_allclose(
+                b.velocity, a.velocity * times, rtol=1e-9, atol=1e-12 * times
+            )
 
 
 def test_one_equation_against_its_closed_form():
@@ -113,9 +113,7 @@ def test_one_equation_against_its_closed_form():
     fold = 0.1 * np.log(2.0 / 0.2)
     least = 0.2 * fold + 0.1 + 0.2 * np.exp(-fold / 0.1)
     for above, count, sure in ((0.05, 2, True), (-1e-9, 0, True), (0.0, None, False)):
-        balance = Balance(
-            np.array([[0.2]]), np.array([least + above]), np.array([1.0]), table, [0]
-        )
+        balance = Balance(np.array([[0.2]]), np.array([least + above]), np.array([1.0]), table, [0])
         roots, certified = roots_in(balance, np.array([10.0]))
         assert certified is sure
         if count is not None:

@@ -184,11 +184,13 @@ class _Solver:
             # whatever moved now did not rest for good
             self.stop_time = None
             counter[er.N_EVENTS] = 0
-        rows = int(e.track.count[0])
+        rows = int(e.track.filled[0])
         if rows:
-            # all but the spacing and the count itself
-            self.trail.add(tuple(column[:rows].copy() for column in e.track[:4]))
-            e.track.count[0] = 0
+            k = e.track
+            self.trail.add(
+                (k.time[:rows].copy(), k.x[:rows].copy(), k.v[:rows].copy(), k.mode[:rows].copy())
+            )
+            e.track.filled[0] = 0
         for row in range(int(counter[er.N_TOUCH])):
             self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
         counter[er.N_TOUCH] = 0
@@ -426,7 +428,7 @@ def _track(chain: Chain, method: EventDriven) -> Track:
         x=np.empty((rows, n)),
         v=np.empty((rows, n)),
         mode=np.empty((rows, n), np.int8),
-        count=np.zeros(1, np.int64),
+        filled=np.zeros(1, np.int64),
         spacing=spacing(chain),
     )
 

@@ -102,7 +102,7 @@ class Saved(NamedTuple):
 class Track(NamedTuple):
     """A buffer of states on the way, which a replay goes through again; no rows for none.
 
-    `mode` is what holds from that state on, `count` how many rows are filled, and `spacing`
+    `mode` is what holds from that state on, `filled` (1,) how many rows there are, and `spacing`
     the longest way in tau from row to row that asks for none between.
     """
 
@@ -110,7 +110,7 @@ class Track(NamedTuple):
     x: Floats
     v: Floats
     mode: npt.NDArray[np.int8]
-    count: Ints
+    filled: Ints
     spacing: float
 
 

@@ -21,7 +21,7 @@ MOST_BETWEEN = 15
 def track_full(track: Track) -> bool:
     """Return whether the rows of one more step and of the end may find no room."""
     rows = track.time.size
-    full: bool = rows > 0 and track.count[0] + MOST_BETWEEN + 2 > rows
+    full: bool = rows > 0 and track.filled[0] + MOST_BETWEEN + 2 > rows
     return full
 
 
@@ -54,10 +54,10 @@ def track_step(
 
 @kernel(borrows=True)
 def _keep(state: State, track: Track, t: float, x: Floats, v: Floats) -> None:
-    row = track.count[0]
+    row = track.filled[0]
     track.time[row] = t
     for i in range(state.mode.size):
         track.x[row, i] = x[i + 1]
         track.v[row, i] = v[i + 1]
         track.mode[row, i] = state.mode[i]
-    track.count[0] += 1
+    track.filled[0] += 1

@@ -229,9 +229,7 @@ class _Replay:
         time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
         longest = linear.terms(rate * float((given.t1 - given.t0).max()))
         weight = np.zeros(longest + 2 + 4 * problem.sine_amplitude.size)
-        kernels.linear_ends(
-            problem, rate, time, given.piece, start, modes, end, work, weight
-        )
+        kernels.linear_ends(problem, rate, time, given.piece, start, modes, end, work, weight)
         return end[:, 0].T, end[:, 1].T
 
     def _smooth_ends(self, given: Stretches, parts: Floats) -> tuple[Floats, Floats]:
@@ -249,7 +247,7 @@ class _Replay:
     def _off(self, place: Floats, speed: Floats) -> Floats:
         """Return (s,) differences over the largest place and speed."""
         far, fast = np.abs(place).max(axis=0), np.abs(speed).max(axis=0)
-        return np.maximum(far / self.place, fast / self.speed)
+        return np.asarray(np.maximum(far / self.place, fast / self.speed))
 
     def _inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
         """Look at stick within its bound and slip along its mode, at both ends of stretches."""

@@ -94,8 +94,12 @@ class TrailKeeper:
     def pack(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that is kept as arrays."""
         blocks = [*self._kept, (self._number, _joined(self._open, self._n))]
+        time, x, v, mode = _joined([b for _, b in blocks])
         arrays: dict[str, npt.NDArray[Any]] = {
-            f"trail_{j}": column for j, column in enumerate(_joined([b for _, b in blocks]))
+            "trail_time": time,
+            "trail_x": x,
+            "trail_v": v,
+            "trail_mode": mode,
         }
         arrays["trail_blocks"] = np.array([[at, b[0].size] for at, b in blocks], np.int64)
         arrays["trail_stride"] = np.array([self._stride], np.int64)
@@ -107,7 +111,9 @@ class TrailKeeper:
         self._kept, at = [], 0
         for number, size in arrays["trail_blocks"].tolist():
             part = slice(at, at + size)
-            time, x, v, mode = (arrays[f"trail_{j}"][part] for j in range(4))
+            time, x, v, mode = (
+                arrays[f"trail_{name}"][part] for name in ("time", "x", "v", "mode")
+            )
             self._kept.append((number, (time, x, v, mode)))
             at += size
         self._number, last = self._kept.pop()

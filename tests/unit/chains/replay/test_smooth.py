@@ -32,8 +32,8 @@ def test_order_of_the_method():
 
 
 def test_rows_of_the_tableau_sum_to_its_times():
-    times = np.array([0, 0.5, 0.5, 7 + 21**0.5, 7 + 21**0.5, 7, 7 - 21**0.5, 7 - 21**0.5, 7, 7 + 21**0.5, 14])  # fmt: skip
-    times[3:] /= 14.0
+    far, near = (7 + 21**0.5) / 14, (7 - 21**0.5) / 14
+    times = np.array([0, 0.5, 0.5, far, far, 0.5, near, near, 0.5, far, 1])
     np.testing.assert_allclose(smooth.TIMES, times, atol=1e-13)
     for power in range(8):
         total = smooth.WEIGHTS @ smooth.TIMES**power
