@@ -60,6 +60,8 @@ class EventDriven(Record):
         dip of h that must not be missed
     max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
     policy : what a flow does where its future is not unique; None stops there
+    replay : whether a chain is gone through a second time by another algorithm, for the line
+        `replay_agrees` of the audit; None does so for at most 50 masses. Flows have none
 
     Source: formulas sheet of the chains paper, section 6; of the paper on switching, 3.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
@@ -72,8 +74,19 @@ class EventDriven(Record):
     max_steps: int = 2_000_000
     max_events: int = 1_000_000
     policy: Policy | None = None
+    replay: bool | None = None
 
     def __post_init__(self) -> None:
+        if self.replay not in (None, True, False):
+            raise ModelError(
+                explain(
+                    "EventDriven.replay",
+                    repr(self.replay),
+                    "True, False or None",
+                    "a replay is made or not; None makes one for at most 50 masses.",
+                    "leave it out.",
+                )
+            )
         number(
             "EventDriven.rtol",
             self.rtol,

@@ -42,7 +42,14 @@ STEPS_TOO = ("energy_of_each_step", "steps_converged")
 @pytest.mark.parametrize(
     ("chain", "rough", "fine", "t_end", "size", "beside"),
     [
-        (THREE, st.EventDriven(rtol=1e-2, order=8), st.EventDriven(), 4.0, 1e-8, ()),
+        (
+            THREE,
+            st.EventDriven(rtol=1e-2, order=8),
+            st.EventDriven(),
+            4.0,
+            1e-8,
+            ("replay_agrees",),
+        ),
         (THREE, NEWTON, dataclasses.replace(NEWTON, line_search=True), 4.0, 1e-5, STEPS_TOO),
         (SLOW, st.Quasistatic(rtol=1e-2), st.Quasistatic(), 20.0, 1e-3, ()),
     ],
@@ -213,6 +220,41 @@ def test_a_mass_moves_against_its_mode(monkeypatch, method, spoil):
     found = check_fails(run, "slip_against_friction", value=sizes[0])
     assert found.limit == pytest.approx(1e-9 * np.max(np.abs(run.variables["v"].values)))
     check_holds(st.solve(chain, method, (0.0, 10.0)), "slip_against_friction", value=0.0)
+
+
+@pytest.mark.fails_audit("chains", "replay_agrees")
+@pytest.mark.parametrize("what", ["late event", "lost event", "sped up"])
+def test_a_run_is_not_what_a_second_look_finds(monkeypatch, what):
+    """No honest run is: the log, or one state on the way, is changed before the audit sees it."""
+    told = []
+
+    def change(history):
+        events, trail = history.events, history.trail
+        at = len(events.time) // 2
+        if what == "late event":
+            time = events.time.copy()
+            time[at] += 1e-6
+            told.append(events.time[at])
+            return {"events": dataclasses.replace(events, time=time)}
+        if what == "lost event":
+            told.append(events.time[at])
+            left = {
+                f.name: np.delete(getattr(events, f.name), at) for f in dataclasses.fields(events)
+            }
+            return {"events": dataclasses.replace(events, **left)}
+        row = int(np.flatnonzero(trail.mode.any(axis=1))[2])
+        told.append((trail.time[row - 1], trail.time[row + 1]))
+        v = trail.v.copy()
+        v[row, np.flatnonzero(trail.mode[row])[0]] += 1e-6
+        return {"trail": dataclasses.replace(trail, v=v)}
+
+    with monkeypatch.context() as patch:
+        damage(patch, OUTCOME, HISTORY, change)
+        run = st.solve(THREE, st.EventDriven(), (0.0, 4.0))
+    found = check_fails(run, "replay_agrees", limit=1e-8, when=told[0])
+    assert found.value > 1e-7
+    found = check_holds(st.solve(THREE, st.EventDriven(), (0.0, 4.0)), "replay_agrees")
+    assert found.value < 1e-13
 
 
 # ---- time stepping

@@ -1,4 +1,4 @@
-"""All velocities that the quasistatic problem admits in one state, and which to take.
+"""The velocities that the quasistatic problem admits in one state, and which to take.
 
 Friction that weakens with slip can be balanced by more than one velocity: rest, a stable
 slip, and an unstable slip between them. This is why Problem 2 can have several solutions.
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from stiction.chains.elastic import Elastic
 from stiction.chains.model import Chain
 from stiction.chains.quasistatic.weakening import Weakening
+from stiction.chains.root_boxes import Balance, roots_in
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import BranchChoice, SlideFrom, StayStuck
@@ -89,7 +90,7 @@ class SlideEnd(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BranchSet(Record):
-    """All admissible velocities of a chain in one state.
+    """The admissible velocities of a chain in one state: all of them where `certified` says so.
 
     Parameters
     ----------
@@ -97,8 +98,9 @@ class BranchSet(Record):
     drive : (n,) R = b f - K x [N]
     always_unique : C - L diag(N) is positive semidefinite, so that no state has more than
         one branch
-    certified : no branch can have been missed (one mass, or `always_unique`); for two and
-        three masses a one-dimensional search over a fine grid finds them
+    certified : it is proved that there are no others, by interval arithmetic. Not so for a
+        user's law, of which only values are known, and where two branches all but coincide:
+        these are then those found
     slide_end : for one mass with a stable sliding branch: where it ends
     """
 
@@ -114,7 +116,10 @@ class BranchSet(Record):
 
 
 def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
-    """Return every velocity that the quasistatic problem admits at `x` under `force`.
+    """Return the velocities that the quasistatic problem admits at `x` under `force`.
+
+    All of them for the laws of this package, which `certified` says; for a user's law, and
+    where two all but coincide, those found.
 
     C v + N mu(|v|) Sgn(v) contains R = b f - K x. Springs to a plate are taken where the
     plate is at t = 0; velocities are slip velocities, relative to the belt.
@@ -131,7 +136,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
         does not depend on speed (then the velocity does not follow from the place).
 
     Source: formulas sheet of the chains paper, section 1e.
-    Verified by: tests/unit/chains/test_branching.py::test_branches_of_the_reference
+    Verified by: tests/unit/chains/test_root_boxes.py::test_branches_against_many_starts
     """
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
@@ -164,26 +169,48 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             )
         )
     drive = chain.load_shares * f - Elastic(chain, "branches").force(place)
-    found = velocities(chain, weak, drive)
+    found, certified = search(chain, weak, drive)
     unique = weak.unique(chain.damping_matrix()) >= 0.0
     end = _slide_end(chain, weak, f, place, found) if chain.n_mass == 1 else None
-    return BranchSet(tuple(found), drive, unique, unique or chain.n_mass == 1, end)
+    return BranchSet(tuple(found), drive, unique, certified, end)
 
 
 def velocities(chain: Chain, weak: Weakening, drive: Floats) -> list[Branch]:
     """Return the branches for drives R [N], rest first, then by rising speed."""
+    return search(chain, weak, drive)[0]
+
+
+def search(chain: Chain, weak: Weakening, drive: Floats) -> tuple[list[Branch], bool]:
+    """Return the branches for drives R [N], and whether it is proved that there are no others."""
     damping, bound = chain.damping_matrix(), np.asarray(chain.stick_bound)
     size = np.abs(drive) + bound
     found: list[Branch] = []
+    certified = True
     for pattern in itertools.product((-1, 0, 1), repeat=chain.n_mass):
         mode = np.array(pattern, dtype=np.int8)
-        for v in _of_mode(damping, weak, drive, mode):
+        if _cannot_slip(damping, weak, drive, mode):
+            continue
+        roots, sure = _of_mode(chain, weak, drive, mode)
+        certified = certified and sure
+        for v in roots:
             rest = np.abs(drive - damping @ v)
             if (rest > bound + _TIE * size)[mode == 0].any():
                 continue
             found.append(Branch(v, mode, _is_stable(damping, weak, v, mode)))
     found.sort(key=lambda branch: float(np.abs(branch.velocity).sum()))
-    return found
+    return found, certified
+
+
+def _cannot_slip(damping: Floats, weak: Weakening, drive: Floats, mode: Signs) -> bool:
+    """Return whether no mass has the drive that slip of these signs takes at any speed.
+
+    v'R = v'Cv + sum N mu |v| needs one whose drive along its slip exceeds N mu_kinetic.
+    """
+    if not (weak.table.law.convex or weak.table.law.constant) or not mode.any():
+        return False
+    least = weak.normal * weak.table.mu_kinetic
+    reserve = (least - mode * drive)[mode != 0]
+    return bool((reserve >= 0.0).all() and (reserve > 0.0).any())
 
 
 def _is_stable(damping: Floats, weak: Weakening, v: Floats, mode: Signs) -> bool:
@@ -194,9 +221,14 @@ def _is_stable(damping: Floats, weak: Weakening, v: Floats, mode: Signs) -> bool
     return bool(np.linalg.eigvalsh(h)[0] > 0.0)
 
 
-def _of_mode(damping: Floats, weak: Weakening, drive: Floats, mode: Signs) -> list[Floats]:
-    """Return all v with the signs of `mode` and C v + N mu sign = R on the slipping masses."""
-    a = np.flatnonzero(mode)
+def _of_mode(
+    chain: Chain, weak: Weakening, drive: Floats, mode: Signs
+) -> tuple[list[Floats], bool]:
+    """Return all v with the signs of `mode` and C v + N mu sign = R on the slipping masses.
+
+    Beside them stands whether no other can exist.
+    """
+    a, damping = np.flatnonzero(mode), chain.damping_matrix()
     # chains of slipping neighbours do not feel each other: their roots combine freely
     blocks: list[list[int]] = []
     for i in a.tolist():
@@ -204,23 +236,118 @@ def _of_mode(damping: Floats, weak: Weakening, drive: Floats, mode: Signs) -> li
             blocks[-1].append(i)
         else:
             blocks.append([i])
-    choices = [_of_block(damping, weak, drive, mode, block) for block in blocks]
+    choices = []
+    certified = True
+    for block in blocks:
+        links = chain.link_damping[block[0] : block[-1] + 2]
+        roots, sure = _of_block(damping, weak, drive, mode, block, links)
+        certified = certified and sure
+        choices.append(roots)
+        if sure and not roots:
+            # a block that is known to have none rules the pattern out, whatever the others do
+            return [], True
     out = []
     for combination in itertools.product(*choices):
         v = np.zeros(mode.size)
         for block, part in zip(blocks, combination, strict=True):
             v[block] = part
         out.append(v)
-    return out
+    return out, certified
 
 
 def _of_block(
+    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int], links: Floats
+) -> tuple[list[Floats], bool]:
+    """Return the roots of neighbours that slip, and whether it is sure that there are no others.
+
+    Parameters
+    ----------
+    links : (len(block) + 1,) dampers beside and between them [N s/m]
+    """
+    law = weak.table.law
+    if law.constant:
+        return _linear(damping, weak, drive, mode, block)
+    if law.convex and len(block) > 1:
+        return _boxed(damping, weak, drive, mode, block, links)
+    sure = law.convex and not _on_edge(damping, weak, drive, mode, block[0])
+    return _shot(damping, weak, drive, mode, block), sure
+
+
+def _on_edge(damping: Floats, weak: Weakening, drive: Floats, mode: Signs, i: int) -> bool:
+    """Return whether two roots of one mass meet within rounding, or one goes to infinity."""
+    c, n = float(damping[i, i]), mode.size
+    fall, push = float(weak.falls[i]), float(mode[i] * drive[i])
+    fold, least = 0.0, float(weak.normal[i] * weak.table.mu_kinetic[i])
+    if fall > c > 0.0:
+        fold = float(weak.table.v_scale[i]) * weak.table.law.slowed(fall / c)
+        least = c * fold + float(weak.force(np.full(n, fold))[i])
+    if c > 0.0 and fold == 0.0:
+        return False
+    return abs(push - least) <= 1e-14 * (abs(push) + float(weak.force(np.zeros(n))[i]))
+
+
+def _linear(
+    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int]
+) -> tuple[list[Floats], bool]:
+    """Return the root of a block whose friction does not depend on speed, if it has one."""
+    part, sign = damping[np.ix_(block, block)], mode[block].astype(np.float64)
+    carried = weak.force(np.zeros(mode.size))[block]
+    right = drive[block] - sign * carried
+    values, shapes = np.linalg.eigh(part)
+    loose = values <= 1e-13 * max(float(values[-1]), 1e-300)
+    if loose.any():
+        # what no damper resists: no speed at all balances it, or every speed does
+        size = np.abs(drive[block]) + carried
+        left = np.abs(shapes[:, loose].T @ right)
+        return [], bool((left > _TIE * (np.abs(shapes[:, loose]).T @ size)).any())
+    v: Floats = np.asarray(np.linalg.solve(part, right), dtype=np.float64)
+    return ([v] if (v * sign > 0.0).all() else []), True
+
+
+def _boxed(
+    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int], links: Floats
+) -> tuple[list[Floats], bool]:
+    """Return the roots of a block of two or three masses under friction that weakens."""
+    sign = mode[block].astype(np.float64)
+    far, sure = _farthest(weak, sign, drive[block], block, links)
+    if far <= 0.0:
+        return [], sure
+    a, normal = damping[np.ix_(block, block)] * np.outer(sign, sign), weak.normal[block]
+    balance = Balance(a, sign * drive[block], normal, weak.table, block)
+    roots, all_of_them = roots_in(balance, np.full(len(block), far))
+    return [sign * s for s in roots], sure and all_of_them
+
+
+def _farthest(
+    weak: Weakening, sign: Floats, drive: Floats, block: list[int], links: Floats
+) -> tuple[float, bool]:
+    """Return a speed [m/s] that no root of a block exceeds, and whether that is sure."""
+    outer, inner = float(max(links[0], links[-1])), links[1:-1]
+    size = float(np.abs(drive).sum())
+    if outer > 0.0:
+        # v'Cv <= v'R, and a speed is a sum of differences along the way to what holds the block
+        return 1.01 * size * (1.0 / outer + float(np.sum(1.0 / inner))), True
+    # no damper holds the block as a whole. A damper takes what the forces on one side of it
+    # leave, so dampers bound how far the speeds differ; and beyond 45 scales the law is flat to
+    # rounding, where the sum of all equations must balance
+    table, normal = weak.table, weak.normal[block]
+    top = float(normal @ table.mu_static[block])
+    apart = 1.01 * (size + top) * float(np.sum(1.0 / inner))
+    if (sign != sign[0]).any():
+        return apart, True
+    least, pushed = float(normal @ table.mu_kinetic[block]), float(sign @ drive)
+    far = apart + 45.0 * float(table.v_scale[block].max())
+    return far, abs(pushed - least) > _TIE * (size + top)
+
+
+def _shot(
     damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int]
 ) -> list[Floats]:
     """Return the roots of one block, by shooting from its first mass to its last.
 
     The first equation gives the second velocity from the first one, and so on; the last
-    equation is then one function of one unknown.
+    equation is then one function of one unknown. For one mass under a convex law there can
+    be no other root; for a user's law roots nearer to each other than the grid may be missed.
     """
     speeds = _grid(damping, weak, drive, block)
     if speeds.size == 0:
@@ -230,6 +357,8 @@ def _of_block(
     def last(u: Floats) -> Floats:
         return _shoot(damping, weak, drive, mode, block, u)[1]
 
+    if not weak.table.law.convex:
+        speeds = _with_dips(last, speeds)
     value = last(speeds)
     for j in np.flatnonzero((value[1:] > 0.0) != (value[:-1] > 0.0)).tolist():
         u = _root(last, float(speeds[j]), float(speeds[j + 1]))
@@ -237,6 +366,26 @@ def _of_block(
         if (v * mode[block] > 0.0).all():
             out.append(v)
     return out
+
+
+def _with_dips(last: Callable[[Floats], Floats], speeds: Floats) -> Floats:
+    """Return the grid with the points at which the residual turns back between two of its points.
+
+    There it may touch zero, or pass it twice.
+    """
+    with np.errstate(all="ignore"):
+        value = last(speeds)
+        near = np.abs(value)
+        same = (value[:-2] > 0.0) == (value[2:] > 0.0)
+        at = np.flatnonzero(same & (near[1:-1] <= near[:-2]) & (near[1:-1] <= near[2:])) + 1
+        if at.size == 0:
+            return speeds
+        side, low, high = np.sign(value[at]), speeds[at - 1], speeds[at + 1]
+        for _ in range(30):
+            one, two = low + 0.382 * (high - low), low + 0.618 * (high - low)
+            falls = side * last(one) < side * last(two)
+            low, high = np.where(falls, low, one), np.where(falls, two, high)
+    return np.unique(np.concatenate([speeds, 0.5 * (low + high)]))
 
 
 def _shoot(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
+from stiction.chains.replay.trail import Trail
 from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
@@ -65,6 +66,7 @@ class ChainHistory:
     stop_time : time from which all masses stick for good [s]; None if they do not
     energy : the ledger at the saved times
     state : (t, n, n_state) states of the contacts, for a law that has a memory
+    trail : states on the way, for a replay; None without one
     bound : (t, n) largest friction each contact could hold [N], for such a law
     status, reason : how it ended
     stats : counts of work
@@ -87,6 +89,7 @@ class ChainHistory:
     state: Floats | None = None
     bound: Floats | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    trail: Trail | None = None
 
 
 def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
@@ -132,7 +135,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         event_log=_event_log(history),
         energy=history.energy,
         losses=history.losses,
-        checks=(*_common_checks(chain, history), *history.checks),
+        checks=(*_common_checks(chain, history), *history.checks, *_replay(chain, method, history)),
         quantities=quantities,
         stats={"events": len(history.events.time), **history.stats},
         citations=("chains",),
@@ -272,6 +275,14 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
         )
     )
     return checks
+
+
+def _replay(chain: Chain, method: object, history: ChainHistory) -> list[Check]:
+    if history.trail is None or not np.isfinite(history.trail.x).all():
+        return []
+    from stiction.chains.replay.compare import replay_check
+
+    return [replay_check(chain, history, history.trail, getattr(method, "rtol", 0.0))]
 
 
 def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:

@@ -146,7 +146,11 @@ def test_the_audit_of_a_block_tells_each_value_under_its_name():
     # it stops at 5 pi sqrt(2 / 100) = 2.2214 s; the first state saved after that tells so
     assert check(run, "stick_within_bound").time == pytest.approx(2.3, rel=1e-9)
     assert check(run, "slip_against_friction").value == pytest.approx(0.0, abs=1e-12)
-    assert {line.check for line in run.audit} == {*expected, "slip_against_friction"}
+    assert {line.check for line in run.audit} == {
+        *expected,
+        "slip_against_friction",
+        "replay_agrees",
+    }
 
 
 def test_friction_that_pushes_fails_its_line_alone():

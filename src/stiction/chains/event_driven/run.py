@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
+from stiction.chains.replay.compare import spacing
+from stiction.chains.replay.trail import TrailKeeper
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import EventDriven
@@ -23,7 +26,8 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
 
 if TYPE_CHECKING:
-    from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State
+    from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State, Track
+    from stiction.chains.replay.trail import Trail
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
@@ -35,6 +39,7 @@ MOST_MASSES = 10_000
 # a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
 _MASS_STEPS_PER_CALL = 300_000
 _TOUCH_ROWS = 64
+_TRACK_ROWS = 2048
 # a user's load is looked at in steps of at most this share of the time span
 _LONGEST_FIT = 0.005
 
@@ -101,10 +106,11 @@ class _Solver:
         self.problem = _problem(method, chain, self.load_call, self.law, span)
         self.state = _start(chain, request)
         self.saved = _saved(chain, request)
-        self.events = _events(chain.n_mass)
+        self.events = _events(chain.n_mass, _track(chain, method))
         self.scratch = _scratch(chain.n_mass, method.order)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
+        self.trail = TrailKeeper(chain.n_mass)
         self.touches: list[tuple[float, int]] = []
         self.stop_time: float | None = None
         self.reason = ""
@@ -178,6 +184,13 @@ class _Solver:
             # whatever moved now did not rest for good
             self.stop_time = None
             counter[er.N_EVENTS] = 0
+        rows = int(e.track.filled[0])
+        if rows:
+            k = e.track
+            self.trail.add(
+                (k.time[:rows].copy(), k.x[:rows].copy(), k.v[:rows].copy(), k.mode[:rows].copy())
+            )
+            e.track.filled[0] = 0
         for row in range(int(counter[er.N_TOUCH])):
             self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
         counter[er.N_TOUCH] = 0
@@ -190,6 +203,7 @@ class _Solver:
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
         arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
         arrays["touches"] = np.array(self.touches, dtype=np.float64).reshape(-1, 2)
+        arrays |= self.trail.pack()
         arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
         return arrays
 
@@ -205,6 +219,7 @@ class _Solver:
         columns = tuple(kept[f"log_{j}"] for j in range(8))
         self.log, self.n_logged = [columns], int(columns[0].size)
         self.touches = [(float(t), int(i)) for t, i in kept["touches"]]
+        self.trail.unpack(kept)
         stop = float(kept["stop_time"][0])
         self.stop_time = None if np.isnan(stop) else stop
         return True
@@ -253,7 +268,13 @@ class _Solver:
             checks=checks,
             losses=[self._touch_loss(t, i) for t, i in self.touches],
             quantities=quantities,
+            trail=self._trail(),
         )
+
+    def _trail(self) -> Trail | None:
+        if self.events.track.time.size == 0:
+            return None
+        return self.trail.trail(self.problem, (self.law, self.load_call))
 
     def _looking(self) -> Quantity:
         """Return the longest step on which a user's load is looked at, 11 times."""
@@ -378,7 +399,7 @@ def _saved(chain: Chain, request: Request) -> Saved:
     )
 
 
-def _events(n: int) -> Events:
+def _events(n: int, track: Track) -> Events:
     from stiction.chains.event_driven import state as er
 
     rows = max(1024, 4 * n)
@@ -392,6 +413,23 @@ def _events(n: int) -> Events:
         left=np.empty(rows),
         right=np.empty(rows),
         touch=np.empty((_TOUCH_ROWS + 4 * n, 2)),
+        track=track,
+    )
+
+
+def _track(chain: Chain, method: EventDriven) -> Track:
+    from stiction.chains.event_driven import state as er
+
+    n = chain.n_mass
+    wanted = method.replay
+    rows = _TRACK_ROWS if (n <= MOST_REPLAYED if wanted is None else wanted) else 0
+    return er.Track(
+        time=np.empty(rows),
+        x=np.empty((rows, n)),
+        v=np.empty((rows, n)),
+        mode=np.empty((rows, n), np.int8),
+        filled=np.zeros(1, np.int64),
+        spacing=spacing(chain),
     )
 
 

@@ -99,6 +99,21 @@ class Saved(NamedTuple):
     heat: Floats
 
 
+class Track(NamedTuple):
+    """A buffer of states on the way, which a replay goes through again; no rows for none.
+
+    `mode` is what holds from that state on, `filled` (1,) how many rows there are, and `spacing`
+    the longest way in tau from row to row that asks for none between.
+    """
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    filled: Ints
+    spacing: float
+
+
 class Events(NamedTuple):
     """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
 
@@ -111,3 +126,4 @@ class Events(NamedTuple):
     left: Floats
     right: Floats
     touch: Floats
+    track: Track

@@ -51,6 +51,7 @@ from stiction.chains.event_driven.state import (
     Scratch,
     State,
 )
+from stiction.chains.event_driven.track_kernels import track_full, track_state, track_step
 from stiction.numerics.jit import kernel
 from stiction.numerics.locate import horner
 
@@ -137,10 +138,12 @@ def _begin(
     counter, n, t = state.counter, p.mass.size, state.clock[TIME]
     full = counter[N_EVENTS] + n > events.time.size
     full = full or counter[N_TOUCH] + 3 * n > events.touch.shape[0]
+    full = full or track_full(events.track)
     if full or (counter[N_EVENTS] >= room and t < t_end):
         return EVENTS_FULL, t, 0.0
     if t >= t_end:
         record_events(p, state, events, t)
+        track_state(state, events.track, t)
         save_rest(p, state, saved, t_end)
         return DONE, t, 0.0
     limit = _next_border(p, state, t, t_end)
@@ -183,6 +186,7 @@ def _finish(
     t_new = limit if tau >= reach else t + tau / p.rate
     power_series(p, t, s.active, count, state.mode, s)
     save_until(p, state, saved, s, count, t, t_new)
+    track_step(p, state, events.track, s, count, t, tau)
     _move_on(p, state, s, count, tau)
     counter[STILL] = counter[STILL] + 1 if t_new == t else 0
     if counter[STILL] > 4 * n + 100:

@@ -436,7 +436,8 @@ class Slide:
     # ---- the audit
 
     def _checks(self) -> list[Check]:
-        searched = self.unique >= 0.0 or self.frame.n <= MOST_MASSES
+        # where the velocity is unique there is nothing to search for
+        asked = 0 if self.unique >= 0.0 else self.frame.n
         return [
             Check(
                 "velocity_unique",
@@ -449,11 +450,11 @@ class Slide:
             ),
             Check(
                 "branches_searched",
-                searched,
-                float(self.frame.n),
+                asked <= MOST_MASSES,
+                float(asked),
                 float(MOST_MASSES),
                 None,
-                "other branches are searched for up to this number of masses",
+                "masses among which other branches must be searched for; 0 where there are none",
             ),
         ]
 

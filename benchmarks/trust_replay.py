@@ -1,0 +1,156 @@
+"""Replays of random chains: none may call an honest run wrong, each damage must be seen.
+
+::
+
+    python benchmarks/trust_replay.py 300       # chains; default 300
+    python benchmarks/trust_replay.py 300 7     # and the seed
+
+The last line is JSON: how many replays failed, how many damaged runs of each kind were held, the
+largest value of an honest run, and what the replay took of the solve.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+
+import numpy as np
+
+import stiction as st
+from stiction.chains import PiecewiseLinear, Sine, SumOf
+from stiction.chains.event_driven import run as solver
+from stiction.chains.outcome import ChainHistory
+from stiction.chains.replay.compare import replay_check
+
+
+def chain_of(rng: np.random.Generator) -> tuple[st.Chain, float]:
+    """Return a random chain and a time span; units, walls, belts, plates and laws vary."""
+    n = int(rng.integers(1, 9))
+    length, force, second = 10.0 ** rng.uniform(-4, 4, 3)
+    supports = str(rng.choice(["left", "right", "both", "none"] if n > 1 else ["left", "both"]))
+    springs = n - 1 + {"left": 1, "right": 1, "both": 2, "none": 0}[supports]
+    static = rng.uniform(0.05, 0.6, n)
+    kinetic = static * rng.uniform(0.3, 1.0, n)
+    speed = length / second
+    laws = [
+        st.Coulomb(static if rng.random() < 0.8 else np.where(rng.random(n) < 0.4, 0.0, static)),
+        st.StaticKinetic(static, kinetic),
+        st.ExponentialWeakening(static, kinetic, speed * 10.0 ** rng.uniform(-1.5, 0.5)),
+    ]
+    swing = Sine(float(rng.uniform(0.3, 3.0)) * force, float(rng.uniform(0.3, 3.0)) / second, 0.3)
+    loads = [
+        st.Constant(float(rng.uniform(-2, 2)) * force),
+        st.Ramp(float(rng.uniform(-1, 1)) * force / second),
+        swing,
+        SumOf([swing, st.Ramp(0.1 * force / second)]),
+        PiecewiseLinear(np.array([1.0, 3.0, 3.5, 6.0]) * second, rng.uniform(-3, 3, 4) * force),
+    ]
+    law = laws[rng.integers(3)]
+    if rng.random() < 0.1:
+        a, b = float(static[0]), float(max(speed, 1e-2))
+        law = st.UserFriction(
+            lambda v: a * (0.5 + 0.5 / (1 + v / b)), lambda v: -0.5 * a / b / (1 + v / b) ** 2
+        )
+    load = loads[rng.integers(5)]
+    if rng.random() < 0.1:
+        load = st.UserLoad(lambda t: 2.0 * force * float(np.sin(t / second) ** 3))
+    damping = rng.uniform(0.0, 1.0, springs) * (rng.random() < 0.5)
+    chain = st.Chain(
+        mass=10.0 ** rng.uniform(-0.7, 0.7, n) * force * second**2 / length,
+        stiffness=10.0 ** rng.uniform(-0.5, 1.0, springs) * force / length,
+        damping=damping * force * second / length,
+        normal_force=10.0 ** rng.uniform(-0.5, 0.5, n) * force,
+        load=load,
+        load_vector=None if rng.random() < 0.5 else rng.uniform(-1, 1, n),
+        law=law,
+        supports=supports,
+        x0=rng.normal(0.0, 0.3, n) * length,
+        v0=rng.normal(0.0, 0.5, n) * speed * (rng.random() < 0.6),
+        belt_speed=float(rng.uniform(-1, 1)) * speed * (rng.random() < 0.3),
+        plate_stiffness=rng.uniform(0.0, 2.0, n) * force / length * (rng.random() < 0.3),
+        plate_speed=0.3 * speed,
+    )
+    return chain, 8.0 * second
+
+
+def damages(h: ChainHistory, rng: np.random.Generator) -> dict[str, ChainHistory]:
+    """Return a history with one fault each."""
+    e, out = h.events, {}
+    if len(e.time) > 0:
+        at = int(rng.integers(len(e.time)))
+        time_, after = e.time.copy(), e.after.copy()
+        gap = 1e-5 * (h.time[-1] - h.time[0])
+        time_[at] += gap
+        out["time"] = dataclasses.replace(h, events=dataclasses.replace(e, time=time_))
+        after[at] = {1: -1, -1: 1, 0: 1}[int(after[at])]
+        out["mode"] = dataclasses.replace(h, events=dataclasses.replace(e, after=after))
+        keep = np.arange(len(e.time)) != at
+        fields = {f.name: getattr(e, f.name)[keep] for f in dataclasses.fields(e)}
+        out["skipped"] = dataclasses.replace(h, events=type(e)(**fields))
+    trail = h.trail
+    moves = np.flatnonzero(trail.mode[:-1].any(axis=1) & (np.diff(trail.time) > 1e-9 * h.time[-1]))
+    if moves.size:
+        k = int(moves[rng.integers(moves.size)])
+        mode, x, v = trail.mode.copy(), trail.x.copy(), trail.v.copy()
+        i = int(np.flatnonzero(mode[k])[0])
+        mode[k, i] *= -1
+        out["sign"] = dataclasses.replace(h, trail=dataclasses.replace(trail, mode=mode))
+        x[k, i] += 1e-6 * np.abs(x).max()
+        out["place"] = dataclasses.replace(h, trail=dataclasses.replace(trail, x=x))
+        v[k, i] += 1e-6 * np.abs(v).max()
+        out["speed"] = dataclasses.replace(h, trail=dataclasses.replace(trail, v=v))
+    return out
+
+
+def main() -> int:
+    """Return 0 when all honest runs are held and all damaged ones are not."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    rng = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    alarms, unsolved, worst, spent, took = 0, 0, 0.0, 0.0, 0.0
+    blind: dict[str, int] = {}
+    tried: dict[str, int] = {}
+    kept: list[ChainHistory] = []
+    build = solver.build_run
+
+    def keep(chain, method, request, history):
+        kept.append(history)
+        return build(chain, method, request, history)
+
+    solver.build_run = keep
+    for q in range(count):
+        chain, end = chain_of(rng)
+        rows = int(rng.choice([2, 11, 1001]))
+        method = st.EventDriven(max_steps=20_000)
+        begin = time.perf_counter()
+        run = st.solve(chain, method, (0.0, end), save=rows, throw=False)
+        took += time.perf_counter() - begin
+        history = kept.pop()
+        unsolved += not run.status.ok
+        begin = time.perf_counter()
+        found = replay_check(chain, history, history.trail, method.rtol)
+        spent += time.perf_counter() - begin
+        worst = max(worst, found.value) if found.ok else worst
+        if not found.ok:
+            alarms += 1
+            kinds = f"{type(chain.law).__name__}, {type(chain.load).__name__}"
+            print(f"{q}: {found.value:.2e} at {found.time}: {found.note[:70]}")
+            print(f"    {run.status.name}, n = {chain.n_mass}, {kinds}")
+            continue
+        for name, wrong in damages(history, rng).items():
+            tried[name] = tried.get(name, 0) + 1
+            if replay_check(chain, wrong, wrong.trail, method.rtol).ok:
+                blind[name] = blind.get(name, 0) + 1
+    told = {"chains": count, "unsolved": unsolved, "alarms": alarms, "worst_honest": worst}
+    told |= {
+        "damaged": tried,
+        "held_though_damaged": blind,
+        "share": spent / max(took - spent, 1e-9),
+    }
+    print(json.dumps(told))
+    return int(bool(alarms or blind))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,387 @@
+"""Goes through an event-driven run again and says how far it is from what the run tells.
+
+Each stretch in which nobody changes mode is integrated from the state the method kept at its
+start, by another algorithm, and compared at its end; the inclusion is looked at in both. Then
+the log of events and saved rows are held against the same states.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.chains.replay import linear, smooth
+from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches
+from stiction.chains.replay.trail import Trail
+from stiction.numerics import jit
+from stiction.results.audit import Check
+
+if TYPE_CHECKING:
+    from stiction.chains.outcome import ChainHistory
+
+__all__ = ["MOST_MASSES", "replay_check", "spacing"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# a run of more masses is replayed on request only
+MOST_MASSES = 50
+# longest way between states, in units of the fastest rate: what both algorithms take at once
+_FAR, _NEAR = 4.0, 0.5
+_LIMIT = 1e-8
+_EPS = float(np.finfo(np.float64).eps)
+_LONGEST = 256.0
+# a stretch that disagrees is cut in two up to this many times before it counts
+_CUTS = 6
+_MOST_PARTS = 64
+# saved rows that are held against the motion, evenly spread
+_MOST_ROWS = 32
+# stretches under friction that weakens of which all are integrated; of more, every other one
+_MOST_ALL = 256
+# calls of a user's function, for each expansion of the method in a series
+_CALLS = 12.0
+
+
+def spacing(chain: Chain) -> float:
+    """Return how near to each other a replay needs states, in units of the fastest rate."""
+    if not chain.law.constant or chain.load.pieces().function is not None:
+        return _NEAR
+    return _FAR if chain.n_mass > MOST_DENSE else 0.5 * _FAR
+
+
+def replay_check(chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> Check:
+    """Return the line of the audit that says whether a second look agrees with the run.
+
+    Parameters
+    ----------
+    trail : the states that the method kept on its way
+    rtol : what a user's functions were followed to
+
+    Verified by: tests/unit/chains/replay/test_compare.py::test_damage_is_seen
+    """
+    second = _Replay(chain, history, trail, rtol)
+    second.go_through()
+    second.look_at_events()
+    value, time, what = second.worst
+    note = (
+        f"{second.share:.0%} of the time integrated again by other means, with the conditions of "
+        "stick, slip and events; difference over the largest speed, place or bound"
+    )
+    if value > second.limit:
+        note = f"{what}; {note}"
+    return Check("replay_agrees", bool(value <= second.limit), value, second.limit, time, note)
+
+
+class _Replay:
+    """One replay: the model, what is compared, and the worst that was met."""
+
+    def __init__(self, chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> None:
+        self.history, self.trail = history, trail
+        self.f = f = Forces(chain)
+        own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
+        # what is fitted to rtol cannot agree better
+        self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
+        # calls of a user's function for one state
+        self.calls = int(own_load) + int(own_law) * f.n
+        self.exact = f.law.constant and not own_load
+        rate = f.rate or 1.0
+        speed = float(np.abs(trail.v).max(initial=0.0)) + abs(f.belt)
+        self.speed = speed or 1.0
+        self.place = float(np.abs(trail.x).max(initial=0.0)) + self.speed / rate
+        self.worst: tuple[float, float | None, str] = (0.0, None, "")
+        self.share = 1.0
+        self._size_up(rate)
+
+    def _size_up(self, rate: float) -> None:
+        """Find the size of the terms that forces are made of: their rounding is no difference."""
+        f, p, time = self.f, self.f.pieces, self.trail.time
+        ends = time[[0, -1]] if time.size else np.zeros(1)
+        late = float(np.abs(ends).max())
+        load = float(np.abs(f.straight(ends, f.piece_at(ends))).max())
+        if p.time.size > 1:
+            load = max(load, float(np.abs(p.offset).max()))
+        if p.amplitude.size:
+            load += float(np.abs(p.amplitude).sum())
+        force = (2.0 * self.place) * np.maximum(f.link_k[1:], f.link_k[:-1])
+        force += np.abs(f.share) * load + f.bound
+        if f.damped:
+            force += (2.0 * self.speed) * np.maximum(f.link_c[1:], f.link_c[:-1])
+        if f.plate:
+            force += f.plate_k * (self.place + abs(f.plate_speed) * late)
+        hold = f.bound
+        if not hold.all():
+            # a bound of zero is compared with the forces there are
+            hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
+        self.hold = hold + (16.0 * _EPS / self.limit) * force
+        # what rounding of forces and of time makes of speeds and places in one stretch
+        push = float((force / f.mass).max())
+        loose = push * _EPS * (64.0 / rate + 4.0 * late)
+        self.speed += loose / self.limit
+        loose = 16.0 * _EPS * self.place + 4.0 / rate * loose + 4.0 * _EPS * late * self.speed
+        self.place += loose / self.limit
+
+    def note(self, value: Floats, time: Floats, what: str) -> None:
+        """Take values (..., s) at times (s,), as shares of what they may be."""
+        if value.size == 0 or value.max() <= self.worst[0]:
+            return
+        worst = value.max(axis=0) if value.ndim > 1 else value
+        at = int(np.argmax(worst))
+        # a NaN is the worst of all
+        size = float(worst[at]) if np.isfinite(worst[at]) else 1e300
+        self.worst = size, float(time[at]), what
+
+    # ---- from state to state
+
+    def go_through(self) -> None:
+        """Integrate every stretch again, and look at the inclusion at both ends."""
+        trail, h, f = self.trail, self.history, self.f
+        if trail.time.size == 0:
+            self.share, self.drive = 0.0, np.empty((f.n, 0))
+            return
+        k = np.flatnonzero(trail.follows[1:])
+        rows, before = self._rows()
+        steps = self._few(k)
+        start, row_x, row_v = np.concatenate([steps, before]), h.x[rows], h.v[rows]
+        t0, t1 = trail.time[start], np.concatenate([trail.time[steps + 1], h.time[rows]])
+        x, v, mode = (a.T.copy() for a in (trail.x, trail.v, trail.mode.astype(np.float64)))
+        given = Stretches(t0, t1, x[:, start], v[:, start], mode[:, start], f.piece_at(t0))
+        x1 = np.concatenate([x[:, steps + 1], row_x.T], axis=1)
+        v1 = np.concatenate([v[:, steps + 1], row_v.T], axis=1)
+        self._integrate(given, x1, v1)
+        self._inclusion(x, v, mode, k)
+        self._friction_of_rows(rows, given, steps.size, x1, v1)
+        length = trail.time[k + 1] - trail.time[k]
+        covered = length.sum()
+        if steps.size < k.size:
+            # those in which nobody slips are compared without
+            moves = trail.mode[k].any(axis=1)
+            covered += (t1 - t0)[: steps.size].sum() - length[moves].sum()
+        asked = h.time[-1] - h.time[0]
+        self.share = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
+
+    def _few(self, k: Ints) -> Ints:
+        """Return which stretches are integrated: all, or evenly spread ones where that is dear."""
+        if self.exact or k.size == 0:
+            # uniform motion lasts as long as it likes, and would take as many terms
+            time = self.trail.time
+            return k[(time[k + 1] - time[k]) * linear.rate_of(self.f) <= _LONGEST]
+        k = k[self.trail.mode[k].any(axis=1)]
+        most = max(_MOST_ALL, k.size // 2)
+        if self.calls:
+            most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
+        if k.size <= most:
+            return k
+        return k[np.linspace(0, k.size - 1, most).astype(np.int64)]
+
+    def _integrate(self, given: Stretches, x1: Floats, v1: Floats) -> None:
+        """Compare with the states at the ends; cut finer what does not agree."""
+        # masses that stick rest, or ride on the belt
+        x, v = given.x + given.v * (given.t1 - given.t0), given.v
+        goes = np.flatnonzero(given.mode.any(axis=0))
+        if goes.size == 0:
+            self.note(self._off(x - x1, v - v1), given.t1, "a state of rest")
+            return
+        every = 2 * goes.size > given.t0.size
+        part = given if every else given.part(goes)
+        if self.exact:
+            ends = self._linear_ends(part)
+        else:
+            rate = self.f.rate + self.f.steepness()
+            parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
+            ends = self._smooth_ends(part, parts)
+        if every:
+            off = self._off(ends[0] - x1, ends[1] - v1)
+        else:
+            v = v.copy()
+            x[:, goes], v[:, goes] = ends
+            off = self._off(x - x1, v - v1)
+        if not self.exact and not off.max() <= 0.1 * self.limit:
+            where = slice(None) if every else goes
+            off[where] = self._refined(part, parts, off[where], x1[:, where], v1[:, where])
+        self.note(off, given.t1, "the motion from one state to another")
+
+    def _refined(
+        self, given: Stretches, parts: Floats, off: Floats, x1: Floats, v1: Floats
+    ) -> Floats:
+        """Return (s,) differences of the smooth method, with steps as short as they need."""
+        left = np.flatnonzero(~(off <= 0.1 * self.limit))
+        for _ in range(_CUTS):
+            parts[left] *= 2.0
+            x, v = self._smooth_ends(given.part(left), parts[left])
+            before, off[left] = off[left], self._off(x - x1[:, left], v - v1[:, left])
+            # a difference that shorter steps do not change is one of the run
+            changes = np.abs(off[left] - before) > 0.01 * off[left]
+            left = left[(off[left] > 0.1 * self.limit) & changes]
+            if left.size == 0:
+                break
+        return off
+
+    def _linear_ends(self, given: Stretches) -> tuple[Floats, Floats]:
+        if self.trail.problem is None or jit.mode() == "plain":
+            return linear.ends(self.f, given)
+        from stiction.chains.replay import kernels
+
+        problem, rate = self.trail.problem, linear.rate_of(self.f)
+        time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
+        longest = linear.terms(rate * float((given.t1 - given.t0).max()))
+        weight = np.zeros(longest + 2 + 4 * problem.sine_amplitude.size)
+        kernels.linear_ends(problem, rate, time, given.piece, start, modes, end, work, weight)
+        return end[:, 0].T, end[:, 1].T
+
+    def _smooth_ends(self, given: Stretches, parts: Floats) -> tuple[Floats, Floats]:
+        if self.trail.problem is None or jit.mode() == "plain":
+            return smooth.ends(self.f, given, parts)
+        from stiction.chains.replay import kernels
+
+        time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
+        cut, problem = parts.astype(np.int64), self.trail.problem
+        kernels.smooth_ends(
+            problem, self.f.law.convex, time, given.piece, cut, start, modes, end, work
+        )
+        return end[:, 0].T, end[:, 1].T
+
+    def _off(self, place: Floats, speed: Floats) -> Floats:
+        """Return (s,) differences over the largest place and speed."""
+        far, fast = np.abs(place).max(axis=0), np.abs(speed).max(axis=0)
+        return np.asarray(np.maximum(far / self.place, fast / self.speed))
+
+    def _inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
+        """Look at stick within its bound and slip along its mode, at both ends of stretches."""
+        f, time = self.f, self.trail.time
+        self.drive = f.drive(x, v, time, f.piece_at(time))
+        slip = v - f.belt
+        self._stick_and_slip(time, self.drive, slip, mode)
+        drive, end = self.drive[:, k + 1], time[k + 1]
+        if f.pieces.function is not None and f.pieces.time.size > 1:
+            # a user's load may jump at the end; the value before counts
+            at = np.flatnonzero(np.isin(end, f.pieces.time))
+            t, piece = np.nextafter(end[at], time[k][at]), f.piece_at(time[k][at])
+            drive[:, at] += f.share * (f.load(t, piece) - f.load(end[at], f.piece_at(end[at])))
+        self._stick_and_slip(end, drive, slip[:, k + 1], mode[:, k])
+
+    def _stick_and_slip(self, t: Floats, drive: Floats, slip: Floats, mode: Floats) -> None:
+        stuck = mode == 0.0
+        excess = np.abs(drive)
+        excess -= self.f.bound
+        excess *= stuck
+        excess /= self.hold
+        self.note(excess, t, "friction of a stuck mass above its bound")
+        wrong = np.where(stuck, np.abs(slip), -mode * slip)
+        wrong /= self.speed
+        self.note(wrong, t, "slip against the mode")
+
+    # ---- saved rows
+
+    def _rows(self) -> tuple[Ints, Ints]:
+        """Return saved rows, evenly spread, and the state before each."""
+        time, trail = self.history.time, self.trail
+        most = 4 if self.calls else _MOST_ROWS
+        rows = np.arange(time.size)
+        if time.size > most:
+            rows = np.linspace(0, time.size - 1, most).astype(np.int64)
+        before = np.searchsorted(trail.time, time[rows], side="right") - 1
+        last = trail.time.size - 1
+        known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
+        known &= trail.follows[np.minimum(before + 1, last)] | (before == last)
+        return rows[known], before[known]
+
+    def _friction_of_rows(
+        self, rows: Ints, given: Stretches, first: int, x: Floats, v: Floats
+    ) -> None:
+        """Hold mode and friction of saved rows against the states before them and the law."""
+        f, h, t = self.f, self.history, given.t1[first:]
+        mode, x, v = given.mode[:, first:], x[:, first:], v[:, first:]
+        self.note(np.abs(h.mode[rows].T - mode), t, "the mode of a saved row")
+        drive = f.drive(x, v, t, given.piece[first:])
+        force = np.where(mode == 0.0, drive, mode * f.friction(mode * (v - f.belt)))
+        force += h.friction[rows].T
+        self.note(np.abs(force) / self.hold, t, "the friction of a saved row")
+
+    # ---- events
+
+    def look_at_events(self) -> None:
+        """Hold the log against the states: each event is there, and its condition holds."""
+        trail, f, events = self.trail, self.f, self.history.events
+        first = np.sign(trail.v[:1] - f.belt).astype(np.int8)
+        mode = np.concatenate([first, trail.mode])
+        changes = mode[1:] != mode[:-1]
+        told = self._told(events.time)
+        if not trail.follows[1:].all():
+            changes[1:] &= trail.follows[1:, None]
+        row, mass = np.nonzero(changes)
+        if told is None:
+            told = np.arange(events.time.size)
+        time, before, after = trail.time[row], mode[row, mass], mode[row + 1, mass]
+        if told.size != time.size:
+            at = self._first_difference(events.time[told], time)
+            self.note(np.ones(1), at, "an event in the log or in the motion, but not in both")
+            return
+        if time.size == 0:
+            return
+        other = (events.mass[told] != mass) | (events.before[told] != before)
+        other |= events.after[told] != after
+        self.note(other.astype(np.float64), time, "an event of another mass or kind")
+        late = np.abs(events.time[told] - time) * (f.rate or 1.0)
+        self.note(late, time, "the time of an event")
+        far = np.abs(events.x[told] - trail.x[row, mass]) / self.place
+        self.note(far, time, "the place of an event")
+        fast = np.abs(events.v[told] - trail.v[row, mass]) / self.speed
+        self.note(fast, time, "the speed of an event")
+        self._conditions(row, mass, before, after, told)
+
+    def _told(self, time: Floats) -> Ints | None:
+        """Return which events of the log lie in kept stretches; None for all."""
+        trail = self.trail
+        if trail.follows[1:].all():
+            return None
+        first = np.flatnonzero(~trail.follows[1:]) + 1
+        start = np.concatenate([[0], first])
+        stop = np.concatenate([first, [trail.time.size]]) - 1
+        at = np.searchsorted(trail.time[start], time, side="right") - 1
+        inside = (at >= 0) & (time <= trail.time[stop[at.clip(0)]])
+        # what changed at the first state of a stretch changed before anything was kept of it
+        inside &= (time > trail.time[start[at.clip(0)]]) | (at == 0)
+        return np.flatnonzero(inside)
+
+    def _first_difference(self, one: Floats, two: Floats) -> Floats:
+        size = min(one.size, two.size)
+        off = np.flatnonzero(one[:size] != two[:size])
+        at = int(off[0]) if off.size else size
+        longer = one if one.size > two.size else two
+        return longer[at : at + 1]
+
+    def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints, told: Ints) -> None:
+        """Look at what must hold where a mass lets go, stops or turns round."""
+        f, t, events = self.f, self.trail.time[row], self.history.events
+        force, bound = self.drive[mass, row], f.bound[mass, 0]
+        hold = self.hold[mass, 0]
+        # the drive is past the bound on the side to which the mass goes, or within it
+        missing = np.where(after == 0, np.abs(force) - bound, bound - after * force) / hold
+        self.note(missing, t, "the drive at an event")
+        slip = self.trail.v[row, mass] - f.belt
+        begins = (t == self.history.time[0]) & (before != 0)
+        self.note(np.where(begins, 0.0, np.abs(slip)) / self.speed, t, "slip at an event")
+        # friction as the log tells it: what held before, and what holds from there
+        law = f.kinetic[mass, 0]
+        if not f.law.constant:
+            law = f.friction(np.zeros((f.n, 1)))[mass, 0]
+        left = np.where(before == 0, force, before * law) + events.friction_left[told]
+        right = np.where(after == 0, force, after * law) + events.friction_right[told]
+        off = np.maximum(np.abs(left), np.abs(right)) / hold
+        self.note(off, t, "the friction of an event")
+
+
+def _packed(
+    given: Stretches, rows: int
+) -> tuple[Floats, Floats, npt.NDArray[np.int8], Floats, Floats]:
+    """Return times, starts, modes, room for ends, and work space, as kernels take them."""
+    n, s = given.x.shape
+    start = np.empty((s, 2, n))
+    start[:, 0], start[:, 1] = given.x.T, given.v.T
+    time = np.stack([given.t0, given.t1], axis=1)
+    modes = np.ascontiguousarray(given.mode.T, dtype=np.int8)
+    return time, start, modes, np.empty((s, 2, n)), np.empty((rows, n + 2))

@@ -1,0 +1,160 @@
+"""Forces on the masses of a chain in many states at once, from the model and nothing else.
+
+Arrays are (n, s): one column per state. Nothing here is shared with the methods that solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+
+__all__ = ["Forces", "Stretches"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# up to so many masses a dense matrix takes less time than its three diagonals
+MOST_DENSE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Pieces of a run in which nobody changes mode.
+
+    Parameters
+    ----------
+    t0, t1 : (s,) start and end [s]
+    x, v : (n, s) displacements [m] and velocities [m/s] at the start
+    mode : (n, s) -1 slip-, 0 stick, 1 slip+
+    piece : (s,) piece of the load
+    """
+
+    t0: Floats
+    t1: Floats
+    x: Floats
+    v: Floats
+    mode: Floats
+    piece: Ints
+
+    def part(self, columns: npt.NDArray[np.bool_] | Ints) -> Stretches:
+        """Return some of them."""
+        x, v, mode = self.x[:, columns], self.v[:, columns], self.mode[:, columns]
+        return Stretches(self.t0[columns], self.t1[columns], x, v, mode, self.piece[columns])
+
+
+class Forces:
+    """The right-hand side of a chain, for many states at once.
+
+    Parameters
+    ----------
+    chain : the model
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        n, table, column = chain.n_mass, chain.friction, (slice(None), None)
+        self.n, self.mass = n, chain.masses[column]
+        self.link_k, self.link_c = chain.link_stiffness[column], chain.link_damping[column]
+        self.share, self.plate_k = chain.load_shares[column], chain.plate_springs[column]
+        self.normal, self.bound = chain.normal_forces[column], chain.stick_bound[column]
+        self.belt, self.plate_speed = chain.belt_speed, chain.plate_speed
+        self.damped, self.plate = bool(self.link_c.any()), bool(self.plate_k.any())
+        self.law = chain.law
+        self._p = [row[column] for row in table.parameters]
+        self._z = [row[column] for row in table.start]
+        self.kinetic = self.normal * table.mu_kinetic[column]
+        self.pieces = chain.load.pieces()
+        self.dense: tuple[Floats, Floats] | None = None
+        if n <= MOST_DENSE:
+            self.dense = (-chain.stiffness_matrix(), -chain.damping_matrix())
+        k, c = chain.link_stiffness, chain.link_damping
+        stiff = (2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / chain.masses
+        # no eigenvalue of the motion is larger [1/s]: Gershgorin's circles
+        self.rate = float(np.sqrt(stiff.max()))
+        if self.damped:
+            self.rate += float(np.max(2.0 * (c[:-1] + c[1:]) / chain.masses))
+        p = self.pieces
+        self.steady = not (p.rate.any() or p.amplitude.size) and p.function is None
+        self.steady = self.steady and p.time.size == 1
+
+    def piece_at(self, t: Floats) -> Ints:
+        """Return the piece of the load that begins at or before each time."""
+        if self.pieces.time.size == 1:
+            return np.zeros(t.size, np.int64)
+        found = np.searchsorted(self.pieces.time, t, side="right") - 1
+        return np.maximum(found, 0)
+
+    def straight(self, t: Floats, piece: Ints) -> Floats:
+        """Return the load [N] without its sines, (s,)."""
+        p = self.pieces
+        if p.time.size == 1:
+            return np.asarray(p.offset[0] + p.rate[0] * (t - p.time[0]))
+        return np.asarray(p.offset[piece] + p.rate[piece] * (t - p.time[piece]))
+
+    def load(self, t: Floats, piece: Ints) -> Floats:
+        """Return the load [N], (s,)."""
+        p, f = self.pieces, self.straight(t, piece)
+        for size, w, phase in zip(p.amplitude, p.angular_frequency, p.phase, strict=True):
+            f = f + size * np.sin(w * t + phase)
+        if p.function is not None:
+            f = f + np.array([float(p.function(one)) for one in t.tolist()])
+        return f
+
+    def pull(self, x: Floats, v: Floats | None, out: Floats) -> None:
+        """Write the force of links and of plate springs at rest to `out` [N], (n, s)."""
+        if self.dense is not None:
+            np.matmul(self.dense[0], x, out=out)
+            if self.damped and v is not None:
+                out += self.dense[1] @ v
+            return
+        tension = np.empty((x.shape[0] + 1, x.shape[1]))
+        _stretch(x, tension)
+        tension *= self.link_k
+        if self.damped and v is not None:
+            speed = np.empty_like(tension)
+            _stretch(v, speed)
+            speed *= self.link_c
+            tension += speed
+        np.subtract(tension[1:], tension[:-1], out=out)
+        if self.plate:
+            out -= self.plate_k * x
+
+    def push(self, t: Floats, load: Floats) -> Floats:
+        """Return what the load and the way of the plate add [N], (n, s)."""
+        force = self.share * load
+        if self.plate and self.plate_speed != 0.0:
+            force += self.plate_k * (self.plate_speed * t)
+        return np.asarray(force)
+
+    def drive(self, x: Floats, v: Floats, t: Floats, piece: Ints) -> Floats:
+        """Return the force on each mass without friction [N], (n, s)."""
+        out = np.empty_like(x)
+        self.pull(x, v, out)
+        out += self.push(t, self.load(t, piece))
+        return out
+
+    def friction(self, speed: Floats) -> Floats:
+        """Return the size of the friction force [N] of masses that slip at (n, s) speeds."""
+        if self.law.constant:
+            return self.kinetic
+        if not self.law.convex:
+            # a convex law is a formula that goes on below zero, where rounding may lead
+            speed = np.maximum(speed, 0.0)
+        return np.asarray(self.normal * self.law.formulas.mu(speed, self._z, self._p))
+
+    def steepness(self) -> float:
+        """Return how fast friction that falls along a curve may change a speed [1/s]."""
+        if not self.law.convex:
+            return 0.0
+        slope = self.law.formulas.slope(np.zeros((self.n, 1)), self._z, self._p)
+        return float(np.max(np.abs(slope) * self.normal / self.mass, initial=0.0))
+
+
+def _stretch(x: Floats, out: Floats) -> None:
+    """Write the elongations of all links, those to the walls included."""
+    out[0] = x[0]
+    np.subtract(x[1:], x[:-1], out=out[1:-1])
+    np.negative(x[-1], out=out[-1])

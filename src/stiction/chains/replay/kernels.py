@@ -1,0 +1,298 @@
+"""The two algorithms of a replay, stretch by stretch, for runs with compiled kernels.
+
+They do what `linear` and `smooth` do in NumPy: Chebyshev polynomials where friction does not
+depend on speed, a Runge-Kutta method of order 8 where it does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.event_driven.state import Problem
+from stiction.chains.replay.smooth import STAGES, TIMES, WEIGHTS
+from stiction.laws.law_kernels import law_value
+from stiction.numerics.callback import call
+from stiction.numerics.elementary import cos, sin
+from stiction.numerics.jit import kernel
+
+__all__ = ["WORK_ROWS", "linear_ends", "smooth_ends"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Modes = npt.NDArray[np.int8]
+
+# rows of work space, (WORK_ROWS, n + 2)
+WORK_ROWS = 26
+_STAGES, _WEIGHTS, _TIMES = STAGES, WEIGHTS, TIMES
+_N_STAGES = 11
+
+
+@kernel
+def linear_ends(
+    p: Problem,
+    rate: float,
+    time: Floats,
+    piece: Ints,
+    start: Floats,
+    mode: Modes,
+    end: Floats,
+    work: Floats,
+    weight: Floats,
+) -> None:
+    """Write the states at the ends of stretches with friction that does not depend on speed.
+
+    Parameters
+    ----------
+    rate : above all frequencies [rad/s]
+    time : (s, 2) start and end [s]
+    piece : (s,) piece of the load
+    start, end : (s, 2, n) displacements [m] and velocities [m/s]
+    mode : (s, n)
+    work : (WORK_ROWS, n + 2)
+    weight : room for the terms of the longest stretch, and twice the sines four more
+
+    Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
+    Verified by: tests/unit/chains/replay/test_linear.py::test_kernel_and_arrays_agree
+    """
+    for s in range(time.shape[0]):
+        tau = rate * (time[s, 1] - time[s, 0])
+        top = _terms(tau)
+        _bessel(tau, top, weight)
+        _begin(p, rate, time[s, 0], piece[s], start, mode, s, work, weight)
+        n = p.mass.size
+        for c in range(n + 2):
+            work[6, c] = weight[0] * work[0, c]
+            work[7, c] = weight[0] * work[1, c]
+        old, now, new = 4, 0, 2
+        for k in range(top):
+            _order(p, rate, k, old, now, new, work, weight)
+            w = weight[k + 1]
+            for c in range(1, n + 1):
+                work[6, c] += w * work[new, c]
+                work[7, c] += w * work[new + 1, c]
+            old, now, new = now, new, old
+        for i in range(n):
+            end[s, 0, i] = start[s, 0, i] + work[6, i + 1]
+            end[s, 1, i] = rate * work[7, i + 1]
+
+
+@kernel(borrows=True)
+def _begin(
+    p: Problem,
+    rate: float,
+    t: float,
+    piece: int,
+    start: Floats,
+    mode: Modes,
+    s: int,
+    work: Floats,
+    weight: Floats,
+) -> None:
+    """Write the first polynomial, the gains and the force of the start, which only rises."""
+    n = p.mass.size
+    for r in range(11):
+        for c in range(n + 2):
+            work[r, c] = 0.0
+    for i in range(n):
+        work[11, i + 1] = start[s, 0, i]
+        work[1, i + 1] = start[s, 1, i] / rate
+    work[11, 0] = 0.0
+    work[11, n + 1] = 0.0
+    load = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+    for i in range(n):
+        c = i + 1
+        if mode[s, i] == 0:
+            continue
+        gain = 1.0 / (p.mass[i] * rate * rate)
+        left = p.link_k[i] * (work[11, c] - work[11, c - 1])
+        right = p.link_k[c] * (work[11, c + 1] - work[11, c])
+        force = right - left + p.plate_k[i] * (p.plate_speed * t - work[11, c])
+        force += p.share[i] * load - mode[s, i] * p.normal[i] * p.mu_kinetic[i]
+        work[8, c] = gain
+        work[9, c] = gain * force
+        rises = p.share[i] * p.piece_rate[piece] + p.plate_k[i] * p.plate_speed
+        work[10, c] = gain * rises / rate
+    first = weight.size - 4 * p.sine_amplitude.size
+    for j in range(p.sine_amplitude.size):
+        angle = p.sine_frequency[j] * t + p.sine_phase[j]
+        weight[first + 4 * j] = sin(angle)
+        weight[first + 4 * j + 1] = cos(angle)
+        weight[first + 4 * j + 2] = 0.0
+        weight[first + 4 * j + 3] = 0.0
+
+
+@kernel(borrows=True)
+def _order(
+    p: Problem, rate: float, k: int, old: int, now: int, new: int, work: Floats, weight: Floats
+) -> None:
+    """Write the polynomial of order k + 1 from those of orders k and k - 1."""
+    n = p.mass.size
+    times = 1.0 if k == 0 else 2.0
+    steady = times if k % 2 == 0 else 0.0
+    rising = times * k if k % 2 == 1 else 0.0
+    load = _waves(p, rate, times, weight)
+    for i in range(n):
+        c = i + 1
+        left = p.link_k[i] * (work[now, c] - work[now, c - 1])
+        right = p.link_k[c] * (work[now, c + 1] - work[now, c])
+        left += p.link_c[i] * rate * (work[now + 1, c] - work[now + 1, c - 1])
+        right += p.link_c[c] * rate * (work[now + 1, c + 1] - work[now + 1, c])
+        force = right - left - p.plate_k[i] * work[now, c] + p.share[i] * load
+        work[new + 1, c] = (
+            work[old + 1, c]
+            + times * work[8, c] * force
+            + steady * work[9, c]
+            + rising * work[10, c]
+        )
+        work[new, c] = work[old, c] + times * work[now + 1, c]
+
+
+@kernel(borrows=True)
+def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
+    """Return the load of this order that sines make, and go on to the next."""
+    load = 0.0
+    first = weight.size - 4 * p.sine_amplitude.size
+    for j in range(p.sine_amplitude.size):
+        a = first + 4 * j
+        load += p.sine_amplitude[j] * weight[a]
+        step = times * p.sine_frequency[j] / rate
+        sine = weight[a + 2] + step * weight[a + 1]
+        cosine = weight[a + 3] - step * weight[a]
+        weight[a + 2], weight[a + 3] = weight[a], weight[a + 1]
+        weight[a], weight[a + 1] = sine, cosine
+    return load
+
+
+@kernel(borrows=True)
+def _terms(tau: float) -> int:
+    """Return how many terms leave out less than 1e-15: J_k < (tau / 2)^k / k!."""
+    k, size = 0, 1.0
+    while k < 6 or size > 1e-15:
+        k += 1
+        size *= 0.5 * tau / k
+    return k
+
+
+@kernel(borrows=True)
+def _bessel(tau: float, top: int, weight: Floats) -> None:
+    """Write J_0, 2 J_1, ..., 2 J_top at tau, from high orders to low ones (Miller)."""
+    if tau < 1e-9:
+        for k in range(top + 1):
+            weight[k] = 0.0
+        weight[0], weight[1] = 1.0, tau
+        return
+    above, here, total = 0.0, 1e-300, 0.0
+    for k in range(top + 12, 0, -1):
+        below = 2.0 * k / tau * here - above
+        above, here = here, below
+        if k - 1 <= top:
+            weight[k - 1] = 2.0 * below
+        if k % 2 == 1:
+            total += 2.0 * below if k > 1 else below
+        if abs(here) > 1e200:
+            above, here, total = above * 1e-250, here * 1e-250, total * 1e-250
+            for j in range(k - 1, top + 1):
+                weight[j] *= 1e-250
+    weight[0] *= 0.5
+    for k in range(top + 1):
+        weight[k] /= total
+
+
+@kernel
+def smooth_ends(
+    p: Problem,
+    convex: bool,
+    time: Floats,
+    piece: Ints,
+    parts: Ints,
+    start: Floats,
+    mode: Modes,
+    end: Floats,
+    work: Floats,
+) -> None:
+    """Write the states at the ends of stretches, by the Runge-Kutta method of order 8.
+
+    Parameters
+    ----------
+    convex : whether the law is a formula that goes on below zero speed
+    parts : (s,) steps that each stretch is cut into
+    time, piece, start, mode, end, work : as for `linear_ends`
+
+    Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389.
+    Verified by: tests/unit/chains/replay/test_smooth.py::test_kernel_and_arrays_agree
+    """
+    n = p.mass.size
+    for r in range(work.shape[0]):
+        work[r, 0] = 0.0
+        work[r, n + 1] = 0.0
+    for s in range(time.shape[0]):
+        h = (time[s, 1] - time[s, 0]) / parts[s]
+        for i in range(n):
+            work[0, i + 1] = start[s, 0, i]
+            work[1, i + 1] = start[s, 1, i]
+        for part in range(parts[s]):
+            t = time[s, 0] + part * h
+            for j in range(_N_STAGES):
+                _stage(p, convex, t, h, piece[s], time[s, 1], j, mode, s, work)
+            for j in range(_N_STAGES):
+                w = h * _WEIGHTS[j]
+                if w != 0.0:
+                    for c in range(1, n + 1):
+                        work[0, c] += w * work[4 + 2 * j, c]
+                        work[1, c] += w * work[5 + 2 * j, c]
+        for i in range(n):
+            end[s, 0, i] = work[0, i + 1]
+            end[s, 1, i] = work[1, i + 1]
+
+
+@kernel(borrows=True)
+def _stage(
+    p: Problem,
+    convex: bool,
+    t: float,
+    h: float,
+    piece: int,
+    last: float,
+    j: int,
+    mode: Modes,
+    s: int,
+    work: Floats,
+) -> None:
+    """Write the derivatives of stage j to rows 4 + 2 j (of x) and 5 + 2 j (of v)."""
+    n = p.mass.size
+    for c in range(1, n + 1):
+        work[2, c] = work[0, c]
+        work[3, c] = work[1, c]
+    for q in range(j):
+        w = h * _STAGES[j, q]
+        if w != 0.0:
+            for c in range(1, n + 1):
+                work[2, c] += w * work[4 + 2 * q, c]
+                work[3, c] += w * work[5 + 2 * q, c]
+    now = t + _TIMES[j] * h
+    load = p.piece_offset[piece] + p.piece_rate[piece] * (now - p.piece_time[piece])
+    for q in range(p.sine_amplitude.size):
+        load += p.sine_amplitude[q] * sin(p.sine_frequency[q] * now + p.sine_phase[q])
+    if p.load_address != 0:
+        # a jump at the end is not seen from before
+        load += call(p.load_address, min(now, last - 4.5e-16 * abs(last)))
+    for i in range(n):
+        c = i + 1
+        work[4 + 2 * j, c] = work[3, c]
+        work[5 + 2 * j, c] = 0.0
+        if mode[s, i] == 0:
+            continue
+        left = p.link_k[i] * (work[2, c] - work[2, c - 1])
+        right = p.link_k[c] * (work[2, c + 1] - work[2, c])
+        left += p.link_c[i] * (work[3, c] - work[3, c - 1])
+        right += p.link_c[c] * (work[3, c + 1] - work[3, c])
+        force = right - left + p.share[i] * load
+        force += p.plate_k[i] * (p.plate_speed * now - work[2, c])
+        mu = p.mu_kinetic[i]
+        if not p.constant:
+            speed = mode[s, i] * (work[3, c] - p.belt)
+            if not convex:
+                speed = max(speed, 0.0)
+            mu = law_value(p.mu_address, speed, p.law_start + i * p.law_step)
+        work[5 + 2 * j, c] = (force - mode[s, i] * p.normal[i] * mu) / p.mass[i]

@@ -1,0 +1,158 @@
+"""Motion under friction that does not depend on speed: the exponential, by Chebyshev polynomials.
+
+While nobody changes mode, x'' is linear in x, x' and t, with sines. In tau = R t, with R above
+all frequencies, its matrix B has its spectrum in the unit disc, along the imaginary axis, and
+
+    exp(tau B) = J_0(tau) + 2 sum_k J_k(tau) P_k(B),   P_{k+1} = 2 B P_k + P_{k-1},
+
+with Bessel functions J_k, which vanish faster than any power of k beyond tau. Many stretches of
+a run are done at once. Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.replay.forces import Forces, Stretches
+
+__all__ = ["ends", "rate_of", "terms"]
+
+Floats = npt.NDArray[np.float64]
+
+# numbers in one array of a bunch of stretches: more do not stay near the processor
+_BUNCH = 9_600
+
+
+def ends(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
+    """Return (n, s) displacements [m] and velocities [m/s] at the ends of the stretches.
+
+    Verified by: tests/unit/chains/replay/test_linear.py::test_against_the_matrix_exponential
+    """
+    n, s = given.x.shape
+    size = max(32, _BUNCH // n)
+    if s <= size:
+        return _bunch(forces, given)
+    x, v = np.empty((n, s)), np.empty((n, s))
+    # those of like length together, so that none asks for more terms than it needs
+    order = np.argsort(given.t1 - given.t0, kind="stable")
+    for first in range(0, s, size):
+        part = order[first : first + size]
+        x[:, part], v[:, part] = _bunch(forces, given.part(part))
+    return x, v
+
+
+def rate_of(forces: Forces) -> float:
+    """Return a rate R [1/s] above all frequencies, those of the load included."""
+    waves = np.abs(forces.pieces.angular_frequency)
+    return max(forces.rate, float(waves.max(initial=0.0))) or 1.0
+
+
+def _bunch(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
+    """Sum the polynomials of B, on x - x0 and v / R, so that only the motion is summed."""
+    f, (n, s) = forces, given.x.shape
+    rate = rate_of(f)
+    tau = rate * (given.t1 - given.t0)
+    top = terms(float(tau.max()))
+    weight = _bessel(tau, top)
+    gain = (given.mode != 0.0) / (f.mass * (rate * rate))
+    order = _Order(f, given, gain, rate)
+    parts = np.zeros((top + 1, 2, n, s))
+    parts[0, 1] = given.v / rate
+    for k in range(top):
+        order.next(k, parts[k - 1], parts[k], parts[k + 1])
+    parts *= weight[:, None, None, :]
+    total = np.add.reduce(parts, axis=0)
+    total[1] *= rate
+    return given.x + total[0], total[1]
+
+
+class _Order:
+    """From the polynomials of orders k - 1 and k to that of order k + 1."""
+
+    def __init__(self, f: Forces, given: Stretches, gain: Floats, rate: float) -> None:
+        p, self._f, self._rate = f.pieces, f, rate
+        still = np.empty_like(given.x)
+        f.pull(given.x, None, still)
+        still += f.push(given.t0, f.straight(given.t0, given.piece))
+        still -= given.mode * f.kinetic
+        still *= gain
+        # the force of the start appears at every even order, and its rise at every odd one
+        self._still, self._twice = still, 2.0 * still
+        self._gain, self._gain2 = gain, 2.0 * gain
+        self._rising: Floats | None = None
+        if p.rate.any() or (f.plate and f.plate_speed != 0.0):
+            rise = p.rate[given.piece] if p.rate.size > 1 else p.rate
+            rise = f.share * rise + f.plate_k * f.plate_speed
+            self._rising = (2.0 / rate) * rise * gain
+        self._waves = _Waves(f, given.t0, rate) if p.amplitude.size else None
+
+    def next(self, k: int, old: Floats, now: Floats, new: Floats) -> None:
+        """Write the next polynomial to `new`, (2, n, s)."""
+        speed = now[1] * self._rate if self._f.damped else None
+        self._f.pull(now[0], speed, new[1])
+        if self._waves is not None:
+            new[1] += self._f.share * self._waves.term(k)
+        new[1] *= self._gain if k == 0 else self._gain2
+        if k == 0:
+            new[0] = now[1]
+            new[1] += self._still
+            return
+        np.multiply(now[1], 2.0, out=new[0])
+        if k % 2 == 0:
+            new[1] += self._twice
+        elif self._rising is not None:
+            new[1] += k * self._rising
+        new += old
+
+
+class _Waves:
+    """The sines of the load, which have polynomials P_k of their own."""
+
+    def __init__(self, forces: Forces, t: Floats, rate: float) -> None:
+        p = forces.pieces
+        angle = np.multiply.outer(p.angular_frequency, t) + p.phase[:, None]
+        self.any = p.amplitude.size > 0
+        self._step = (p.angular_frequency / rate)[:, None]
+        self._size = p.amplitude
+        self._sine, self._cosine = np.sin(angle), np.cos(angle)
+        self._old = (self._sine, self._cosine)
+
+    def term(self, k: int) -> Floats:
+        """Return the load [N] of order k, (s,), and go on to the next."""
+        here = self._size @ self._sine
+        times = 1.0 if k == 0 else 2.0
+        sine = times * self._step * self._cosine
+        cosine = -times * self._step * self._sine
+        if k > 0:
+            sine, cosine = sine + self._old[0], cosine + self._old[1]
+        self._old = (self._sine, self._cosine)
+        self._sine, self._cosine = sine, cosine
+        return np.asarray(here)
+
+
+def terms(tau: float) -> int:
+    """Return how many terms leave out less than 1e-15: J_k < (tau / 2)^k / k!."""
+    k, size = 0, 1.0
+    while k < 6 or size > 1e-15:
+        k += 1
+        size *= 0.5 * tau / k
+    return k
+
+
+def _bessel(tau: Floats, top: int) -> Floats:
+    """Return (top + 1, s) weights J_0, 2 J_1, 2 J_2, ... at tau, by the midpoint rule.
+
+    For functions of this kind the rule is exact but for Bessel functions of order 4 q - k.
+    """
+    q = (top + 1) // 2 + 5
+    angle = (np.arange(q) + 0.5) * (0.5 * math.pi / q)
+    phase = np.multiply.outer(np.sin(angle), tau)
+    turns = np.multiply.outer(np.arange(top + 1), angle)
+    weight = np.empty((top + 1, tau.size))
+    weight[0::2] = (2.0 / q) * (np.cos(turns[0::2]) @ np.cos(phase))
+    weight[1::2] = (2.0 / q) * (np.sin(turns[1::2]) @ np.sin(phase))
+    weight[0] *= 0.5
+    return weight

@@ -1,0 +1,209 @@
+"""All roots of A s + N mu(s) = r in a box of slip speeds, for mu that falls along a convex curve.
+
+Each equation is a convex function of its own speed plus a linear one of the others, so that its
+range over a box is known exactly. A box whose ranges leave out zero holds no root; one that
+Krawczyk's operator maps into itself holds exactly one; others are cut. With rounding on the safe
+side no root can be missed. Source: Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods
+for Systems of Equations (1990), chapter 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.laws.friction import FrictionTable
+
+__all__ = ["Balance", "roots_in"]
+
+Floats = npt.NDArray[np.float64]
+
+_EPS = float(np.finfo(np.float64).eps)
+_MOST_BOXES = 20_000
+_MOST_CUTS = 400
+# boxes this small, in parts of their place, hold roots that cannot be told apart
+_SMALL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The equations F_i(s) = sum_j A_ij s_j + N_i mu_i(s_i) - r_i = 0 of k slipping masses.
+
+    Parameters
+    ----------
+    a : (k, k) damping [N s/m], with the signs of slip
+    drive : (k,) force [N] along the slip of each mass
+    normal : (k,) normal forces [N]
+    table : the friction law, convex
+    contacts : (k,) the masses
+    """
+
+    a: Floats
+    drive: Floats
+    normal: Floats
+    table: FrictionTable
+    contacts: list[int]
+
+    def mu(self, s: Floats) -> Floats:
+        """Return N mu [N] at (..., k) speeds; the curve goes on below zero."""
+        return self._formula(self.table.law.formulas.mu, s)
+
+    def slope(self, s: Floats) -> Floats:
+        """Return N dmu/ds [N s/m] at (..., k) speeds."""
+        return self._formula(self.table.law.formulas.slope, s)
+
+    def at(self, s: Floats) -> Floats:
+        """Return F [N] at (..., k) speeds."""
+        return np.asarray(s @ self.a.T + self.mu(s) - self.drive)
+
+    def folds(self) -> Floats:
+        """Return (k,) speeds at which a mass alone resists least; inf where nothing damps it."""
+        scale, fall = self.table.v_scale[self.contacts], -self.slope(np.zeros(len(self.contacts)))
+        own = np.diag(self.a)
+        out = np.zeros(own.size)
+        for i in range(own.size):
+            if own[i] == 0.0:
+                out[i] = np.inf
+            elif fall[i] > own[i]:
+                out[i] = scale[i] * self.table.law.slowed(float(fall[i] / own[i]))
+        return out
+
+    def rounding(self, high: Floats) -> Floats:
+        """Return (..., k) bounds [N] of what rounding does to F at speeds up to `high`."""
+        size = high @ np.abs(self.a).T + np.abs(self.mu(np.zeros(self.drive.size)))
+        return np.asarray(16.0 * _EPS * (size + np.abs(self.drive)))
+
+    def _formula(self, formula: object, s: Floats) -> Floats:
+        p = [row[self.contacts] for row in self.table.parameters]
+        z = [row[self.contacts] for row in self.table.start]
+        return np.asarray(self.normal * formula(s, z, p))  # type: ignore[operator]
+
+
+def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
+    """Return the roots with speeds in (0, high), (k,) each, and whether no other can be there.
+
+    Roots that all but coincide leave boxes undecided; then what Newton's method finds in them is
+    returned, and False.
+
+    Verified by: tests/unit/chains/test_root_boxes.py::test_against_many_starts
+    """
+    scale = balance.table.v_scale[balance.contacts]
+    folds = balance.folds()
+    # a little below rest, so that a root at rest itself lies inside
+    low, high = (-1e-3 * scale)[None], np.asarray(high)[None]
+    found: list[Floats] = []
+    sure = True
+    for _ in range(_MOST_CUTS):
+        low, high = _may_balance(balance, folds, low, high)
+        low, high, ready = _contracted(balance, low, high)
+        found += ready
+        if low.shape[0] == 0:
+            break
+        small = ((high - low) < _SMALL * (scale + np.abs(low))).all(axis=1)
+        if small.any():
+            sure = False
+            found += _nearby(balance, low[small], high[small])
+            low, high = low[~small], high[~small]
+        if 2 * low.shape[0] > _MOST_BOXES:
+            return _distinct(found, scale), False
+        low, high = _cut(scale, low, high)
+    else:
+        sure = False
+    return [s for s in _distinct(found, scale) if (s > 1e-12 * scale).all()], sure
+
+
+def _may_balance(
+    balance: Balance, folds: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """Return the boxes in which every equation may be zero."""
+    own, others = np.diag(balance.a), balance.a - np.diag(np.diag(balance.a))
+    up, down = np.maximum(others, 0.0), np.minimum(others, 0.0)
+    at_low, at_high = own * low + balance.mu(low), own * high + balance.mu(high)
+    bottom = np.clip(folds, low, high)
+    least = own * bottom + balance.mu(bottom) + low @ up.T + high @ down.T - balance.drive
+    most = np.maximum(at_low, at_high) + high @ up.T + low @ down.T - balance.drive
+    slack = balance.rounding(np.maximum(np.abs(low), np.abs(high)))
+    stays = ((least <= slack) & (most >= -slack)).all(axis=1)
+    return low[stays], high[stays]
+
+
+def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Floats, list[Floats]]:
+    """Return what Krawczyk's operator leaves of the boxes, and the roots it proves."""
+    k = balance.drive.size
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    # the slope rises with speed, so its range over a box lies between its ends
+    slow, fast = balance.slope(low), balance.slope(high)
+    wide = 0.5 * (fast - slow) + 4.0 * _EPS * np.abs(slow)
+    center = balance.a + np.eye(k) * (0.5 * (slow + fast))[:, None, :]
+    size = np.abs(center).sum(axis=2).max(axis=1)
+    with np.errstate(all="ignore"):
+        regular = np.abs(np.linalg.det(center)) > 1e-12 * size**k
+        inverse = np.zeros_like(center)
+        inverse[regular] = np.linalg.inv(center[regular])
+        slack = balance.rounding(np.abs(low) + 2.0 * half)
+        reach = np.abs(inverse)
+        step = np.einsum("bij,bj->bi", inverse, balance.at(middle))
+        image = middle - step
+        around = np.einsum("bij,bj->bi", reach, wide * half + slack)
+        # I - Y J at the centre is rounding
+        around += 16.0 * k * _EPS * np.einsum("bij,bjk,bk->bi", reach, np.abs(center), half)
+        around += 8.0 * _EPS * (np.abs(middle) + np.abs(step))
+        new_low, new_high = image - around, image + around
+    inside = regular & ((new_low > low) & (new_high < high)).all(axis=1)
+    empty = regular & ((new_low > high) | (new_high < low)).any(axis=1)
+    roots = [_newton(balance, s) for s in image[inside]]
+    left = ~(inside | empty)
+    use = regular[:, None]
+    low = np.where(use, np.maximum(low, new_low), low)[left]
+    high = np.where(use, np.minimum(high, new_high), high)[left]
+    return low, high, roots
+
+
+def _newton(balance: Balance, s: Floats) -> Floats:
+    """Return the root that Newton's method finds from s, and the last iterate if it finds none."""
+    size = np.inf
+    for _ in range(60):
+        f = balance.at(s)
+        if not (np.abs(f).max() < size):
+            break
+        size, best = float(np.abs(f).max()), s
+        h = balance.a + np.diag(balance.slope(s))
+        try:
+            s = s - np.linalg.solve(h, f)
+        except np.linalg.LinAlgError:
+            break
+    return best
+
+
+def _nearby(balance: Balance, low: Floats, high: Floats) -> list[Floats]:
+    """Return what Newton's method finds near undecided boxes, if it balances to rounding."""
+    found = []
+    for s in 0.5 * (low + high):
+        root = _newton(balance, s)
+        if (np.abs(balance.at(root)) <= 4.0 * balance.rounding(np.abs(root))).all():
+            found.append(root)
+    return found
+
+
+def _cut(scale: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the boxes cut in two where they are widest; far ones at the geometric mean."""
+    near, far = scale + np.maximum(low, 0.0), scale + high
+    at = np.argmax(far / near, axis=1)
+    row = np.arange(low.shape[0])
+    wide = (far / near)[row, at] > 4.0
+    mean = np.sqrt(near[row, at] * far[row, at]) - scale[at]
+    point = np.where(wide, mean, 0.5 * (low[row, at] + high[row, at]))
+    below, above = high.copy(), low.copy()
+    below[row, at] = above[row, at] = point
+    return np.concatenate([low, above]), np.concatenate([below, high])
+
+
+def _distinct(roots: list[Floats], scale: Floats) -> list[Floats]:
+    """Return the roots without those that stand there twice."""
+    out: list[Floats] = []
+    for s in roots:
+        if all((np.abs(s - t) > 1e-9 * (scale + np.abs(t))).any() for t in out):
+            out.append(s)
+    return out

@@ -1,0 +1,200 @@
+"""A replay holds honest runs of all kinds, and sees whatever is changed in one."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from stiction import (
+    Chain,
+    Constant,
+    Coulomb,
+    EventDriven,
+    ExponentialWeakening,
+    ModelError,
+    Ramp,
+    StaticKinetic,
+    solve,
+)
+from stiction.chains import PiecewiseLinear, Sine, UserLoad
+from stiction.chains.event_driven import run as solver
+from stiction.chains.replay import trail as trails
+from stiction.chains.replay.compare import replay_check
+
+THREE = Chain(mass=1.0, n=3, stiffness=20.0, load=Constant(10.0), law=Coulomb(0.05))
+WEAK = dataclasses.replace(THREE, law=ExponentialWeakening(0.08, 0.05, 0.2))
+JUMPS = dataclasses.replace(THREE, law=StaticKinetic(0.08, 0.05), load=Sine(6.0, 1.0))
+BELT = Chain(
+    mass=[1.0], stiffness=20.0, v0=0.1, belt_speed=0.1, law=ExponentialWeakening(0.3, 0.15, 0.1)
+)
+
+
+def replayed(run):
+    (found,) = [check for check in run.audit if check.check == "replay_agrees"]
+    return found
+
+
+def history_of(monkeypatch, chain, t_end, save=101):
+    """Return what the method hands over."""
+    kept, build = [], solver.build_run
+
+    def keep(*given):
+        kept.append(given[-1])
+        return build(*given)
+
+    monkeypatch.setattr(solver, "build_run", keep)
+    solve(chain, EventDriven(), (0.0, t_end), save=save)
+    return kept[0]
+
+
+@pytest.mark.parametrize("save", [2, 1001])
+@pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
+def test_honest_runs_are_held(chain, save):
+    found = replayed(solve(chain, EventDriven(), (0.0, 8.0), save=save))
+    assert found.ok
+    assert found.value < 2e-9
+    assert found.limit == 1e-8
+    assert "100% of the time" in found.note
+
+
+def spoiled(h, what):
+    """Return the history with one fault."""
+    e, t = h.events, h.trail
+    at = e.time.size // 2
+    if what == "late":
+        time = e.time.copy()
+        time[at] += 1e-6
+        return dataclasses.replace(h, events=dataclasses.replace(e, time=time))
+    if what == "other mode":
+        after = e.after.copy()
+        after[at] = -after[at] if after[at] else 1
+        return dataclasses.replace(h, events=dataclasses.replace(e, after=after))
+    if what == "skipped":
+        keep = np.arange(e.time.size) != at
+        left = {f.name: getattr(e, f.name)[keep] for f in dataclasses.fields(e)}
+        return dataclasses.replace(h, events=type(e)(**left))
+    if what == "sign of force":
+        return dataclasses.replace(h, friction=-h.friction)
+    if what == "sign of friction at an event":
+        right = e.friction_right.copy()
+        right[at] *= -1.0
+        return dataclasses.replace(h, events=dataclasses.replace(e, friction_right=right))
+    k = int(np.flatnonzero(t.mode[:-1].any(axis=1) & (np.diff(t.time) > 1e-6))[5])
+    i = int(np.flatnonzero(t.mode[k])[0])
+    changed = {name: getattr(t, name).copy() for name in ("time", "x", "v", "mode")}
+    if what == "moved":
+        changed["x"][k, i] += 1e-6
+    elif what == "sped up":
+        changed["v"][k, i] += 1e-6
+    elif what == "against its mode":
+        changed["mode"][k, i] *= -1
+    elif what == "stuck in slip":
+        changed["mode"][k, i] = 0
+    elif what == "not a number":
+        changed["v"][k, i] = np.nan
+    else:
+        changed["time"][k] += 1e-6
+    return dataclasses.replace(h, trail=dataclasses.replace(t, **changed))
+
+
+DAMAGE = (
+    "late",
+    "other mode",
+    "skipped",
+    "sign of force",
+    "sign of friction at an event",
+    "moved",
+    "sped up",
+    "against its mode",
+    "stuck in slip",
+    "not a number",
+    "a state at another time",
+)
+
+
+@pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
+def test_damage_is_seen(monkeypatch, chain):
+    history = history_of(monkeypatch, chain, 8.0)
+    assert replay_check(chain, history, history.trail, 1e-12).ok
+    for what in DAMAGE:
+        wrong = spoiled(history, what)
+        found = replay_check(chain, wrong, wrong.trail, 1e-12)
+        assert not found.ok, what
+        assert found.value > 1e-8
+        assert found.time is not None
+
+
+def test_another_law_or_load_is_seen(monkeypatch):
+    """A run of one chain is no run of another that differs by a millionth."""
+    history = history_of(monkeypatch, THREE, 8.0)
+    for other in (
+        dataclasses.replace(THREE, law=Coulomb(0.05 * (1.0 + 1e-6))),
+        dataclasses.replace(THREE, load=Constant(10.0 * (1.0 + 1e-6))),
+        dataclasses.replace(THREE, stiffness=20.0 * (1.0 + 1e-6)),
+    ):
+        # by the model alone: compiled kernels read the numbers of the method
+        plain = dataclasses.replace(history.trail, problem=None)
+        assert not replay_check(other, history, plain, 1e-12).ok
+
+
+def test_a_jump_of_a_users_load_is_no_disagreement():
+    load = UserLoad(lambda t: 1.0 if t < 1.0 else 4.0, breakpoints=(1.0,))
+    chain = Chain(mass=[1.0, 1.0], stiffness=20.0, load=load, law=Coulomb(0.2))
+    run = solve(chain, EventDriven(), (0.0, 3.0), save=11)
+    assert len(run.event_log) > 0
+    assert replayed(run).ok
+    kinks = PiecewiseLinear([0.0, 1.0, 1.5, 2.0], [0.0, 5.0, -5.0, 0.0])
+    assert replayed(solve(dataclasses.replace(chain, load=kinks), EventDriven(), (0.0, 3.0))).ok
+
+
+def test_who_is_replayed():
+    long = dataclasses.replace(THREE, n=51, load=Ramp(1.0))
+    names = {check.check for check in solve(long, EventDriven(), (0.0, 0.2)).audit}
+    assert "replay_agrees" not in names
+    assert replayed(solve(long, EventDriven(replay=True), (0.0, 0.2))).ok
+    names = {check.check for check in solve(THREE, EventDriven(replay=False), (0.0, 1.0)).audit}
+    assert "replay_agrees" not in names
+    with pytest.raises(ModelError, match="replay"):
+        EventDriven(replay="yes")
+
+
+def test_a_replay_changes_no_number():
+    one, two = (
+        solve(WEAK, EventDriven(replay=replay), (0.0, 8.0), save=101) for replay in (True, False)
+    )
+    for name in ("x", "v", "friction"):
+        np.testing.assert_array_equal(one.variables[name].values, two.variables[name].values)
+    np.testing.assert_array_equal(one.event_log.time, two.event_log.time)
+
+
+def test_long_runs_are_kept_in_part(monkeypatch):
+    """Beyond its memory every other block of states is let go, and the line says so."""
+    monkeypatch.setattr(trails, "MOST_NUMBERS", 20_000)
+    monkeypatch.setattr(trails, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(solver, "_TRACK_ROWS", 64)
+    shaken = Chain(mass=1.0, n=3, stiffness=20.0, load=Sine(9.0, 2.0), law=Coulomb(0.1))
+    run = solve(shaken, EventDriven(), (0.0, 900.0), save=11)
+    found = replayed(run)
+    assert found.ok
+    share = float(found.note.split("%")[0])
+    assert 5.0 < share < 95.0
+
+
+def test_a_keeper_goes_on_from_what_it_packed():
+    rng = np.random.default_rng(1)
+    keepers = trails.TrailKeeper(2), trails.TrailKeeper(2)
+    for q in range(60):
+        rows = int(rng.integers(1, 300))
+        block = (
+            np.arange(rows) + 1000.0 * q,
+            *rng.normal(0.0, 1.0, (2, rows, 2)),
+            rng.integers(-1, 2, (rows, 2)).astype(np.int8),
+        )
+        keepers[0].add(block)
+        again = trails.TrailKeeper(2)
+        again.unpack(keepers[1].pack())
+        again.add(block)
+        keepers = keepers[0], again
+    one, two = (keeper.trail() for keeper in keepers)
+    for name in ("time", "x", "v", "mode", "follows"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
