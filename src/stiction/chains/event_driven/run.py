@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.event_driven.losses import touch_losses
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.chains.policies import SlipAtTouch
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import EventDriven
 from stiction.results.audit import Check
-from stiction.results.determinism import Loss
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
 
@@ -48,20 +49,20 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
 
     Raises
     ------
-    ModelError : if the chain is too long, or a policy is given.
+    ModelError : if the chain is too long, or the policy is one for flows.
 
     Source: formulas sheet of the chains paper, section 6.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
     """
-    if method.policy is not None:
+    if method.policy is not None and not isinstance(method.policy, SlipAtTouch):
         raise ModelError(
             explain(
                 "EventDriven.policy",
                 repr(method.policy),
-                "None for a Chain",
-                "the future of a chain is unique but for touches of the static bound, where it "
-                "sticks on and says so; there is nothing for a policy to choose.",
-                "leave policy out; it is for flows such as WheelOnTurntable.",
+                "SlipAtTouch(...), or None for a Chain",
+                "the future of a chain is unique but for touches under friction with a jump, where "
+                "it sticks and says so; the other policies are for flows.",
+                "leave policy out, or use SlipAtTouch() to take the other future.",
             )
         )
     without_memory(
@@ -97,15 +98,14 @@ class _Solver:
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
-        span = request.t_end - request.t_start
-        self.problem = _problem(method, chain, self.load_call, self.law, span)
+        self.problem = _problem(method, chain, request, self.load_call, self.law)
         self.state = _start(chain, request)
         self.saved = _saved(chain, request)
         self.events = _events(chain.n_mass)
         self.scratch = _scratch(chain.n_mass, method.order)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
-        self.touches: list[tuple[float, int]] = []
+        self.touches: list[Floats] = []
         self.stop_time: float | None = None
         self.reason = ""
 
@@ -178,9 +178,10 @@ class _Solver:
             # whatever moved now did not rest for good
             self.stop_time = None
             counter[er.N_EVENTS] = 0
-        for row in range(int(counter[er.N_TOUCH])):
-            self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
-        counter[er.N_TOUCH] = 0
+        touches = int(counter[er.N_TOUCH])
+        if touches:
+            self.touches.append(e.touch[:touches].copy())
+            counter[er.N_TOUCH] = 0
 
     # ---- checkpoint
 
@@ -189,7 +190,7 @@ class _Solver:
         rows = int(self.state.counter[self.er.NEXT_SAVE])
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
         arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
-        arrays["touches"] = np.array(self.touches, dtype=np.float64).reshape(-1, 2)
+        arrays["touches"] = self._touches()
         arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
         return arrays
 
@@ -204,12 +205,15 @@ class _Solver:
             value[:rows] = kept[f"saved_{name}"]
         columns = tuple(kept[f"log_{j}"] for j in range(8))
         self.log, self.n_logged = [columns], int(columns[0].size)
-        self.touches = [(float(t), int(i)) for t, i in kept["touches"]]
+        self.touches = [kept["touches"]]
         stop = float(kept["stop_time"][0])
         self.stop_time = None if np.isnan(stop) else stop
         return True
 
     # ---- report
+
+    def _touches(self) -> Floats:
+        return np.concatenate([np.empty((0, self.er.N_COLUMN)), *self.touches])
 
     def _columns(self) -> list[npt.NDArray[Any]]:
         if not self.log:
@@ -247,11 +251,12 @@ class _Solver:
                 "steps": int(counter[er.STEPS]),
                 "expansions": int(counter[er.EXPANSIONS]),
                 "order": self.method.order,
+                "touches": int(counter[er.TOUCHES]),
             },
             status=status,
             reason=self.reason,
             checks=checks,
-            losses=[self._touch_loss(t, i) for t, i in self.touches],
+            losses=touch_losses(self.chain, self._touches()),
             quantities=quantities,
         )
 
@@ -277,20 +282,13 @@ class _Solver:
             state.counter[er.NEXT_SAVE] = row
             self.ek.save_now(self.problem, state, self.saved, t)
 
-    def _touch_loss(self, t: float, i: int) -> Loss:
-        return Loss(
-            t,
-            "grazing_onset",
-            {"contact": i + 1},
-            "the mass kept sticking; its drive reached the static bound and turned back",
-        )
-
 
 def _problem(
-    method: EventDriven, chain: Chain, load_call: Callback, law: CompiledLaw, span: float
+    method: EventDriven, chain: Chain, request: Request, load_call: Callback, law: CompiledLaw
 ) -> Problem:
     from stiction.chains.event_driven.state import Problem
 
+    span, policy = request.t_end - request.t_start, method.policy
     table, pieces = chain.friction, chain.load.pieces()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
@@ -331,7 +329,18 @@ def _problem(
         fit_tolerance=max(method.rtol, 1e-11),
         longest_fit=_LONGEST_FIT * span * rate,
         longest=np.inf if method.max_step is None else float(method.max_step),
+        start=request.t_start,
+        response=_plain(_response(chain)),
+        slip_after=policy.after if isinstance(policy, SlipAtTouch) else np.inf,
+        slip_before=policy.before if isinstance(policy, SlipAtTouch) else -np.inf,
     )
+
+
+def _response(chain: Chain) -> Floats:
+    """Return (n,) times [s] in which a force moves each mass as far as its springs let it."""
+    k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+    rate = np.sqrt((k[:-1] + k[1:] + chain.plate_springs) / m) + (c[:-1] + c[1:]) / m
+    return np.asarray(1.0 / np.maximum(rate, np.finfo(float).tiny))
 
 
 def _plain(values: Floats) -> Floats:
@@ -349,13 +358,14 @@ def _start(chain: Chain, request: Request) -> State:
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start
     return er.State(
         clock=clock,
-        counter=np.zeros(8, np.int64),
+        counter=np.zeros(er.N_COUNTER, np.int64),
         x=x,
         v=v,
         mode=np.zeros(n, np.int64),
         shown=np.zeros(n, np.int64),
         lead=np.zeros(n, np.int64),
         side=np.zeros(n, np.int64),
+        band=np.zeros(n, np.int64),
         heat=np.zeros(n),
     )
 
@@ -391,7 +401,7 @@ def _events(n: int) -> Events:
         v=np.empty(rows),
         left=np.empty(rows),
         right=np.empty(rows),
-        touch=np.empty((_TOUCH_ROWS + 4 * n, 2)),
+        touch=np.empty((_TOUCH_ROWS + 4 * n, er.N_COLUMN)),
     )
 
 
@@ -412,6 +422,10 @@ def _scratch(n: int, order: int) -> Scratch:
         norm=np.zeros(order + 1),
         active=np.zeros(n, np.int64),
         root=np.full(n, np.inf),
+        touch=np.full(n, np.inf),
+        length=np.full(n, np.inf),
+        open=np.full(n, np.inf),
+        corner=np.zeros(n, np.int64),
         xs=np.zeros(n + 2),
         vs=np.zeros(n + 2),
     )
