@@ -48,12 +48,16 @@ def first_events(
     """
     first = np.inf
     mode, root, touch, left_open = state.mode, s.root, s.touch, s.open
-    drive, size = s.drive, p.order - 1
+    drive, size, lead, poly, x = s.drive, p.order - 1, state.lead, s.poly, s.x
+    order, rate, belt = p.order, p.rate, p.belt
     for a in range(count):
         i = s.active[a]
         root[i] = touch[i] = left_open[i] = np.inf
         if mode[i] != 0:
-            _stop_of(p, state, s, i, tau, t)
+            # arrays, not tuples, are handed on while sizes alone may exclude an event
+            length = slip_series(x, poly, i, mode[i], order, rate, belt)
+            if lead[i] > 0 or not _stays_clear(poly, length, tau):
+                _stop_of(p, state, s, i, tau, t)
         elif p.mu_static[i] * p.normal[i] > 0.0:
             # (a frictionless mass at rest has no drive at all, or it would have moved)
             bound = p.mu_static[i] * p.normal[i]
@@ -61,12 +65,22 @@ def first_events(
             for k in range(1, size):
                 power *= tau
                 swing += abs(drive[k, i] * power)
-            if state.lead[i] != 0 or bound - abs(drive[0, i]) <= swing:
+            if lead[i] != 0 or bound - abs(drive[0, i]) <= swing:
                 _release_of(p, state, s, i, 1, tau, t)
                 _release_of(p, state, s, i, -1, tau, t)
         first = min(first, root[i])
     group = first + 1e-13 * max(1.0, first) + 4e-16 * abs(t) * p.rate
     return first, group
+
+
+@kernel(borrows=True)
+def _stays_clear(c: Floats, size: int, tau: float) -> bool:
+    """Return whether the sizes of the terms alone keep a polynomial above zero up to tau."""
+    swing, power = 0.0, 1.0
+    for k in range(1, size):
+        power *= tau
+        swing += abs(c[k] * power)
+    return c[0] > swing
 
 
 @kernel(borrows=True)
@@ -80,7 +94,7 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
         if lead == size:
             return
     size = spread(poly, lead, size, tau)
-    if is_clear(poly, size):
+    if lead > 0 and is_clear(poly, size):
         return
     load = load_at(p, t, state.counter[PIECE])
     force = force_size(p, state.x, state.v, load, t, i)

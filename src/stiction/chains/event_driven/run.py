@@ -36,6 +36,8 @@ MOST_MASSES = 10_000
 # a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
 _MASS_STEPS_PER_CALL = 300_000
 _TOUCH_ROWS = 64
+# a run that needs so many times `max_steps`, judged by its first steps, is ended
+_HOPELESS, _STEPS_TO_JUDGE = 1e5, 10_000
 # a user's load is looked at in steps of at most this share of the time span
 _LONGEST_FIT = 0.005
 
@@ -122,7 +124,10 @@ class _Solver:
         steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         fitted = self.problem.fitted or self.problem.load_address != 0
         advance = ek.advance_fitted if fitted else ek.advance
+        # the first calls are short, to see whether the run gets anywhere
+        short, before = max(20, steps // 20), (float(self.state.clock[er.TIME]), 0)
         while True:
+            now = short if counter[er.STEPS] <= _STEPS_TO_JUDGE or fitted else steps
             code = advance(
                 self.problem,
                 self.state,
@@ -130,7 +135,7 @@ class _Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(steps, self.method.max_steps - int(counter[er.STEPS])),
+                min(now, self.method.max_steps - int(counter[er.STEPS])),
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
@@ -161,12 +166,28 @@ class _Solver:
             if counter[er.STEPS] >= self.method.max_steps:
                 self.reason = f"max_steps = {self.method.max_steps} were used up"
                 return Status.WORK_LIMIT
+            if self._is_hopeless(t, before):
+                self.reason = (
+                    f"{counter[er.STEPS] - before[1]} steps led from {before[0]:.9g} s to {t:.9g} s: "
+                    "that is too fast for this span; look for masses, springs or a load of another "
+                    "size than the rest, or a pole of a user's load"
+                )
+                return Status.WORK_LIMIT
+            if counter[er.STEPS] - before[1] >= _STEPS_TO_JUDGE:
+                before = (t, int(counter[er.STEPS]))
             if self.n_logged >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
             request.progress((t - request.t_start) / span, f"{self.n_logged} events")
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
+
+    def _is_hopeless(self, t: float, before: tuple[float, int]) -> bool:
+        """Return whether the last steps would have to be repeated absurdly often."""
+        span = self.request.t_end - self.request.t_start
+        steps = float(self.state.counter[self.er.STEPS] - before[1])
+        many = steps * span > _HOPELESS * self.method.max_steps * (t - before[0])
+        return steps >= _STEPS_TO_JUDGE and many
 
     def _drain(self) -> None:
         """Move full rows out of the kernel's buffers."""
@@ -426,15 +447,26 @@ def _scratch(n: int, order: int) -> Scratch:
         length=np.full(n, np.inf),
         open=np.full(n, np.inf),
         corner=np.zeros(n, np.int64),
+        started=np.zeros(n, np.int64),
         xs=np.zeros(n + 2),
         vs=np.zeros(n + 2),
     )
 
 
+def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
+    """Return (n,) forces [N] that rounding leaves of the largest ones on each mass."""
+    k, edge = chain.link_stiffness, np.zeros(1)
+    far = np.concatenate([edge, np.abs(kept["x"]).max(axis=0), edge])
+    force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])
+    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * kept["time"][-1]))
+    force += np.abs(chain.load_shares) * np.abs(chain.load.at(kept["time"])).max()
+    return np.asarray(np.maximum(1e-12 * force, np.finfo(float).tiny))
+
+
 def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
     stuck = kept["mode"] == 0
-    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
+    bound = np.maximum(chain.stick_bound, _rounding(chain, kept))
     share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
     worst = np.unravel_index(np.argmax(share), share.shape)
     limit = 1.0 + 1e-9

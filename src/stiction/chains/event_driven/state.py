@@ -67,7 +67,8 @@ class Scratch(NamedTuple):
 
     `root` and `touch` hold tau of each mass's event and touch, inf for none; `length` how long a
     touch is undecided [s]; `open` from where a mass is within its error to the end of the step;
-    `corner` whether a mass is left at its bound, which is decided at the start of the step.
+    `corner` whether a mass at its bound is decided by the rule of a jump at the start of the step;
+    `started` whether it then began to move.
     """
 
     x: Floats
@@ -87,6 +88,7 @@ class Scratch(NamedTuple):
     length: Floats
     open: Floats
     corner: Ints
+    started: Ints
     xs: Floats
     vs: Floats
 

@@ -60,12 +60,15 @@ from stiction.chains.event_driven.state import (
 )
 from stiction.chains.event_driven.tie_kernels import (
     FROZEN,
+    HELD,
+    OPEN,
     decide_ties,
     fitted_errors,
     force_size,
     jumps,
     mark_ties,
     place,
+    plain_ties,
 )
 from stiction.numerics.jit import kernel
 from stiction.numerics.locate import horner
@@ -210,7 +213,8 @@ def _finish(
     clock[TIME] = t_new
     counter[STEPS] += 1
     for i in range(n):
-        s.corner[i] = 1 if state.mode[i] != 0 and state.lead[i] > 0 else 0
+        s.started[i] = 1 if state.mode[i] != 0 and state.lead[i] > 0 else 0
+        s.corner[i] = 0
         state.lead[i] = 0
     if first <= tau:
         _arrive(p, state, s, count, t_new, last_grouped)
@@ -256,13 +260,15 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
 def _settle(p: Problem, state: State, s: Scratch) -> int:
     """Decide the modes, expand the series, and return the number of active masses."""
     t = state.clock[TIME]
-    if mark_ties(p, state, t) > 0:
-        load_series(p, t, state.counter[PIECE], s.load)
-        decide_ties(p, state, s, t)
-    else:
-        _no_corners(s)
+    ties = mark_ties(p, state, t)
     count = _lay_out(p, state, s, t)
     expand(p, t, s.active, count, state.mode, state.lead, s)
+    found = plain_ties(p, state, s, count, t, ties) if ties > 0 else HELD
+    if found == OPEN:
+        decide_ties(p, state, s, t)
+    if found != HELD:
+        count = _lay_out(p, state, s, t)
+        expand(p, t, s.active, count, state.mode, state.lead, s)
     return count
 
 
@@ -278,7 +284,6 @@ def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
         if _let_go(p, state, s, count):
             continue
         if ties == 0:
-            _no_corners(s)
             return count
         fitted_errors(s, _FIT_NOISE, state.clock[TAU])
         if not decide_ties(p, state, s, t):
@@ -302,12 +307,6 @@ def _let_go(p: Problem, state: State, s: Scratch, count: int) -> bool:
             state.lead[i] = 1
             gone = True
     return gone
-
-
-@kernel(borrows=True)
-def _no_corners(s: Scratch) -> None:
-    for i in range(s.corner.size):
-        s.corner[i] = 0
 
 
 @kernel(borrows=True)
@@ -419,7 +418,7 @@ def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> Non
 def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: float) -> None:
     """Apply the events of one instant: first all stops, then every decision.
 
-    `s.corner` marks the masses that started to move at the beginning of the step.
+    `s.started` marks the masses that started to move at the beginning of the step.
     """
     for a in range(count):
         i = s.active[a]
@@ -432,7 +431,7 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
             continue
         drive, stuck = drive_of(p, state.x, state.v, load, t, i), state.mode[i] == 0
         place(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
-        if s.corner[i] == 1 and s.root[i] == 0.0:
+        if s.started[i] == 1 and s.root[i] == 0.0:
             # a fitted force takes back at once what was decided: at rest for this instant
             state.mode[i], state.lead[i] = 0, FROZEN
         elif s.touch[i] == s.root[i] and stuck:

@@ -19,10 +19,27 @@ from stiction.laws.law_kernels import share_term
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["FROZEN", "TIE", "decide_ties", "force_size", "jumps", "mark_ties", "place", "speed_size"]
+__all__ = [
+    "FROZEN",
+    "HELD",
+    "OPEN",
+    "TIE",
+    "decide_ties",
+    "fitted_errors",
+    "force_size",
+    "jumps",
+    "mark_ties",
+    "place",
+    "plain_ties",
+    "speed_size",
+]
 
 # forces this near to a bound, in shares of those that make them up, are at it
 TIE = 1e-12
+# what a look at the first terms finds of the ties: all stay, some go, or it cannot tell
+HELD, GONE, OPEN = 0, 1, 2
+# a first term above this share of what makes it up needs no closer look
+_CLEAR = 1e-9
 # a mass with this lead is left at rest for an instant, whatever its series says
 FROZEN = 99
 
@@ -80,6 +97,43 @@ def mark_ties(p: Problem, state: State, t: float) -> int:
                 place(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
         ties += state.mode[i] == 0 and state.lead[i] == 1
     return ties
+
+
+@kernel(borrows=True)
+def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties: int) -> int:
+    """Decide all ties by the first terms of their drives, if that is all they need.
+
+    The series are those of a step in which the ties stay. Nearly every tie is a single mass that
+    a load or a neighbour has pushed to its bound.
+    """
+    load, seen, goes = load_at(p, t, state.counter[PIECE]), 0, 0
+    for a in range(count):
+        i = s.active[a]
+        if state.mode[i] != 0 or state.lead[i] != 1:
+            continue
+        seen += 1
+        goes += state.side[i] * s.drive[1, i] > 0.0
+        bound, first = p.mu_static[i] * p.normal[i], abs(s.drive[1, i])
+        size = force_size(p, state.x, state.v, load, t, i)
+        size += abs(s.load[1] * p.share[i]) + p.plate_k[i] * abs(p.plate_speed) / p.rate
+        damped = p.link_c[i] > 0.0 or p.link_c[i + 1] > 0.0
+        if bound == 0.0 or first <= _CLEAR * size or damped or p.slip_after <= t <= p.slip_before:
+            return OPEN
+    if goes > 0 and seen < ties:
+        # one that nothing moves yet may be moved by those that go
+        return OPEN
+    found = HELD
+    for i in range(p.mass.size):
+        s.corner[i] = 1 if state.mode[i] == 0 and state.lead[i] == 1 and jumps(p, i) else 0
+    for a in range(count):
+        i = s.active[a]
+        tie = state.mode[i] == 0 and state.lead[i] == 1
+        if tie and state.side[i] * s.drive[1, i] > 0.0:
+            state.mode[i] = state.side[i]
+            state.lead[i] = 1 if jumps(p, i) else 2
+            s.corner[i] = 0
+            found = GONE
+    return found
 
 
 @kernel(borrows=True)
