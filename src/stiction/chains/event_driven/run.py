@@ -466,14 +466,16 @@ def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
 def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
     stuck = kept["mode"] == 0
-    bound = np.maximum(chain.stick_bound, _rounding(chain, kept))
+    rounding = _rounding(chain, kept)
+    bound = np.maximum(chain.stick_bound, rounding)
     share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
     worst = np.unravel_index(np.argmax(share), share.shape)
     limit = 1.0 + 1e-9
     slip = kept["v"] - chain.belt_speed
     size = np.abs(slip)
     wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
-    speed = float(np.max(size, initial=0.0)) or 1.0
+    limit_of_slip = 1e-9 * float(np.max(size, initial=0.0))
+    limit_of_slip += float(np.max(rounding / chain.masses * _response(chain)))
     return [
         Check(
             "stick_within_bound",
@@ -485,9 +487,9 @@ def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
         ),
         Check(
             "slip_against_friction",
-            bool(wrong <= 1e-9 * speed),
+            bool(wrong <= limit_of_slip),
             float(wrong),
-            1e-9 * speed,
+            limit_of_slip,
             None,
             "slip rate against the direction of its mode [m/s]",
         ),

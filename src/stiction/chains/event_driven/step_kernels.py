@@ -201,6 +201,10 @@ def _finish(
         first, last_grouped = first_events(p, state, s, count, horizon, t)
     if first <= tau:
         tau = first
+        if reach - tau <= 1e-13 * max(1.0, reach) + 4e-16 * abs(t) * p.rate:
+            # at the border, to rounding: what comes after it decides
+            tau = reach
+            last_grouped = max(last_grouped, reach)
     _note_touches(p, state, s, count, tau, last_grouped, events)
     clock[GAP] = max(tau, 1e-3)
     t_new = limit if tau >= reach else t + tau / p.rate

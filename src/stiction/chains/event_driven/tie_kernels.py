@@ -40,6 +40,8 @@ TIE = 1e-12
 HELD, GONE, OPEN = 0, 1, 2
 # a first term above this share of what makes it up needs no closer look
 _CLEAR = 1e-9
+# what a tie has been found to do, while all are decided: in s.corner
+_STAYS, _WAITS, _WENT = 1, 2, 3
 # a mass with this lead is left at rest for an instant, whatever its series says
 FROZEN = 99
 
@@ -156,12 +158,8 @@ def decide_ties(p: Problem, state: State, s: Scratch, t: float) -> bool:
                 if state.mode[i] == 0 and state.lead[i] == 1 and s.corner[i] == 0:
                     left += _ask(p, state, s, k, i)
             _next_term(p, state, s, k, t)
-        for i in range(n):
-            if s.corner[i] == 2:
-                state.mode[i] = state.side[i]
-                s.corner[i] = 0
         gone = gone or left > 0
-        if not p.jump or left == 0:
+        if not _push_off(state, s):
             break
     for i in range(n):
         tie = state.mode[i] == 0 and state.lead[i] == 1
@@ -173,11 +171,27 @@ def decide_ties(p: Problem, state: State, s: Scratch, t: float) -> bool:
 
 
 @kernel(borrows=True)
+def _push_off(state: State, s: Scratch) -> bool:
+    """Let go the masses with a jump that leave; then those without are asked again. Any?"""
+    gone = False
+    for i in range(s.corner.size):
+        if s.corner[i] == _WAITS:
+            state.mode[i] = state.side[i]
+            s.corner[i] = 0
+            gone = True
+    for i in range(s.corner.size):
+        if gone and s.corner[i] == _WENT:
+            state.mode[i], state.lead[i] = 0, 1
+            s.corner[i] = 0
+    return gone
+
+
+@kernel(borrows=True)
 def _begin(p: Problem, state: State, s: Scratch) -> None:
     """Clear the series; s.heat holds the errors of their terms, s.norm of the drives."""
     n = p.mass.size
     for i in range(n):
-        if s.corner[i] == 1:
+        if s.corner[i] == _STAYS:
             # it was held by what the others did; they may do something else now
             s.corner[i] = 0
         for k in range(p.order + 1):
@@ -202,14 +216,15 @@ def _ask(p: Problem, state: State, s: Scratch, k: int, i: int) -> int:
     elif k == 0 or abs(drive) <= error:
         return 0
     elif state.side[i] * drive < 0.0:
-        s.corner[i] = 1
+        s.corner[i] = _STAYS
         return 0
     if jumps(p, i):
         # it waits for the others of this round: those go together
-        s.corner[i] = 2
+        s.corner[i] = _WAITS
     else:
         state.mode[i] = state.side[i]
         state.lead[i] = k + 1
+        s.corner[i] = _WENT
     return 1
 
 
