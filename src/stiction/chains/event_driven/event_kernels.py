@@ -98,7 +98,7 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
         return
     load = load_at(p, t, state.counter[PIECE])
     force = force_size(p, state.x, state.v, load, t, i)
-    low = _ROUNDING * speed_size(p, state.x, state.v, force, t, i)
+    low = _ROUNDING * speed_size(p, state.x, state.v, force, t + tau / p.rate, i)
     low += 4e-16 * abs(t) * p.rate * _total(poly, size)
     _meet(s, i, size, tau, low, low, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
     if s.open[i] == 0.0 and lead == 0 and tau >= _LONG:

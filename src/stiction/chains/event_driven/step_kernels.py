@@ -63,7 +63,6 @@ from stiction.chains.event_driven.tie_kernels import (
     HELD,
     OPEN,
     decide_ties,
-    fitted_errors,
     force_size,
     jumps,
     mark_ties,
@@ -269,7 +268,7 @@ def _settle(p: Problem, state: State, s: Scratch) -> int:
     expand(p, t, s.active, count, state.mode, state.lead, s)
     found = plain_ties(p, state, s, count, t, ties) if ties > 0 else HELD
     if found == OPEN:
-        decide_ties(p, state, s, t)
+        decide_ties(p, state, s, t, 0.0)
     if found != HELD:
         count = _lay_out(p, state, s, t)
         expand(p, t, s.active, count, state.mode, state.lead, s)
@@ -289,8 +288,7 @@ def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
             continue
         if ties == 0:
             return count
-        fitted_errors(s, _FIT_NOISE, state.clock[TAU])
-        if not decide_ties(p, state, s, t):
+        if not decide_ties(p, state, s, t, _FIT_NOISE):
             break
     # the ties used the same arrays; the fits stand
     _start_series(p, state, s, count)

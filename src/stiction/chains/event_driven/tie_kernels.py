@@ -14,7 +14,7 @@ import numpy as np
 
 from stiction.chains.event_driven.records import drive_of
 from stiction.chains.event_driven.series_kernels import FIT, load_at
-from stiction.chains.event_driven.state import EXPANSIONS, PIECE, Problem, Scratch, State
+from stiction.chains.event_driven.state import EXPANSIONS, PIECE, TAU, Problem, Scratch, State
 from stiction.laws.law_kernels import share_term
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
@@ -25,7 +25,6 @@ __all__ = [
     "OPEN",
     "TIE",
     "decide_ties",
-    "fitted_errors",
     "force_size",
     "jumps",
     "mark_ties",
@@ -139,13 +138,16 @@ def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties:
 
 
 @kernel(borrows=True)
-def decide_ties(p: Problem, state: State, s: Scratch, t: float) -> bool:
+def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) -> bool:
     """Decide all ties; return whether a mass was let go.
+
+    A fitted load is right to a `share` of its size.
 
     A mass that goes gets its mode, and as lead the number of terms of its slip rate that are
     zero. One that stays keeps lead 1; `s.corner` tells whether that was by the rule of a jump.
     """
     n, gone = p.mass.size, False
+    _load_errors(p, s, t, share, state.clock[TAU])
     for i in range(n):
         s.corner[i] = 0
     for _ in range(n + 1):
@@ -256,7 +258,7 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
         passed += k_left * error[k, before] + k_right * error[k, after]
         passed += (c_left + c_right) * error[k + 1, i]
         passed += c_left * error[k + 1, before] + c_right * error[k + 1, after]
-        s.root[i] = TIE * size + passed + abs(p.share[i]) * s.fit[k] * (p.load_address != 0)
+        s.root[i] = TIE * size + passed + abs(p.share[i]) * s.fit[k]
 
 
 @kernel(borrows=True)
@@ -290,13 +292,24 @@ def _share(p: Problem, mode: int, s: Scratch, k: int, i: int) -> None:
 
 
 @kernel(borrows=True)
-def fitted_errors(s: Scratch, share: float, tau: float) -> None:
-    """Write to s.fit the errors of a fitted load's terms: a share of its size on the step."""
+def _load_errors(p: Problem, s: Scratch, t: float, share: float, tau: float) -> None:
+    """Write to s.fit the errors of the load's terms.
+
+    Sines lose digits with their angle; a fit is right to a `share` of its size on the step.
+    """
     size, power = 0.0, 1.0
     for k in range(s.load.size):
+        s.fit[k] = 0.0
         size += abs(s.load[k]) * power
         power *= tau
-    power = 1.0
-    for k in range(s.fit.size):
-        s.fit[k] = share * size / power if np.isfinite(power) and power > 0.0 else np.inf
-        power *= tau
+    for j in range(p.sine_amplitude.size):
+        angle = abs(p.sine_frequency[j] * t) + abs(p.sine_phase[j])
+        error = 2e-15 * (1.0 + angle) * abs(p.sine_amplitude[j])
+        for k in range(s.fit.size):
+            s.fit[k] += error
+            error *= abs(p.sine_frequency[j]) / (p.rate * (k + 1))
+    if p.load_address != 0:
+        power = 1.0
+        for k in range(s.fit.size):
+            s.fit[k] += share * size / power if power > 0.0 else np.inf
+            power *= tau
