@@ -241,9 +241,7 @@ def ramp_touches(rng):
     """Return one mass that starts and stops with every period of a ramp, without sticking."""
     m, k, n, mu = 10.0 ** rng.uniform(-1, 1, 4)
     rate = mu * n * 10.0 ** rng.uniform(-4, 1)
-    chain = st.Chain(
-        mass=[m], stiffness=k, normal_force=n, law=st.Coulomb(mu), load=st.Ramp(rate)
-    )
+    chain = st.Chain(mass=[m], stiffness=k, normal_force=n, law=st.Coulomb(mu), load=st.Ramp(rate))
     return chain, mu * n / rate + 2.0 * np.pi * (m / k) ** 0.5 * rng.uniform(0.5, 20.0), 1
 
 
@@ -296,12 +294,20 @@ def tied(rng):
     load = [
         st.Constant(start),
         st.Ramp(float(rng.choice([-1.0, 1.0])) * 10.0 ** rng.uniform(-3, 1), start),
-        st.chains.Sine(rng.uniform(0.5, 20.0), rng.uniform(0.5, 5.0), float(rng.choice([0.0, 0.5])) * np.pi),
+        st.chains.Sine(
+            rng.uniform(0.5, 20.0), rng.uniform(0.5, 5.0), rng.choice([0.0, 0.5]) * np.pi
+        ),
         st.chains.PiecewiseLinear([0.0, 1.0, 2.0], [start, start + rng.uniform(-9, 9), start]),
     ][rng.integers(4)]
     chain = st.Chain(
-        mass=mass, stiffness=stiffness, damping=damping, law=law, load=load, supports=supports,
-        load_vector=share, normal_force=mass * 10.0,
+        mass=mass,
+        stiffness=stiffness,
+        damping=damping,
+        law=law,
+        load=load,
+        supports=supports,
+        load_vector=share,
+        normal_force=mass * 10.0,
     )
     # drives at their bounds (all, or some of them), or at nothing
     sign = rng.choice([-1.0, 1.0, 1.0, 0.0], n)
@@ -309,9 +315,16 @@ def tied(rng):
     x = np.linalg.solve(chain.stiffness_matrix(), chain.load_shares * chain.load.at(0.0) - drives)
     moving = np.where(rng.random(n) < 0.2, rng.uniform(-1.0, 1.0, n), 0.0)
     spec = {
-        "mass": mass, "stiffness": stiffness, "damping": damping, "law": law, "load": load,
-        "supports": supports, "load_vector": share, "normal_force": mass * 10.0,
-        "x0": x, "v0": moving if rng.random() < 0.3 else 0.0,
+        "mass": mass,
+        "stiffness": stiffness,
+        "damping": damping,
+        "law": law,
+        "load": load,
+        "supports": supports,
+        "load_vector": share,
+        "normal_force": mass * 10.0,
+        "x0": x,
+        "v0": moving if rng.random() < 0.3 else 0.0,
     }
     return st.Chain(**spec), float(10.0 ** rng.uniform(-1, 1))
 

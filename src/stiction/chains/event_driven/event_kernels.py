@@ -80,7 +80,8 @@ def _stays_clear(c: Floats, size: int, tau: float) -> bool:
     for k in range(1, size):
         power *= tau
         swing += abs(c[k] * power)
-    return c[0] > swing
+    clear: bool = c[0] > swing
+    return clear
 
 
 @kernel(borrows=True)
@@ -152,9 +153,7 @@ def _release_of(
 
 
 @kernel(borrows=True)
-def _meet(
-    s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool
-) -> None:
+def _meet(s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool) -> None:
     """Write in tau where s.poly falls through zero, touches it, and is left open."""
     root, touch, left_open = fall(s.poly, size, s.bernstein, low, high, above)
     s.root[i] = np.inf if root == NO_ROOT else root * tau

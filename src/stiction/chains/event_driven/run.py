@@ -168,9 +168,9 @@ class _Solver:
                 return Status.WORK_LIMIT
             if self._is_hopeless(t, before):
                 self.reason = (
-                    f"{counter[er.STEPS] - before[1]} steps led from {before[0]:.9g} s to {t:.9g} s: "
-                    "that is too fast for this span; look for masses, springs or a load of another "
-                    "size than the rest, or a pole of a user's load"
+                    f"{counter[er.STEPS] - before[1]} steps led from {before[0]:.9g} s to {t:.9g} "
+                    "s, and this span would take far too many; look for masses, springs or a load "
+                    "of another size than the rest, or a pole of a user's load"
                 )
                 return Status.WORK_LIMIT
             if counter[er.STEPS] - before[1] >= _STEPS_TO_JUDGE:

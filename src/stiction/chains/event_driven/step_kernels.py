@@ -298,7 +298,7 @@ def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
 
 @kernel(borrows=True)
 def _let_go(p: Problem, state: State, s: Scratch, count: int) -> bool:
-    """Let go the masses that a load holds beyond their bound just after it jumped; any?"""
+    """Let go the masses that a load holds beyond their bound just after it jumped; say if any."""
     gone = False
     for a in range(count):
         i = s.active[a]

@@ -174,7 +174,10 @@ def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) ->
 
 @kernel(borrows=True)
 def _push_off(state: State, s: Scratch) -> bool:
-    """Let go the masses with a jump that leave; then those without are asked again. Any?"""
+    """Let go the masses with a jump that leave; then those without are asked again.
+
+    Return whether any left.
+    """
     gone = False
     for i in range(s.corner.size):
         if s.corner[i] == _WAITS:

@@ -52,7 +52,8 @@ def is_clear(c: Floats, count: int) -> bool:
     swing = 0.0
     for k in range(1, count):
         swing += abs(c[k])
-    return c[0] > swing
+    clear: bool = c[0] > swing
+    return clear
 
 
 @kernel(borrows=True)
