@@ -100,6 +100,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Sample": "stiction.switching.policies",
             "Enumerate": "stiction.switching.policies",
             "ByKind": "stiction.switching.policies",
+            "SlipAtTouch": "stiction.chains.policies",
         },
     ),
     "BranchChoice": Kind(

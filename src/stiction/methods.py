@@ -59,7 +59,8 @@ class EventDriven(Record):
         switching functions at nine points of a step: give a step shorter than the narrowest
         dip of h that must not be missed
     max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
-    policy : what a flow does where its future is not unique; None stops there
+    policy : what to do where the future is not unique. None stops a flow there and lets the
+        masses of a chain stick
     replay : whether a chain is gone through a second time by another algorithm, for the line
         `replay_agrees` of the audit; None does so for at most 50 masses. Flows have none
 
@@ -128,7 +129,8 @@ class EventDriven(Record):
                 explain(
                     "EventDriven.policy",
                     repr(self.policy),
-                    "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
+                    "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...), or for a "
+                    "Chain SlipAtTouch(...)",
                     "it says what to do where the future is not unique.",
                     "leave it out to stop there.",
                 )

@@ -10,6 +10,7 @@ from stiction.chains.loads import Sine as Sine
 from stiction.chains.loads import SumOf as SumOf
 from stiction.chains.loads import UserLoad as UserLoad
 from stiction.chains.model import Chain as Chain
+from stiction.chains.policies import SlipAtTouch as SlipAtTouch
 from stiction.chains.reachability import reach as reach
 from stiction.chains.rest import perturbed as perturbed
 from stiction.chains.stick_set import StickSet as StickSet

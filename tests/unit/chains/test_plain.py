@@ -52,6 +52,30 @@ CHAINS = {
     "weakening_one": st.Chain(
         mass=1.0, stiffness=20.0, law=st.ExponentialWeakening(0.4, 0.2, 0.1), belt_speed=-0.3
     ),
+    # a double root of the slip rate, a touch of the bound, and ties with masses without friction
+    "touch": st.Chain(
+        mass=1.0,
+        stiffness=4.0,
+        normal_force=10.0,
+        load=st.Ramp(4.0, 1.0),
+        law=st.StaticKinetic(0.3, 0.1),
+        v0=2.0,
+    ),
+    "touch_of_the_bound": st.Chain(
+        mass=[1.0, 1.0],
+        stiffness=20.0,
+        law=st.StaticKinetic([0.3, 0.2], 0.1),
+        load=st.chains.Sine(0.2 * 9.81, 2.0),
+        v0=[0.1, 0.0],
+    ),
+    "tied": st.Chain(
+        **THREE,
+        law=st.Coulomb([0.0, 0.2, 0.0]),
+        load=st.Ramp(1.0),
+        damping=0.1,
+        load_vector=[0.0, 1.0, 1.0],
+        x0=np.cumsum([0.0, 0.0, 0.2 * 2.0 * 9.81 / 10.0]),
+    ),
     "plate": st.Chain(
         mass=[1.0, 2.0, 1.0],
         stiffness=[20.0, 30.0],

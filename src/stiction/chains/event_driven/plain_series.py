@@ -66,7 +66,8 @@ def expand(
     share, plate_k, mass, low = p.share[at], p.plate_k[at], p.mass[at], p.mu_kinetic[at]
     sign, drop = mode[at], p.mu_static[at] - low
     moves, weight = sign != 0, sign * p.normal[at]
-    any_moves, tied = bool(moves.any()), moves & (lead[at] >= 2)
+    any_moves, zeros = bool(moves.any()), np.where(moves, lead[at], 0)
+    most = int(zeros.max())
     place, rate = x[0], x[1]
     for k in range(p.order - 1):
         spin = omega * (k + 1)
@@ -91,8 +92,8 @@ def expand(
         else:
             term = low if k == 0 else 0.0
         force -= weight * term
-        if k == 0 and tied.any():
-            force[tied] = 0.0
+        if k + 1 < most:
+            force[k + 1 < zeros] = 0.0
         rate[c] = np.where(moves, force / mass * scale, rate[c])
 
 

@@ -57,7 +57,7 @@ def may_meet_an_event(p: Problem, state: State, s: Scratch, count: int, tau: flo
     bound = p.mu_static[found] * p.normal[found]
     stays = (mode == 0) & (bound <= 0.0)
     for one in (1, 0):
-        looked = (lead == 0) & (mode != 0 if one else (mode == 0) & (bound > 0.0) & (not p.jump))
+        looked = (lead == 0) & (mode != 0 if one else (mode == 0) & (bound > 0.0))
         at = found[looked]
         if at.size == 0:
             continue

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.event_driven.losses import touch_losses
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.chains.policies import SlipAtTouch
 from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
 from stiction.chains.replay.trail import TrailKeeper
@@ -21,7 +23,6 @@ from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import EventDriven
 from stiction.results.audit import Check
-from stiction.results.determinism import Loss
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
 
@@ -40,6 +41,8 @@ MOST_MASSES = 10_000
 _MASS_STEPS_PER_CALL = 300_000
 _TOUCH_ROWS = 64
 _TRACK_ROWS = 2048
+# a run that needs so many times `max_steps`, judged by its first steps, is ended
+_HOPELESS, _STEPS_TO_JUDGE = 1e5, 10_000
 # a user's load is looked at in steps of at most this share of the time span
 _LONGEST_FIT = 0.005
 
@@ -53,20 +56,20 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
 
     Raises
     ------
-    ModelError : if the chain is too long, or a policy is given.
+    ModelError : if the chain is too long, or the policy is one for flows.
 
     Source: formulas sheet of the chains paper, section 6.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
     """
-    if method.policy is not None:
+    if method.policy is not None and not isinstance(method.policy, SlipAtTouch):
         raise ModelError(
             explain(
                 "EventDriven.policy",
                 repr(method.policy),
-                "None for a Chain",
-                "the future of a chain is unique but for touches of the static bound, where it "
-                "sticks on and says so; there is nothing for a policy to choose.",
-                "leave policy out; it is for flows such as WheelOnTurntable.",
+                "SlipAtTouch(...), or None for a Chain",
+                "the future of a chain is unique but for touches under friction with a jump, where "
+                "it sticks and says so; the other policies are for flows.",
+                "leave policy out, or use SlipAtTouch() to take the other future.",
             )
         )
     without_memory(
@@ -102,8 +105,7 @@ class _Solver:
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
-        span = request.t_end - request.t_start
-        self.problem = _problem(method, chain, self.load_call, self.law, span)
+        self.problem = _problem(method, chain, request, self.load_call, self.law)
         self.state = _start(chain, request)
         self.saved = _saved(chain, request)
         self.events = _events(chain.n_mass, _track(chain, method))
@@ -111,7 +113,7 @@ class _Solver:
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
         self.trail = TrailKeeper(chain.n_mass)
-        self.touches: list[tuple[float, int]] = []
+        self.touches: list[Floats] = []
         self.stop_time: float | None = None
         self.reason = ""
 
@@ -128,7 +130,10 @@ class _Solver:
         steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         fitted = self.problem.fitted or self.problem.load_address != 0
         advance = ek.advance_fitted if fitted else ek.advance
+        # the first calls are short, to see whether the run gets anywhere
+        short, before = max(20, steps // 20), (float(self.state.clock[er.TIME]), 0)
         while True:
+            now = short if counter[er.STEPS] <= _STEPS_TO_JUDGE or fitted else steps
             code = advance(
                 self.problem,
                 self.state,
@@ -136,7 +141,7 @@ class _Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(steps, self.method.max_steps - int(counter[er.STEPS])),
+                min(now, self.method.max_steps - int(counter[er.STEPS])),
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
@@ -167,12 +172,28 @@ class _Solver:
             if counter[er.STEPS] >= self.method.max_steps:
                 self.reason = f"max_steps = {self.method.max_steps} were used up"
                 return Status.WORK_LIMIT
+            if self._is_hopeless(t, before):
+                self.reason = (
+                    f"{counter[er.STEPS] - before[1]} steps led from {before[0]:.9g} s to {t:.9g} "
+                    "s, and this span would take far too many; look for masses, springs or a load "
+                    "of another size than the rest, or a pole of a user's load"
+                )
+                return Status.WORK_LIMIT
+            if counter[er.STEPS] - before[1] >= _STEPS_TO_JUDGE:
+                before = (t, int(counter[er.STEPS]))
             if self.n_logged >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
             request.progress((t - request.t_start) / span, f"{self.n_logged} events")
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
+
+    def _is_hopeless(self, t: float, before: tuple[float, int]) -> bool:
+        """Return whether the last steps would have to be repeated absurdly often."""
+        span = self.request.t_end - self.request.t_start
+        steps = float(self.state.counter[self.er.STEPS] - before[1])
+        many = steps * span > _HOPELESS * self.method.max_steps * (t - before[0])
+        return steps >= _STEPS_TO_JUDGE and many
 
     def _drain(self) -> None:
         """Move full rows out of the kernel's buffers."""
@@ -191,9 +212,10 @@ class _Solver:
                 (k.time[:rows].copy(), k.x[:rows].copy(), k.v[:rows].copy(), k.mode[:rows].copy())
             )
             e.track.filled[0] = 0
-        for row in range(int(counter[er.N_TOUCH])):
-            self.touches.append((float(e.touch[row, 0]), int(e.touch[row, 1])))
-        counter[er.N_TOUCH] = 0
+        touches = int(counter[er.N_TOUCH])
+        if touches:
+            self.touches.append(e.touch[:touches].copy())
+            counter[er.N_TOUCH] = 0
 
     # ---- checkpoint
 
@@ -202,8 +224,8 @@ class _Solver:
         rows = int(self.state.counter[self.er.NEXT_SAVE])
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
         arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
-        arrays["touches"] = np.array(self.touches, dtype=np.float64).reshape(-1, 2)
         arrays |= self.trail.pack()
+        arrays["touches"] = self._touches()
         arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
         return arrays
 
@@ -218,13 +240,16 @@ class _Solver:
             value[:rows] = kept[f"saved_{name}"]
         columns = tuple(kept[f"log_{j}"] for j in range(8))
         self.log, self.n_logged = [columns], int(columns[0].size)
-        self.touches = [(float(t), int(i)) for t, i in kept["touches"]]
         self.trail.unpack(kept)
+        self.touches = [kept["touches"]]
         stop = float(kept["stop_time"][0])
         self.stop_time = None if np.isnan(stop) else stop
         return True
 
     # ---- report
+
+    def _touches(self) -> Floats:
+        return np.concatenate([np.empty((0, self.er.N_COLUMN)), *self.touches])
 
     def _columns(self) -> list[npt.NDArray[Any]]:
         if not self.log:
@@ -262,11 +287,12 @@ class _Solver:
                 "steps": int(counter[er.STEPS]),
                 "expansions": int(counter[er.EXPANSIONS]),
                 "order": self.method.order,
+                "touches": int(counter[er.TOUCHES]),
             },
             status=status,
             reason=self.reason,
             checks=checks,
-            losses=[self._touch_loss(t, i) for t, i in self.touches],
+            losses=touch_losses(self.chain, self._touches()),
             quantities=quantities,
             trail=self._trail(),
         )
@@ -298,20 +324,13 @@ class _Solver:
             state.counter[er.NEXT_SAVE] = row
             self.ek.save_now(self.problem, state, self.saved, t)
 
-    def _touch_loss(self, t: float, i: int) -> Loss:
-        return Loss(
-            t,
-            "grazing_onset",
-            {"contact": i + 1},
-            "the mass kept sticking; its drive reached the static bound and turned back",
-        )
-
 
 def _problem(
-    method: EventDriven, chain: Chain, load_call: Callback, law: CompiledLaw, span: float
+    method: EventDriven, chain: Chain, request: Request, load_call: Callback, law: CompiledLaw
 ) -> Problem:
     from stiction.chains.event_driven.state import Problem
 
+    span, policy = request.t_end - request.t_start, method.policy
     table, pieces = chain.friction, chain.load.pieces()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
@@ -352,7 +371,18 @@ def _problem(
         fit_tolerance=max(method.rtol, 1e-11),
         longest_fit=_LONGEST_FIT * span * rate,
         longest=np.inf if method.max_step is None else float(method.max_step),
+        start=request.t_start,
+        response=_plain(_response(chain)),
+        slip_after=policy.after if isinstance(policy, SlipAtTouch) else np.inf,
+        slip_before=policy.before if isinstance(policy, SlipAtTouch) else -np.inf,
     )
+
+
+def _response(chain: Chain) -> Floats:
+    """Return (n,) times [s] in which a force moves each mass as far as its springs let it."""
+    k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+    rate = np.sqrt((k[:-1] + k[1:] + chain.plate_springs) / m) + (c[:-1] + c[1:]) / m
+    return np.asarray(1.0 / np.maximum(rate, np.finfo(float).tiny))
 
 
 def _plain(values: Floats) -> Floats:
@@ -370,13 +400,14 @@ def _start(chain: Chain, request: Request) -> State:
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start
     return er.State(
         clock=clock,
-        counter=np.zeros(8, np.int64),
+        counter=np.zeros(er.N_COUNTER, np.int64),
         x=x,
         v=v,
         mode=np.zeros(n, np.int64),
         shown=np.zeros(n, np.int64),
         lead=np.zeros(n, np.int64),
         side=np.zeros(n, np.int64),
+        band=np.zeros(n, np.int64),
         heat=np.zeros(n),
     )
 
@@ -412,7 +443,7 @@ def _events(n: int, track: Track) -> Events:
         v=np.empty(rows),
         left=np.empty(rows),
         right=np.empty(rows),
-        touch=np.empty((_TOUCH_ROWS + 4 * n, 2)),
+        touch=np.empty((_TOUCH_ROWS + 4 * n, er.N_COLUMN)),
         track=track,
     )
 
@@ -450,22 +481,39 @@ def _scratch(n: int, order: int) -> Scratch:
         norm=np.zeros(order + 1),
         active=np.zeros(n, np.int64),
         root=np.full(n, np.inf),
+        touch=np.full(n, np.inf),
+        length=np.full(n, np.inf),
+        open=np.full(n, np.inf),
+        corner=np.zeros(n, np.int64),
+        started=np.zeros(n, np.int64),
         xs=np.zeros(n + 2),
         vs=np.zeros(n + 2),
     )
 
 
+def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
+    """Return (n,) forces [N] that rounding leaves of the largest ones on each mass."""
+    k, edge = chain.link_stiffness, np.zeros(1)
+    far = np.concatenate([edge, np.abs(kept["x"]).max(axis=0), edge])
+    force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])
+    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * kept["time"][-1]))
+    force += np.abs(chain.load_shares) * np.abs(chain.load.at(kept["time"])).max()
+    return np.asarray(np.maximum(1e-12 * force, np.finfo(float).tiny))
+
+
 def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
     stuck = kept["mode"] == 0
-    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
+    rounding = _rounding(chain, kept)
+    bound = np.maximum(chain.stick_bound, rounding)
     share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
     worst = np.unravel_index(np.argmax(share), share.shape)
     limit = 1.0 + 1e-9
     slip = kept["v"] - chain.belt_speed
     size = np.abs(slip)
     wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
-    speed = float(np.max(size, initial=0.0)) or 1.0
+    limit_of_slip = 1e-9 * float(np.max(size, initial=0.0))
+    limit_of_slip += float(np.max(rounding / chain.masses * _response(chain)))
     return [
         Check(
             "stick_within_bound",
@@ -477,9 +525,9 @@ def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
         ),
         Check(
             "slip_against_friction",
-            bool(wrong <= 1e-9 * speed),
+            bool(wrong <= limit_of_slip),
             float(wrong),
-            1e-9 * speed,
+            limit_of_slip,
             None,
             "slip rate against the direction of its mode [m/s]",
         ),

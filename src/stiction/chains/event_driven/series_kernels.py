@@ -87,7 +87,8 @@ def expand(
     active, count : indices of the masses whose series are not constant
     mode : (n,) -1, 0, 1
     lead : (n,) number of leading zeros that the slip rate (or the reserve of a stuck mass)
-        is known to have; they are set exactly, not left to rounding
+        is known to have; they are set exactly, not left to rounding (of a mass at rest: whether
+        its reserve begins at zero)
     s : series; x by (order + 1, n + 2), drive by (order + 1, n), load by (order + 1,); mu by
         (n, order + 1), of mu where it is fitted and of the law's share e where it has one
     """
@@ -124,7 +125,7 @@ def expand(
             elif fitted:
                 term = mu[i, k] if k < FIT else 0.0
             force -= mode[i] * normal[i] * term
-            if k == 0 and lead[i] >= 2:
+            if k + 1 < lead[i]:
                 force = 0.0
             x[k + 2, c] = force / mass[i] * scale
 

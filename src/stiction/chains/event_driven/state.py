@@ -13,10 +13,18 @@ Ints = npt.NDArray[np.int64]
 # entries of State.clock and State.counter
 TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
 PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
+TOUCHES, N_COUNTER = 8, 9
+# columns of Events.touch, and its kinds
+AT, MASS, KIND, LENGTH, TAKEN, N_COLUMN = 0, 1, 2, 3, 4, 5
+OF_BOUND, OF_SLIP = 0, 1
 
 
 class Problem(NamedTuple):
-    """A chain as kernels read it; units as in `Chain`."""
+    """A chain as kernels read it; units as in `Chain`.
+
+    `response` is the time [s] in which a force moves each mass as far as its springs let it;
+    touches between `slip_after` and `slip_before` are left by slip.
+    """
 
     mass: Floats
     link_k: Floats
@@ -48,10 +56,20 @@ class Problem(NamedTuple):
     fit_tolerance: float
     longest_fit: float
     longest: float
+    start: float
+    response: Floats
+    slip_after: float
+    slip_before: float
 
 
 class Scratch(NamedTuple):
-    """Series and work space of one step."""
+    """Series and work space of one step.
+
+    `root` and `touch` hold tau of each mass's event and touch, inf for none; `length` how long a
+    touch is undecided [s]; `open` from where a mass is within its error to the end of the step;
+    `corner` whether a mass at its bound is decided by the rule of a jump at the start of the step;
+    `started` whether it then began to move.
+    """
 
     x: Floats
     drive: Floats
@@ -66,12 +84,20 @@ class Scratch(NamedTuple):
     norm: Floats
     active: Ints
     root: Floats
+    touch: Floats
+    length: Floats
+    open: Floats
+    corner: Ints
+    started: Ints
     xs: Floats
     vs: Floats
 
 
 class State(NamedTuple):
-    """All that a run needs to go on: what a checkpoint keeps."""
+    """All that a run needs to go on: what a checkpoint keeps.
+
+    `band` marks masses that came within their error of an event and have not left it yet.
+    """
 
     clock: Floats
     counter: Ints
@@ -81,6 +107,7 @@ class State(NamedTuple):
     shown: Ints
     lead: Ints
     side: Ints
+    band: Ints
     heat: Floats
 
 
@@ -115,7 +142,7 @@ class Track(NamedTuple):
 
 
 class Events(NamedTuple):
-    """A buffer of mode changes; `touch` holds grazes of the static bound (time, mass)."""
+    """A buffer of mode changes; `touch` holds touches, by the columns AT to TAKEN."""
 
     time: Floats
     mass: Ints

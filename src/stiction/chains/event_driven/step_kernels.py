@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven import plain_steps
-from stiction.chains.event_driven.event_kernels import TIE, first_events
+from stiction.chains.event_driven.event_kernels import first_events
 from stiction.chains.event_driven.records import (
     column,
-    drive_at,
     drive_of,
     record_events,
     save_now,
@@ -33,16 +32,24 @@ from stiction.chains.event_driven.series_kernels import (
     power_series,
 )
 from stiction.chains.event_driven.state import (
+    AT,
     EXPANSIONS,
     GAP,
+    KIND,
+    LENGTH,
+    MASS,
     N_EVENTS,
     N_TOUCH,
+    OF_BOUND,
+    OF_SLIP,
     PIECE,
     REST_SEEN,
     STEPS,
     STILL,
+    TAKEN,
     TAU,
     TIME,
+    TOUCHES,
     VISCOUS,
     WORK,
     Events,
@@ -50,6 +57,17 @@ from stiction.chains.event_driven.state import (
     Saved,
     Scratch,
     State,
+)
+from stiction.chains.event_driven.tie_kernels import (
+    FROZEN,
+    HELD,
+    OPEN,
+    decide_ties,
+    force_size,
+    jumps,
+    mark_ties,
+    place,
+    plain_ties,
 )
 from stiction.chains.event_driven.track_kernels import track_full, track_state, track_step
 from stiction.numerics.jit import kernel
@@ -74,11 +92,12 @@ Ints = npt.NDArray[np.int64]
 
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
-_FROZEN = 9
 # the longest step in units of the fastest vibration
 _FARTHEST = 1e8
 # a fitted drive counts as beyond its bound from this excess on
 _FIT_TIE = 1e-9
+# terms of a fitted load below this share of its size on the step are its misfit
+_FIT_NOISE = 1e-12
 
 
 @kernel
@@ -96,7 +115,7 @@ def advance(
     for _ in range(steps):
         code, limit, reach = _begin(p, state, saved, events, t_end, room)
         if code == PAUSE:
-            count = _settle(p, state, s, reach, events)
+            count = _settle(p, state, s)
             code = _finish(p, state, saved, events, s, count, limit, reach)
         if code != PAUSE:
             return code
@@ -121,7 +140,7 @@ def advance_fitted(
     for _ in range(steps):
         code, limit, reach = _begin(p, state, saved, events, t_end, room)
         if code == PAUSE:
-            count = _settle_fitted(p, state, s, reach, events)
+            count = _settle_fitted(p, state, s, reach)
             if count < 0:
                 return STEP_VANISHED
             code = _finish(p, state, saved, events, s, count, limit, reach)
@@ -172,16 +191,23 @@ def _finish(
     record_events(p, state, events, t)
     if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
         return ALL_STUCK
+    if p.jump:
+        _note_corners(p, state, s, t, events)
     tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
     # search a little past the last gap first: near events make far ones irrelevant,
     # and on a short stretch most masses are excluded by one look at their series
     horizon = min(tau, 4.0 * clock[GAP])
-    first, last_grouped = first_events(p, state, s, count, horizon, t, events)
+    first, last_grouped = first_events(p, state, s, count, horizon, t)
     while first > horizon and horizon < tau:
         horizon = min(tau, 8.0 * horizon)
-        first, last_grouped = first_events(p, state, s, count, horizon, t, events)
+        first, last_grouped = first_events(p, state, s, count, horizon, t)
     if first <= tau:
         tau = first
+        if reach - tau <= 1e-13 * max(1.0, reach) + 4e-16 * abs(t) * p.rate:
+            # at the border, to rounding: what comes after it decides
+            tau = reach
+            last_grouped = max(last_grouped, reach)
+    _note_touches(p, state, s, count, tau, last_grouped, events)
     clock[GAP] = max(tau, 1e-3)
     t_new = limit if tau >= reach else t + tau / p.rate
     power_series(p, t, s.active, count, state.mode, s)
@@ -194,6 +220,8 @@ def _finish(
     clock[TIME] = t_new
     counter[STEPS] += 1
     for i in range(n):
+        s.started[i] = 1 if state.mode[i] != 0 and state.lead[i] > 0 else 0
+        s.corner[i] = 0
         state.lead[i] = 0
     if first <= tau:
         _arrive(p, state, s, count, t_new, last_grouped)
@@ -236,39 +264,55 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
 
 
 @kernel(borrows=True)
-def _settle(p: Problem, state: State, s: Scratch, reach: float, events: Events) -> int:
-    """Decide the modes, expand the series, and return the number of active masses.
-
-    A mass that was just released must move the way it was pushed, and one at the edge of
-    stick must turn inward; if a neighbour's change at the same instant says otherwise its
-    mode is taken back.
-    """
-    count, t = 0, state.clock[TIME]
-    _mark_ties(p, state, t)
-    for _ in range(2 * p.mass.size + 4):
+def _settle(p: Problem, state: State, s: Scratch) -> int:
+    """Decide the modes, expand the series, and return the number of active masses."""
+    t = state.clock[TIME]
+    ties = mark_ties(p, state, t)
+    count = _lay_out(p, state, s, t)
+    expand(p, t, s.active, count, state.mode, state.lead, s)
+    found = plain_ties(p, state, s, count, t, ties) if ties > 0 else HELD
+    if found == OPEN:
+        decide_ties(p, state, s, t, 0.0)
+    if found != HELD:
         count = _lay_out(p, state, s, t)
         expand(p, t, s.active, count, state.mode, state.lead, s)
-        if not _take_back(p, state, s, count, reach):
-            break
-    if p.jump:
-        _note_corners(p, state, s, count, t, events)
     return count
 
 
 @kernel(borrows=True)
-def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float, events: Events) -> int:
+def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
     """Do as `_settle` with a user's functions; -1 where they need a vanishing step."""
-    count, t = 0, state.clock[TIME]
-    _mark_ties(p, state, t)
-    for _ in range(2 * p.mass.size + 4):
+    t = state.clock[TIME]
+    for _ in range(p.mass.size + 2):
+        ties = mark_ties(p, state, t)
         count = _lay_out(p, state, s, t)
         if not _fit_step(p, state, s, t, reach, count):
             return -1
-        if not _take_back(p, state, s, count, reach):
+        if _let_go(p, state, s, count):
+            continue
+        if ties == 0:
+            return count
+        if not decide_ties(p, state, s, t, _FIT_NOISE):
             break
-    if p.jump:
-        _note_corners(p, state, s, count, t, events)
+    # the ties used the same arrays; the fits stand
+    _start_series(p, state, s, count)
+    expand(p, t, s.active, count, state.mode, state.lead, s)
     return count
+
+
+@kernel(borrows=True)
+def _let_go(p: Problem, state: State, s: Scratch, count: int) -> bool:
+    """Let go the masses that a load holds beyond their bound just after it jumped; say if any."""
+    gone = False
+    for a in range(count):
+        i = s.active[a]
+        bound = p.mu_static[i] * p.normal[i]
+        beyond = bound > 0.0 and abs(s.drive[0, i]) > bound * (1.0 + _FIT_TIE)
+        if beyond and state.mode[i] == 0 and state.lead[i] != FROZEN:
+            state.mode[i] = 1 if s.drive[0, i] > 0.0 else -1
+            state.lead[i] = 1
+            gone = True
+    return gone
 
 
 @kernel(borrows=True)
@@ -291,38 +335,6 @@ def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
         for c in range(s.active[a], s.active[a] + 3):
             for k in range(2, p.order + 1):
                 s.x[k, c] = 0.0
-
-
-@kernel(borrows=True)
-def _mark_ties(p: Problem, state: State, t: float) -> None:
-    """Mark stuck masses whose drive equals their bound: their series decide, not rounding."""
-    load = load_at(p, t, state.counter[PIECE])
-    for i in range(p.mass.size):
-        if state.mode[i] == 0 and state.lead[i] == 0:
-            drive = drive_of(p, state.x, state.v, load, t, i)
-            if abs(drive) >= p.mu_static[i] * p.normal[i] * (1.0 - TIE):
-                state.lead[i] = 1
-                state.side[i] = 1 if drive > 0.0 else -1
-
-
-@kernel(borrows=True)
-def _note_corners(
-    p: Problem, state: State, s: Scratch, count: int, t: float, events: Events
-) -> None:
-    """Note grazes at a border of steps: a drive at the static bound that turns inward."""
-    for a in range(count):
-        i = s.active[a]
-        if state.mode[i] != 0 or state.lead[i] != 1:
-            continue
-        for k in range(p.order - 1):
-            s.poly[k] = state.side[i] * s.drive[k, i]
-        k = leading_zeros(s.poly, 1, p.order - 1, 1.0)
-        row = state.counter[N_TOUCH]
-        last = row > 0 and events.touch[row - 1, 1] == i and events.touch[row - 1, 0] > t - 1e-9
-        if k < p.order - 1 and s.poly[k] < 0.0 and not last and p.normal[i] > 0.0:
-            events.touch[row, 0] = t
-            events.touch[row, 1] = i
-            state.counter[N_TOUCH] += 1
 
 
 @kernel(borrows=True)
@@ -351,70 +363,6 @@ def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> floa
     size = slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
     start = leading_zeros(s.poly, state.lead[i], size, tau) if state.lead[i] > 0 else 0
     return root_from(s.poly, s.bernstein, start, size, tau)
-
-
-@kernel(borrows=True)
-def _take_back(p: Problem, state: State, s: Scratch, count: int, reach: float) -> bool:
-    """Correct one mode that contradicts its own series; return whether one was changed."""
-    fitted = p.fitted or p.load_address != 0
-    scale = state.clock[TAU] if fitted else 1.0
-    size = p.order - 1
-    for a in range(count):
-        i = s.active[a]
-        bound = p.mu_static[i] * p.normal[i]
-        if state.mode[i] != 0 and state.lead[i] >= 2:
-            length = slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
-            k = leading_zeros(s.poly, 2, length, scale)
-            if k < length and s.poly[k] < 0.0:
-                state.side[i] = state.mode[i]
-                state.mode[i] = 0
-                state.lead[i] = _FROZEN
-                return True
-        elif state.mode[i] == 0 and state.lead[i] != _FROZEN:
-            if abs(s.drive[0, i]) > bound * (1.0 + (_FIT_TIE if fitted else TIE)):
-                # the load jumped: the mass is beyond its bound from the first moment
-                state.mode[i] = 1 if s.drive[0, i] > 0.0 else -1
-                state.lead[i] = 1
-                return True
-            if state.lead[i] == 1 and _leaves_its_edge(p, state, s, i, bound, scale, reach, size):
-                state.mode[i] = state.side[i]
-                state.lead[i] = 1 if p.jump else 2
-                return True
-    return False
-
-
-@kernel(borrows=True)
-def _leaves_its_edge(
-    p: Problem,
-    state: State,
-    s: Scratch,
-    i: int,
-    bound: float,
-    scale: float,
-    reach: float,
-    size: int,
-) -> bool:
-    """Return whether a stuck mass whose drive equals its bound is pushed beyond it."""
-    for k in range(size):
-        s.poly[k] = state.side[i] * s.drive[k, i]
-    s.poly[0] = bound
-    k = leading_zeros(s.poly, 1, size, scale)
-    if k == size:
-        return False
-    if bound == 0.0 and s.poly[k] < 0.0:
-        # without friction any push moves the mass, whichever way it points
-        state.side[i] = -state.side[i]
-        s.poly[k] = -s.poly[k]
-    if s.poly[k] < 0.0:
-        return False
-    if not p.jump:
-        return True
-    # with a jump a touch must not release: the drive has to rise beyond rounding
-    tau = min(reach, scale)
-    for j in range(size):
-        s.poly[j] = -state.side[i] * s.drive[j, i]
-    s.poly[0] = bound * TIE
-    return root_from(s.poly, s.bernstein, 0, size, tau) <= tau
 
 
 @kernel(borrows=True)
@@ -474,35 +422,87 @@ def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> Non
 
 @kernel(borrows=True)
 def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: float) -> None:
-    """Apply the events of one instant: first all stops, then every decision."""
+    """Apply the events of one instant: first all stops, then every decision.
+
+    `s.started` marks the masses that started to move at the beginning of the step.
+    """
     for a in range(count):
         i = s.active[a]
         if s.root[i] <= group and state.mode[i] != 0:
             state.v[i + 1] = p.belt
+    load = load_at(p, t, state.counter[PIECE])
     for a in range(count):
         i = s.active[a]
         if s.root[i] > group:
             continue
-        drive = drive_at(p, state, t, i)
-        bound = p.mu_static[i] * p.normal[i]
-        if state.mode[i] == 0:
-            # at its bound, to rounding: the series after this instant decide
-            state.side[i] = 1 if drive > 0.0 else -1
-            state.lead[i] = 1
-        else:
-            _decide(p, state, i, drive, bound)
+        drive, stuck = drive_of(p, state.x, state.v, load, t, i), state.mode[i] == 0
+        place(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
+        if s.started[i] == 1 and s.root[i] == 0.0:
+            # a fitted force takes back at once what was decided: at rest for this instant
+            state.mode[i], state.lead[i] = 0, FROZEN
+        elif s.touch[i] == s.root[i] and stuck:
+            # the drive touches its bound, and a policy lets the mass go
+            state.mode[i], state.lead[i] = 0, 1
 
 
 @kernel(borrows=True)
-def _decide(p: Problem, state: State, i: int, drive: float, bound: float) -> None:
-    """Set the mode of a mass at rest on its surface from its drive."""
-    state.side[i] = 1 if drive > 0.0 else -1
-    if abs(drive) > bound * (1.0 + TIE):
-        state.mode[i] = state.side[i]
-        state.lead[i] = 1
-    else:
-        state.mode[i] = 0
-        state.lead[i] = 1 if abs(drive) >= bound * (1.0 - TIE) else 0
+def _note_touches(
+    p: Problem, state: State, s: Scratch, count: int, tau: float, group: float, events: Events
+) -> None:
+    """Count the touches up to tau, and note which masses are within their error there."""
+    t = state.clock[TIME]
+    for a in range(count):
+        i = s.active[a]
+        if s.open[i] <= tau:
+            state.band[i] = 1
+        elif state.band[i] == 1:
+            state.band[i] = 0
+        ends = s.root[i] == s.touch[i] and s.root[i] <= group
+        if s.touch[i] == np.inf or (s.touch[i] > tau and not ends):
+            continue
+        kind = OF_BOUND if state.mode[i] == 0 else OF_SLIP
+        now = t + s.touch[i] / p.rate
+        slips = p.slip_after <= now <= p.slip_before
+        _note(p, state, events, i, kind, now, s.length[i] / p.rate, slips)
+        if kind == OF_BOUND:
+            # should the next step begin at the bound, it has been told
+            state.band[i] = 2
+
+
+@kernel(borrows=True)
+def _note_corners(p: Problem, state: State, s: Scratch, t: float, events: Events) -> None:
+    """Note masses that only the rule of a jump holds at their bound, or lets go there."""
+    for i in range(p.mass.size):
+        if s.corner[i] == 0:
+            if state.band[i] == 2:
+                state.band[i] = 0
+        elif state.band[i] != 2 and p.normal[i] > 0.0:
+            state.band[i] = 2
+            _note(p, state, events, i, OF_BOUND, t, np.inf, state.mode[i] != 0)
+
+
+@kernel(borrows=True)
+def _note(
+    p: Problem,
+    state: State,
+    events: Events,
+    i: int,
+    kind: int,
+    t: float,
+    length: float,
+    slips: bool,
+) -> None:
+    """Count a touch; keep it where it can matter: with friction that falls."""
+    state.counter[TOUCHES] += 1
+    if p.constant and not jumps(p, i):
+        return
+    row = state.counter[N_TOUCH]
+    events.touch[row, AT] = t
+    events.touch[row, MASS] = i
+    events.touch[row, KIND] = kind
+    events.touch[row, LENGTH] = length
+    events.touch[row, TAKEN] = 1.0 if slips else 0.0
+    state.counter[N_TOUCH] += 1
 
 
 @kernel(borrows=True)
@@ -523,5 +523,7 @@ def first_modes(p: Problem, state: State) -> None:
             state.mode[i] = 1 if w > 0.0 else -1
             state.shown[i] = state.mode[i]
         else:
-            drive = drive_at(p, state, state.clock[TIME], i)
-            _decide(p, state, i, drive, p.mu_static[i] * p.normal[i])
+            t = state.clock[TIME]
+            load = load_at(p, t, state.counter[PIECE])
+            drive = drive_of(p, state.x, state.v, load, t, i)
+            place(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))

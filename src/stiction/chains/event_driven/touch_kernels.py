@@ -1,0 +1,181 @@
+"""Where a polynomial falls through zero, and where it only touches zero within its error.
+
+A double root is two roots or none, whichever way the last digit falls. A polynomial that comes
+down to `high` and goes up again before it has passed `-low`, twice the error apart, touches: what
+it did between is not known, and is no event by itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+from stiction.numerics.locate import NO_ROOT, first_root
+
+__all__ = ["fall", "is_clear", "spread"]
+
+Floats = npt.NDArray[np.float64]
+
+# touches that are looked at in one step
+_MOST = 8
+
+
+def _spread_at_once(c: Floats, start: int, size: int, tau: float) -> int:
+    powers = np.full(size - start, tau)
+    powers[:1] = 1.0
+    c[: size - start] = c[start:size] * np.multiply.accumulate(powers)
+    return size - start
+
+
+@kernel(plain=_spread_at_once, borrows=True)
+def spread(c: Floats, start: int, size: int, tau: float) -> int:
+    """Write the terms from `start` on, over tau^start, in shares of a step; return how many."""
+    power = 1.0
+    for k in range(start, size):
+        c[k - start] = c[k] * power
+        power *= tau
+    return size - start
+
+
+def _is_clear_in_list(c: Floats, count: int) -> bool:
+    first, *others = c[:count].tolist()
+    swing = 0.0
+    for one in others:
+        swing += abs(one)
+    return bool(first > swing)
+
+
+@kernel(plain=_is_clear_in_list, borrows=True)
+def is_clear(c: Floats, count: int) -> bool:
+    """Return whether the sizes of the terms alone keep a polynomial above zero on [0, 1]."""
+    swing = 0.0
+    for k in range(1, count):
+        swing += abs(c[k])
+    clear: bool = c[0] > swing
+    return clear
+
+
+@kernel(borrows=True)
+def fall(
+    c: Floats, count: int, work: Floats, low: float, high: float, above: bool
+) -> tuple[float, float, float]:
+    """Return where a polynomial on [0, 1] falls through zero, where it touched, where it is open.
+
+    Each is NO_ROOT where there is none. A touch comes before the fall. The polynomial is left
+    open where it is within its error from there to the end.
+
+    Parameters
+    ----------
+    c : (>= count,) coefficients by rising power
+    count : number of coefficients
+    work : (>= 50, >= count) scratch space
+    low, high : it has fallen below -low, and is away from zero above high; both > 0
+    above : whether it was above `high` before 0, should it begin below
+
+    Verified by: tests/unit/chains/event_driven/test_touches.py::test_roots_and_touches
+    """
+    first, enters = c[0], 0.0
+    if first < -low:
+        return 0.0, NO_ROOT, NO_ROOT
+    if first > high:
+        c[0] = first - high
+        enters = first_root(c, count, work)
+        c[0] = first
+        if enters == NO_ROOT:
+            return NO_ROOT, NO_ROOT, NO_ROOT
+    value, slope, bend = 0.0, 0.0, 0.0
+    for k in range(count - 1, -1, -1):
+        slope = slope * enters + value
+        value = value * enters + c[k]
+        bend += k * (k - 1) * abs(c[k])
+    if slope < 0.0 and slope * slope > 2.0 * bend * (low + max(value, high)):
+        # so steep that no bend turns it before -low
+        return first_root(c, count, work) if first > 0.0 else 0.0, NO_ROOT, NO_ROOT
+    return _near_double(c, count, work, low, high, enters, above)
+
+
+@kernel
+def _near_double(
+    c: Floats, count: int, work: Floats, low: float, high: float, at: float, above: bool
+) -> tuple[float, float, float]:
+    """Do as `fall` where the polynomial comes within `high` of zero at `at` with a small slope."""
+    g, h, d = c[:count].copy(), np.empty(count), np.empty(count)
+    entered = at > 0.0
+    above = above or entered
+    _shift(g, count, at)
+    touch = NO_ROOT
+    for _ in range(_MOST):
+        rest = 1.0 - at
+        if rest <= 0.0:
+            return NO_ROOT, touch, at
+        _stretch(g, h, count, rest)
+        first = h[0]
+        h[0] = first + low
+        down = first_root(h, count, work) if h[0] > 0.0 else 0.0
+        h[0] = first
+        up = _way_up(h, d, count, work, high, entered)
+        if down == NO_ROOT and up == NO_ROOT:
+            return NO_ROOT, touch, at
+        if down < up:
+            if touch == NO_ROOT and c[0] > 0.0:
+                return first_root(c, count, work), touch, NO_ROOT
+            root = first_root(h, count, work) if first > 0.0 else 0.0
+            return at + rest * min(root, down), touch, NO_ROOT
+        if above and touch == NO_ROOT:
+            touch = at + rest * min(_lowest(h, d, count, work), up)
+        _shift(g, count, up * rest)
+        at += up * rest
+        rest = 1.0 - at
+        if rest <= 0.0:
+            return NO_ROOT, touch, NO_ROOT
+        # what is left above `high`, over the way from here, where it is zero
+        _stretch(g, h, count, rest)
+        for k in range(count - 1):
+            d[k] = h[k + 1]
+        again = first_root(d, count - 1, work) if d[0] > 0.0 else NO_ROOT
+        if again == NO_ROOT:
+            return NO_ROOT, touch, NO_ROOT
+        _shift(g, count, again * rest)
+        at += again * rest
+        entered = above = True
+    return NO_ROOT, touch, at
+
+
+@kernel(borrows=True)
+def _way_up(h: Floats, d: Floats, count: int, work: Floats, high: float, entered: bool) -> float:
+    """Return where a polynomial that is at or below `high` first passes it upward."""
+    if entered:
+        # it comes through `high` downward: over the way from here, where the difference is zero
+        for k in range(count - 1):
+            d[k] = -h[k + 1]
+        return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
+    for k in range(count):
+        d[k] = -h[k]
+    d[0] += high
+    return first_root(d, count, work) if d[0] > 0.0 else 0.0
+
+
+@kernel(borrows=True)
+def _lowest(h: Floats, d: Floats, count: int, work: Floats) -> float:
+    """Return where the slope of a polynomial first turns from down to up; 0 if it is up at 0."""
+    for k in range(count - 1):
+        d[k] = -(k + 1) * h[k + 1]
+    return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
+
+
+@kernel(borrows=True)
+def _shift(g: Floats, count: int, by: float) -> None:
+    """Expand a polynomial about `by` instead of 0 (Horner)."""
+    for i in range(count - 1):
+        for k in range(count - 2, i - 1, -1):
+            g[k] += by * g[k + 1]
+
+
+@kernel(borrows=True)
+def _stretch(g: Floats, h: Floats, count: int, width: float) -> None:
+    """Write a polynomial in shares of `width`."""
+    power = 1.0
+    for k in range(count):
+        h[k] = g[k] * power
+        power *= width
