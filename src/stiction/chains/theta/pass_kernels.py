@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 from stiction.chains.theta.step_kernels import (
     BLOCK,
+    BOUND,
     CHANGED,
     FORCE,
     FOUND,
     HEAT,
     HEAT_LOW,
     HOLD,
+    HOLDING,
     INERTIA,
     LINK_C,
     LINK_K,
@@ -51,7 +53,7 @@ from stiction.chains.theta.step_kernels import (
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import COUPLING, EXCESS, INVERSE, LOWER, SOLUTION
 
-__all__ = ["ahead", "back", "mend", "move_on", "slack_of"]
+__all__ = ["ahead", "arrest", "back", "mend", "move_on", "refactor", "slack_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -173,20 +175,7 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 def mend(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float, count: int) -> int:
     """Solve again around the masses in row CHANGED; correct modes and return how many."""
     counter[SOLVES] += 1
-    stretches, last = 0, -1
-    for q in range(count):
-        i = m[CHANGED, q]
-        if i <= last:
-            continue
-        first = i
-        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
-            first -= 1
-        last = i
-        while last + 1 < n and m[NEW_MODE, last + 1] != 0:
-            last += 1
-        solve_stretch(f, m, first, last)
-        m[CHANGED, stretches], m[UNTIL, stretches] = first, last
-        stretches += 1
+    stretches = solve_around(n, f, m, count)
     found, seen = 0, -1
     for q in range(stretches):
         # the stuck masses at both ends feel another force too
@@ -201,6 +190,29 @@ def mend(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float, cou
     for q in range(found):
         m[CHANGED, q] = m[FOUND, q]
     return found
+
+
+@kernel(borrows=True)
+def solve_around(n: int, f: Floats, m: Ints, count: int) -> int:
+    """Factorise and solve around the masses in row CHANGED, rising, up to stuck ones.
+
+    Returns how many stretches there were: rows CHANGED and UNTIL hold their ends.
+    """
+    stretches, last = 0, -1
+    for q in range(count):
+        i = m[CHANGED, q]
+        if i <= last:
+            continue
+        first = i
+        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
+            first -= 1
+        last = i
+        while last + 1 < n and m[NEW_MODE, last + 1] != 0:
+            last += 1
+        solve_stretch(f, m, first, last)
+        m[CHANGED, stretches], m[UNTIL, stretches] = first, last
+        stretches += 1
+    return stretches
 
 
 @kernel(borrows=True)
@@ -228,6 +240,45 @@ def solve_stretch(f: Floats, m: Ints, first: int, last: int) -> None:
 
 
 @kernel(borrows=True)
+def arrest(n: int, f: Floats, m: Ints, theta: float) -> int:
+    """Let the masses stick whose velocity changes sign in this step; return how many did.
+
+    Their slip w at theta may fit their mode although the velocity at the end of the step does
+    not: it passed zero in between. There a mass sticks if its static bound holds all other
+    forces on it (`docs/decisions/0003`). They are taken at theta, with the mass at rest. It
+    moves with w through this step; `move` takes out the velocity that is left. Row CHANGED
+    lists the masses, rising.
+
+    Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
+    """
+    count = 0
+    for i in range(n):
+        u, w = f[U, i], f[SOLUTION, i]
+        end = u + (w - u) / theta
+        # signs, not a product that may vanish
+        if (u > 0.0 and end <= 0.0) or (u < 0.0 and end >= 0.0):
+            if m[NEW_MODE, i] == 0:
+                continue
+            before = f[SOLUTION, i - 1] if i > 0 else 0.0
+            after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+            drive = f[Q, i] - f[INERTIA, i] * u
+            drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
+            if abs(drive) <= f[BOUND, i]:
+                f[HOLDING, i] = -drive
+                m[CHANGED, count] = i
+                count += 1
+    for q in range(count):
+        m[NEW_MODE, m[CHANGED, q]] = 0
+    return count
+
+
+@kernel(borrows=True)
+def refactor(n: int, f: Floats, m: Ints, count: int) -> None:
+    """Write the factors that belong to the modes around the masses in row CHANGED."""
+    solve_around(n, f, m, count)
+
+
+@kernel(borrows=True)
 def move_on(
     p: Problem,
     f: Floats,
@@ -237,12 +288,19 @@ def move_on(
     events: Events,
     pull: float,
     held: bool,
+    caught: int,
 ) -> bool:
     """Move the chain by the slip w, keep the ledger, note changes of mode; return if any.
 
     The same sums in the same order as `step_kernels.commit`, and what `record` does.
+
+    Parameters
+    ----------
+    held : whether all modes are those of the last step
+    caught : how many masses `arrest` listed
     """
     n, t, before = p.n, time_after(p, counter[STEP]), counter[N_EVENTS]
+    done = 0
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     if not held:
         counter[SLIPPING] = 0
@@ -258,6 +316,11 @@ def move_on(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
+        while done < caught and m[CHANGED, done] < last:
+            # kinetic friction made the heat; from now on it is what holds the mass
+            i = m[CHANGED, done]
+            f[NEW_FORCE, i] = f[HOLDING, i]
+            done += 1
         if not held:
             note_modes(f, m, counter, events, t, first, last, p.belt)
         for i in range(first, last):
