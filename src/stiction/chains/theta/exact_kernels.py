@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from stiction.chains.theta.pass_kernels import (
     ahead,
-    arrest,
     back,
+    cross_zero,
     mend,
     move_on,
     refactor,
@@ -121,11 +121,11 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
-        caught = arrest(n, f, m, p.theta) if p.jump else 0
-        held = held and caught == 0
-        changed = move_on(p, f, m, clock, counter, events, pull, held, caught)
-        if caught > 0:
-            refactor(n, f, m, caught)
+        crossed = cross_zero(n, f, m, p.theta) if p.jump else 0
+        held = held and crossed == 0
+        changed = move_on(p, f, m, clock, counter, events, pull, held, crossed)
+        if crossed > 0:
+            refactor(n, f, m, crossed)
         if changed and p.jump:
             hold(p, f, m)
         if due:
@@ -166,8 +166,8 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             keep_old(p, f, law, clock)
         if p.n_state > 0:
             remember(p, f, m, clock)
-        caught = arrest(p.n, f, m, p.theta)
-        changed = move_on(p, f, m, clock, counter, events, pull, False, caught)
+        crossed = cross_zero(p.n, f, m, p.theta)
+        changed = move_on(p, f, m, clock, counter, events, pull, False, crossed)
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
@@ -202,7 +202,7 @@ def hold(p: Problem, f: Floats, m: Ints) -> None:
 
     With a jump in the law a mass that moves at the start of a step is held by its friction in
     slip and no more, so that the step has one solution; whether it sticks after its velocity
-    has passed zero is for `arrest` to say.
+    has passed zero is for `cross_zero` to say.
     """
     for i in range(p.n):
         f[HOLD, i] = f[BOUND, i]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.step_kernels import (
+    AFTERWARDS,
     BLOCK,
     BOUND,
     CHANGED,
@@ -23,7 +24,6 @@ from stiction.chains.theta.step_kernels import (
     HEAT,
     HEAT_LOW,
     HOLD,
-    HOLDING,
     INERTIA,
     LINK_C,
     LINK_K,
@@ -53,7 +53,7 @@ from stiction.chains.theta.step_kernels import (
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import COUPLING, EXCESS, INVERSE, LOWER, SOLUTION
 
-__all__ = ["ahead", "arrest", "back", "mend", "move_on", "refactor", "slack_of"]
+__all__ = ["ahead", "back", "cross_zero", "mend", "move_on", "refactor", "slack_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -240,14 +240,15 @@ def solve_stretch(f: Floats, m: Ints, first: int, last: int) -> None:
 
 
 @kernel(borrows=True)
-def arrest(n: int, f: Floats, m: Ints, theta: float) -> int:
-    """Let the masses stick whose velocity changes sign in this step; return how many did.
+def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> int:
+    """Decide what the masses do whose velocity passes zero in this step; return how many change.
 
-    Their slip w at theta may fit their mode although the velocity at the end of the step does
-    not: it passed zero in between. There a mass sticks if its static bound holds all other
-    forces on it (`docs/decisions/0003`). They are taken at theta, with the mass at rest. It
-    moves with w through this step; `move` takes out the velocity that is left. Row CHANGED
-    lists the masses, rising.
+    The slip w at theta may fit its mode although the velocity at the end of the step does not,
+    and a mass may be held through a step in which it turns round. What counts is all other
+    forces on the mass at the moment of rest, taken here at theta with the mass held: where its
+    static bound carries them it sticks (`docs/decisions/0003`), else it slips on the way they
+    pull. It moves with w through this step; `move` takes out what velocity an arrested mass
+    has left. Row CHANGED lists the masses whose mode is not that of the solve, rising.
 
     Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
     """
@@ -257,18 +258,18 @@ def arrest(n: int, f: Floats, m: Ints, theta: float) -> int:
         end = u + (w - u) / theta
         # signs, not a product that may vanish
         if (u > 0.0 and end <= 0.0) or (u < 0.0 and end >= 0.0):
-            if m[NEW_MODE, i] == 0:
-                continue
             before = f[SOLUTION, i - 1] if i > 0 else 0.0
             after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
             drive = f[Q, i] - f[INERTIA, i] * u
             drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
-            if abs(drive) <= f[BOUND, i]:
-                f[HOLDING, i] = -drive
+            sticks, slips = abs(drive) <= f[BOUND, i], m[NEW_MODE, i] != 0
+            if sticks == slips:
                 m[CHANGED, count] = i
+                m[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
+                f[AFTERWARDS, i] = -drive if sticks else -m[FOUND, count] * f[HOLD, i]
                 count += 1
     for q in range(count):
-        m[NEW_MODE, m[CHANGED, q]] = 0
+        m[NEW_MODE, m[CHANGED, q]] = m[FOUND, q]
     return count
 
 
@@ -288,7 +289,7 @@ def move_on(
     events: Events,
     pull: float,
     held: bool,
-    caught: int,
+    crossed: int,
 ) -> bool:
     """Move the chain by the slip w, keep the ledger, note changes of mode; return if any.
 
@@ -297,7 +298,7 @@ def move_on(
     Parameters
     ----------
     held : whether all modes are those of the last step
-    caught : how many masses `arrest` listed
+    crossed : how many masses `cross_zero` listed
     """
     n, t, before = p.n, time_after(p, counter[STEP]), counter[N_EVENTS]
     done = 0
@@ -316,10 +317,10 @@ def move_on(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
-        while done < caught and m[CHANGED, done] < last:
-            # kinetic friction made the heat; from now on it is what holds the mass
+        while done < crossed and m[CHANGED, done] < last:
+            # the friction of the step made the heat; from now on it is another
             i = m[CHANGED, done]
-            f[NEW_FORCE, i] = f[HOLDING, i]
+            f[NEW_FORCE, i] = f[AFTERWARDS, i]
             done += 1
         if not held:
             note_modes(f, m, counter, events, t, first, last, p.belt)

@@ -48,8 +48,8 @@ STATE = slice(X, HEAT_LOW + 1)
 # then work space that every step fills anew
 Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK = range(_FIRST + 16, _FIRST + 23)
 OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 23, _FIRST + 27)
-# with set-valued friction: the force that holds a mass arrested in this step from its end on
-HOLDING = BEST
+# with set-valued friction: friction from the end of a step on in which the velocity passed zero
+AFTERWARDS = BEST
 F_ROWS = _FIRST + 27
 # rows of m; FREE pins no mass; the others list masses whose modes were corrected in this step
 # and the stretches that are solved again for them
