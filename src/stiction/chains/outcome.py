@@ -66,6 +66,8 @@ class ChainHistory:
     energy : the ledger at the saved times
     state : (t, n, n_state) states of the contacts, for a law that has a memory
     bound : (t, n) largest friction each contact could hold [N], for such a law
+    given : heat that friction gave back in all steps [J] and the time from which on [s], where
+        the method saw every step; else it is read from the saved states
     status, reason : how it ended
     stats : counts of work
     checks, losses : lines of the audit and of determinism
@@ -87,6 +89,7 @@ class ChainHistory:
     state: Floats | None = None
     bound: Floats | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    given: tuple[float, float | None] | None = None
 
 
 def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
@@ -257,17 +260,20 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
             "largest energy imbalance over the largest energy",
         )
     ]
-    heat = history.energy.friction_heat
-    gained = float(np.max(-np.diff(heat, axis=0), initial=0.0))
+    heat, when = history.energy.friction_heat, None
+    gained, where = float(np.max(-np.diff(heat, axis=0), initial=0.0)), "between saved states"
+    if history.given is not None:
+        (gained, when), where = history.given, "in all steps"
     limit = 1e-9 * history.energy.scale
+    size = "largest" if history.given is None else "all"
     checks.append(
         Check(
             "friction_dissipates",
             bool(gained <= limit),
             gained,
             limit,
-            None,
-            "largest heat that friction gave back between saved states [J]; "
+            when,
+            f"{size} heat that friction gave back {where} [J]; "
             "above 0 the law has a negative coefficient at speeds that were met",
         )
     )

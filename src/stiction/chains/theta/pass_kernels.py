@@ -48,6 +48,8 @@ from stiction.chains.theta.step_kernels import (
     U,
     X,
     close_books,
+    note_against,
+    note_given,
     time_after,
 )
 from stiction.numerics.jit import kernel
@@ -307,7 +309,7 @@ def move_on(
         counter[SLIPPING] = 0
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
-        sums = move(f, m, first, last, p.belt, p.h, p.theta)
+        sums = move(f, m, clock, first, last, t, p.belt, p.h, p.theta)
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -341,8 +343,21 @@ def move_on(
 
 
 @kernel(borrows=True)
-def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta: float) -> Sums:
-    """Move the masses from `first` to before `last` and return their sums for the ledger."""
+def move(
+    f: Floats,
+    m: Ints,
+    clock: Floats,
+    first: int,
+    last: int,
+    t: float,
+    belt: float,
+    h: float,
+    theta: float,
+) -> Sums:
+    """Move the masses from `first` to before `last` and return their sums for the ledger.
+
+    Looks at every one: whether it slips as its mode says, and what friction takes from it.
+    """
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     rate_before = f[SOLUTION, first - 1] + belt if first > 0 else 0.0
     x_before = f[X, first - 1] if first > 0 else 0.0
@@ -357,7 +372,10 @@ def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta
         f[X, i] = x
         u = f[U, i] + du
         inertia += mass * du * du
-        if m[NEW_MODE, i] == 0:
+        mode = m[NEW_MODE, i]
+        if mode * w < 0.0 or (mode == 0 and w != 0.0 and m[MODE, i] == 0):
+            note_against(clock, w, t)
+        if mode == 0:
             # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
             stopped += mass * u * u
             ridden -= mass * u / h
@@ -370,6 +388,8 @@ def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta
         viscous += f[LINK_C, i] * spin * spin
         gain = -h * force * w
         heat += gain
+        if gain < 0.0:
+            note_given(clock, -gain, t)
         gain -= f[HEAT_LOW, i]
         total = f[HEAT, i] + gain
         f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain

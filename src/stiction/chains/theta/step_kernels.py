@@ -62,7 +62,9 @@ FIRST_MISS, WORST_MISS = 16, 17
 OLD_SUMS = 18
 N_SUMS = 5
 STEEPEST = OLD_SUMS + N_SUMS
-CLOCK_SIZE = STEEPEST + 1
+# heat that friction gave back and when it first did; the largest slip against a mode, and when
+GIVEN, GIVEN_TIME, AGAINST, AGAINST_TIME = range(STEEPEST + 1, STEEPEST + 5)
+CLOCK_SIZE = STEEPEST + 5
 # entries of counter
 STEP, PIECE, NEXT_SAVE, N_EVENTS, SLIPPING, SOLVES, MOST, MISSES, RESCUES = range(9)
 COUNTER_SIZE = 9
@@ -255,7 +257,7 @@ def commit(
     n = p.n
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     for first in range(0, n, BLOCK):
-        sums = sweep(p, f, m, first, min(first + BLOCK, n))
+        sums = sweep(p, f, m, clock, first, min(first + BLOCK, n), time_after(p, counter[STEP]))
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -299,7 +301,7 @@ def close_books(
 
 
 @kernel(borrows=True)
-def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
+def sweep(p: Problem, f: Floats, m: Ints, clock: Floats, first: int, last: int, t: float) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
     belt, h = p.belt, p.h
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
@@ -328,6 +330,8 @@ def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
         viscous += f[LINK_C, i] * spin * spin
         gain = -h * force * w
         heat += gain
+        if gain < 0.0:
+            note_given(clock, -gain, t)
         gain -= f[HEAT_LOW, i]
         total = f[HEAT, i] + gain
         f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
@@ -336,6 +340,21 @@ def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
         ridden += force
         rate_before, x_before = rate, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
+
+
+@kernel(borrows=True)
+def note_given(clock: Floats, heat: float, t: float) -> None:
+    """Add heat that friction gave back to a mass in the step that ends at t."""
+    if clock[GIVEN] == 0.0:
+        clock[GIVEN_TIME] = t
+    clock[GIVEN] += heat
+
+
+@kernel(borrows=True)
+def note_against(clock: Floats, slip: float, t: float) -> None:
+    """Note a slip against its mode, or of a mass that sticks, if it is the largest."""
+    if abs(slip) > clock[AGAINST]:
+        clock[AGAINST], clock[AGAINST_TIME] = abs(slip), t
 
 
 @kernel(borrows=True)
