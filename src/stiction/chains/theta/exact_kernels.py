@@ -102,7 +102,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             return DONE
         if counter[N_EVENTS] > room:
             return EVENTS_FULL
-        piece, solves = counter[PIECE], counter[SOLVES]
+        piece, solves, noted = counter[PIECE], counter[SOLVES], counter[N_EVENTS]
         pull = clock[LOAD]
         if not p.steady:
             pull = begin_step(p, pieces, sines, clock, counter)
@@ -116,18 +116,18 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         else:
             settle_slowly(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p.n, f) < _LARGEST:
+        size, crossed = cross_zero(n, f, m, p.theta) if p.jump else (motion(n, f), 0)
+        if not size < _LARGEST:
             return NOT_FINITE
+        held = held and crossed == 0
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
-        crossed = cross_zero(n, f, m, p.theta) if p.jump else 0
-        held = held and crossed == 0
         changed = move_on(p, f, m, clock, counter, events, pull, held, crossed)
         if crossed > 0:
             refactor(n, f, m, crossed)
         if changed and p.jump:
-            hold(p, f, m)
+            hold_changed(f, m, events, noted, counter[N_EVENTS])
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
@@ -159,14 +159,14 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             hold(p, f, m)
         settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p.n, f) < _LARGEST:
+        size, crossed = cross_zero(p.n, f, m, p.theta)
+        if not size < _LARGEST:
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
         if p.n_state > 0:
-            remember(p, f, m, clock)
-        crossed = cross_zero(p.n, f, m, p.theta)
+            remember(p, f, clock)
         changed = move_on(p, f, m, clock, counter, events, pull, False, crossed)
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
@@ -208,6 +208,14 @@ def hold(p: Problem, f: Floats, m: Ints) -> None:
         f[HOLD, i] = f[BOUND, i]
         if p.jump and m[MODE, i] != 0:
             f[HOLD, i] = f[NORMAL, i] * mu_of(p, f, i, 0.0)
+
+
+@kernel(borrows=True)
+def hold_changed(f: Floats, m: Ints, events: Events, first: int, last: int) -> None:
+    """Do what `hold` does for constant friction, for the masses in these rows of the events."""
+    for row in range(first, last):
+        i = events.marks[row, 0]
+        f[HOLD, i] = f[BOUND, i] if m[MODE, i] == 0 else f[RESIST, i]
 
 
 @kernel(borrows=True)

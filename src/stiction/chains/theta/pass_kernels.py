@@ -242,43 +242,80 @@ def solve_stretch(f: Floats, m: Ints, first: int, last: int) -> None:
 
 
 @kernel(borrows=True)
-def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> int:
-    """Decide what the masses do whose velocity passes zero in this step; return how many change.
+def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> tuple[float, int]:
+    """Decide what the masses do whose velocity passes zero in this step.
 
     The slip w at theta may fit its mode although the velocity at the end of the step does not,
     and a mass may be held through a step in which it turns round. What counts is all other
     forces on the mass at the moment of rest, taken here at theta with the mass held: where its
     static bound carries them it sticks (`docs/decisions/0003`), else it slips on the way they
     pull. It moves with w through this step; `move` takes out what velocity an arrested mass
-    has left. Row CHANGED lists the masses whose mode is not that of the solve, rising.
+    has left.
+
+    Returns
+    -------
+    The sum of squared slips, and how many masses end the step in another mode than that of the
+    solve: row CHANGED lists them, rising.
 
     Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
     """
-    count = 0
+    size, count = 0.0, 0
     for i in range(n):
-        u, w = f[U, i], f[SOLUTION, i]
-        end = u + (w - u) / theta
-        # signs, not a product that may vanish
-        if (u > 0.0 and end <= 0.0) or (u < 0.0 and end >= 0.0):
-            before = f[SOLUTION, i - 1] if i > 0 else 0.0
-            after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
-            drive = f[Q, i] - f[INERTIA, i] * u
-            drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
-            sticks, slips = abs(drive) <= f[BOUND, i], m[NEW_MODE, i] != 0
-            if sticks == slips:
-                m[CHANGED, count] = i
-                m[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
-                f[AFTERWARDS, i] = -drive if sticks else -m[FOUND, count] * f[HOLD, i]
-                count += 1
+        mode, w = m[MODE, i], f[SOLUTION, i]
+        size += w * w
+        # the velocity at the end of the step, times theta
+        end = w - (1.0 - theta) * f[U, i]
+        # one condition that hardly ever holds: modes alone would be guessed wrong
+        if not (mode != 0) & (mode * end <= 0.0):
+            continue
+        before = f[SOLUTION, i - 1] if i > 0 else 0.0
+        after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+        drive = f[Q, i] - f[INERTIA, i] * f[U, i]
+        drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
+        sticks, slips = abs(drive) <= f[BOUND, i], m[NEW_MODE, i] != 0
+        if sticks == slips:
+            m[CHANGED, count] = i
+            m[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
+            f[AFTERWARDS, i] = -drive if sticks else -m[FOUND, count] * f[HOLD, i]
+            count += 1
     for q in range(count):
         m[NEW_MODE, m[CHANGED, q]] = m[FOUND, q]
-    return count
+    return size, count
 
 
 @kernel(borrows=True)
 def refactor(n: int, f: Floats, m: Ints, count: int) -> None:
     """Write the factors that belong to the modes around the masses in row CHANGED."""
-    solve_around(n, f, m, count)
+    last = -1
+    for q in range(count):
+        i = m[CHANGED, q]
+        if i <= last:
+            continue
+        first = i
+        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
+            first -= 1
+        last = factor_stretch(n, f, m, first, i)
+
+
+@kernel(borrows=True)
+def factor_stretch(n: int, f: Floats, m: Ints, first: int, least: int) -> int:
+    """Factorise from after a stuck mass up to one beyond `least`; return the last but it."""
+    ground, before = f[COUPLING, first], 0.0
+    for i in range(first, n):
+        mode = m[NEW_MODE, i]
+        if mode == 0 and i > least:
+            return i - 1
+        f[LOWER, i] = f[COUPLING, i] * before
+        held = f[EXCESS, i] + ground
+        after = f[COUPLING, i + 1]
+        if mode != 0:
+            before = 1.0 / (held + after)
+            ground = after * held * before
+        else:
+            before = 0.0
+            ground = after
+        f[INVERSE, i] = before
+    return n - 1
 
 
 @kernel(borrows=True)

@@ -166,14 +166,15 @@ def slope_of(p: Problem, i: int, speed: float) -> float:
 
 
 @kernel(borrows=True)
-def remember(p: Problem, f: Matrix, m: Ints, clock: Vector) -> None:
+def remember(p: Problem, f: Matrix, clock: Vector) -> None:
     """Move the state of every contact over the step just accepted.
 
     Notes how near the steepest fall of friction came to the inertia that has to hold against
     it: at 1 the slip of the step is not unique.
     """
     for i in range(p.n):
-        speed = 0.0 if p.exact and m[NEW_MODE, i] == 0 else abs(f[SOLUTION, i])
+        # a stuck mass has no slip, unless it was arrested in this step
+        speed = abs(f[SOLUTION, i])
         if p.theta > 0.0:
             fall = -f[NORMAL, i] * slope_of(p, i, speed) / f[INERTIA, i]
             clock[STEEPEST] = max(clock[STEEPEST], fall)
