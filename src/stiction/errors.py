@@ -85,8 +85,8 @@ _ADVICE = {
     Status.UNCONVERGED: "a nonlinear solve did not converge; try a smaller step",
     Status.NO_CONTINUATION: "the model has no solution past this time, for the reason "
     "given; end the run before it; in a quasistatic problem inertia or damping would carry it on",
-    Status.NOT_FINITE: "the state left the range of finite numbers; "
-    "try a smaller step or an implicit scheme (theta >= 1/2)",
+    Status.NOT_FINITE: "the state left the range of finite numbers; end the run before it, give "
+    "loads and laws that are finite there, or take a smaller step",
     Status.ACCUMULATION: "infinitely many events pile up at one moment; "
     "end the run before it, or start again behind it with a mode of your choice",
     Status.INTERRUPTED: "the run was interrupted; continue it from its checkpoint with --resume",

@@ -68,6 +68,8 @@ class ChainHistory:
     state : (t, n, n_state) states of the contacts, for a law that has a memory
     trail : states on the way, for a replay; None without one
     bound : (t, n) largest friction each contact could hold [N], for such a law
+    given : heat that friction gave back in all steps [J] and the time from which on [s], where
+        the method saw every step; else it is read from the saved states
     status, reason : how it ended
     stats : counts of work
     checks, losses : lines of the audit and of determinism
@@ -90,6 +92,7 @@ class ChainHistory:
     bound: Floats | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     trail: Trail | None = None
+    given: tuple[float, float | None] | None = None
 
 
 def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
@@ -260,17 +263,20 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
             "largest energy imbalance over the largest energy",
         )
     ]
-    heat = history.energy.friction_heat
-    gained = float(np.max(-np.diff(heat, axis=0), initial=0.0))
+    heat, when = history.energy.friction_heat, None
+    gained, where = float(np.max(-np.diff(heat, axis=0), initial=0.0)), "between saved states"
+    if history.given is not None:
+        (gained, when), where = history.given, "in all steps"
     limit = 1e-9 * history.energy.scale
+    size = "largest" if history.given is None else "all"
     checks.append(
         Check(
             "friction_dissipates",
             bool(gained <= limit),
             gained,
             limit,
-            None,
-            "largest heat that friction gave back between saved states [J]; "
+            when,
+            f"{size} heat that friction gave back {where} [J]; "
             "above 0 the law has a negative coefficient at speeds that were met",
         )
     )

@@ -438,15 +438,18 @@ class Slide:
     def _checks(self) -> list[Check]:
         # where the velocity is unique there is nothing to search for
         asked = 0 if self.unique >= 0.0 else self.frame.n
+        value, what = self.unique, "smallest eigenvalue of C - diag(N max|mu'|) [N s/m]"
+        if not np.isfinite(value):
+            # no damper makes up for a jump, at whatever speed: its size is what can be told
+            value, what = -self.weak.jump, "minus the largest jump of friction at rest [N]"
         return [
             Check(
                 "velocity_unique",
                 self.unique >= 0.0,
-                self.unique if np.isfinite(self.unique) else None,
+                value,
                 0.0,
                 None,
-                "smallest eigenvalue of C - diag(N max|mu'|) [N s/m]; below 0 several motions "
-                "may solve the problem, see determinism",
+                f"{what}; below 0 several motions may solve the problem, see determinism",
             ),
             Check(
                 "branches_searched",

@@ -76,6 +76,12 @@ class Weakening:
         """Return d(mu N)/d|v| [N s/m] in slip, (n,) or (n, m); at v = 0 from the right."""
         return np.asarray(self._normal(v) * self.table.slope(v))
 
+    @property
+    def jump(self) -> float:
+        """Largest difference between what friction holds at rest and carries in slow slip [N]."""
+        slow = self.table.mu(np.zeros(self.n))
+        return float(np.max((self.table.mu_static - slow) * self.normal))
+
     def unique(self, damping: Floats) -> float:
         """Return the smallest eigenvalue of C - diag(falls) [N s/m]; >= 0: always one motion.
 

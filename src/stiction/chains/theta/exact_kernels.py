@@ -14,7 +14,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.pass_kernels import ahead, back, mend, move_on, slack_of
+from stiction.chains.theta.pass_kernels import (
+    ahead,
+    back,
+    cross_zero,
+    mend,
+    move_on,
+    refactor,
+    slack_of,
+)
 from stiction.chains.theta.step_kernels import (
     BOUND,
     DONE,
@@ -94,7 +102,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             return DONE
         if counter[N_EVENTS] > room:
             return EVENTS_FULL
-        piece, solves = counter[PIECE], counter[SOLVES]
+        piece, solves, noted = counter[PIECE], counter[SOLVES], counter[N_EVENTS]
         pull = clock[LOAD]
         if not p.steady:
             pull = begin_step(p, pieces, sines, clock, counter)
@@ -108,12 +116,18 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         else:
             settle_slowly(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p.n, f) < _LARGEST:
+        size, crossed = cross_zero(n, f, m, p.theta) if p.jump else (motion(n, f), 0)
+        if not size < _LARGEST:
             return NOT_FINITE
+        held = held and crossed == 0
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
-        changed = move_on(p, f, m, clock, counter, events, pull, held)
+        changed = move_on(p, f, m, clock, counter, events, pull, held, crossed)
+        if crossed > 0:
+            refactor(n, f, m, crossed)
+        if changed and p.jump:
+            hold_changed(f, m, events, noted, counter[N_EVENTS])
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
@@ -141,16 +155,19 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             f[Q, i] += f[INERTIA, i] * f[U, i]
         if p.n_state > 0:
             hold_in_state(p, f)
+        if p.jump:
+            hold(p, f, m)
         settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p.n, f) < _LARGEST:
+        size, crossed = cross_zero(p.n, f, m, p.theta)
+        if not size < _LARGEST:
             return NOT_FINITE
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
         if p.n_state > 0:
-            remember(p, f, m, clock)
-        changed = move_on(p, f, m, clock, counter, events, pull, False)
+            remember(p, f, clock)
+        changed = move_on(p, f, m, clock, counter, events, pull, False, crossed)
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
@@ -172,11 +189,33 @@ def prepare(p: Problem, f: Floats, m: Ints) -> None:
     """Fill the work space from the state alone, so that a resumed run goes on the same."""
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
-        f[HOLD, i] = f[BOUND, i]
         f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
         f[SLOPE, i] = 0.0
         f[EXCESS, i] = f[PIVOT, i]
+    hold(p, f, m)
     factorise(p.n, f, m, NEW_MODE)
+
+
+@kernel(borrows=True)
+def hold(p: Problem, f: Floats, m: Ints) -> None:
+    """Write what friction can hold in this step: its static bound where a mass was at rest.
+
+    With a jump in the law a mass that moves at the start of a step is held by its friction in
+    slip and no more, so that the step has one solution; whether it sticks after its velocity
+    has passed zero is for `cross_zero` to say.
+    """
+    for i in range(p.n):
+        f[HOLD, i] = f[BOUND, i]
+        if p.jump and m[MODE, i] != 0:
+            f[HOLD, i] = f[NORMAL, i] * mu_of(p, f, i, 0.0)
+
+
+@kernel(borrows=True)
+def hold_changed(f: Floats, m: Ints, events: Events, first: int, last: int) -> None:
+    """Do what `hold` does for constant friction, for the masses in these rows of the events."""
+    for row in range(first, last):
+        i = events.marks[row, 0]
+        f[HOLD, i] = f[BOUND, i] if m[MODE, i] == 0 else f[RESIST, i]
 
 
 @kernel(borrows=True)
@@ -242,8 +281,8 @@ def settle_slowly(
     slack(p, f, pull)
     counter[RESCUES] += 1
     settled = rescue(p, f, m, counter)
+    hold(p, f, m)
     for i in range(p.n):
-        f[HOLD, i] = f[BOUND, i]
         f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
     if not settled:
         again(p, f, m, counter)
@@ -326,8 +365,6 @@ def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
     last = counter[SOLVES] + p.most
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
-        if p.jump and m[MODE, i] != 0:
-            f[HOLD, i] = mu_of(p, f, i, 0.0) * f[NORMAL, i]
         f[RESIST, i] = f[HOLD, i]
     while counter[SOLVES] < last:
         secant(p, f)
@@ -360,7 +397,7 @@ def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
         size = max(f[BOUND, i], carried)
         if off > worst * size:
             worst = off / size
-        f[HOLD, i] = f[BOUND, i]
+    hold(p, f, m)
     return worst
 
 

@@ -119,7 +119,7 @@ class March:
             return self._rest_for_good()
         if code == tk.NOT_FINITE:
             self.status = Status.NOT_FINITE
-            self.reason = f"the state is not finite after t = {self.time:.9g} s"
+            self.reason = self._not_finite()
         elif code == tk.EVENTS_FULL and self.n_events <= self.scheme.max_events:
             self._grow()
             return False
@@ -128,6 +128,18 @@ class March:
             limit = self.scheme.max_events
             self.reason = f"max_events = {limit} were used up at t = {self.time:.9g} s"
         return bool(code != tk.PAUSE)
+
+    def _not_finite(self) -> str:
+        """Return why a step has no finite answer: its load, or a scheme that is not stable."""
+        step, p = int(self.work.counter[self.tk.STEP]), self.problem
+        load = float(self.work.clock[self.tk.LOAD])
+        end = p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
+        if not np.isfinite(load):
+            return f"the load is {load} N at t = {end:.9g} s, the end of a step"
+        reason = f"the state is not finite after t = {self.time:.9g} s"
+        if p.theta < 0.5:
+            reason += "; a step this long is not stable with theta < 1/2"
+        return reason
 
     def _grow(self) -> None:
         """Double the room for events, up to the limit and what one step may add."""
@@ -268,6 +280,7 @@ class March:
             mode=kept["mode"],
             friction=kept["friction"],
             state=kept["state"][:, :, :-1],
+            given=self._given(),
             bound=kept["state"][:, :, -1] if self.scheme.exact and self.chain.law.states else None,
             events=self._raw_events(),
             stop_time=self._stop(),
@@ -286,6 +299,12 @@ class March:
             reason=self.reason,
             checks=checks,
         )
+
+    def _given(self) -> tuple[float, float | None]:
+        """Return the heat that friction gave back in all steps [J], and when it began to."""
+        clock = self.work.clock
+        heat = float(clock[self.tk.GIVEN])
+        return heat, float(clock[self.tk.GIVEN_TIME]) if heat > 0.0 else None
 
     def _raw_events(self) -> RawEvents:
         values = self.events.values[: self.n_events]

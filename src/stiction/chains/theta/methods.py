@@ -38,12 +38,15 @@ class ThetaStepper(Record):
     Weakening friction makes the problem of a step unique only for steps shorter than
     m_i / (theta N_i L), with L the rate at which mu falls; the audit says when the step is
     longer. With a jump between static and kinetic friction a mass sticks as long as it
-    can, and its release is late by up to one step. With theta = 1/2 a mass that comes to
-    rest may be reported to reverse for one step before it sticks.
+    can: where its velocity passes zero within a step, its static bound decides whether it
+    sticks or turns round, under every law but one that is constant. Its release is late by up
+    to one step. With constant friction and theta = 1/2 a mass that comes to rest may be
+    reported to reverse for one step before it sticks.
 
     Parameters
     ----------
-    step : [s] > 0; shortened so that a whole number of steps fills the time span
+    step : [s] > 0, no longer than the time span; shortened so that a whole number of steps
+        fills it
     theta : between 1/2 and 1. 1/2 takes no energy out of vibrations and is of second order
         between events; 1 damps what the step does not resolve. The default, 1/2, has by
         far the smaller error in chains that vibrate
@@ -87,7 +90,8 @@ class RegularizedTheta(Record):
 
     Parameters
     ----------
-    step : [s] > 0; shortened so that a whole number of steps fills the time span
+    step : [s] > 0, no longer than the time span; shortened so that a whole number of steps
+        fills it
     theta : between 0 and 1; below 1/2 the scheme creates energy
     smoothing : width eps of the smoothed sign [m/s], > 0
     shape : the smoothed sign

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.step_kernels import (
+    AFTERWARDS,
     BLOCK,
+    BOUND,
     CHANGED,
     FORCE,
     FOUND,
@@ -46,12 +48,14 @@ from stiction.chains.theta.step_kernels import (
     U,
     X,
     close_books,
+    note_against,
+    note_given,
     time_after,
 )
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import COUPLING, EXCESS, INVERSE, LOWER, SOLUTION
 
-__all__ = ["ahead", "back", "mend", "move_on", "slack_of"]
+__all__ = ["ahead", "back", "cross_zero", "mend", "move_on", "refactor", "slack_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -173,20 +177,7 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 def mend(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float, count: int) -> int:
     """Solve again around the masses in row CHANGED; correct modes and return how many."""
     counter[SOLVES] += 1
-    stretches, last = 0, -1
-    for q in range(count):
-        i = m[CHANGED, q]
-        if i <= last:
-            continue
-        first = i
-        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
-            first -= 1
-        last = i
-        while last + 1 < n and m[NEW_MODE, last + 1] != 0:
-            last += 1
-        solve_stretch(f, m, first, last)
-        m[CHANGED, stretches], m[UNTIL, stretches] = first, last
-        stretches += 1
+    stretches = solve_around(n, f, m, count)
     found, seen = 0, -1
     for q in range(stretches):
         # the stuck masses at both ends feel another force too
@@ -201,6 +192,29 @@ def mend(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float, cou
     for q in range(found):
         m[CHANGED, q] = m[FOUND, q]
     return found
+
+
+@kernel(borrows=True)
+def solve_around(n: int, f: Floats, m: Ints, count: int) -> int:
+    """Factorise and solve around the masses in row CHANGED, rising, up to stuck ones.
+
+    Returns how many stretches there were: rows CHANGED and UNTIL hold their ends.
+    """
+    stretches, last = 0, -1
+    for q in range(count):
+        i = m[CHANGED, q]
+        if i <= last:
+            continue
+        first = i
+        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
+            first -= 1
+        last = i
+        while last + 1 < n and m[NEW_MODE, last + 1] != 0:
+            last += 1
+        solve_stretch(f, m, first, last)
+        m[CHANGED, stretches], m[UNTIL, stretches] = first, last
+        stretches += 1
+    return stretches
 
 
 @kernel(borrows=True)
@@ -228,6 +242,83 @@ def solve_stretch(f: Floats, m: Ints, first: int, last: int) -> None:
 
 
 @kernel(borrows=True)
+def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> tuple[float, int]:
+    """Decide what the masses do whose velocity passes zero in this step.
+
+    The slip w at theta may fit its mode although the velocity at the end of the step does not,
+    and a mass may be held through a step in which it turns round. What counts is all other
+    forces on the mass at the moment of rest, taken here at theta with the mass held: where its
+    static bound carries them it sticks (`docs/decisions/0003`), else it slips on the way they
+    pull. It moves with w through this step; `move` takes out what velocity an arrested mass
+    has left.
+
+    Returns
+    -------
+    The sum of squared slips, and how many masses end the step in another mode than that of the
+    solve: row CHANGED lists them, rising.
+
+    Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
+    """
+    size, count = 0.0, 0
+    for i in range(n):
+        mode, w = m[MODE, i], f[SOLUTION, i]
+        size += w * w
+        # the velocity at the end of the step, times theta
+        end = w - (1.0 - theta) * f[U, i]
+        # one condition that hardly ever holds: modes alone would be guessed wrong
+        if not (mode != 0) & (mode * end <= 0.0):
+            continue
+        before = f[SOLUTION, i - 1] if i > 0 else 0.0
+        after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+        drive = f[Q, i] - f[INERTIA, i] * f[U, i]
+        drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
+        sticks, slips = abs(drive) <= f[BOUND, i], m[NEW_MODE, i] != 0
+        if sticks == slips:
+            m[CHANGED, count] = i
+            m[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
+            f[AFTERWARDS, i] = -drive if sticks else -m[FOUND, count] * f[HOLD, i]
+            count += 1
+    for q in range(count):
+        m[NEW_MODE, m[CHANGED, q]] = m[FOUND, q]
+    return size, count
+
+
+@kernel(borrows=True)
+def refactor(n: int, f: Floats, m: Ints, count: int) -> None:
+    """Write the factors that belong to the modes around the masses in row CHANGED."""
+    last = -1
+    for q in range(count):
+        i = m[CHANGED, q]
+        if i <= last:
+            continue
+        first = i
+        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
+            first -= 1
+        last = factor_stretch(n, f, m, first, i)
+
+
+@kernel(borrows=True)
+def factor_stretch(n: int, f: Floats, m: Ints, first: int, least: int) -> int:
+    """Factorise from after a stuck mass up to one beyond `least`; return the last but it."""
+    ground, before = f[COUPLING, first], 0.0
+    for i in range(first, n):
+        mode = m[NEW_MODE, i]
+        if mode == 0 and i > least:
+            return i - 1
+        f[LOWER, i] = f[COUPLING, i] * before
+        held = f[EXCESS, i] + ground
+        after = f[COUPLING, i + 1]
+        if mode != 0:
+            before = 1.0 / (held + after)
+            ground = after * held * before
+        else:
+            before = 0.0
+            ground = after
+        f[INVERSE, i] = before
+    return n - 1
+
+
+@kernel(borrows=True)
 def move_on(
     p: Problem,
     f: Floats,
@@ -237,18 +328,25 @@ def move_on(
     events: Events,
     pull: float,
     held: bool,
+    crossed: int,
 ) -> bool:
     """Move the chain by the slip w, keep the ledger, note changes of mode; return if any.
 
     The same sums in the same order as `step_kernels.commit`, and what `record` does.
+
+    Parameters
+    ----------
+    held : whether all modes are those of the last step
+    crossed : how many masses `cross_zero` listed
     """
     n, t, before = p.n, time_after(p, counter[STEP]), counter[N_EVENTS]
+    done = 0
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     if not held:
         counter[SLIPPING] = 0
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
-        sums = move(f, m, first, last, p.belt, p.h, p.theta)
+        sums = move(f, m, clock, first, last, t, p.belt, p.h, p.theta)
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -258,6 +356,11 @@ def move_on(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
+        while done < crossed and m[CHANGED, done] < last:
+            # the friction of the step made the heat; from now on it is another
+            i = m[CHANGED, done]
+            f[NEW_FORCE, i] = f[AFTERWARDS, i]
+            done += 1
         if not held:
             note_modes(f, m, counter, events, t, first, last, p.belt)
         for i in range(first, last):
@@ -277,8 +380,21 @@ def move_on(
 
 
 @kernel(borrows=True)
-def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta: float) -> Sums:
-    """Move the masses from `first` to before `last` and return their sums for the ledger."""
+def move(
+    f: Floats,
+    m: Ints,
+    clock: Floats,
+    first: int,
+    last: int,
+    t: float,
+    belt: float,
+    h: float,
+    theta: float,
+) -> Sums:
+    """Move the masses from `first` to before `last` and return their sums for the ledger.
+
+    Looks at every one: whether it slips as its mode says, and what friction takes from it.
+    """
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     rate_before = f[SOLUTION, first - 1] + belt if first > 0 else 0.0
     x_before = f[X, first - 1] if first > 0 else 0.0
@@ -293,7 +409,10 @@ def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta
         f[X, i] = x
         u = f[U, i] + du
         inertia += mass * du * du
-        if m[NEW_MODE, i] == 0:
+        mode = m[NEW_MODE, i]
+        if mode * w < 0.0 or (mode == 0 and w != 0.0 and m[MODE, i] == 0):
+            note_against(clock, w, t)
+        if mode == 0:
             # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
             stopped += mass * u * u
             ridden -= mass * u / h
@@ -306,6 +425,8 @@ def move(f: Floats, m: Ints, first: int, last: int, belt: float, h: float, theta
         viscous += f[LINK_C, i] * spin * spin
         gain = -h * force * w
         heat += gain
+        if gain < 0.0:
+            note_given(clock, -gain, t)
         gain -= f[HEAT_LOW, i]
         total = f[HEAT, i] + gain
         f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain

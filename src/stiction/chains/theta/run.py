@@ -143,6 +143,17 @@ def _exact_checks(march: March) -> Iterator[Check]:
     limit = 1.0 + 1e-9
     note = "friction of stuck masses over the static bound"
     yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
+    tk, clock = march.tk, march.work.clock
+    against, slip = float(clock[tk.AGAINST]), march.saved.v[:rows] - chain.belt_speed
+    allowed_slip = 1e-9 * (float(np.max(np.abs(slip))) or 1.0)
+    yield Check(
+        "slip_against_friction",
+        against <= allowed_slip,
+        against,
+        allowed_slip,
+        float(clock[tk.AGAINST_TIME]) if against > 0.0 else None,
+        "largest slip rate of all steps against the direction of its mode [m/s]",
+    )
 
 
 def _rounding(march: March, part: slice) -> Floats:

@@ -84,6 +84,16 @@ def make_law(chain: Chain, request: Request, scheme: Scheme) -> CompiledLaw:
 def _steps(scheme: Scheme, request: Request) -> tuple[int, float]:
     """Return how many steps there are and how long each is; the last one ends at t_end."""
     span = request.t_end - request.t_start
+    if scheme.step > span * (1.0 + 1e-9):
+        raise ModelError(
+            explain(
+                f"{scheme.name}.step",
+                f"{scheme.step:g} s for a span of {span:g} s",
+                "a step no longer than the time span",
+                "a longer one would be shortened in silence to a single step.",
+                f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
+            )
+        )
     # steps are at most as long as asked
     count = max(1.0, float(np.ceil(span / scheme.step * (1.0 - 1e-12))))
     if count > scheme.max_steps:

@@ -120,7 +120,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         if due:
             keep_old(p, f, law, clock)
         if p.n_state > 0:
-            remember(p, f, m, clock)
+            remember(p, f, clock)
         commit(p, f, m, clock, counter, pull)
         if due:
             save_rows(p, f, m, law, clock, counter, saved)

@@ -48,6 +48,8 @@ STATE = slice(X, HEAT_LOW + 1)
 # then work space that every step fills anew
 Q, DU, NEW_FORCE, RESIST, SLOPE, HOLD, SLACK = range(_FIRST + 16, _FIRST + 23)
 OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 23, _FIRST + 27)
+# with set-valued friction: friction from the end of a step on in which the velocity passed zero
+AFTERWARDS = BEST
 F_ROWS = _FIRST + 27
 # rows of m; FREE pins no mass; the others list masses whose modes were corrected in this step
 # and the stretches that are solved again for them
@@ -60,7 +62,9 @@ FIRST_MISS, WORST_MISS = 16, 17
 OLD_SUMS = 18
 N_SUMS = 5
 STEEPEST = OLD_SUMS + N_SUMS
-CLOCK_SIZE = STEEPEST + 1
+# heat that friction gave back and when it first did; the largest slip against a mode, and when
+GIVEN, GIVEN_TIME, AGAINST, AGAINST_TIME = range(STEEPEST + 1, STEEPEST + 5)
+CLOCK_SIZE = STEEPEST + 5
 # entries of counter
 STEP, PIECE, NEXT_SAVE, N_EVENTS, SLIPPING, SOLVES, MOST, MISSES, RESCUES = range(9)
 COUNTER_SIZE = 9
@@ -162,14 +166,15 @@ def slope_of(p: Problem, i: int, speed: float) -> float:
 
 
 @kernel(borrows=True)
-def remember(p: Problem, f: Matrix, m: Ints, clock: Vector) -> None:
+def remember(p: Problem, f: Matrix, clock: Vector) -> None:
     """Move the state of every contact over the step just accepted.
 
     Notes how near the steepest fall of friction came to the inertia that has to hold against
     it: at 1 the slip of the step is not unique.
     """
     for i in range(p.n):
-        speed = 0.0 if p.exact and m[NEW_MODE, i] == 0 else abs(f[SOLUTION, i])
+        # a stuck mass has no slip, unless it was arrested in this step
+        speed = abs(f[SOLUTION, i])
         if p.theta > 0.0:
             fall = -f[NORMAL, i] * slope_of(p, i, speed) / f[INERTIA, i]
             clock[STEEPEST] = max(clock[STEEPEST], fall)
@@ -253,7 +258,7 @@ def commit(
     n = p.n
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     for first in range(0, n, BLOCK):
-        sums = sweep(p, f, m, first, min(first + BLOCK, n))
+        sums = sweep(p, f, m, clock, first, min(first + BLOCK, n), time_after(p, counter[STEP]))
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -297,7 +302,7 @@ def close_books(
 
 
 @kernel(borrows=True)
-def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
+def sweep(p: Problem, f: Floats, m: Ints, clock: Floats, first: int, last: int, t: float) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
     belt, h = p.belt, p.h
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
@@ -326,6 +331,8 @@ def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
         viscous += f[LINK_C, i] * spin * spin
         gain = -h * force * w
         heat += gain
+        if gain < 0.0:
+            note_given(clock, -gain, t)
         gain -= f[HEAT_LOW, i]
         total = f[HEAT, i] + gain
         f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
@@ -334,6 +341,21 @@ def sweep(p: Problem, f: Floats, m: Ints, first: int, last: int) -> Sums:
         ridden += force
         rate_before, x_before = rate, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
+
+
+@kernel(borrows=True)
+def note_given(clock: Floats, heat: float, t: float) -> None:
+    """Add heat that friction gave back to a mass in the step that ends at t."""
+    if clock[GIVEN] == 0.0:
+        clock[GIVEN_TIME] = t
+    clock[GIVEN] += heat
+
+
+@kernel(borrows=True)
+def note_against(clock: Floats, slip: float, t: float) -> None:
+    """Note a slip against its mode, or of a mass that sticks, if it is the largest."""
+    if abs(slip) > clock[AGAINST]:
+        clock[AGAINST], clock[AGAINST_TIME] = abs(slip), t
 
 
 @kernel(borrows=True)

@@ -1,0 +1,196 @@
+"""Convergence of ThetaStepper on random blocks and chains: does the error fall with its order?
+
+Laws with a jump, or that weaken, leave a wrong end that no step mends where a scheme steps over
+the moment of stick. Each chain is drawn in units of its own, solved by `EventDriven`, and stepped
+with h, h/10 and h/100. Where in a step an event falls is chance, so an error is the largest of
+three steps of nearly one length. Chains are left out where a change of 1e-6 in the start changes
+the events of `EventDriven`.
+
+    python benchmarks/trust_theta.py [--cases 1000] [--law static|weakening|coulomb] [--seed 0]
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import stiction as st
+
+LAWS = ("static", "weakening", "coulomb")
+# steps of nearly one length, over the number of steps asked for
+_NEAR = (1.0, 1.07, 1.13)
+_LEVELS = (1, 10, 100)
+# error of the reference, over the unit of length
+_FLOOR = 1e-9
+# how much of a factor of 10 and 100 chance may take
+_CHANCE = 5.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A chain, the scheme for it, and the units it was drawn in."""
+
+    chain: st.Chain
+    theta: float
+    t_end: float
+    steps: int
+    length: float
+    speed: float
+
+
+def draw(rng: np.random.Generator, law: str = "static", least: int = 2000) -> Case:
+    """Return a random block or chain under a load of some kind, in random units."""
+    n = int(rng.choice([1, 1, 2, 3, 4, 5]))
+    kg, metre, second = _units(rng)
+    newton, speed = kg * metre / second**2, metre / second
+    supports = str(rng.choice(["left", "right", "both"] + (["none"] if n > 1 else [])))
+    springs = n - 1 + {"left": 1, "right": 1, "both": 2, "none": 0}[supports]
+    damping = rng.choice([0.0, 0.0, 1.0]) * 10 ** rng.uniform(-2.0, 0.5, springs)
+    belt = rng.choice([0.0, 0.0, 1.0]) * rng.uniform(-1.0, 1.0)
+    plate = rng.choice([0.0, 0.0, 1.0]) * 10 ** rng.uniform(0.0, 1.0, n)
+    v0 = rng.uniform(-2.0, 2.0, n) * (rng.random(n) < 0.8)
+    chain = st.Chain(
+        mass=10 ** rng.uniform(-0.7, 0.7, n) * kg,
+        stiffness=10 ** rng.uniform(0.0, 2.0, springs) * kg / second**2,
+        damping=damping * kg / second,
+        normal_force=10 ** rng.uniform(0.0, 1.3, n) * newton,
+        law=_law(rng, law, n, speed),
+        load=_load(rng, newton, second),
+        load_vector=np.eye(n)[-1] if rng.random() < 0.6 else rng.uniform(-1.0, 1.0, n),
+        x0=rng.uniform(-0.3, 0.3, n) * metre,
+        v0=(v0 if rng.random() < 0.85 else np.full(n, belt)) * speed,
+        supports=supports,
+        belt_speed=belt * speed,
+        plate_stiffness=plate * kg / second**2,
+        plate_speed=rng.uniform(-0.5, 0.5) * speed,
+    )
+    theta = float(rng.choice([0.5, 0.5, 0.55, 0.6, 1.0, rng.uniform(0.5, 1.0)]))
+    steps = int(least * rng.uniform(1.0, 1.5))
+    return Case(chain, theta, rng.uniform(1.0, 4.0) * second, steps, metre, speed)
+
+
+def _units(rng: np.random.Generator) -> tuple[float, float, float]:
+    kind = rng.integers(4)
+    if kind == 0:
+        powers = rng.integers([-30, -30, -20], [30, 30, 20])
+        return tuple(2.0**powers)
+    return tuple(10 ** rng.uniform(-6.0, 6.0, 3)) if kind == 1 else (1.0, 1.0, 1.0)
+
+
+def _law(rng: np.random.Generator, law: str, n: int, speed: float) -> object:
+    kinetic = rng.uniform(0.02, 0.4, n)
+    static = kinetic * rng.uniform(1.05, 4.0, n)
+    if law == "static":
+        return st.StaticKinetic(static, kinetic)
+    if law == "weakening":
+        return st.ExponentialWeakening(static, kinetic, 10 ** rng.uniform(-2.5, 0.0, n) * speed)
+    return st.Coulomb(kinetic)
+
+
+def _load(rng: np.random.Generator, newton: float, second: float) -> object:
+    kind, size = rng.integers(4), rng.uniform(-10.0, 10.0) * newton
+    if kind == 0:
+        return st.Constant(size)
+    if kind == 1:
+        return st.Ramp(0.5 * size / second, start=rng.uniform(-5.0, 5.0) * newton)
+    if kind == 2:
+        return st.chains.Sine(size, rng.uniform(0.5, 8.0) / second, rng.uniform(-3.0, 3.0))
+    times = np.array([0.0, 0.5, 1.5, 5.0]) * second
+    return st.chains.PiecewiseLinear(times, rng.uniform(-8.0, 8.0, 4) * newton)
+
+
+def events_of(run: st.Run) -> list[tuple[int, str]]:
+    """Return who did what, in order, without the times."""
+    return list(zip(run.event_log.contact.tolist(), run.event_log.kind, strict=True))
+
+
+def reference(case: Case, rng: np.random.Generator, size: float = 1e-6) -> tuple[st.Run, bool]:
+    """Return the run of `EventDriven`, and whether starts this far away have the same events."""
+    chain = case.chain
+    # weakening friction changes within a small part of the steps a series could take
+    longest = {} if chain.law.constant else {"max_step": case.t_end / 300.0}
+    method = st.EventDriven(**longest)
+    run = st.solve(chain, method, (0.0, case.t_end), save=5)
+    moving = chain.v_start != chain.belt_speed
+    for way in (np.ones(chain.n_mass), rng.choice([-1.0, 1.0], chain.n_mass)):
+        for off in (size * way, -size * way):
+            near = replace(
+                chain,
+                x0=chain.x_start + off * case.length,
+                v0=chain.v_start + off * moving * case.speed,
+            )
+            other = st.solve(near, method, (0.0, case.t_end), save=5)
+            if events_of(other) != events_of(run):
+                return run, False
+    return run, True
+
+
+def errors(case: Case, exact: st.Run) -> tuple[list[float], bool]:
+    """Return the errors in x over the unit of length, by falling step, and if all audits held."""
+    found, held = [], True
+    places = exact.variables["x"].values
+    for level in _LEVELS:
+        worst = 0.0
+        for near in _NEAR:
+            step = case.t_end / int(case.steps * level * near)
+            method = st.ThetaStepper(step=step, theta=case.theta)
+            run = st.solve(case.chain, method, (0.0, case.t_end), save=5)
+            # a long step under weakening friction is told beforehand
+            named = {check.check for check in run.audit if not check.ok}
+            held = held and named <= {"step_below_weakening_limit"}
+            worst = max(worst, float(np.max(np.abs(run.variables["x"].values - places))))
+        found.append(worst / case.length)
+    return found, held
+
+
+def falls(found: list[float]) -> bool:
+    """Return whether errors fall with the first order, up to what chance takes."""
+    first = found[0]
+    return all(
+        error <= max(_CHANCE * first / level, _FLOOR)
+        for level, error in zip(_LEVELS[1:], found[1:], strict=True)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--law", choices=LAWS, default="static")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=2000, help="fewest steps of the longest h")
+    asked = parser.parse_args()
+    left_out = failed = broken = 0
+    ratios = []
+    for number in range(asked.cases):
+        rng = np.random.default_rng([asked.seed, number])
+        case = draw(rng, asked.law, asked.steps)
+        exact, same = reference(case, rng)
+        if not same:
+            left_out += 1
+            continue
+        found, held = errors(case, exact)
+        broken += not held
+        # what rests all the time has no error to fall
+        if found[0] > 100.0 * _FLOOR:
+            ratios.append([found[0] / max(error, _FLOOR) for error in found[1:]])
+        if not falls(found):
+            failed += 1
+            told = " ".join(f"{error:.1e}" for error in found)
+            print(f"case {number}: {case.chain.n_mass} masses, theta {case.theta:.3f}: {told}")
+            sizes = [
+                s for s in 10.0 ** np.arange(-5.5, -1.9, 0.5) if not reference(case, rng, s)[1]
+            ]
+            print(
+                "    events change with the start by", f"{min(sizes):.1e}" if sizes else "no less"
+            )
+    ten, hundred = np.quantile(np.array(ratios), [0.01, 0.5], axis=0).T
+    print(f"{asked.law}, seed {asked.seed}: {asked.cases} cases, {left_out} left out")
+    print(f"error does not fall with the order: {failed}; audits that did not hold: {broken}")
+    print(f"factor h to h/10: median {ten[1]:.1f}, 1 % below {ten[0]:.1f}")
+    print(f"factor h to h/100: median {hundred[1]:.1f}, 1 % below {hundred[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
