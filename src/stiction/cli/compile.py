@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 from stiction.cli.output import put
 from stiction.cli.progress import Bar
 from stiction.errors import ModelError, explain
-from stiction.numerics.compiling.folders import mark_ready
+from stiction.numerics.compiling.folders import folder_for, mark_ready, why_unusable
 
 __all__ = ["compile_systems", "systems"]
 
@@ -37,10 +38,19 @@ def compile_systems(names: Sequence[str]) -> int:
             needs = "one of " + ", ".join(known)
             why = "kernels are compiled system by system."
             raise ModelError(explain("compile", name, needs, why, "leave it out for all."))
+    source = str(Path(__file__).parents[1] / "__init__.py")
+    if folder_for(source) is None:
+        why = "what is compiled now would be lost with this process."
+        needs = "a folder of yours that nobody else can write to"
+        repair = "set STICTION_CACHE_DIR to such a folder."
+        raise ModelError(explain("compile", why_unusable(source), needs, why, repair))
     from stiction.numerics.compiling.beforehand import compile_lines
 
     lines = {line for name in names or known for line in known[name].read_text().splitlines()}
     begin = time.perf_counter()
+    if not sys.stderr.isatty():
+        # where no bar is shown
+        typer.echo(f"compiling {len(lines)} kernels of {', '.join(names or known)}", err=True)
     with Bar(f"compiling {', '.join(names or known)}") as bar:
 
         def report(share: float) -> None:
@@ -48,8 +58,10 @@ def compile_systems(names: Sequence[str]) -> int:
             bar(share, f"{left:.0f} s left")
 
         failed = compile_lines(lines, report)
-    for line, error in failed.items():
-        typer.echo(f"{line.partition(' ')[0]}: {error}", err=True)
+    for error in dict.fromkeys(failed.values()):
+        first, *more = [line.partition(" ")[0] for line in failed if failed[line] == error]
+        others = f" and {len(more)} more" if more else ""
+        typer.echo(f"{first}{others}: {error}", err=True)
     if not failed:
         for name in names or known:
             mark_ready(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import math
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws import law_kernels as lk
 from stiction.laws.friction import Formula, FrictionTable
+from stiction.numerics.c_arithmetic import as_compiled, may_raise
 from stiction.numerics.callback import Callback, PythonFunction, call, compiled_function
 from stiction.numerics.jit import mode
 
@@ -135,7 +135,11 @@ class CompiledLaw:
         """Return a formula that has to stay in Python, behind an address."""
         value = kind != _FILL
         # numbers that divide as in compiled code, for a function that would be compiled there
-        first: Any = np.float64 if mode() == "plain" and not _may_raise(function) else float
+        plain = mode() == "plain" and not _may_raise(function)
+        first: Any = np.float64 if plain else float
+        if plain and not _is_ours(function):
+            # our own formulas divide by nothing that can be zero
+            function = as_compiled(function)
         speed = 1 if kind == _SHARE else 0
 
         def guarded(*arguments: Any) -> float:
@@ -165,16 +169,25 @@ class CompiledLaw:
         try:
             return self._shares(k, v, factor, w, e, [row[at] for row in self._parameters])
         except Exception as error:  # noqa: BLE001
+            # whatever a user's formula raises is told by `check`; no compiled code stands between
             self._error = error
             return np.full(at.size, np.nan)
 
 
-@functools.cache
 def _compiled(function: Formula, kind: str) -> Any:
     """Return `function` as a C function, None when it has to stay in Python."""
     if _may_raise(function):
         # compiled code would swallow what it raises
         return None
+    from stiction.numerics.compiling.digest import digest_of
+
+    # what a user's formula refers to may change between runs
+    return _made(function, kind, "" if _is_ours(function) else digest_of(function))
+
+
+@functools.cache
+def _made(function: Formula, kind: str, digest: str) -> Any:
+    """Return `function` as a C function, once for what it is now; None when that cannot be."""
     from numba.core.errors import NumbaError
 
     try:
@@ -183,11 +196,13 @@ def _compiled(function: Formula, kind: str) -> Any:
         return None
 
 
+def _is_ours(function: Formula) -> bool:
+    return str(function.__module__).startswith("stiction.")
+
+
 def _may_raise(function: Formula) -> bool:
     """Return whether a formula has to stay in Python for what it may raise."""
-    return not isinstance(function, FunctionType) or any(
-        op.opname == "RAISE_VARARGS" for op in dis.get_instructions(function)
-    )
+    return not isinstance(function, FunctionType) or may_raise(function)
 
 
 # ---- a law made of a user's functions of one float: their addresses stand as its parameters

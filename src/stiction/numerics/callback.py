@@ -10,7 +10,6 @@ addresses, and find the Python function behind one without leaving Python.
 from __future__ import annotations
 
 import ctypes
-import dis
 import functools
 import inspect
 import math
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.c_arithmetic import as_compiled, may_raise
 from stiction.numerics.jit import kernel, mode, native
 
 __all__ = [
@@ -159,9 +159,9 @@ class Callback(_UserFunction):
         super().__init__(name)
         if function is None:
             return
-        self._function = function
         # plain kernels give what divides by zero as compiled code does, unless it says otherwise
-        plain = mode() == "plain" and not _may_raise(function)
+        plain = mode() == "plain" and not may_raise(function)
+        self._function = as_compiled(function) if plain else function
         self._number: Callable[[float], float] = np.float64 if plain else float
         self._put(_as_c_function(_SCALAR, [function], lambda: function), _C_SCALAR, self._python)
 
@@ -211,8 +211,12 @@ class ArrayCallback(_UserFunction):
         self.cost = 0.0
         self._shape = (n, n_signs, counts[0] if choose else sum(counts))
         self._parts, self._counts = tuple(parts), tuple(counts)
+        # what runs without a compiler
+        self._called = self._parts
         self._signed, self._choose = signed, choose
-        self._forgives = mode() == "plain" and not any(map(_may_raise, self._parts))
+        self._forgives = mode() == "plain" and not any(map(may_raise, self._parts))
+        if self._forgives:
+            self._called = tuple(map(as_compiled, self._parts))
         self._put(_as_c_function(_ARRAYS, self._parts, self._wrapper), _C_ARRAYS, self._python)
 
     def measure(self, x: Floats, s: Floats) -> None:
@@ -241,7 +245,7 @@ class ArrayCallback(_UserFunction):
             out[:] = math.nan
 
     def _picked(self, s: Floats) -> list[tuple[Callable[..., Any], int]]:
-        every = list(zip(self._parts, self._counts, strict=True))
+        every = list(zip(self._called, self._counts, strict=True))
         return [every[0 if s[0] > 0.0 else 1]] if self._choose else every
 
     def _wrapper(self) -> Callable[..., None]:
@@ -290,7 +294,7 @@ def _as_c_function(
     signature: str, parts: Sequence[Callable[..., object]], function: Callable[[], Any]
 ) -> Any:
     """Return `function()` as a C function, None when one of its parts has to stay in Python."""
-    if mode() == "plain" or any(_may_raise(part) for part in parts):
+    if mode() == "plain" or any(may_raise(part) for part in parts):
         return None
     import numba
 
@@ -299,13 +303,6 @@ def _as_c_function(
         return numba.cfunc(signature, error_model="numpy")(function())
     except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError):
         return None
-
-
-def _may_raise(function: Callable[..., object]) -> bool:
-    """Return whether it must stay in Python: compiled code would swallow its exceptions."""
-    function = getattr(function, "py_func", function)
-    code = getattr(function, "__code__", None)
-    return code is None or any(op.opname == "RAISE_VARARGS" for op in dis.get_instructions(code))
 
 
 def _jitted(part: Callable[..., object]) -> Any:

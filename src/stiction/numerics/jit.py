@@ -97,7 +97,7 @@ class _Native:
 
     def __init__(self, plain: Callable[..., Any], name: str) -> None:
         functools.update_wrapper(self, plain)
-        self.py_func, self._name = plain, name
+        self.py_func, self.native_name = plain, name
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the plain body."""
@@ -107,7 +107,7 @@ class _Native:
     def _numba_type_(self) -> Any:
         from numba.core.registry import cpu_target
 
-        module, _, name = self._name.partition(":")
+        module, _, name = self.native_name.partition(":")
         found = getattr(importlib.import_module(module), name)
         # what was imported just now is registered, and not yet known
         cpu_target.typing_context.refresh()

@@ -7,11 +7,15 @@ import functools
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable
+from concurrent.futures.process import BrokenProcessPool
 
 from stiction.numerics.compiling import clock
+from stiction.numerics.compiling.folders import CANNOT_KEEP, told
 from stiction.numerics.compiling.listing import compile_line, size_of_line
 
 __all__ = ["compile_lines"]
+
+_KILLED = "the process that compiled it was ended from outside"
 
 
 def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict[str, str]:
@@ -23,28 +27,52 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
     """
     sizes = {line: size_of_line(line) for line in lines}
     waiting = sorted(sizes, key=lambda line: -sizes[line])
-    total, done = max(sum(sizes.values()), 1), 0
     failed: dict[str, str] = {}
-    spawn = multiprocessing.get_context("spawn")
+    total = max(sum(sizes.values()), 1)
+    ended: set[str] = set()
+
+    def end(line: str, error: str) -> None:
+        ended.add(line)
+        if error:
+            failed[line] = error
+        report(sum(sizes[one] for one in ended) / total)
+
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    doubtful = _in_a_pool(waiting, cores or 1, end)
+    # where memory is short the system ends a process, and all others of its pool go with it:
+    # what they were at is tried again, alone
+    for line in doubtful:
+        if _in_a_pool([line], 1, end):
+            end(line, _KILLED)
+    while waiting:
+        for line in _in_a_pool(waiting, 1, end):
+            end(line, _KILLED)
+    return failed
+
+
+def _in_a_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) -> list[str]:
+    """Compile lines, taking them out of `waiting`; return what ran when a process was killed."""
     running: dict[concurrent.futures.Future[str], str] = {}
+    if not waiting:
+        return []
+    spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(cores, mp_context=spawn) as pool:
         try:
             while waiting or running:
-                while waiting and len(running) < (cores or 1):
+                while waiting and len(running) < cores:
                     line = _next(waiting, running.values())
                     running[pool.submit(_compile_one, line)] = line
                 ended, _ = concurrent.futures.wait(running, return_when="FIRST_COMPLETED")
                 for future in ended:
-                    line, error = running.pop(future), future.result()
-                    done += sizes[line]
-                    if error:
-                        failed[line] = error
-                report(done / total)
+                    error = future.result()
+                    end(running.pop(future), error)
+        except BrokenProcessPool:
+            # a line that could not even be handed over runs no more than the others
+            return list({*running.values(), line})
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return failed
+    return []
 
 
 def _next(waiting: list[str], running: Iterable[str]) -> str:
@@ -73,9 +101,12 @@ def _compile_one(line: str) -> str:
     _silent()
     try:
         compile_line(line)
+        cannot = told(CANNOT_KEEP)
+        if cannot is not None:
+            return f"{CANNOT_KEEP} ({cannot})"
     except KeyboardInterrupt:
         return "interrupted"
     except Exception as error:  # noqa: BLE001
         # one kernel that does not compile must not cost the others
-        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
     return ""

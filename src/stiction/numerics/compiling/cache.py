@@ -22,7 +22,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,17 +33,26 @@ from llvmlite import binding as llvm
 from numba.core import compiler, config, serialize
 
 from stiction.numerics.compiling import clock
-from stiction.numerics.compiling.digest import digest_of, plain_function, size_of
-from stiction.numerics.compiling.folders import PACKAGED, folder_for, is_safe, tell
+from stiction.numerics.compiling.digest import digest_of, plain_function, size_of, text_of_type
+from stiction.numerics.compiling.folders import (
+    CANNOT_KEEP,
+    PACKAGED,
+    folder_for,
+    folders_to_read,
+    is_safe,
+    tell,
+    why_unusable,
+)
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 3\n"
+_MARK = b"stiction kernel 4\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
-# how many entries one kernel may have; the oldest go when sources were edited many times
+# how many entries one kernel may have; those go that were used longest ago
 _MOST_ENTRIES = 24
 # age at which a file that was never finished is left over from a process that was killed [s]
 _ABANDONED = 600.0
+_DAY = 86400.0
 # what a process that compiles for a package calls its processor
 _TARGET = "STICTION_TARGET"
 # kinds of processors a package can bring kernels for, and what they must be able to do
@@ -91,6 +100,21 @@ def _packaged_target() -> str | None:
     return None
 
 
+def _by_age(paths: Iterable[Path]) -> list[tuple[float, Path]]:
+    """Return when files were last written or used, and the files, the oldest first."""
+    found = []
+    for path in paths:
+        # another process may remove it meanwhile
+        with contextlib.suppress(OSError):
+            found.append((path.stat().st_mtime, path))
+    return sorted(found)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
 class KernelCache:
     """What Numba asks for compiled code of one kernel, and gives it to keep.
 
@@ -116,9 +140,11 @@ class KernelCache:
 
     @functools.cached_property
     def _folder(self) -> Path | None:
-        folder = folder_for(self._function.__code__.co_filename)
+        source = self._function.__code__.co_filename
+        folder = folder_for(source)
         if folder is None:
-            tell("no folder can keep compiled kernels; they are compiled again in every process")
+            text = "no folder can keep compiled kernels; they are compiled again in every process"
+            tell(text, why_unusable(source))
         return folder
 
     @property
@@ -128,7 +154,7 @@ class KernelCache:
 
     def name(self, signature: object, processor: object) -> str:
         """Return the name of the entry for a signature on a processor."""
-        key = (_MARK, self._digest, self._options, str(signature), _versions(), processor)
+        key = (_MARK, self._digest, self._options, text_of_type(signature), _versions(), processor)
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:40]
         return f"{self._short}-{digest}{self._suffix}"
 
@@ -143,8 +169,8 @@ class KernelCache:
 
     def _places(self, signature: object, generator: Any) -> Iterator[Path]:
         """Yield the files that may hold the kernel: the user's, then what the package brought."""
-        if self._folder is not None:
-            yield self._folder / self.name(signature, _processor(generator))
+        for folder in folders_to_read(self._function.__code__.co_filename):
+            yield folder / self.name(signature, _processor(generator))
         target = _packaged_target()
         if target is not None:
             yield PACKAGED / target / self.name(signature, target)
@@ -161,7 +187,8 @@ class KernelCache:
                     self._name(found.library, signature)
                     return found
         if self._library is not None and self._library.emits:
-            clock.announce(self._function.__module__, self._short, size_of(self._function))
+            name = self._function.__name__
+            clock.announce(self._function.__module__, name, size_of(self._function))
         return None
 
     def _load(self, path: Path, target: Any) -> Any:
@@ -175,11 +202,16 @@ class KernelCache:
             tell("a damaged kernel is compiled again", path.name)
             return None
         try:
-            return self._rebuilt(target, pickle.loads(body))
+            found = self._rebuilt(target, pickle.loads(body))
         except Exception as error:  # noqa: BLE001
             # whatever hinders it, compiling is the way out
             tell("a kernel cannot be loaded and is compiled again", f"{path.name}: {error}")
             return None
+        with contextlib.suppress(OSError):
+            # what is used stays: the oldest go first
+            if time.time() - path.stat().st_mtime > _DAY:
+                os.utime(path)
+        return found
 
     def _rebuilt(self, target: Any, kept: Any) -> Any:
         if self._library is None:
@@ -210,25 +242,27 @@ class KernelCache:
             handle, partial = tempfile.mkstemp(prefix=f".{self._short[:20]}", dir=self._folder)
             with os.fdopen(handle, "wb") as file:
                 file.write(_MARK + hashlib.sha256(body).digest() + body)
+                # all may read what root compiles; who may write is up to the folder
+                if hasattr(os, "fchmod"):
+                    os.fchmod(file.fileno(), 0o644)
             os.replace(partial, path)
-            self._forget_old(self._folder)
         except OSError as error:
-            tell("compiled kernels cannot be kept; runs go on", str(error.strerror or error))
+            tell(CANNOT_KEEP, str(error.strerror or error))
             if partial is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(partial)
+        else:
+            self._forget_old(self._folder)
 
     def _forget_old(self, folder: Path) -> None:
         """Remove the oldest entries of this kernel, and what a process left that was killed."""
         now = time.time()
-        for partial in folder.glob(f".{self._short[:20]}*"):
-            if now - partial.stat().st_mtime > _ABANDONED:
-                partial.unlink(missing_ok=True)
-        entries = list(folder.glob(f"{self._short}-*{self._suffix}"))
-        if len(entries) > _MOST_ENTRIES:
-            entries.sort(key=lambda entry: entry.stat().st_mtime)
-            for entry in entries[: len(entries) - _MOST_ENTRIES]:
-                entry.unlink(missing_ok=True)
+        for age, partial in _by_age(folder.glob(f".{self._short[:20]}*")):
+            if now - age > _ABANDONED:
+                _remove(partial)
+        entries = _by_age(folder.glob(f"{self._short}-*{self._suffix}"))
+        for _, entry in entries[:-_MOST_ENTRIES]:
+            _remove(entry)
 
     def enable(self) -> None:
         """Do nothing: it always is."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["announce", "compiling", "hush", "spent"]
+__all__ = ["announce", "compiling", "hush", "silent", "spent"]
 
 # compiling an instruction of Python takes as long as this many turns of an empty loop
 _TURNS_PER_INSTRUCTION = 75_000
@@ -21,6 +21,7 @@ _WORTH_A_WORD = 2.0
 class _Clock:
     depth: int = 0
     spent: float = 0.0
+    unsaid: float = 0.0
     announced: set[str] = field(default_factory=set)
     quiet: bool = False
 
@@ -46,6 +47,11 @@ def hush() -> None:
     _CLOCK.quiet = True
 
 
+def silent() -> bool:
+    """Return whether another process tells how far things are."""
+    return _CLOCK.quiet
+
+
 def spent() -> float:
     """Return the seconds that this process has spent compiling and loading kernels."""
     return _CLOCK.spent
@@ -62,14 +68,18 @@ def _turn() -> float:
     return best / _TURNS
 
 
-def announce(module: str, name: str, instructions: int) -> None:
+def announce(module: str | None, name: str, instructions: int) -> None:
     """Say that a kernel is being compiled with all that it calls, if that takes long."""
+    # what `exec` makes may have no module
+    module = module or "what exec made"
     part = ".".join(module.split(".")[1:2]) or module
     seconds = instructions * _TURNS_PER_INSTRUCTION * _turn()
-    if seconds > _WORTH_A_WORD and not _CLOCK.quiet:
+    # many small kernels take as long as a large one
+    _CLOCK.unsaid += seconds
+    if _CLOCK.unsaid > _WORTH_A_WORD and not _CLOCK.quiet and sys.stderr is not None:
         again = "more of " if part in _CLOCK.announced else ""
         _CLOCK.announced.add(part)
-        sys.stderr.write(
-            f"stiction: compiling {again}{part} ({name}), once per machine, about {seconds:.0f} s\n"
-        )
+        _CLOCK.unsaid = 0.0
+        about = f"about {max(seconds, 1.0):.0f} s"
+        sys.stderr.write(f"stiction: compiling {again}{part} ({name}), once per machine, {about}\n")
         sys.stderr.flush()

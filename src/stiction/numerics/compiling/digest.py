@@ -6,6 +6,7 @@ import contextlib
 import enum
 import functools
 import hashlib
+import importlib
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,21 +14,51 @@ from typing import Any
 import numpy as np
 
 # their versions are part of what names an entry
-_LIBRARIES = ("math", "numba", "numpy", "scipy")
+_LIBRARIES = ("llvmlite", "math", "numba", "numpy", "scipy")
 
-__all__ = ["digest_of", "plain_function", "reached_by", "size_of"]
+__all__ = ["digest_of", "plain_function", "reached_by", "size_of", "text_of_type"]
 
 
 def digest_of(function: Callable[..., object]) -> str:
     """Return a digest of a plain function, of all kernels it can reach and of their constants.
 
-    Names of variables, comments, docstrings and line numbers do not count.
+    Names of variables, comments, docstrings and line numbers do not count; those of arguments do,
+    because calls may use them.
 
-    Verified by: tests/unit/numerics/compiling/test_cache.py::test_an_edited_callee_is_seen
+    Verified by: tests/unit/numerics/compiling/test_digest.py::test_what_counts
     """
-    first, *others = (_body(plain)[0] for plain in reached_by(function))
-    # the order in which kernels were met says nothing
-    return hashlib.sha256(first + b"".join(sorted(others))).hexdigest()
+    reached = reached_by(function)
+    place = {plain: k for k, plain in enumerate(reached)}
+    digest = hashlib.sha256()
+    for plain in reached:
+        body, callees = _body(plain)
+        # which kernel stands behind which name: two may have one name and close over other values
+        digest.update(body + repr([place[callee] for callee in callees]).encode())
+    return digest.hexdigest()
+
+
+def text_of_type(kind: Any) -> str:
+    """Return a type of Numba, or several, as text that tells all that code can depend on.
+
+    The names of its fields are no part of the name of a named tuple, nor is its module; a function
+    is named by where it lies in memory.
+
+    Verified by: tests/unit/numerics/compiling/test_digest.py::test_types_are_told_apart
+    """
+    if isinstance(kind, tuple | list):
+        return f"[{', '.join(map(text_of_type, kind))}]"
+    signature = getattr(kind, "args", None), getattr(kind, "return_type", None)
+    if None not in signature:
+        return f"{text_of_type(signature[0])} -> {text_of_type(signature[1])}"
+    made, inside = getattr(kind, "instance_class", None), getattr(kind, "types", None)
+    dispatcher = getattr(kind, "dispatcher", None)
+    if isinstance(inside, tuple) and isinstance(made, type):
+        return f"{_bytes_of(made).decode()}{text_of_type(inside)}"
+    if dispatcher is not None and hasattr(dispatcher, "py_func"):
+        return f"function {digest_of(dispatcher)}"
+    if isinstance(inside, tuple):
+        return f"tuple {text_of_type(inside)}"
+    return str(kind)
 
 
 def size_of(function: Callable[..., object]) -> int:
@@ -47,11 +78,24 @@ def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
     return list(found)
 
 
-@functools.cache
 def _body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
-    """Return a digest of one function and what it uses, and the kernels that it calls."""
+    """Return a digest of one function and what it uses, and the kernels that it calls.
+
+    What a user's function refers to may change between runs; ours stay as they are.
+    """
+    ours = str(plain.__module__).startswith("stiction.")
+    return _kept_body(plain) if ours else _body_now(plain)
+
+
+@functools.cache
+def _kept_body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
+    return _body_now(plain)
+
+
+def _body_now(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     callees: list[types.FunctionType] = []
-    parts = [plain.__module__.encode(), plain.__qualname__.encode(), *_code_parts(plain)]
+    # what `exec` makes may have no module
+    parts = [str(plain.__module__).encode(), plain.__qualname__.encode(), *_code_parts(plain)]
     for name, value in _outer_values(plain):
         inner = _inner_function(value)
         if inner is not None:
@@ -70,22 +114,35 @@ def plain_function(function: Any) -> types.FunctionType:
 
 def _inner_function(value: object) -> types.FunctionType | None:
     """Return the Python function behind a kernel or an intrinsic of ours; None for others."""
+    native = getattr(value, "native_name", None)
+    if isinstance(native, str):
+        # its plain body is not what is compiled
+        module, _, name = native.partition(":")
+        value = getattr(importlib.import_module(module), name)
     for attribute in ("py_func", "_defn", "_pyfunc"):
         inner = getattr(value, attribute, None)
         if isinstance(inner, types.FunctionType):
-            return inner
+            value = inner
+            break
     if not isinstance(value, types.FunctionType):
         return None
-    return None if value.__module__.partition(".")[0] in _LIBRARIES else value
+    return None if str(value.__module__).partition(".")[0] in _LIBRARIES else value
 
 
 def _code_parts(function: types.FunctionType) -> Iterator[bytes]:
     """Yield what a body does: its instructions, names and constants."""
+    yield _bytes_of(function.__defaults__ or ())
+    yield _bytes_of(sorted((function.__kwdefaults__ or {}).items()))
     for code in _codes(function.__code__):
         yield code.co_code
+        yield code.co_exceptiontable
         yield " ".join(code.co_names).encode()
+        count = code.co_argcount + code.co_kwonlyargcount
+        kinds = (code.co_posonlyargcount, code.co_argcount, code.co_flags)
+        yield repr((code.co_varnames[:count], *kinds)).encode()
         # a docstring is the first constant and says nothing
-        skipped = code is function.__code__ and function.__doc__ is not None
+        first = code.co_consts[0] if code.co_consts else None
+        skipped = code is function.__code__ and isinstance(first, str) and first == function.__doc__
         for value in code.co_consts[skipped:]:
             if not isinstance(value, types.CodeType):
                 yield _bytes_of(value)
@@ -132,10 +189,17 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _bytes_of(value: object) -> bytes:
     """Return bytes that are the same for the same constant, in every process."""
     if isinstance(value, np.ndarray):
-        return str((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes()
+        fields = value.dtype.descr if value.dtype.names else value.dtype.str
+        return str((fields, value.shape)).encode() + np.ascontiguousarray(value).tobytes()
     if isinstance(value, np.generic):
         # Numba freezes them as it does numbers
         return f"{value.dtype.str} ".encode() + value.tobytes()
+    if isinstance(value, slice):
+        return b"slice" + _bytes_of((value.start, value.stop, value.step))
+    if isinstance(value, enum.Enum):
+        return _bytes_of(type(value)) + value.name.encode()
+    if isinstance(value, tuple) and type(value) is not tuple:
+        return _bytes_of(type(value)) + _bytes_of(tuple(value))
     if isinstance(value, tuple | list):
         return b"(" + b",".join(_bytes_of(entry) for entry in value) + b")"
     if isinstance(value, frozenset):

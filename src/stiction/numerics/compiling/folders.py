@@ -14,10 +14,24 @@ import tempfile
 from pathlib import Path
 
 from stiction._version import __version__
+from stiction.numerics.compiling import clock
 
-__all__ = ["PACKAGED", "folder_for", "is_ready", "is_safe", "mark_ready", "tell"]
+__all__ = [
+    "CANNOT_KEEP",
+    "PACKAGED",
+    "folder_for",
+    "folders_to_read",
+    "is_ready",
+    "is_safe",
+    "mark_ready",
+    "tell",
+    "told",
+    "why_unusable",
+]
 
 _FOLDER = "STICTION_CACHE_DIR"
+# what is said when a kernel could not be written
+CANNOT_KEEP = "compiled kernels cannot be kept; runs go on"
 # kernels that came with the package, one folder for each kind of processor
 _PACKAGE = Path(__file__).parents[2]
 PACKAGED = _PACKAGE / "_kernels"
@@ -62,22 +76,50 @@ def folder_for(source: str) -> Path | None:
     It is ``$STICTION_CACHE_DIR`` or ``$NUMBA_CACHE_DIR`` when one is set, `__pycache__` beside the
     source where that can be written, else a folder of the user's.
     """
+    return next((place for place in _places(source) if not _fault(place)), None)
+
+
+def folders_to_read(source: str) -> list[Path]:
+    """Return the folders in which kernels of a source file may lie.
+
+    Beside the folder in which they are kept these are such as root has filled for all users.
+
+    Verified by: tests/unit/numerics/compiling/test_folders.py::test_what_root_has_compiled_is_read
+    """
+    return [place for place in _places(source) if not _fault(place) or is_safe(place)]
+
+
+def why_unusable(source: str) -> str:
+    """Return why no folder can keep the kernels of a source file, in a few words."""
+    return "; ".join(f"{place} {_fault(place)}" for place in _places(source)[-1:])
+
+
+def _places(source: str) -> list[Path]:
     given = os.environ.get(_FOLDER) or os.environ.get("NUMBA_CACHE_DIR")
-    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stiction"
-    places = [Path(given)] if given else [Path(source).parent / "__pycache__", own]
-    return next((place for place in places if _usable(place)), None)
+    if given:
+        return [Path(given)]
+    try:
+        home = Path.home()
+    except RuntimeError:
+        home = Path(tempfile.gettempdir(), f"stiction-{getattr(os, 'getuid', int)()}")
+    own = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "stiction"
+    # what is typed in or made by `exec` lies beside nothing
+    beside = [] if source.startswith("<") else [Path(source).parent / "__pycache__"]
+    return [*beside, own]
 
 
 @functools.cache
-def _usable(folder: Path) -> bool:
-    """Return whether files can be written to a folder, which is made if need be."""
+def _fault(folder: Path) -> str:
+    """Return why kernels cannot be kept in a folder, which is made if need be; else nothing."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # for the user alone, whatever else the umask allows; `__pycache__` is the installation's
+        folder.mkdir(mode=0o755 if folder.name == "__pycache__" else 0o700, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError:
-        return False
-    return is_safe(folder)
+    except OSError as error:
+        return f"cannot be written: {error.strerror or error}"
+    return "" if is_safe(folder) else "can be written by others than you and root"
 
 
 def is_ready(what: str) -> bool:
@@ -87,17 +129,23 @@ def is_ready(what: str) -> bool:
     machine with another processor. Then they are compiled again.
     """
     name = _ready_name(what)
-    own = folder_for(str(_PACKAGE / "__init__.py"))
-    places = [*([own] if own else []), *(p for p in PACKAGED.glob("*") if p.is_dir())]
+    own = folders_to_read(str(_PACKAGE / "__init__.py"))
+    places = [*own, *(p for p in PACKAGED.glob("*") if p.is_dir())]
     return any((place / name).exists() for place in places)
 
 
 def mark_ready(what: str) -> None:
     """Note that the kernels of a system or a method are compiled on this machine."""
     folder = folder_for(str(_PACKAGE / "__init__.py"))
-    if folder is not None:
+    if folder is None or CANNOT_KEEP in _told:
+        return
+    name = folder / _ready_name(what)
+    try:
+        name.write_text(what)
+    except OSError:
+        # a full disk leaves an empty file, and that would be a note, too
         with contextlib.suppress(OSError):
-            (folder / _ready_name(what)).write_text(what)
+            name.unlink()
 
 
 def _ready_name(what: str) -> str:
@@ -106,11 +154,19 @@ def _ready_name(what: str) -> str:
     return f"ready-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"
 
 
-_told: set[str] = set()
+_told: dict[str, str] = {}
+
+
+def told(text: str) -> str | None:
+    """Return about what something was told in this process; None if it was not."""
+    return _told.get(text)
 
 
 def tell(text: str, about: str = "") -> None:
     """Say on stderr what costs time; the same text once a process, about the first."""
     if text not in _told:
-        _told.add(text)
-        sys.stderr.write(f"stiction: {text}{f' ({about})' if about else ''}\n")
+        # an error may be told in many lines, and a program without a console has no stderr
+        first = next(iter(about.splitlines()), "")[:160]
+        _told[text] = first
+        if sys.stderr is not None and not clock.silent():
+            sys.stderr.write(f"stiction: {text}{f' ({first})' if first else ''}\n")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import hashlib
 import importlib
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -32,7 +33,7 @@ from numba.core.untyped_passes import ExtractByteCode
 
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.cache import KernelCache
-from stiction.numerics.compiling.digest import digest_of, plain_function
+from stiction.numerics.compiling.digest import digest_of, plain_function, text_of_type
 
 __all__ = ["C_FUNCTIONS", "InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
 
@@ -237,7 +238,9 @@ class _Pipeline(compiler.Compiler):
         """Return the compiled function."""
         with clock.compiling(), _no_collection():
             identity = bytecode.FunctionIdentity.from_function(func)
-            digest = digest_of(func)[:24]
+            # Numba's own names of types do not tell all of them apart
+            whole = f"{digest_of(func)} {text_of_type(self.state.args)}"
+            digest = hashlib.sha256(whole.encode()).hexdigest()[:24]
             kind = self.library_class.__name__[0]
             identity.unique_id = f"{kind}{digest}"
             identity.unique_name = f"{identity.func_qualname}${kind}{digest}"
@@ -297,7 +300,7 @@ def _call_template(dispatcher: Any, arguments: Any, keywords: Any) -> Any:
 def c_function(function: Callable[..., object], kind: Any) -> Any:
     """Return `function` as a C function of a kind: types of arguments, type of result."""
     options = {"error_model": "numpy"}
-    if function.__module__.startswith("stiction."):
+    if str(function.__module__).startswith("stiction."):
         C_FUNCTIONS.append((function, kind))
     _allow_helpers(plain_function(function))
     made: Any = CFunc(function, kind, locals={}, options=options, pipeline_class=_OuterPipeline)

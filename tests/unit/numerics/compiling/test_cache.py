@@ -111,6 +111,22 @@ def test_a_constant_of_numpys_own_counts(place, number):
     assert call(place)[0] == 160.0
 
 
+def test_the_fields_of_what_a_kernel_is_given_count(place):
+    (place / "given.py").write_text(
+        "from typing import NamedTuple\nclass Given(NamedTuple):\n    a: float\n    b: float\n"
+    )
+    (place / "outer.py").write_text(
+        "from keeper import kept\nfrom given import Given\n\n@kept\ndef take(given):\n"
+        "    return given.a\n\ndef outer(x):\n    return take(Given(x, 2.0 * x))\n"
+        "def alone(x):\n    return x\n"
+    )
+    assert call(place)[:3] == (3.0, 3.0, 1)
+    source = place / "given.py"
+    # Python dates its own bytecode by size and time: the new text is longer
+    source.write_text(source.read_text().replace("a: float\n    b:", "b: float\n    a:") + "#\n")
+    assert call(place)[:3] == (6.0, 3.0, 1)
+
+
 def test_words_do_not_count(place):
     call(place)
     source = place / "inner.py"

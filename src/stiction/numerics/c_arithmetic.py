@@ -1,0 +1,199 @@
+"""A user's functions with the arithmetic of compiled code, for runs without a compiler.
+
+Where Python refuses (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1e3)``), compiled code goes on
+with inf or NaN, as C does. Here a function is copied with numbers of NumPy for the floats that it
+refers to, and with functions of `math` that go on. Where `math` gives a number, it is that one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import math
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import numpy as np
+
+__all__ = ["as_compiled", "may_raise"]
+
+Call = Callable[..., Any]
+
+
+def may_raise(function: Call) -> bool:
+    """Return whether a function has to stay in Python: compiled code would swallow what it raises.
+
+    One that handles a kind of exceptions is not compiled either, and waits for what Python raises.
+    """
+    function = getattr(function, "py_func", function)
+    code = getattr(function, "__code__", None)
+    kept = ("RAISE_VARARGS", "CHECK_EXC_MATCH")
+    return code is None or any(op.opname in kept for op in dis.get_instructions(code))
+
+
+def as_compiled(function: Call) -> Call:
+    """Return `function` with the arithmetic that it has where it is compiled.
+
+    Verified by: tests/unit/numerics/test_c_arithmetic.py::test_plain_gives_what_compiled_code_gives
+    """
+    if may_raise(function):
+        return function
+    usual = _copied(function, False, {})
+    rest: list[Call] = []
+
+    @functools.wraps(function)
+    def going_on(*arguments: Any) -> Any:
+        try:
+            return usual(*arguments)
+        except ZeroDivisionError:
+            # whole numbers are left alone until they are in the way
+            if not rest:
+                rest.append(_copied(function, True, {}))
+            with np.errstate(all="ignore"):
+                return rest[0](*arguments)
+
+    return going_on
+
+
+def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
+    """Return a copy in which the numbers are NumPy's, the whole ones too if it is said."""
+    plain = getattr(function, "py_func", function)
+    if not isinstance(plain, types.FunctionType) or may_raise(plain):
+        return cast(Call, plain)
+    if id(plain) in made:
+        return made[id(plain)]
+    scope: dict[str, Any] = {"__builtins__": builtins}
+    cells = tuple(types.CellType() for _ in plain.__closure__ or ())
+    code = _with_numbers(plain.__code__, whole)
+    copy = types.FunctionType(code, scope, plain.__name__, None, cells or None)
+    # known before what it refers to is looked at: it may call itself
+    made[id(plain)] = copy
+    if whole:
+        scope["int"] = np.int64
+    for name in {name for one in _codes(plain.__code__) for name in one.co_names}:
+        if name in plain.__globals__:
+            scope[name] = _replaced(plain.__globals__[name], whole, made)
+    for cell, old in zip(cells, plain.__closure__ or (), strict=True):
+        try:
+            cell.cell_contents = _replaced(old.cell_contents, whole, made)
+        except ValueError:  # a cell that is empty still
+            continue
+    copy.__defaults__ = _replaced(plain.__defaults__, whole, made)
+    given = plain.__kwdefaults__ or {}
+    copy.__kwdefaults__ = {name: _replaced(given[name], whole, made) for name in given}
+    copy.__module__, copy.__qualname__ = plain.__module__, plain.__qualname__
+    return copy
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _with_numbers(code: types.CodeType, whole: bool) -> types.CodeType:
+    """Return the code with constants of NumPy's kind."""
+    constants = tuple(
+        _with_numbers(value, whole) if isinstance(value, types.CodeType) else _number(value, whole)
+        for value in code.co_consts
+    )
+    return code.replace(co_consts=constants)
+
+
+def _number(value: Any, whole: bool) -> Any:
+    if type(value) is float:
+        return np.float64(value)
+    if whole and type(value) is int and abs(value) < 2**63:
+        return np.int64(value)
+    return value
+
+
+def _replaced(value: Any, whole: bool, made: dict[int, Call]) -> Any:
+    """Return what stands for something that a function refers to."""
+    if value is math:
+        return _MATH
+    if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+        return getattr(_MATH, value.__name__)
+    if type(value) is tuple:
+        return tuple(_replaced(entry, whole, made) for entry in value)
+    plain = getattr(value, "py_func", value)
+    library = (getattr(plain, "__module__", "") or "").partition(".")[0] in ("numpy", "numba")
+    if isinstance(plain, types.FunctionType) and not library:
+        return _copied(plain, whole, made)
+    return _number(value, whole)
+
+
+# ---- functions of `math` that go on
+
+
+def _gamma(x: float) -> float:
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        # +-inf on both sides of zero; no number at the poles below
+        return math.copysign(math.inf, x) if x == 0.0 else math.nan
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (OverflowError, ValueError):
+        return math.inf
+
+
+def _going_on(exact: Call, beyond: Call) -> Call:
+    """Return `exact` where it has an answer, else that of NumPy's function."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            found = exact(*arguments)
+        except (ValueError, OverflowError):
+            with np.errstate(all="ignore"):
+                return np.float64(beyond(*arguments))
+        # what comes out is divided by, too
+        return np.float64(found) if type(found) is float else found
+
+    return call
+
+
+def _log(x: float, *base: float) -> Any:
+    if not base:
+        return np.log(np.float64(x))
+    return np.divide(_MATH.log(x), _MATH.log(base[0]))
+
+
+def _made() -> Any:
+    """Return what stands for the module `math`."""
+    found = types.SimpleNamespace(**vars(math))
+    same: tuple[str, ...] = (
+        "sqrt",
+        "exp",
+        "exp2",
+        "expm1",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+    )
+    same += ("sinh", "cosh", "cbrt", "fmod", "hypot", "ldexp")
+    other = {"asin": "arcsin", "acos": "arccos", "acosh": "arccosh", "atanh": "arctanh"}
+    other |= {"pow": "float_power", **{name: name for name in same}}
+    for name in vars(math):
+        exact = getattr(math, name)
+        if not callable(exact) or isinstance(exact, type):
+            continue
+        beyond = getattr(np, other[name]) if name in other else _log if name == "log" else None
+        if beyond is not None:
+            setattr(found, name, _going_on(exact, beyond))
+    found.gamma, found.lgamma = _gamma, _lgamma
+    return found
+
+
+_MATH = _made()

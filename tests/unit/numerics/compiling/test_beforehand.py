@@ -1,0 +1,61 @@
+"""Many kernels at once: one that fails, or is killed, costs the others nothing."""
+
+import textwrap
+
+from stiction.numerics.compiling import beforehand, folders
+
+KILLER = """
+import multiprocessing, os, signal
+from stiction.numerics.jit import kernel
+
+if multiprocessing.parent_process() is not None:
+    os.kill(os.getpid(), signal.SIGTERM if os.name != "posix" else signal.SIGKILL)
+
+@kernel
+def deadly(x):
+    return x
+"""
+GOOD = """
+from stiction.numerics.jit import kernel
+
+@kernel
+def harmless(x):
+    return x
+"""
+
+
+def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypatch):
+    package = tmp_path / "lethal"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "killer.py").write_text(textwrap.dedent(KILLER))
+    (package / "good.py").write_text(textwrap.dedent(GOOD))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
+    shares = []
+    lines = ["lethal.killer:deadly f8", "lethal.good:harmless f8"]
+    failed = beforehand.compile_lines(lines, shares.append)
+    assert failed == {
+        "lethal.killer:deadly f8": "the process that compiled it was ended from outside"
+    }
+    assert shares[-1] == 1.0
+    assert len(list((tmp_path / "kept").glob("harmless-*"))) == 1
+
+
+def test_an_error_without_words_has_a_line(monkeypatch):
+    monkeypatch.setattr(beforehand, "_silent", lambda: None)
+
+    def short_of_memory(line):
+        raise MemoryError
+
+    monkeypatch.setattr(beforehand, "compile_line", short_of_memory)
+    assert beforehand._compile_one("somewhere:f f8").startswith("MemoryError")
+
+
+def test_a_kernel_that_could_not_be_kept_is_not_ready(monkeypatch):
+    monkeypatch.setattr(beforehand, "_silent", lambda: None)
+    monkeypatch.setattr(beforehand, "compile_line", lambda line: None)
+    monkeypatch.setattr(folders, "_told", {folders.CANNOT_KEEP: "No space left on device"})
+    said = beforehand._compile_one("somewhere:f f8")
+    assert said.startswith(folders.CANNOT_KEEP)
+    assert "No space left" in said
