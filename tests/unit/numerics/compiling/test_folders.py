@@ -81,6 +81,7 @@ def test_a_program_without_a_console_goes_on(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     folders.tell("a damaged kernel is compiled again")
     clock.announce("stiction.chains.kernels", "advance", 10**9)
+    assert folders.told("a damaged kernel is compiled again") == ""
 
 
 def test_nothing_is_ready_where_nothing_can_be_kept(tmp_path, monkeypatch):
