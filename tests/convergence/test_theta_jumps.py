@@ -6,13 +6,16 @@ that asks the slip alone passes that moment and ends elsewhere, however short th
 
 import dataclasses
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import stiction as st
+from stiction.laws.friction import Formulas, Friction
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -59,7 +62,7 @@ def test_no_mass_misses_its_stick(law, theta, way):
         assert run.final["v"][0] == 0.0
         assert [*run.event_log.kind] == ["stick", "stop"]
         # what holds it is the spring
-        assert run.variables["friction"].values[-1, 0] == pytest.approx(4.0 * exact, abs=0.1)
+        assert abs(run.variables["friction"].values[-1, 0] - 4.0 * exact) < 8.0 * step
         failed = {check.check for check in run.audit if not check.ok}
         assert failed <= (set() if law.constant else {"step_below_weakening_limit"})
         assert run.energy.imbalance_rel < 1e-11
@@ -130,6 +133,41 @@ def test_thrown_chains_end_where_scipy_ends_them(theta):
         for count in np.round(np.geomspace(3e3, 3e4, 12)):
             run = st.solve(chain, st.ThetaStepper(1.5 / count, theta), (0.0, 1.5), save=2)
             assert np.max(np.abs(run.final["x"] - exact)) < 10.0 / count
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Varying(Friction):
+    """`StaticKinetic`, which does not say that its coefficient in slip is constant."""
+
+    has_jump: ClassVar[bool] = True
+
+    mu_static: object
+    mu_kinetic: object
+
+    @classmethod
+    def examples(cls):
+        return (cls(0.4, 0.2),)
+
+    @property
+    def formulas(self):
+        return Formulas(
+            mu=lambda v, z, p: p[1], slope=lambda v, z, p: 0.0 * v, static=lambda v, z, p: p[0]
+        )
+
+
+def test_constant_and_varying_friction_decide_alike(trust):
+    """Two kernels solve the steps of the one law and of the other: to the same events and bits."""
+    for i in range(25):
+        case = trust.draw(np.random.default_rng([21, i]), "static", 400)
+        law, method = case.chain.law, st.ThetaStepper(case.t_end / case.steps, case.theta)
+        runs = [
+            st.solve(dataclasses.replace(case.chain, law=one), method, (0.0, case.t_end), save=9)
+            for one in (law, Varying(law.mu_static, law.mu_kinetic))
+        ]
+        first, second = runs
+        assert trust.events_of(first) == trust.events_of(second)
+        for name in ("x", "v", "friction", "mode"):
+            assert np.array_equal(first.variables[name].values, second.variables[name].values)
 
 
 @pytest.mark.parametrize("law", ["static", "weakening"])
