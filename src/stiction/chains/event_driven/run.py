@@ -512,8 +512,9 @@ def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     slip = kept["v"] - chain.belt_speed
     size = np.abs(slip)
     wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
-    limit_of_slip = 1e-9 * float(np.max(size, initial=0.0))
-    limit_of_slip += float(np.max(rounding / chain.masses * _response(chain)))
+    # where nothing moves but rounding, the speed that its forces make
+    least = float(np.max(rounding / chain.masses * _response(chain)))
+    limit_of_slip = max(1e-9 * float(np.max(size, initial=0.0)), least)
     return [
         Check(
             "stick_within_bound",
