@@ -33,6 +33,7 @@ from stiction.switching.flow.records import (
     SLIDE,
     SPLIT,
     STALLED,
+    STAY_ENDS,
     TOUCHES,
     TWO_FOLD_HIT,
 )
@@ -181,6 +182,11 @@ def at_event(
     forget_zeros(system)
     if not finite(a, Y, width):
         return NOT_FINITE
+    surface = sliding_surface(system, a, SIDES)
+    both = surface >= 0 and second_surface(system, a, SIDES, surface) >= 0
+    if both and (which == last or (which < 2 * m and a[SIDES, which % m] == 0.0)):
+        system[WHICH] = which
+        return STAY_ENDS if a[PACE, DIRECTION] > 0.0 else SPLIT
     if which == last:
         a[Y, n] = a[PACE, T_END]
         save_until(system, p, a, saved, a[PACE, T_END], 0.0)
