@@ -145,7 +145,7 @@ class Case:
     def run(self, f, x0, policy=None):
         start = np.array([*x0, *(f.ravel() / 1000.0)])
         object.__setattr__(self.system, "x0", start)
-        method = st.EventDriven(policy=policy, max_events=5000, max_steps=20000)
+        method = st.EventDriven(policy=policy, max_events=100_000, max_steps=400_000)
         return st.solve(self.system, method, t_span=(0.0, END), throw=False)
 
 

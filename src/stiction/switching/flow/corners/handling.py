@@ -70,6 +70,8 @@ from stiction.switching.flow.surfaces import begin_mode, project
 
 __all__ = ["at_end_of_stay", "at_meeting", "at_stay"]
 
+# an opening this share of the step before an event belongs to it
+_TOGETHER = 1e-6
 _STAYS = (1 << STAYS_PLUS) | (1 << STAYS_MINUS)
 
 
@@ -139,7 +141,8 @@ def at_stay(
         opening = first_opening(system, p, table, a, i, j)
     if opening == HIDDEN:
         return _again(system, a, h)
-    if opening <= 1.0 and (which < 0 or opening < root):
+    # where a multiplier becomes 1 the half surface next to it opens at the same moment
+    if opening <= 1.0 and (which < 0 or opening < root - _TOGETHER):
         a[CLOCK, AT_SHARE] = opening
         return _at_opening(system, p, table, a, saved, i, j)
     code = NO_EVENT

@@ -78,17 +78,21 @@ def merging(c: Bilinear) -> float:
 
 
 @kernel
-def _linear(c: Bilinear) -> Root:
-    """Return the root of rates without products, by Newton's method from (0, 0)."""
+def _only(c: Bilinear) -> Root:
+    """Return the root of rates that add up, by Newton's method from (0, 0)."""
     u, v, good = 0.0, 0.0, False
     det = c.a1 * c.b2 - c.a2 * c.b1
     if det == 0.0:
         # without a load any of them will do
         return Root(u, v, det, c.a0 == 0.0 and c.b0 == 0.0)
     for _ in range(30):
-        e1 = c.a0 + c.a1 * u + c.a2 * v
-        e2 = c.b0 + c.b1 * u + c.b2 * v
-        du, dv = (e1 * c.b2 - e2 * c.a2) / det, (c.a1 * e2 - c.b1 * e1) / det
+        e1 = c.a0 + c.a1 * u + c.a2 * v + c.a3 * u * v
+        e2 = c.b0 + c.b1 * u + c.b2 * v + c.b3 * u * v
+        j11, j12, j21, j22 = c.a1 + c.a3 * v, c.a2 + c.a3 * u, c.b1 + c.b3 * v, c.b2 + c.b3 * u
+        det = j11 * j22 - j12 * j21
+        if det == 0.0:
+            break
+        du, dv = (e1 * j22 - e2 * j12) / det, (j11 * e2 - j21 * e1) / det
         u, v = u - du, v - dv
         if abs(du) + abs(dv) <= 4e-16 * (1.0 + abs(u) + abs(v)):
             good = True
@@ -106,7 +110,7 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
         between them, so that what is followed ends smoothly
     """
     if _adds_up(c):
-        return _linear(c) if sign > 0.0 else Root(0.0, 0.0, 0.0, False)
+        return _only(c) if sign > 0.0 else Root(0.0, 0.0, 0.0, False)
     qa, qb, qc = _quadratic(c)
     rest = qb * qb - 4.0 * qa * qc
     if rest < 0.0 and not beyond:
