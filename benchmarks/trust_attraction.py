@@ -6,24 +6,29 @@
 
 Where two surfaces meet the rates in the four corners are A + B (t + c sin(w t)), with numbers so
 drawn that staying is the only way at first. The time at which the first other way opens is
-bisected on the enumeration of `trust_corners`, which shares no code with the package. On one
-surface both rates vanish at one moment: a two-fold, behind which the region repels.
+bisected on exact enumeration (`stiction.exact.corners`), which shares no code with the kernels.
+The one surface is curved; both rates vanish where a state that moves along it comes to a level,
+at a time known by quadrature: a two-fold, behind which the region repels.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 
 import numpy as np
-import trust_corners as exact
+from scipy.integrate import quad
+from trust_corners import random_fields
 
 import stiction as st
+from stiction.exact.corners import ways_out
 
 END = 3.0
 
 
 def field(x, s):
+    """Return x' for the state (x1, x2, t, eighteen numbers)."""
     k = (0 if s[0] > 0.0 else 8) + (0 if s[1] > 0.0 else 4)
     g = x[2] + x[19] * math.sin(x[20] * x[2])
     out = np.zeros(21)
@@ -31,17 +36,29 @@ def field(x, s):
     return out
 
 
+def curved(x):
+    """Return h of a curved surface."""
+    return x[0] - math.sin(x[1]) / 3.0
+
+
+def pace(x, c):
+    """Return the time that x2 takes per unit."""
+    return 1.0 / (1.0 + c * math.sin(x))
+
+
 def up(x):
-    out = np.zeros(8)
-    out[0] = -(x[3] - x[1]) * (x[4] + x[5] * x[1] * x[1])
-    out[1], out[2] = 1.0, x[2] * 0.3 + x[0]
+    """Return x' above the surface x1 = sin(x2) / 3; the rate of h falls to zero as x2 -> x4."""
+    out, speed = np.zeros(9), 1.0 + x[8] * math.sin(x[1])
+    out[0] = math.cos(x[1]) / 3.0 * speed - (x[3] - x[1]) * (x[4] + x[5] * x[1] * x[1])
+    out[1], out[2] = speed, x[2] * 0.3 + x[0]
     return out
 
 
 def down(x):
-    out = np.zeros(8)
-    out[0] = (x[3] - x[1]) * (x[6] + x[7] * math.sin(x[1]) * math.sin(x[1]))
-    out[1], out[2] = 1.0, 1.0 - x[2]
+    """Return x' below it."""
+    out, speed = np.zeros(9), 1.0 + x[8] * math.sin(x[1])
+    out[0] = math.cos(x[1]) / 3.0 * speed + (x[3] - x[1]) * (x[6] + x[7] * math.sin(x[1]) ** 2)
+    out[1], out[2] = speed, 1.0 - x[2]
     return out
 
 
@@ -55,30 +72,45 @@ def corners(numbers, t):
 
 def open_at(numbers, t):
     """Return how many ways beside the first sliding vector are open."""
-    return len(exact.ways(corners(numbers, t))) - 1
+    return len(ways_out(corners(numbers, t))) - 1
+
+
+def kinds_at(numbers, t):
+    """Return the ways in words."""
+    return [way.kind for way in ways_out(corners(numbers, t))]
 
 
 def first_opening(numbers):
-    """Return when another way opens first: a fine grid, then halving; None if none does."""
-    grid = np.linspace(0.0, END, 1501)
-    for low, high in zip(grid[:-1], grid[1:], strict=True):
-        if open_at(numbers, high) != 0:
-            for _ in range(50):
-                middle = 0.5 * (low + high)
-                low, high = (low, middle) if open_at(numbers, middle) != 0 else (middle, high)
-            return high
+    """Return when another way opens first: a grid, finer where a way changes; None if none does."""
+    grid = np.linspace(0.0, END, 601)
+    before = kinds_at(numbers, 0.0)
+    for low, high in itertools.pairwise(grid):
+        after = kinds_at(numbers, high)
+        if after != before:
+            # two sliding vectors may meet and be gone within a short time
+            fine = np.linspace(low, high, 2001)
+            for left, right in itertools.pairwise(fine):
+                if open_at(numbers, right) > 0:
+                    for _ in range(45):
+                        middle = 0.5 * (left + right)
+                        shut = open_at(numbers, middle) == 0
+                        left, right = (middle, right) if shut else (left, middle)
+                    return right
+        if after != ["stay"] and "stay" not in after:
+            return None
+        before = after
     return None
 
 
 def draw(rng):
     """Return numbers with which staying is the only way at the start."""
     while True:
-        f = np.array(exact.random_field(rng), dtype=float)[:, :2] / 1000.0
+        f = np.array(random_fields(rng), dtype=float)[:, :2] / 1000.0
         rise = rng.normal(0.0, 0.7, (4, 2))
         wave = rng.choice([0.0, 0.0, 0.5]), rng.uniform(1.0, 6.0)
         numbers = np.array([*np.stack([f, rise], 1).ravel(), *wave])
-        found = exact.ways(corners(numbers, 0.0))
-        if len(found) == 1 and found[0][0] == "stay":
+        found = ways_out(corners(numbers, 0.0))
+        if len(found) == 1 and found[0].kind == "stay":
             return numbers
 
 
@@ -115,23 +147,25 @@ def intersections(count, rng):
 
 def surfaces(count, rng):
     """Compare `count` cases on one surface; return how they came out."""
-    system = st.PiecewiseSmooth(h=lambda x: x[0], f_plus=up, f_minus=down, x0=[0.0] * 8)
+    system = st.PiecewiseSmooth(h=curved, f_plus=up, f_minus=down, x0=[0.0] * 9)
     tally = {"told": 0, "silent": 0, "off": 0.0}
     for _ in range(count):
-        when = rng.uniform(0.3, 2.7)
-        numbers = [when, *rng.uniform([0.2, 0.0, 0.2, 0.0], [2.0, 1.0, 2.0, 1.0])]
+        level = rng.uniform(0.3, 2.0)
+        numbers = [level, *rng.uniform([0.2, 0.0, 0.2, 0.0, -0.6], [2.0, 1.0, 2.0, 1.0, 0.6])]
+        when = quad(pace, 0.0, level, args=(numbers[-1],), epsabs=1e-14)[0]
         object.__setattr__(system, "x0", np.array([0.0, 0.0, 0.2, *numbers]))
-        run = st.solve(system, st.EventDriven(), t_span=(0.0, END), throw=False)
+        run = st.solve(system, st.EventDriven(), t_span=(0.0, 1.5 * END), throw=False)
         losses = run.determinism.losses
         tally["told" if losses else "silent"] += 1
         off = abs(losses[0].time - when) if losses else 0.0
         tally["off"] = max(tally["off"], off)
         if off > 1e-9 or not losses:
-            print("SURFACE", numbers, run.status, run.reason, losses[:1])
+            print("SURFACE", numbers, run.status, run.reason, losses[:1], when)
     return tally
 
 
 def main():
+    """Run as many cases of each kind as asked."""
     count, seed = int(sys.argv[1]), int(sys.argv[2])
     rng = np.random.default_rng(seed)
     print("surfaces", surfaces(count, rng), flush=True)

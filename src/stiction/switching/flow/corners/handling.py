@@ -68,7 +68,7 @@ from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.steps import HIDDEN
 from stiction.switching.flow.surfaces import begin_mode, project
 
-__all__ = ["at_end_of_stay", "at_meeting", "at_stay"]
+__all__ = ["at_end_of_stay", "at_meeting", "at_stay", "signs_of"]
 
 # an opening this share of the step before an event belongs to it
 _TOGETHER = 1e-6
@@ -76,7 +76,7 @@ _STAYS = (1 << STAYS_PLUS) | (1 << STAYS_MINUS)
 
 
 @kernel
-def _signs_of(ways: int) -> tuple[float, float]:
+def signs_of(ways: int) -> tuple[float, float]:
     """Return the signs of both surfaces on the only way of a set; 0 where it slides."""
     for c in range(4):
         if ways & (1 << c):
@@ -98,7 +98,7 @@ def _choice(system: Integers, a: Matrix, i: int, j: int, ways: int) -> int:
 @kernel
 def _enter(system: Integers, p: Vector, a: Matrix, i: int, j: int, ways: int) -> None:
     """Take the only way."""
-    a[SIDES, i], a[SIDES, j] = _signs_of(ways)
+    a[SIDES, i], a[SIDES, j] = signs_of(ways)
     if ways & _STAYS:
         system[BRANCH] = 1 if ways & (1 << STAYS_PLUS) else -1
     system[TOLD_OPEN] = 0
