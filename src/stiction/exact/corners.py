@@ -57,12 +57,8 @@ def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
     Roots of the quadratic for u are enclosed to 60 digits, far closer than any rational number
     with a small denominator can come to one.
     """
-    rows = []
-    for k in range(2):
-        g = [Fraction(int(f[k])) for f in fields]
-        weights = ((1, 1, 1, 1), (1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))
-        rows.append([sum(w * v for w, v in zip(ws, g, strict=True)) for ws in weights])
-    (a0, a1, a2, a3), (b0, b1, b2, b3) = rows
+    a0, a1, a2, a3 = _products(fields, 0)
+    b0, b1, b2, b3 = _products(fields, 1)
     a, b, c = b1 * a3 - b3 * a1, b0 * a3 + b1 * a2 - b2 * a1 - b3 * a0, b0 * a2 - b2 * a0
     rest, scale = b * b - 4 * a * c, 10**60
     if rest < 0 or (a == 0 and b == 0):
@@ -77,6 +73,13 @@ def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
         if abs(u) <= 1 and abs(v) <= 1:
             found.append((float(u), float(v)))
     return found
+
+
+def _products(fields: Fields, k: int) -> list[Fraction]:
+    """Return the coefficients of 1, u, v, u v in the rate of h_k, times four."""
+    weights = ((1, 1, 1, 1), (1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))
+    rates = [Fraction(int(f[k])) for f in fields]
+    return [Fraction(sum(w * g for w, g in zip(row, rates, strict=True))) for row in weights]
 
 
 def _spirals_out(fields: Fields) -> bool:
@@ -102,19 +105,18 @@ def ways_out(fields: Fields) -> list[WayOut]:
     found = []
     for f, (a, b) in zip(fields, CORNERS, strict=True):
         if a * int(f[0]) > 0 and b * int(f[1]) > 0:
-            found.append(WayOut("slip", (a, b), tuple(float(v) for v in f)))
+            found.append(WayOut("slip", (a, b), tuple(float(g) for g in f)))
     for e, signs in enumerate(HALVES):
         kind, flow, outward = half_surface(fields, e)
         if kind and outward > 0:
             name = "slide" if kind > 0 else "escape"
-            found.append(WayOut(name, signs, tuple(float(v) for v in flow)))
+            found.append(WayOut(name, signs, tuple(float(g) for g in flow)))
     for u, v in sliding_vectors(fields):
         weights = [0.25 * (1 + a * u) * (1 + b * v) for a, b in CORNERS]
-        flow = [
-            sum(w * int(f[d]) for w, f in zip(weights, fields, strict=True))
-            for d in range(len(fields[0]))
-        ]
-        found.append(WayOut("stay", (0, 0), tuple(float(v) for v in flow)))
+        stay = [0.0] * len(fields[0])
+        for weight, f in zip(weights, fields, strict=True):
+            stay = [total + weight * int(g) for total, g in zip(stay, f, strict=True)]
+        found.append(WayOut("stay", (0, 0), tuple(stay)))
     if _spirals_out(fields):
         found.append(WayOut("spiral", (0, 0), None))
     return found

@@ -86,8 +86,8 @@ class _Solver:
         path, t = self.path, self.request.t_start
         sides, near, ways = start_sides(self.system, path, t, x)
         if ways:
-            i, j = np.flatnonzero(near).tolist()
-            return self._start_at_intersection(i, j, ways)
+            first, second = np.flatnonzero(near).tolist()
+            return self._start_at_intersection(first, second, ways)
         for i in np.flatnonzero(near):
             probe = np.where(np.arange(sides.size) == i, 0.0, sides)
             path.place(t, x, probe)

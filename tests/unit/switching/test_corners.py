@@ -51,7 +51,7 @@ def relay(k, x=(0.0, 0.0), rate=0.0, t_end=4.0, policy=None, **options):
 
 
 def end_of(run, count=2):
-    return [float(run.final[f"x{k + 1}"][0]) for k in range(count)]
+    return [float(np.ravel(run.final[f"x{k + 1}"])[0]) for k in range(count)]
 
 
 def random_fields(count, seed):
@@ -194,7 +194,7 @@ def test_policies_take_what_is_open():
     run = relay(SADDLE, policy=ByKind(intersection=Enumerate()), save=2)
     states = run.variables["future_state"].values[:, :2]
     assert states == pytest.approx(np.array([[4.0, -4.0], [-4.0, 4.0], [0.0, 0.0]]), abs=1e-12)
-    drawn = [relay(SADDLE, policy=Sample(seed=s), t_end=0.1).final["x1"][0] for s in range(8)]
+    drawn = [end_of(relay(SADDLE, policy=Sample(seed=s), t_end=0.1))[0] for s in range(8)]
     assert len({np.sign(v) for v in drawn}) > 1
 
 
