@@ -255,3 +255,21 @@ def test_curved_surfaces_in_other_units_meet_alike(factor, k, status):
     h = [lambda x: x[0] - math.sin(x[1]), lambda x: factor * x[1]]
     run = st.solve(st.PiecewiseSmooth(h=h, f=field, x0=[0.0, 0.0]), t_span=(0.0, 1.0))
     assert run.determinism.status == status
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_arrival_that_only_rounding_misses_is_told(seed):
+    # both surfaces are reached at t = 0.1 along ways that round differently; then the saddle
+    rng = np.random.default_rng(seed)
+    rate, bend = rng.uniform(0.5, 3.0, 2), rng.uniform(0.5, 2.0, 2)
+
+    def steady(x, s):
+        # x_i = c_i (exp(b_i (0.1 - t)) - 1) while both are positive
+        if s[0] > 0.0 and s[1] > 0.0:
+            return -bend[0] * (x[0] + rate[0]), -bend[1] * (x[1] + rate[1]), 1.0
+        return -s[0] - 2.0 * s[1], -2.0 * s[0] - s[1], 1.0
+
+    x0 = [*(rate * np.expm1(0.1 * bend)), 0.0]
+    run = st.solve(st.PiecewiseSmooth(h=PLANES, f=steady, x0=x0), t_span=(0.0, 0.5))
+    assert [loss.kind for loss in run.determinism.losses] == ["intersection"]
+    assert run.determinism.losses[0].time == pytest.approx(0.1, abs=1e-11)

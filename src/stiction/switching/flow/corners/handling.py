@@ -22,6 +22,7 @@ from stiction.switching.flow.corners.ways import (
 from stiction.switching.flow.events import (
     at_event,
     forget_zeros,
+    land,
     nearest_touch,
     piling,
     touches_at,
@@ -44,11 +45,13 @@ from stiction.switching.flow.rows import (
     CAME,
     CLOCK,
     DIRECTION,
+    EXTRA,
     FRESH,
     GOES_ON,
     MEETING,
     N_EVENTS,
     NEXT_STEP,
+    NOISE,
     ORDER,
     OTHER,
     PACE,
@@ -66,7 +69,7 @@ from stiction.switching.flow.rows import (
 )
 from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.steps import HIDDEN
-from stiction.switching.flow.surfaces import begin_mode, project
+from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
 __all__ = ["at_end_of_stay", "at_meeting", "at_stay", "signs_of"]
 
@@ -112,6 +115,10 @@ def at_meeting(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
     before = a[SIDES, j]
     ways = ways_here(system, p, a, i, j, -1)
     many = count(ways)
+    surfaces_at(system, p, a, Y, EXTRA)
+    if before != 0.0 and abs(a[EXTRA, j]) > 16.0 * a[NOISE, j] and many <= 1:
+        # it passes by; only where futures split does an error decide
+        return land(system, p, a, event, i)
     if many == 0:
         return CORNER
     if many > 1:
