@@ -521,7 +521,10 @@ class _Solver:
         )
 
 
-_FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
+_FUTURE_END = (
+    "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
+    "else failed"
+)
 
 
 def _check_normals(system: SwitchingSystem, x: Floats) -> None:
