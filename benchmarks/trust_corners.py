@@ -6,7 +6,7 @@
 
 Every field is four constant vectors with three decimals, so that the ways on are counted in
 rational arithmetic (`stiction.exact.corners`). Each is run from where the surfaces meet and, where
-a half surface leads in, from a point of it; with Stop, Leave to both sides, and Sample.
+a half surface or a corner leads in, from a point of it; with Stop, Leave to both sides, and Sample.
 """
 
 from __future__ import annotations
@@ -146,6 +146,11 @@ def main():
                 x0 = [0.0, 0.0]
                 x0[1 if e < 2 else 0] = -ARRIVAL * float(outward) / 1000.0 * sum(HALVES[e])
                 corner.check(f, x0, ARRIVAL, (0.0, 0.0, ARRIVAL * float(flow[2]) / 1000.0))
+                break
+        for c, signs in enumerate(CORNERS):
+            if signs[0] * f[c, 0] < 0 and signs[1] * f[c, 1] < 0:
+                x0 = -ARRIVAL * f[c, :2] / 1000.0
+                corner.check(f, x0.tolist(), ARRIVAL, (0.0, 0.0, ARRIVAL * f[c, 2] / 1000.0))
                 break
     for what, value in corner.tally.items():
         print(f"{what:<32} {value:.6g}")
