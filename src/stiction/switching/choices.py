@@ -19,25 +19,30 @@ from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import LineExit, SwitchingSystem
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
-__all__ = ["Place", "Start", "starts"]
+__all__ = ["OFF_LINE", "Place", "Start", "starts"]
 
 Floats = npt.NDArray[np.float64]
 
 # how far from a codimension-2 line an orbit is started along its ray [units of the scale]:
 # far enough that the tolerance tells the ray from the surface, near enough that it is straight
-_OFF_LINE, _FARTHEST = 1e-7, 1e-4
+OFF_LINE, _FARTHEST = 1e-7, 1e-4
 _NAMES = {1.0: "+", -1.0: "-"}
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where determinism is lost: kind, time, state, signs before, surface (from 0)."""
+    """Where determinism is lost: kind, time, state, signs before, surface (from 0).
+
+    Where two surfaces meet, `other` is the second one and `ways` the set of ways, as bits.
+    """
 
     kind: str
     t: float
     x: Floats
     sides: Floats
     surface: int = 0
+    other: int = -1
+    ways: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +59,9 @@ class Start:
     dwell : time of sliding still to come before it leaves to `side`
     through : the exit behind a two-fold, whose way is known backward; None otherwise
     rest : whether it stays where it is for ever
+    branch : of two sliding vectors where two surfaces meet, the sign of the determinant of
+        the one it follows; 0 where there is nothing to choose
+    surface : which surface it leaves after `dwell`; that of the place when None
     """
 
     x: Floats
@@ -64,6 +72,8 @@ class Start:
     dwell: float = 0.0
     through: Exit | None = None
     rest: bool = False
+    branch: int = 0
+    surface: int | None = None
 
 
 def starts(
@@ -221,7 +231,7 @@ def _at_line(
     rng: np.random.Generator,
     tolerance: Tolerance,
 ) -> tuple[Sequence[Start], str]:
-    share = min(max(_OFF_LINE, 1e3 * tolerance.rtol), _FARTHEST)
+    share = min(max(OFF_LINE, 1e3 * tolerance.rtol), _FARTHEST)
     distance = share * float(np.max(system.compiled.scale))
     ways = list(system.line_exits(place.x))
     if not isinstance(policy, (Leave, Sample, Enumerate)):

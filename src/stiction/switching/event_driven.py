@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from stiction.switching.exits import dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.intersections import Way, leave, rests_at, starts_at, ways_of
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
+from stiction.switching.starting import start_sides
 
 __all__ = ["solve_event_driven"]
 
@@ -81,7 +84,10 @@ class _Solver:
     def _from_start(self) -> Status:
         x = np.array(self.system.x0, dtype=np.float64)
         path, t = self.path, self.request.t_start
-        sides, near = _start_sides(self.system, path, t, x)
+        sides, near, ways = start_sides(self.system, path, t, x)
+        if ways:
+            first, second = np.flatnonzero(near).tolist()
+            return self._start_at_intersection(first, second, ways)
         for i in np.flatnonzero(near):
             probe = np.where(np.arange(sides.size) == i, 0.0, sides)
             path.place(t, x, probe)
@@ -97,6 +103,22 @@ class _Solver:
                 choice = f"mode {self.system.mode!r} as the start says"
                 self._note_loss("escaping_start", int(i), choice)
         path.place(t, x, sides)
+        return self._loop()
+
+    def _start_at_intersection(self, i: int, j: int, ways: int) -> Status:
+        """Start where two surfaces meet, on the only way or on that of the policy."""
+        path, mode = self.path, self.system.mode
+        found = ways_of(ways)
+        meant = [way for way in found if mode is None or i > 0 or way.signs[0] == MODES[mode]]
+        if not meant:
+            _refuse_mode(self.system, path.x, found)
+        if len(found) > 1 and (mode is None or len(meant) > 1):
+            return self._after(self._lost("intersection", i, j, ways))
+        if len(found) > 1:
+            self._note_loss("intersection", i, f"mode {mode!r} as the start says")
+        sides = path.sides
+        sides[[i, j]] = meant[0].signs
+        path.place(path.t, path.x, sides, branch=meant[0].branch if len(found) > 1 else 0)
         return self._loop()
 
     # ---- the loop
@@ -145,6 +167,8 @@ class _Solver:
             return self._lost("codim2_line", 0)
         elif code == r.PILED_UP:
             self._extrapolate()
+            if self._spirals_to_rest():
+                return None
             surface = int(self._events()[-1, 1])
             if self._move_to_two_fold(surface):
                 return self._lost("two_fold", surface)
@@ -152,6 +176,8 @@ class _Solver:
             return Status.ACCUMULATION
         elif code == r.SPLIT:
             return self._split()
+        elif code == r.CROSSROADS:
+            return self._lost("intersection", *path.crossroads())
         elif code == r.CORNER:
             _check_normals(self.system, path.x)
             self.reason = (
@@ -210,9 +236,26 @@ class _Solver:
         path.flow.y[: x.size] = found
         return True
 
+    def _spirals_to_rest(self) -> bool:
+        """Let a state that spirals in where two surfaces meet stay there, if that is all it can."""
+        path, system = self.path, self.system
+        found = rests_at(system, path.x, self._events())
+        if found is None:
+            return False
+        x, i, j = found
+        before, sides = path.sides, path.sides
+        sides[[i, j]] = 0.0
+        path.place(path.t, x, sides)
+        ways = ways_of(path.ways(i, j))
+        if len(ways) != 1 or ways[0].kind != "stay":
+            return False
+        for k in (i, j):
+            path.log(r.SLIDE, k, float(before[k]), 0.0)
+        return True
+
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
-        _leave(self.path, self.leave_from, self.leave_to)
+        leave(self.system, self.path, self.leave_from, self.leave_to)
         self.leave_at, self.leave_to = np.inf, 0.0
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:
@@ -264,15 +307,18 @@ class _Solver:
             self.path.log(_KINDS[kind], surface, before, before)
             self._drain()
 
-    def _lost(self, kind: str, surface: int) -> Status | None:
+    def _lost(self, kind: str, surface: int, other: int = -1, ways: int = 0) -> Status | None:
         path = self.path
-        place = Place(kind, path.t, path.x, path.sides, surface)
+        place = Place(kind, path.t, path.x, path.sides, surface, other, ways)
         if len(self.losses) >= self.method.max_events:
             self.reason = "determinism is lost over and over at the same moment"
             return Status.WORK_LIMIT
         policy = self.policy
         horizon = 0.5 * (self.request.t_end - place.t)
-        found, why = starts(self.system, policy, place, self.rng, self.tolerance, horizon)
+        if kind == "intersection":
+            found, why = starts_at(self.system, policy, place, self.rng, self.tolerance)
+        else:
+            found, why = starts(self.system, policy, place, self.rng, self.tolerance, horizon)
         if not found:
             self._note_loss(kind, surface, why)
             self.reason = f"{kind} at t = {place.t:.9g}: {why}"
@@ -287,23 +333,23 @@ class _Solver:
         if start.rest:
             self._fill_rest(place)
             return Status.SOLVED
-        before = place.sides[place.surface]
         if start.through is not None:
             self._fill_through(place, start)
             if t > self.request.t_end:
                 return Status.SOLVED
-        self._place(t, start.x, start.sides)
+        path.place(t, start.x, start.sides, branch=start.branch)
         if start.through is None and start.wait > 0.0:
             self._add_energies(start)
-        after = start.sides[place.surface]
-        if start.through is not None:
-            path.log(r.LEAVE, place.surface, 0.0, float(after))
-        elif after != before:
-            kind = r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS
-            path.log(kind, place.surface, float(before), float(after))
+        for k in (place.surface,) if place.other < 0 else (place.surface, place.other):
+            before, after = float(place.sides[k]), float(start.sides[k])
+            if start.through is not None:
+                path.log(r.LEAVE, k, 0.0, after)
+            elif after != before:
+                kind = r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS
+                path.log(kind, k, before, after)
         if start.dwell > 0.0:
             self.leave_at, self.leave_to = t + start.dwell, start.side
-            self.leave_from = place.surface
+            self.leave_from = place.surface if start.surface is None else start.surface
         return None
 
     def _add_energies(self, start: Start) -> None:
@@ -363,12 +409,13 @@ class _Solver:
         for place, start in self.futures:
             path = Trajectory(self.system, self.tolerance, np.empty(0), events=64)
             t = place.t + start.wait
-            path.place(t, start.x, start.sides)
+            path.place(t, start.x, start.sides, branch=start.branch)
             code = r.DONE
             if start.dwell > 0.0:
                 code = path.advance(min(t + start.dwell, self.request.t_end), 20_000)
                 if code == r.DONE and path.t < self.request.t_end:
-                    _leave(path, place.surface, start.side)
+                    surface = place.surface if start.surface is None else start.surface
+                    leave(self.system, path, surface, start.side)
             if code == r.DONE and not start.rest and path.t < self.request.t_end:
                 code = path.advance(self.request.t_end, 20_000)
             exits.append([t, *start.x])
@@ -411,10 +458,10 @@ class _Solver:
         words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
         arrays["lost_words"] = np.array(words, dtype=np.str_).reshape(-1, 3)
         futures = [
-            [place.t, place.surface, start.wait, start.rest, *start.x, *start.sides]
+            [place.t, place.surface, start.wait, start.rest, start.branch, *start.x, *start.sides]
             for place, start in self.futures
         ]
-        width = 4 + self.system.compiled.n + self.system.compiled.m
+        width = 5 + self.system.compiled.n + self.system.compiled.m
         arrays["futures"] = np.array(futures, dtype=np.float64).reshape(-1, width)
         arrays["rng"] = np.array(json.dumps(self.rng.bit_generator.state))
         return arrays
@@ -433,9 +480,9 @@ class _Solver:
             self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
         n = self.system.compiled.n
         for row in kept["futures"]:
-            x, sides = row[4 : 4 + n].copy(), row[4 + n :].copy()
+            x, sides = row[5 : 5 + n].copy(), row[5 + n :].copy()
             place = Place("", float(row[0]), x, sides, int(row[1]))
-            start = Start(x, sides, wait=float(row[2]), rest=bool(row[3]))
+            start = Start(x, sides, wait=float(row[2]), rest=bool(row[3]), branch=int(row[4]))
             self.futures.append((place, start))
         self.rng.bit_generator.state = json.loads(str(kept["rng"]))
         return True
@@ -474,16 +521,10 @@ class _Solver:
         )
 
 
-_FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
-
-
-def _leave(path: Trajectory, surface: int, side: float) -> None:
-    """Leave a surface to one side, unless a fold has ended the sliding before."""
-    sides = path.sides
-    if sides[surface] == 0.0:
-        sides[surface] = side
-        path.log(r.LEAVE, surface, 0.0, side)
-        path.place(path.t, path.x, sides)
+_FUTURE_END = (
+    "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
+    "else failed"
+)
 
 
 def _check_normals(system: SwitchingSystem, x: Floats) -> None:
@@ -508,81 +549,19 @@ def _seed(policy: Policy) -> list[int]:
     parts = [policy]
     if isinstance(policy, ByKind):
         parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
+        # what has no numbers to draw leaves those of the others as they were
+        parts += [policy.intersection] if isinstance(policy.intersection, Sample) else []
     return [part.seed if isinstance(part, Sample) else 0 for part in parts]
 
 
-def _start_sides(
-    system: SwitchingSystem, path: Trajectory, t: float, x: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the signs at the start and on which surfaces it is, or refuse what is no start."""
-    name = f"{type(system).__name__}.x0"
-    here = path.survey(x)
-    h = here.h
-    for callback in system.compiled.keep:
-        if hasattr(callback, "check"):
-            callback.check()
-    if not here.finite:
-        raise ModelError(
-            explain(
-                name,
-                f"{x.tolist()}, where h = {h.tolist()} and x' = {here.field.tolist()}",
-                "a start at which the field and h are finite",
-                "the flow starts there.",
-                "start inside the domain of the functions.",
-            )
+def _refuse_mode(system: SwitchingSystem, x: Floats, ways: Sequence[Way]) -> None:
+    """Refuse a start whose mode is none of the ways on from where two surfaces meet."""
+    raise ModelError(
+        explain(
+            f"{type(system).__name__}.mode",
+            f"{system.mode!r} at x0 = {x.tolist()}",
+            "one of " + ", ".join(map(str, ways)),
+            "where two surfaces meet the field must let the state go that way.",
+            "leave the mode out to take what is forced.",
         )
-    sides = np.where(h > 0.0, 1.0, -1.0)
-    for i in range(h.size):
-        flat = not np.abs(here.gradient[i]).max() > 0.0
-        if flat and abs(h[i]) <= 1e-12:
-            raise ModelError(
-                explain(
-                    name,
-                    f"{x.tolist()}, where h = 0 and its gradient is zero",
-                    "a switching function whose gradient is not zero where it switches",
-                    "without it the surface has no sides.",
-                    "take another h with the same zeros, for example its square root.",
-                )
-            )
-        if here.near[i] and not flat:
-            sides[i] = _side_on_surface(system, path, t, x, sides, i)
-        elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
-            raise ModelError(
-                explain(
-                    f"{type(system).__name__}.mode",
-                    f"{system.mode!r} at a start with h = {h[0]:.6g}",
-                    f"{'+' if sides[0] > 0.0 else '-'!r} or nothing",
-                    "off the surface the mode is the sign of h.",
-                    "leave the mode out, or start on the surface.",
-                )
-            )
-    return sides, here.near
-
-
-def _side_on_surface(
-    system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
-) -> float:
-    """Return the sign with which a start on surface i goes on."""
-    probe = sides.copy()
-    probe[i] = 0.0
-    path.place(t, x, probe)
-    here = path.landing(i)
-    wanted = None if system.mode is None or i > 0 else MODES[system.mode]
-    if wanted is not None:
-        allowed = {1.0: here.plus, -1.0: here.minus, 0.0: here.along}[wanted]
-        if not allowed and not path.at_two_fold(i):
-            open_ = (("+", here.plus), ("-", here.minus), ("slide", here.along))
-            ways = [name for name, may in open_ if may]
-            raise ModelError(
-                explain(
-                    f"{type(system).__name__}.mode",
-                    f"{system.mode!r} at x0 = {x.tolist()}",
-                    f"one of {', '.join(map(repr, ways))}",
-                    "on the surface the field must let the state go that way.",
-                    "leave the mode out to take what is forced.",
-                )
-            )
-        return wanted
-    if here.escaping or here.along:
-        return 0.0
-    return 1.0 if here.plus else -1.0
+    )

@@ -21,7 +21,9 @@ class Leave(Policy):
     """Leave to one side, after a given time.
 
     At a two-fold a whole family of exits has the same time: the one halfway between the two
-    folds is taken. On a codimension-2 line the first way out to that side is.
+    folds is taken. On a codimension-2 line the first way out to that side is; where two surfaces
+    meet, the first to that side of the surface that was reached, or else of the other one. Where
+    no way leads there, the run ends and says so.
 
     Parameters
     ----------
@@ -111,8 +113,9 @@ class ByKind(Policy):
 
     Parameters
     ----------
-    two_fold, codim2_line, escaping_start, fold : what to do at each; `Stop` when left out.
-        A `fold` is met from outside, where the other side is open too
+    two_fold, codim2_line, escaping_start, fold, intersection : what to do at each; `Stop`
+        when left out. A `fold` is met from outside, where the other side is open too; at an
+        `intersection` two surfaces meet and several ways lead on
 
     Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
     """
@@ -121,9 +124,10 @@ class ByKind(Policy):
     codim2_line: Policy = field(default_factory=Stop)
     escaping_start: Policy = field(default_factory=Stop)
     fold: Policy = field(default_factory=Stop)
+    intersection: Policy = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
-        for name in ("two_fold", "codim2_line", "escaping_start", "fold"):
+        for name in ("two_fold", "codim2_line", "escaping_start", "fold", "intersection"):
             policy = getattr(self, name)
             if not isinstance(policy, Policy) or isinstance(policy, ByKind):
                 raise ModelError(

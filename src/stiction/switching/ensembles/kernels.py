@@ -11,10 +11,13 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
+from stiction.switching.flow.corners.handling import signs_of
+from stiction.switching.flow.corners.ways import count, ways_here
 from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
 from stiction.switching.flow.rare import carry_on
 from stiction.switching.flow.rates import normals, slide_data, sliding_surface
 from stiction.switching.flow.records import (
+    CROSSROADS,
     DONE,
     EVENTS_FULL,
     LEAVE,
@@ -58,7 +61,7 @@ Arrays = tuple[Integers, Vector, Matrix, Matrix, Matrix, Matrix]
 # further ends of a trajectory, above those of `records`: a start in an escaping region
 # without a side; one that is not where its sign says; an event the caller waits for, whose
 # kind is added to STOPPED_AT
-NO_SIDE, NO_START, STOPPED_AT = 10, 11, 12
+NO_SIDE, NO_START, STOPPED_AT = 11, 12, 13
 # a start with a given sign may be this far on the wrong side of the surface, or off it
 _OFF = 1e-6
 # L+ and L- of a two-fold, over |grad h| |f|: at a start, and where events piled up
@@ -116,6 +119,9 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
             if wrong > _OFF * reach:
                 return NO_START
         a[SLOPE, i] = asked
+    code = _choose_way(system, p, a)
+    if code != DONE:
+        return code
     for i in range(m):
         if a[SLOPE, i] == 0.0:
             continue
@@ -127,6 +133,24 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
         if here.escaping and not here.fold:
             return NO_SIDE
         a[SIDES, i] = 0.0 if here.escaping or here.along else 1.0 if here.plus else -1.0
+    return DONE
+
+
+@kernel
+def _choose_way(system: Integers, p: Vector, a: Matrix) -> int:
+    """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
+    i, j, many = -1, -1, 0
+    for k in range(system[M]):
+        if a[SLOPE, k] != 0.0:
+            i, j, many = j, k, many + 1
+    if many != 2:
+        return DONE
+    ways = ways_here(system, p, a, i, j, -1)
+    if count(ways) > 1:
+        return CROSSROADS
+    if ways != 0:
+        a[SIDES, i], a[SIDES, j] = signs_of(ways)
+        a[SLOPE, i] = a[SLOPE, j] = 0.0
     return DONE
 
 

@@ -32,6 +32,7 @@ ENDS = (
     "not_finite",
     "corner",
     "fold",
+    "intersection",
     "escaping_start",
     "no_start",
 )

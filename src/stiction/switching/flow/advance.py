@@ -25,12 +25,15 @@ from stiction.switching.flow.records import (
     PAUSED,
     RUNNING,
     STALLED,
+    STAYS,
     TWO_FOLD_HIT,
 )
 from stiction.switching.flow.rows import (
     AT_LENGTH,
+    AT_SHARE,
     BROKEN,
     BROKEN_AT,
+    CAME,
     CLOCK,
     DIRECTION,
     ERROR,
@@ -64,6 +67,7 @@ from stiction.switching.flow.rows import (
     TOUCH,
     TRIAL,
     VALUE,
+    WHICH,
     K,
     M,
     N,
@@ -82,7 +86,7 @@ from stiction.switching.flow.steps import (
 from stiction.switching.flow.surfaces import TWO_FOLD_SHARE, is_plane, project, tighten
 from stiction.switching.flow.tableau import AT_END
 
-__all__ = ["advance"]
+__all__ = ["NO_EVENT", "TOO_LONG", "advance", "after_step"]
 
 _EPS = 2.220446049250313e-16
 # as many steps are taken at the limit of what the time can tell apart
@@ -92,7 +96,7 @@ _BROKEN, _PROGRESS = 200, 1e-3
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
 # what `_act` says beside RUNNING and the codes of `records`
-_NO_EVENT, _TOO_LONG = -2, -3
+NO_EVENT, TOO_LONG = -2, -3
 
 
 @kernel
@@ -158,7 +162,7 @@ def advance(
         a[CLOCK, NEXT_STEP] = h * (min(factor, 1.0) if rejected else factor)
         code = _act(system, p, table, a, saved, event, h)
         # a step may be fine for the state and too long to see what the surfaces do
-        rejected = code == _TOO_LONG
+        rejected = code == TOO_LONG
         if rejected:
             system[REJECTED] += 1
             a[CLOCK, NEXT_STEP] = 0.5 * h
@@ -166,11 +170,11 @@ def advance(
         fresh = code == RUNNING
         if fresh:
             continue
-        if code != _NO_EVENT:
+        if code != NO_EVENT:
             return code
         if surface < 0 and left <= h:
             a[TRIAL, n] = t_end
-        code, gap = _after_step(system, p, a, saved, h, surface if single else -1, gap)
+        code, gap = after_step(system, p, a, saved, h, surface if single else -1, gap)
         if code != RUNNING:
             return code
     a[CLOCK, FRESH], a[CLOCK, REFUSED] = fresh, rejected
@@ -221,7 +225,7 @@ def _act(
 
     Returns
     -------
-    _NO_EVENT, _TOO_LONG where the step hides what the surfaces do, RUNNING after an event,
+    NO_EVENT, TOO_LONG where the step hides what the surfaces do, RUNNING after an event,
     or why the call must end.
     """
     finish_stages(system, p, table, a, h)
@@ -229,15 +233,21 @@ def _act(
     sample_events(system, p, table, a)
     which, root, miss = first_event(system, table, a, h)
     if which == HIDDEN:
-        return _TOO_LONG
+        return TOO_LONG
+    surface = sliding_surface(system, a, SIDES)
+    if surface >= 0 and second_surface(system, a, SIDES, surface) >= 0:
+        # other ways may open before
+        system[WHICH], a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH] = which, root, h
+        a[CLOCK, CAME] = miss
+        return STAYS
     if which < 0 and miss <= 1.0:
         surface, root = nearest_touch(system, a)
-        return touches_at(system, a, surface, root, h) if surface >= 0 else _NO_EVENT
-    return at_event(system, p, table, a, saved, event, which, root, h) if which >= 0 else _NO_EVENT
+        return touches_at(system, a, surface, root, h) if surface >= 0 else NO_EVENT
+    return at_event(system, p, table, a, saved, event, which, root, h) if which >= 0 else NO_EVENT
 
 
 @kernel
-def _after_step(
+def after_step(
     system: Integers,
     p: Vector,
     a: Matrix,

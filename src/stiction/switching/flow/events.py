@@ -33,6 +33,7 @@ from stiction.switching.flow.records import (
     SLIDE,
     SPLIT,
     STALLED,
+    STAY_ENDS,
     TOUCHES,
     TWO_FOLD_HIT,
 )
@@ -90,7 +91,15 @@ from stiction.switching.flow.surfaces import (
 )
 from stiction.switching.flow.tableau import AT_END
 
-__all__ = ["at_event", "forget_zeros", "nearest_touch", "piling", "too_many_at_once", "touches_at"]
+__all__ = [
+    "at_event",
+    "forget_zeros",
+    "land",
+    "nearest_touch",
+    "piling",
+    "too_many_at_once",
+    "touches_at",
+]
 
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
@@ -181,6 +190,11 @@ def at_event(
     forget_zeros(system)
     if not finite(a, Y, width):
         return NOT_FINITE
+    surface = sliding_surface(system, a, SIDES)
+    both = surface >= 0 and second_surface(system, a, SIDES, surface) >= 0
+    if both and (which == last or (which < 2 * m and a[SIDES, which % m] == 0.0)):
+        system[WHICH] = which
+        return STAY_ENDS if a[PACE, DIRECTION] > 0.0 else SPLIT
     if which == last:
         a[Y, n] = a[PACE, T_END]
         save_until(system, p, a, saved, a[PACE, T_END], 0.0)
@@ -293,6 +307,13 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
             return CORNER
         system[WHICH], system[OTHER], a[CLOCK, CAME] = i, other, came
         return MEETS
+    return land(system, p, a, event, i)
+
+
+@kernel
+def land(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
+    """Act on the arrival at surface i alone, to which the state has been put."""
+    came = a[SIDES, i]
     here = landing(system, p, a, i)
     there = here.plus if came < 0.0 else here.minus
     after = -came if there else 0.0
@@ -315,12 +336,12 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
 
 @kernel
 def _also_here(system: Integers, p: Vector, a: Matrix, i: int) -> int:
-    """Return another surface on which the state is too, or -1."""
+    """Return another surface on which the state is too, as near as the tolerance tells, or -1."""
     if system[M] == 1:
         return -1
     surfaces_at(system, p, a, Y, EXTRA)
     for j in range(system[M]):
-        if j != i and abs(a[EXTRA, j]) <= 16.0 * a[NOISE, j]:
+        if j != i and abs(a[EXTRA, j]) <= max(16.0 * a[NOISE, j], a[TOUCH, j]):
             return j
     return -1
 

@@ -1,4 +1,4 @@
-"""Rare events, which the loop leaves to others: touches, meetings of surfaces, the line.
+"""Rare events, which the loop leaves to others: touches, the line, meetings of surfaces.
 
 `advance` returns a negative code for them, so that it compiles without them. Each of these
 kernels handles one and returns RUNNING, or why the call must end.
@@ -9,32 +9,29 @@ from __future__ import annotations
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
-from stiction.switching.flow.events import forget_zeros, piling, too_many_at_once
+from stiction.switching.flow.corners.handling import at_end_of_stay, at_meeting, at_stay
+from stiction.switching.flow.events import forget_zeros, too_many_at_once
 from stiction.switching.flow.line import slips_to_its_end
 from stiction.switching.flow.rates import event_values, slide_data
 from stiction.switching.flow.records import (
-    CORNER,
-    CROSS,
     FOLD,
-    LEAVE,
     LINE_HIT,
     MEETS,
     PAUSED,
     RUNNING,
-    SLIDE,
     SPLIT,
+    STAY_ENDS,
+    STAYS,
     TOUCHES,
 )
 from stiction.switching.flow.rows import (
     AT_LENGTH,
     AT_SHARE,
-    CAME,
     CLOCK,
+    GOES_ON,
     LEFT,
-    N_EVENTS,
     NOISE,
     ORDER,
-    OTHER,
     SAMPLE,
     SIDES,
     TRIAL,
@@ -48,12 +45,11 @@ from stiction.switching.flow.steps import step
 from stiction.switching.flow.surfaces import (
     FOLD_SHARE,
     begin_mode,
-    meeting,
     project,
     surface_speed,
 )
 
-__all__ = ["at_line", "at_meeting", "at_touch", "carry_on"]
+__all__ = ["at_line", "at_touch", "carry_on"]
 
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
@@ -87,27 +83,6 @@ def at_touch(
 
 
 @kernel
-def at_meeting(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
-    """Two surfaces meet: take the admissible combination of signs."""
-    i, j, came = system[WHICH], system[OTHER], a[CLOCK, CAME]
-    before = a[SIDES, j]
-    si, sj, found = meeting(system, p, a, i, j, came)
-    if found == 0:
-        return CORNER
-    a[SIDES, i], a[SIDES, j] = si, sj
-    begin_mode(system, p, a)
-    if si != came:
-        log_event(system, a, event, CROSS if si == -came else SLIDE, i, came, si, came, si)
-    if sj != before and system[N_EVENTS] < event.shape[0]:
-        kind = LEAVE if before == 0.0 else SLIDE
-        log_event(system, a, event, kind, j, before, sj, before, sj)
-    system[ORDER + i] = 1 if si != 0.0 else 0
-    system[ORDER + j] = (2 if before == 0.0 else 1) if sj != 0.0 else 0
-    code = piling(system, a)
-    return SPLIT if code == RUNNING and found > 1 else code
-
-
-@kernel
 def at_line(system: Integers, p: Vector, a: Matrix) -> int:
     """Say whether a state very near the line has come to its end there."""
     return LINE_HIT if slips_to_its_end(system, p, a, a[CLOCK, AT_LENGTH]) else RUNNING
@@ -128,14 +103,18 @@ def carry_on(
     left = max_steps
     while left > 0:
         code = advance(system, p, table, a, saved, event, t_end, left)
-        if code >= 0:
-            return code
-        if code == TOUCHES:
-            code = at_touch(system, p, table, a, saved, event)
-        elif code == MEETS:
-            code = at_meeting(system, p, a, event)
-        else:
-            code = at_line(system, p, a)
+        system[GOES_ON] = 0
+        while code < RUNNING:
+            if code == TOUCHES:
+                code = at_touch(system, p, table, a, saved, event)
+            elif code == MEETS:
+                code = at_meeting(system, p, a, event)
+            elif code == STAYS:
+                code = at_stay(system, p, table, a, saved, event)
+            elif code == STAY_ENDS:
+                code = at_end_of_stay(system, p, a, event)
+            else:
+                code = at_line(system, p, a)
         if code != RUNNING:
             return code
         left = system[LEFT]

@@ -20,8 +20,10 @@ import math
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import at, call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
+from stiction.switching.flow.corners.roots import Bilinear, merging, root
 from stiction.switching.flow.geometry import gradients
 from stiction.switching.flow.rows import (
+    BRANCH,
     DIFF,
     DIRECTION,
     EXTRA,
@@ -49,6 +51,7 @@ from stiction.switching.flow.rows import (
 )
 
 __all__ = [
+    "bilinear",
     "event_values",
     "lie",
     "multipliers",
@@ -122,17 +125,12 @@ def slide_data(
 
 
 @kernel
-def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: int) -> bool:
-    """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
-
-    Newton's method on L_i = L_j = 0, both bilinear in (lam_i, lam_j), from lam = 0. Returns
-    whether it converged; otherwise dx is NaN.
-    """
-    n, m = system[N], system[M]
+def bilinear(system: Integers, p: Vector, a: Matrix, sides: int, x: int) -> Bilinear:
+    """Return the rates of the two surfaces on which the state in row x slides, in both signs."""
+    m = system[M]
     i = sliding_surface(system, a, sides)
     j = second_surface(system, a, sides, i)
     normals(system, p, a, x, GRAD)
-    # the coefficients of 1, lam_i, lam_j, lam_i lam_j of L_i, L_j and of the field
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(m):
         a[SIGNS, c] = a[sides, c]
@@ -144,19 +142,23 @@ def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: 
         li, lj = lie(system, a, i, PLUS), lie(system, a, j, PLUS)
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
-    u, v, good = 0.0, 0.0, False
-    for _ in range(30):
-        e1 = a0 + a1 * u + a2 * v + a3 * u * v
-        e2 = b0 + b1 * u + b2 * v + b3 * u * v
-        j11, j12, j21, j22 = a1 + a3 * v, a2 + a3 * u, b1 + b3 * v, b2 + b3 * u
-        det = j11 * j22 - j12 * j21
-        if det == 0.0:
-            break
-        du, dv = (e1 * j22 - e2 * j12) / det, (j11 * e2 - j21 * e1) / det
-        u, v = u - du, v - dv
-        if abs(du) + abs(dv) <= 4e-16 * (1.0 + abs(u) + abs(v)):
-            good = True
-            break
+    return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
+
+
+@kernel
+def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: int) -> bool:
+    """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
+
+    They are the root of L_i = L_j = 0 that entry BRANCH of `system` names; entry m + k of EXTRA
+    says how far both roots are from merging. Returns whether there is one; otherwise dx is NaN.
+    """
+    n, m = system[N], system[M]
+    i = sliding_surface(system, a, sides)
+    j = second_surface(system, a, sides, i)
+    rate = bilinear(system, p, a, sides, x)
+    found = root(rate, float(system[BRANCH]), True)
+    for c in range(m):
+        a[SIGNS, c] = a[sides, c]
     for c in range(n):
         a[dx, c] = 0.0
     for c in range(4):
@@ -164,14 +166,15 @@ def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: 
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
         call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
-        weight = 0.25 * (1.0 + si * u) * (1.0 + sj * v)
+        weight = 0.25 * (1.0 + si * found.u) * (1.0 + sj * found.v)
         for e in range(n):
             a[dx, e] += weight * a[PLUS, e]
-    a[EXTRA, i], a[EXTRA, j] = u, v
-    if not good:
+    a[EXTRA, i], a[EXTRA, j] = found.u, found.v
+    a[EXTRA, m + system[K]] = merging(rate)
+    if not found.good:
         for e in range(n):
             a[dx, e] = math.nan
-    return good
+    return found.good
 
 
 @kernel
@@ -216,7 +219,8 @@ def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> No
 
     Entries 0 .. m-1 and m .. 2m-1: for a surface left alone sign(h) h and 1; on one it
     slides on, the distances to the upper and the lower fold. Then the kinks with the sign
-    they have had, then the time left while sliding.
+    they have had, then the time left while sliding on one surface; on two of them, how far
+    the two sliding vectors are from merging.
     """
     n, m, k = system[N], system[M], system[K]
     call_at(system[SURFACE], row_at(a, y), row_at(a, SIDES), at(p), row_at(a, EXTRA2))
@@ -233,6 +237,7 @@ def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> No
         multipliers(system, p, a, SIDES, y, MINUS)
         a[out, i], a[out, m + i] = 1.0 - a[EXTRA, i], 1.0 + a[EXTRA, i]
         a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]
+        a[out, 2 * m + k] = a[EXTRA, m + k]
         return
     up, down = slide_data(system, p, a, SIDES, i, y)
     factor = a[PACE, SENSE] / a[PACE, NORM]

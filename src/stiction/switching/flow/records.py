@@ -45,8 +45,11 @@ Ints = npt.NDArray[np.int64]
 DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE, CORNER, SPLIT = (
     range(10)
 )
-# it goes on; then rare events that wait to be handled by `rare`
-RUNNING, TOUCHES, MEETS, NEARS_LINE = -1, -4, -5, -6
+# several ways lead on from where two surfaces meet
+CROSSROADS = 10
+# it goes on; then rare events that wait to be handled by `rare`; of these, a step without events
+# on an intersection, and the end of a sliding vector there
+RUNNING, TOUCHES, MEETS, NEARS_LINE, STAYS, STAY_ENDS = -1, -4, -5, -6, -7, -8
 # kinds of events, in the order of KINDS
 CROSS, SLIDE, LEAVE, KINK, FOLD, TWO_FOLD, CODIM2, ESCAPING = range(8)
 KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")

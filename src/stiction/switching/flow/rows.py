@@ -19,9 +19,12 @@ FIELD, SURFACE, GRADIENT, POWER, N, M, K, LINE, Q, PLANE = range(10)
 # in a row at the same time; then events of each kind
 STEPS, REJECTED, N_EVENTS, N_SAVES, SHRINKS, SAME_TIME, BY_KIND = range(10, 17)
 KIND_COUNT = 8
+# while the state stays where two surfaces meet: which of two sliding vectors it follows, by the
+# sign of its determinant, and whether it was told that other ways are open
+BRANCH, TOLD_OPEN = range(BY_KIND + KIND_COUNT, BY_KIND + KIND_COUNT + 2)
 # a rare event that waits to be handled: its surface, and another one; passes of the loop that are
 # left then; 1 for a call that goes on where the last one paused
-WHICH, OTHER, LEFT, GOES_ON = range(BY_KIND + KIND_COUNT, BY_KIND + KIND_COUNT + 4)
+WHICH, OTHER, LEFT, GOES_ON = range(TOLD_OPEN + 1, TOLD_OPEN + 5)
 # for each event function, how many times it is known to be zero at the start of the step
 ORDER = GOES_ON + 1
 
@@ -40,9 +43,11 @@ SCALE, KINKS = range(8, 10)
 VALUE, SLOPE, NOISE, TOUCH, GRAD = range(10, 15)
 # scratch
 PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(15, 23)
+# rates of two surfaces in the four corners where they meet: see `corners.ways`
+MEETING = 23
 # rates of the stages, coefficients of the dense output, event functions along it, scratch of the
 # search for roots; then the Bernstein coefficients of each event function
-STAGE = 23
+STAGE = MEETING + 1
 DENSE = STAGE + STAGES
 DENSE_ROWS = 7
 SAMPLE = DENSE + DENSE_ROWS

@@ -2,8 +2,8 @@
 
 A continuation is admissible when its field points where it claims to go: into h > 0 with
 L+ > 0, into h < 0 with L- < 0, along the surface between the folds. On the fold of a side
-the second derivative of h decides. Where two surfaces meet, all nine combinations are
-tried. Source: Filippov 1988; Szalai, Jeffrey 2014, section II and eqs (17), (18).
+the second derivative of h decides. Where two surfaces meet see `corners.ways`.
+Source: Filippov 1988; Szalai, Jeffrey 2014, section II and eqs (17), (18).
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import NamedTuple
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.rates import lie, multipliers, slide_data
+from stiction.switching.flow.corners.roots import root
+from stiction.switching.flow.rates import bilinear, slide_data
 from stiction.switching.flow.rows import (
+    BRANCH,
     CLOCK,
     DISTANCE,
     EXTRA,
@@ -39,7 +41,6 @@ from stiction.switching.flow.rows import (
     SPARE,
     SURFACE,
     TRIAL,
-    TRIED,
     M,
     N,
     Y,
@@ -52,7 +53,6 @@ __all__ = [
     "follow_line",
     "is_plane",
     "landing",
-    "meeting",
     "project",
     "surface_speed",
     "surfaces_at",
@@ -207,6 +207,24 @@ def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
         a[PACE, SENSE] = 1.0 if gap >= 0.0 else -1.0
         a[PACE, NORM] = abs(gap) if gap != 0.0 else 1.0
         tighten(system, a, first, abs(gap))
+    if sliding == 2:
+        _choose_root(system, p, a)
+
+
+@kernel
+def _choose_root(system: Integers, p: Vector, a: Matrix) -> None:
+    """Set BRANCH to the sliding vector that is admissible; keep it where both are."""
+    rate, best = bilinear(system, p, a, SIDES, Y), math.inf
+    kept, chosen = system[BRANCH], 1
+    for b in range(2):
+        sign = 1 - 2 * b
+        found = root(rate, float(sign), False)
+        size = max(abs(found.u), abs(found.v)) if found.good else 1e300
+        if sign == kept and size <= 1.0 + 1e-9:
+            return
+        if size < best:
+            best, chosen = size, sign
+    system[BRANCH] = chosen
 
 
 @kernel
@@ -239,56 +257,3 @@ def tighten(system: Integers, a: Matrix, i: int, gap: float) -> float:
     a[PACE, LIE_NOISE] = noise * speed / a[PACE, NORM]
     a[PACE, FLOOR] = a[PACE, LIE_NOISE] * size
     return speed
-
-
-@kernel
-def meeting(
-    system: Integers, p: Vector, a: Matrix, i: int, j: int, came: float
-) -> tuple[float, float, int]:
-    """Return the signs with which the trajectory goes on where surfaces i and j meet.
-
-    Parameters
-    ----------
-    came : the sign of h_i before it arrived at surface i; 0 if it was on it already
-
-    Returns
-    -------
-    sign of surface i, sign of surface j, how many of the nine combinations are admissible.
-    """
-    found, best_i, best_j, best_rank = 0, came, 0.0, 99
-    for one in range(3):
-        for two in range(3):
-            si, sj = one - 1.0, two - 1.0
-            for c in range(system[M]):
-                a[TRIED, c] = a[SIDES, c]
-            a[TRIED, i], a[TRIED, j] = si, sj
-            if _may_go_on(system, p, a, i, j):
-                found += 1
-                # first what crosses surface i and changes nothing else
-                rank = 0 if si == -came and sj == a[SIDES, j] else 1 if si == sj == 0.0 else 2
-                if rank < best_rank:
-                    best_i, best_j, best_rank = si, sj, rank
-    return best_i, best_j, found
-
-
-@kernel
-def _may_go_on(system: Integers, p: Vector, a: Matrix, i: int, j: int) -> bool:
-    """Return whether the signs in row TRIED are admissible where surfaces i and j meet."""
-    si, sj = a[TRIED, i], a[TRIED, j]
-    if si != 0.0 and sj != 0.0:
-        both_i = slide_data(system, p, a, TRIED, i, Y)
-        lie_i = both_i[0] if si > 0.0 else both_i[1]
-        both_j = slide_data(system, p, a, TRIED, j, Y)
-        lie_j = both_j[0] if sj > 0.0 else both_j[1]
-        return lie_i * si > 0.0 and lie_j * sj > 0.0
-    if si == 0.0 and sj == 0.0:
-        solved = multipliers(system, p, a, TRIED, Y, SPARE)
-        return solved and abs(a[EXTRA, i]) <= 1.0 and abs(a[EXTRA, j]) <= 1.0
-    s, o = (i, j) if si == 0.0 else (j, i)
-    side = sj if si == 0.0 else si
-    up, down = slide_data(system, p, a, TRIED, s, Y)
-    if not up < 0.0 < down:
-        return False
-    for c in range(system[N]):
-        a[SPARE, c] = (down * a[PLUS, c] - up * a[MINUS, c]) / (down - up)
-    return lie(system, a, o, SPARE) * side > 0.0

@@ -12,16 +12,22 @@ from stiction.numerics.jit import mode
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
+from stiction.switching.flow.corners.ways import FOUND, ways_here
 from stiction.switching.flow.placing import fold_gap, put, survey
 from stiction.switching.flow.rows import (
+    BRANCH,
     DIRECTION,
     EXTRA,
     GOES_ON,
     LATER,
     LEFT,
+    MEETING,
+    OTHER,
     PLUS,
     TOLD,
+    TOLD_OPEN,
     VALUE,
+    WHICH,
     Y,
 )
 from stiction.switching.flow.surfaces import Landing, landing
@@ -85,7 +91,7 @@ class Trajectory:
         energies: bool = False,
         backward: bool = False,
     ) -> None:
-        self.system, self.compiled = system, system.compiled
+        self.system, self.compiled, self.tolerance = system, system.compiled, tolerance
         self.flow = r.Flow(self.compiled, tolerance.array(), save, events, energies=energies)
         if backward:
             self.flow.pace[DIRECTION] = -1.0
@@ -105,9 +111,20 @@ class Trajectory:
         """(m,) the present signs, 0 on a surface the state slides on."""
         return self.flow.sides.copy()
 
-    def place(self, t: float, x: Floats, sides: Sequence[float] | Floats) -> None:
-        """Put the trajectory at (t, x) with the given signs; 0 means sliding there."""
+    def place(
+        self, t: float, x: Floats, sides: Sequence[float] | Floats, *, branch: int = 0
+    ) -> None:
+        """Put the trajectory at (t, x) with the given signs; 0 means sliding there.
+
+        Parameters
+        ----------
+        branch : sign of the determinant of the sliding vector that is meant where two surfaces
+            meet and it was told that there are others; 0 takes the one that is admissible
+        """
         flow = self.flow
+        flow.system[TOLD_OPEN] = branch != 0
+        if branch:
+            flow.system[BRANCH] = branch
         flow.y[: self.compiled.n] = x
         flow.sides[:] = sides
         put(flow.system, flow.p, flow.a, float(t))
@@ -127,6 +144,17 @@ class Trajectory:
         """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
         flow = self.flow
         return bool(fold_gap(flow.system, flow.p, flow.a, i) <= share)
+
+    def ways(self, i: int, j: int) -> int:
+        """Return the ways on from the present state, where surfaces i and j meet, as bits."""
+        flow = self.flow
+        return int(ways_here(flow.system, flow.p, flow.a, i, j, -1))
+
+    def crossroads(self) -> tuple[int, int, int]:
+        """Return the surfaces at which a choice waits, and the ways that are open, as bits."""
+        flow = self.flow
+        i, j = flow.system[WHICH], flow.system[OTHER]
+        return int(i), int(j), int(flow.a[MEETING, FOUND])
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""
@@ -169,13 +197,21 @@ class Trajectory:
     def _handle(self, code: int) -> int:
         """Handle a rare event; only where there is one are its kernels compiled."""
         from stiction.switching.flow import rare
+        from stiction.switching.flow.corners import handling
 
         system, p, table, a, saved, event = self.flow.arrays
-        if code == r.TOUCHES:
-            return int(rare.at_touch(system, p, table, a, saved, event))
-        if code == r.MEETS:
-            return int(rare.at_meeting(system, p, a, event))
-        return int(rare.at_line(system, p, a))
+        while code < r.RUNNING:
+            if code == r.TOUCHES:
+                code = int(rare.at_touch(system, p, table, a, saved, event))
+            elif code == r.MEETS:
+                code = int(handling.at_meeting(system, p, a, event))
+            elif code == r.STAYS:
+                code = int(handling.at_stay(system, p, table, a, saved, event))
+            elif code == r.STAY_ENDS:
+                code = int(handling.at_end_of_stay(system, p, a, event))
+            else:
+                code = int(rare.at_line(system, p, a))
+        return code
 
     def log(self, kind: int, surface: int, before: float, after: float) -> None:
         """Write an event at a surface (counted from 0) at the present state."""

@@ -1,0 +1,122 @@
+"""Constant fields in the four corners of two switching surfaces: what leads on from the middle.
+
+Counted in rational arithmetic, so that nothing hangs on a tolerance. No number of ours, and no
+more than Python's own arithmetic, so that no check is circular.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+__all__ = ["CORNERS", "HALVES", "WayOut", "half_surface", "sliding_vectors", "ways_out"]
+
+# signs of h_1 and h_2 in the corners; on the half surfaces, 0 where it slides
+CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+HALVES = ((0, 1), (0, -1), (1, 0), (-1, 0))
+
+Fields = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """One solution from the middle: its kind, its signs, and x' along it (None on a spiral)."""
+
+    kind: str
+    signs: tuple[int, int]
+    flow: tuple[float, ...] | None
+
+
+def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]:
+    """Return 1 where half surface e attracts, -1 where it repels, else 0; x' on it, and outward.
+
+    Parameters
+    ----------
+    fields : (4, n) whole numbers: x' in the corners, in the order of CORNERS; the first two
+        entries are the rates of h_1 and h_2
+    e : which of HALVES
+    """
+    k = HALVES[e].index(0)
+    side = HALVES[e][1 - k]
+    up = next(f for f, s in zip(fields, CORNERS, strict=True) if s[k] > 0 and s[1 - k] == side)
+    down = next(f for f, s in zip(fields, CORNERS, strict=True) if s[k] < 0 and s[1 - k] == side)
+    plus, minus = Fraction(int(up[k])), Fraction(int(down[k]))
+    kind = 1 if plus < 0 < minus else -1 if minus < 0 < plus else 0
+    if kind == 0:
+        return 0, [], Fraction(0)
+    share = minus / (minus - plus)
+    flow = [share * int(a) + (1 - share) * int(b) for a, b in zip(up, down, strict=True)]
+    return kind, flow, side * flow[1 - k]
+
+
+def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
+    """Return the multipliers (u, v) in [-1, 1] at which both bilinear rates vanish.
+
+    Roots of the quadratic for u are enclosed to 60 digits, far closer than any rational number
+    with a small denominator can come to one.
+    """
+    a0, a1, a2, a3 = _products(fields, 0)
+    b0, b1, b2, b3 = _products(fields, 1)
+    a, b, c = b1 * a3 - b3 * a1, b0 * a3 + b1 * a2 - b2 * a1 - b3 * a0, b0 * a2 - b2 * a0
+    rest, scale = b * b - 4 * a * c, 10**60
+    if rest < 0 or (a == 0 and b == 0):
+        return []
+    square = Fraction(math.isqrt(int(rest * scale * scale)), scale)
+    found = []
+    for u in [-c / b] if a == 0 else [(-b + square) / (2 * a), (-b - square) / (2 * a)]:
+        d1, d2 = a2 + a3 * u, b2 + b3 * u
+        if d1 == 0 and d2 == 0:
+            continue
+        v = -(a0 + a1 * u) / d1 if abs(d1) >= abs(d2) else -(b0 + b1 * u) / d2
+        if abs(u) <= 1 and abs(v) <= 1:
+            found.append((float(u), float(v)))
+    return found
+
+
+def _products(fields: Fields, k: int) -> list[Fraction]:
+    """Return the coefficients of 1, u, v, u v in the rate of h_k, times four."""
+    weights = ((1, 1, 1, 1), (1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))
+    rates = [Fraction(int(f[k])) for f in fields]
+    return [Fraction(sum(w * g for w, g in zip(row, rates, strict=True))) for row in weights]
+
+
+def _spirals_out(fields: Fields) -> bool:
+    """Return whether all corners are passed in turn and every turn is wider than the last."""
+    for way in (1, -1):
+        grows = shrinks = Fraction(1)
+        turning = True
+        for f, (a, b) in zip(fields, CORNERS, strict=True):
+            out = (a * int(f[0]), b * int(f[1]))
+            falls, rises = out if (a * b == 1) == (way == 1) else out[::-1]
+            turning = turning and falls < 0 < rises
+            grows, shrinks = grows * rises, shrinks * falls
+        if turning and grows > shrinks:
+            return True
+    return False
+
+
+def ways_out(fields: Fields) -> list[WayOut]:
+    """Return every solution that starts where both surfaces meet (see `half_surface`).
+
+    Source: Filippov 1988, section 15, with the product combination on the intersection.
+    """
+    found = []
+    for f, (a, b) in zip(fields, CORNERS, strict=True):
+        if a * int(f[0]) > 0 and b * int(f[1]) > 0:
+            found.append(WayOut("slip", (a, b), tuple(float(g) for g in f)))
+    for e, signs in enumerate(HALVES):
+        kind, flow, outward = half_surface(fields, e)
+        if kind and outward > 0:
+            name = "slide" if kind > 0 else "escape"
+            found.append(WayOut(name, signs, tuple(float(g) for g in flow)))
+    for u, v in sliding_vectors(fields):
+        weights = [0.25 * (1 + a * u) * (1 + b * v) for a, b in CORNERS]
+        stay = [0.0] * len(fields[0])
+        for weight, f in zip(weights, fields, strict=True):
+            stay = [total + weight * int(g) for total, g in zip(stay, f, strict=True)]
+        found.append(WayOut("stay", (0, 0), tuple(stay)))
+    if _spirals_out(fields):
+        found.append(WayOut("spiral", (0, 0), None))
+    return found

@@ -1,0 +1,150 @@
+"""The two sliding vectors that two bilinear equations may have: kernels.
+
+Both rates are bilinear in the multipliers (u, v),
+
+    a0 + a1 u + a2 v + a3 u v = 0,    b0 + b1 u + b2 v + b3 u v = 0.
+
+Without v they are a quadratic A u^2 + B u + C = 0 whose slope 2 A u + B is minus the determinant
+of the Jacobian. So the two roots have determinants of opposite sign, by which they keep their
+names while the coefficients change: one cannot turn into the other but where they merge.
+Rates without the product have one root, which is called the positive one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from stiction.numerics.jit import kernel
+
+__all__ = ["Bilinear", "Root", "merging", "root"]
+
+# a product smaller than this share of the other terms is rounding
+_ROUNDING = 1e-14
+
+
+class Bilinear(NamedTuple):
+    """Coefficients of 1, u, v, u v in the first rate (a) and in the second one (b)."""
+
+    a0: float
+    a1: float
+    a2: float
+    a3: float
+    b0: float
+    b1: float
+    b2: float
+    b3: float
+
+
+class Root(NamedTuple):
+    """One sliding vector.
+
+    u, v : multipliers of the first and of the second surface
+    det : determinant of the Jacobian there
+    good : whether there is such a root
+    """
+
+    u: float
+    v: float
+    det: float
+    good: bool
+
+
+@kernel
+def _quadratic(c: Bilinear) -> tuple[float, float, float]:
+    """Return A, B, C of the quadratic for u."""
+    return (
+        c.b1 * c.a3 - c.b3 * c.a1,
+        c.b0 * c.a3 + c.b1 * c.a2 - c.b2 * c.a1 - c.b3 * c.a0,
+        c.b0 * c.a2 - c.b2 * c.a0,
+    )
+
+
+@kernel
+def _adds_up(c: Bilinear) -> bool:
+    """Return whether both rates have no product but for rounding."""
+    a, b = abs(c.a0) + abs(c.a1) + abs(c.a2), abs(c.b0) + abs(c.b1) + abs(c.b2)
+    return abs(c.a3) <= _ROUNDING * a and abs(c.b3) <= _ROUNDING * b
+
+
+@kernel
+def merging(c: Bilinear) -> float:
+    """Return a number from -1 to 1 that is zero where both roots merge; 1 if there is only one."""
+    if _adds_up(c):
+        return 1.0
+    qa, qb, qc = _quadratic(c)
+    size = qa * qa + qb * qb + qc * qc
+    return (qb * qb - 4.0 * qa * qc) / size if size > 0.0 else 1.0
+
+
+@kernel
+def _only(c: Bilinear) -> Root:
+    """Return the root of rates that add up, by Newton's method from (0, 0)."""
+    u, v, good = 0.0, 0.0, False
+    det = c.a1 * c.b2 - c.a2 * c.b1
+    if det == 0.0:
+        # without a load any of them will do
+        return Root(u, v, det, c.a0 == 0.0 and c.b0 == 0.0)
+    for _ in range(30):
+        e1 = c.a0 + c.a1 * u + c.a2 * v + c.a3 * u * v
+        e2 = c.b0 + c.b1 * u + c.b2 * v + c.b3 * u * v
+        j11, j12, j21, j22 = c.a1 + c.a3 * v, c.a2 + c.a3 * u, c.b1 + c.b3 * v, c.b2 + c.b3 * u
+        det = j11 * j22 - j12 * j21
+        if det == 0.0:
+            break
+        du, dv = (e1 * j22 - e2 * j12) / det, (j11 * e2 - j21 * e1) / det
+        u, v = u - du, v - dv
+        if abs(du) + abs(dv) <= 4e-16 * (1.0 + abs(u) + abs(v)):
+            good = True
+            break
+    return Root(u, v, det, good)
+
+
+@kernel
+def root(c: Bilinear, sign: float, beyond: bool) -> Root:
+    """Return the root whose Jacobian has a determinant of the given sign.
+
+    Parameters
+    ----------
+    beyond : where both roots have merged and are gone, whether to return the place halfway
+        between them, so that what is followed ends smoothly
+    """
+    if _adds_up(c):
+        return _only(c) if sign > 0.0 else Root(0.0, 0.0, 0.0, False)
+    qa, qb, qc = _quadratic(c)
+    rest = qb * qb - 4.0 * qa * qc
+    if rest < 0.0 and not beyond:
+        return Root(0.0, 0.0, 0.0, False)
+    # the slope 2 A u + B is minus the determinant; written without cancellation
+    slope = -sign * math.sqrt(max(rest, 0.0))
+    top, bottom = slope - qb, 2.0 * qa
+    if qb * slope > 0.0:
+        top, bottom = -2.0 * qc, qb + slope
+    if bottom == 0.0 or abs(top) > 1e8 * abs(bottom):
+        return Root(0.0, 0.0, 0.0, False)
+    u = top / bottom
+    d1, d2 = c.a2 + c.a3 * u, c.b2 + c.b3 * u
+    w1 = abs(c.a0) + abs(c.a1) + abs(c.a2) + abs(c.a3)
+    w2 = abs(c.b0) + abs(c.b1) + abs(c.b2) + abs(c.b3)
+    if d1 == 0.0 and d2 == 0.0:
+        return Root(0.0, 0.0, 0.0, False)
+    v = -(c.a0 + c.a1 * u) / d1 if abs(d1) * w2 >= abs(d2) * w1 else -(c.b0 + c.b1 * u) / d2
+    return _polished(c, u, v) if rest > 0.0 else Root(u, v, 0.0, True)
+
+
+@kernel
+def _polished(c: Bilinear, u: float, v: float) -> Root:
+    """Return the root near (u, v) after two steps of Newton's method."""
+    det = 0.0
+    for _ in range(2):
+        e1 = c.a0 + c.a1 * u + c.a2 * v + c.a3 * u * v
+        e2 = c.b0 + c.b1 * u + c.b2 * v + c.b3 * u * v
+        j11, j12, j21, j22 = c.a1 + c.a3 * v, c.a2 + c.a3 * u, c.b1 + c.b3 * v, c.b2 + c.b3 * u
+        det = j11 * j22 - j12 * j21
+        if det == 0.0:
+            break
+        du, dv = (e1 * j22 - e2 * j12) / det, (j11 * e2 - j21 * e1) / det
+        if not abs(du) + abs(dv) < 1e-6 * (1.0 + abs(u) + abs(v)):
+            break
+        u, v = u - du, v - dv
+    return Root(u, v, det, True)

@@ -1,0 +1,216 @@
+"""How long staying where two surfaces meet is the only way: kernels.
+
+Staying goes on as long as its multipliers lie in [-1, 1], also where a neighbour would no longer
+come back. It is the only solution as long as no corner, no half surface, no second sliding vector
+and no spiral leads away, and only as long does it attract. Each of these opens where one of
+thirteen smooth functions changes its sign: the eight rates in the corners, the four numerators of
+the sliding rates on the half surfaces, and growth less shrinking of one turn. Their roots in a
+step are found by their Bernstein coefficients; between two roots the set of ways is the same.
+
+Verified by: tests/unit/switching/test_corners.py::test_loss_of_attractivity_at_its_time
+"""
+
+from __future__ import annotations
+
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.bernstein import NODES, NONE, first_fall
+from stiction.numerics.jit import kernel
+from stiction.switching.flow.corners.ways import (
+    SPEED_I,
+    SPEED_J,
+    STAYS_MINUS,
+    STAYS_PLUS,
+    WAYS,
+    corner_rates,
+    open_ways,
+    turns,
+)
+from stiction.switching.flow.rows import (
+    BERNSTEIN,
+    BRANCH,
+    EXTRA2,
+    LAST,
+    LATER,
+    MEETING,
+    NODE,
+    ROOT,
+    SAMPLE,
+    TAIL,
+    TRIAL,
+    N,
+    Q,
+)
+from stiction.switching.flow.steps import HIDDEN, dense, step
+
+__all__ = ["first_opening", "length_to_opening", "others_at"]
+
+_FUNCTIONS = 13
+# samples resolve a function when its last two Chebyshev coefficients are below this share of its
+# size on the step, or this share of what it is made of
+_RESOLVED, _SMALL = 1e-5, 1e-9
+# two roots closer than this share of the step are one
+_APART = 1e-7
+
+
+@kernel
+def others_at(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) -> int:
+    """Return the ways that are open beside the sliding vector the state in row x follows."""
+    if not corner_rates(system, p, a, i, j, x):
+        return 0
+    own = STAYS_PLUS if system[BRANCH] > 0 else STAYS_MINUS
+    return open_ways(a) & ((1 << WAYS) - 1) & ~(1 << own)
+
+
+@kernel
+def _others_in(system: Integers, p: Vector, a: Matrix, i: int, j: int, s: float) -> int:
+    """Return the other ways at the fraction s of the step."""
+    dense(a, s, system[N] + 1 + system[Q], LATER)
+    return others_at(system, p, a, i, j, LATER)
+
+
+@kernel
+def _fill_functions(a: Matrix, row: int) -> None:
+    """Fill the first entries of a row with the functions whose signs decide."""
+    for c in range(8):
+        a[row, c] = a[MEETING, c]
+    for e in range(4):
+        first, on_i = e % 2, e < 2
+        up = first if on_i else 2 * first
+        down = 2 + first if on_i else 2 * first + 1
+        k, o = (0, 4) if on_i else (4, 0)
+        a[row, 8 + e] = a[MEETING, k + down] * a[MEETING, o + up]
+        a[row, 8 + e] -= a[MEETING, k + up] * a[MEETING, o + down]
+    one, two = turns(a)
+    a[row, 12] = one - two
+
+
+@kernel
+def _resolved(table: Matrix, a: Matrix, c: int, reach: float) -> bool:
+    """Return whether the samples of function c show it; its coefficients replace them.
+
+    Parameters
+    ----------
+    reach : the largest it could be
+    """
+    size = near_last = last = 0.0
+    for b in range(NODES):
+        value = a[SAMPLE + b, c]
+        size = max(size, abs(value))
+        near_last += table[TAIL, b] * value
+        last += table[LAST, b] * value
+        a[EXTRA2, b] = value
+    for b in range(NODES):
+        total = 0.0
+        for e in range(NODES):
+            total += table[BERNSTEIN + b, e] * a[EXTRA2, e]
+        a[SAMPLE + b, c] = total
+    return abs(near_last) + abs(last) <= max(_RESOLVED * size, _SMALL * reach)
+
+
+@kernel
+def _next_root(a: Matrix, low: float) -> float:
+    """Return the first root behind the fraction `low` of the step of any function, or NONE."""
+    best = NONE
+    for c in range(_FUNCTIONS):
+        for b in range(NODES):
+            a[EXTRA2, b] = a[SAMPLE + b, c]
+        # the part behind `low`, by de Casteljau
+        for level in range(1, NODES):
+            for b in range(NODES - level):
+                a[EXTRA2, b] = (1.0 - low) * a[EXTRA2, b] + low * a[EXTRA2, b + 1]
+        if a[EXTRA2, 0] < 0.0:
+            for b in range(NODES):
+                a[EXTRA2, b] = -a[EXTRA2, b]
+        if a[EXTRA2, 0] == 0.0:
+            continue
+        found = first_fall(a[EXTRA2, :NODES], a[ROOT:])
+        if found < NONE:
+            best = min(best, low + found * (1.0 - low))
+    return best
+
+
+@kernel
+def _halved(
+    system: Integers, p: Vector, a: Matrix, i: int, j: int, shut: float, open_: float
+) -> float:
+    """Return where another way opens between two fractions of the step, by halving."""
+    for _ in range(60):
+        middle = 0.5 * (shut + open_)
+        if middle in (shut, open_):
+            break
+        if _others_in(system, p, a, i, j, middle) != 0:
+            open_ = middle
+        else:
+            shut = middle
+    return open_
+
+
+@kernel
+def first_opening(system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, j: int) -> float:
+    """Return the fraction of the step at which another way opens first.
+
+    NONE where none does, HIDDEN where the step is too long to see the rates.
+    """
+    reach_i = reach_j = 0.0
+    for b in range(NODES):
+        dense(a, table[NODE, b], system[N] + 1 + system[Q], LATER)
+        if not corner_rates(system, p, a, i, j, LATER):
+            return HIDDEN
+        _fill_functions(a, SAMPLE + b)
+        reach_i, reach_j = max(reach_i, a[MEETING, SPEED_I]), max(reach_j, a[MEETING, SPEED_J])
+    for c in range(_FUNCTIONS):
+        both = reach_i * reach_j
+        reach = reach_i if c < 4 else reach_j if c < 8 else both if c < 12 else both * both
+        if not _resolved(table, a, c, reach):
+            return HIDDEN
+    shut = low = 0.0
+    for _ in range(64):
+        found = min(_next_root(a, low), 1.0) if low < 1.0 else 1.0
+        middle = 0.5 * (low + found)
+        if _others_in(system, p, a, i, j, middle) != 0:
+            return _halved(system, p, a, i, j, shut, middle)
+        shut = middle
+        if found >= 1.0:
+            break
+        low = min(found + _APART, 1.0)
+    if _others_in(system, p, a, i, j, 1.0) != 0:
+        return _halved(system, p, a, i, j, shut, 1.0)
+    return NONE
+
+
+@kernel
+def length_to_opening(
+    system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, j: int, guess: float
+) -> float:
+    """Return the length of the step to just behind the opening; row TRIAL is where it ends.
+
+    Parameters
+    ----------
+    guess : the length by the dense output, which is less accurate than a step of its own
+    """
+    off = 1e-10 * guess
+    shut, open_ = max(guess - off, 0.0), guess + off
+    for _ in range(12):
+        step(system, p, table, a, shut)
+        if shut == 0.0 or others_at(system, p, a, i, j, TRIAL) == 0:
+            break
+        off *= 8.0
+        shut = max(guess - off, 0.0)
+    off = 1e-10 * guess
+    for _ in range(12):
+        step(system, p, table, a, open_)
+        if others_at(system, p, a, i, j, TRIAL) != 0:
+            break
+        off *= 8.0
+        open_ = guess + off
+    for _ in range(60):
+        middle = 0.5 * (shut + open_)
+        if middle in (shut, open_):
+            break
+        step(system, p, table, a, middle)
+        if others_at(system, p, a, i, j, TRIAL) != 0:
+            open_ = middle
+        else:
+            shut = middle
+    step(system, p, table, a, open_)
+    return open_

@@ -1,0 +1,344 @@
+"""Which ways lead on from a point where two surfaces meet: kernels.
+
+To first order the rates of h_i and h_j are constant in each of the four corners, and four kinds
+of ways lead on from the origin of (h_i, h_j): into a corner whose field points into it; along one
+of the four half surfaces, where the sliding field on it points away; staying, with each sliding
+vector whose multipliers lie in [-1, 1]; and, where all four corners are crossed in turn and
+every turn is wider than the last, out along a spiral. The future is unique if there is one.
+
+Source: Filippov 1988, sections 15 and 19; Dieci, Lopez 2009.
+Verified by: tests/unit/switching/test_corners.py::test_ways_are_those_of_exact_arithmetic
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.callback import at, call_at, row_at
+from stiction.numerics.jit import kernel
+from stiction.switching.flow.corners.roots import Bilinear, root
+from stiction.switching.flow.geometry import finite
+from stiction.switching.flow.rates import lie, normals
+from stiction.switching.flow.rows import (
+    FIELD,
+    GRAD,
+    MEETING,
+    MINUS,
+    PLUS,
+    SCALE,
+    SIDES,
+    SIGNS,
+    SPARE,
+    TRIAL,
+    M,
+    N,
+    Y,
+)
+from stiction.switching.flow.surfaces import FOLD_SHARE
+
+__all__ = [
+    "ESCAPES",
+    "FOUND",
+    "HALVES",
+    "SPEED_I",
+    "SPEED_J",
+    "SPIRAL",
+    "STAYS_MINUS",
+    "STAYS_PLUS",
+    "WAYS",
+    "corner_rates",
+    "count",
+    "open_ways",
+    "turns",
+    "ways_here",
+]
+
+# bits of a set of ways: into the corners ++, +-, -+, --; along the half surfaces h_i = 0 with
+# h_j > 0 and < 0, then h_j = 0 with h_i > 0 and < 0; staying with the sliding vector whose
+# determinant is positive, negative; out along a spiral; so many bits there are
+HALVES, STAYS_PLUS, STAYS_MINUS, SPIRAL, WAYS = 4, 8, 9, 10, 11
+# from here on: which of the four half surfaces repels
+ESCAPES = 11
+# entries of row MEETING: rates of h_i in the four corners, those of h_j, |grad h| |f| of each, and
+# the ways that were found where a choice waits
+SPEED_I, SPEED_J, FOUND = 8, 9, 10
+# a multiplier this close to 1 belongs to the fold next to it, where there is one
+_AT_FOLD = 1e-6
+
+
+@kernel
+def corner_rates(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) -> bool:
+    """Fill row MEETING for surfaces i and j at the state in row x; return whether it is finite."""
+    n = system[N]
+    normals(system, p, a, x, GRAD)
+    steep_i = steep_j = fastest = 0.0
+    for e in range(n):
+        steep_i += a[GRAD, i * n + e] * a[GRAD, i * n + e]
+        steep_j += a[GRAD, j * n + e] * a[GRAD, j * n + e]
+    for c in range(system[M]):
+        a[SIGNS, c] = a[SIDES, c]
+    for c in range(4):
+        a[SIGNS, i] = 1.0 if c < 2 else -1.0
+        a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
+        call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
+        a[MEETING, c], a[MEETING, 4 + c] = lie(system, a, i, PLUS), lie(system, a, j, PLUS)
+        speed = 0.0
+        for e in range(n):
+            speed += a[PLUS, e] * a[PLUS, e]
+        fastest = max(fastest, speed)
+    a[MEETING, SPEED_I] = math.sqrt(steep_i * fastest)
+    a[MEETING, SPEED_J] = math.sqrt(steep_j * fastest)
+    return finite(a, MEETING, 10)
+
+
+@kernel
+def turns(a: Matrix) -> tuple[float, float]:
+    """Return two products of four rates, the growth and the shrinking of one turn.
+
+    Their quotient is the multiplier of a turn from h_i > 0 to h_j > 0, its inverse that of one
+    the other way round.
+    """
+    one = a[MEETING, 4] * a[MEETING, 2] * a[MEETING, 7] * a[MEETING, 1]
+    two = a[MEETING, 0] * a[MEETING, 6] * a[MEETING, 3] * a[MEETING, 5]
+    return one, two
+
+
+@kernel
+def _spirals_out(a: Matrix) -> bool:
+    """Return whether all corners are crossed in turn, each turn wider than the last."""
+    one, two = turns(a)
+    left = right = True
+    for c in range(4):
+        si = 1.0 if c < 2 else -1.0
+        sj = 1.0 if c % 2 == 0 else -1.0
+        out_i, out_j = si * a[MEETING, c] > 0.0, sj * a[MEETING, 4 + c] > 0.0
+        in_i, in_j = si * a[MEETING, c] < 0.0, sj * a[MEETING, 4 + c] < 0.0
+        # which of both distances grows changes from corner to corner
+        here = c == 0 or c == 3
+        left = left and (in_i and out_j if here else out_i and in_j)
+        right = right and (out_i and in_j if here else in_i and out_j)
+    least = 1e-12 * (abs(one) + abs(two))
+    return (left and one - two > least) or (right and two - one > least)
+
+
+@kernel
+def _half(a: Matrix, e: int) -> tuple[int, float]:
+    """Return 1 where half surface e attracts, -1 where it repels, 0 else; and its rate outward."""
+    first, on_i = e % 2, e < 2
+    # the corners on both sides of it, the positive one first
+    up = first if on_i else 2 * first
+    down = 2 + first if on_i else 2 * first + 1
+    k, o = (0, 4) if on_i else (4, 0)
+    side = 1.0 if first == 0 else -1.0
+    plus, minus = a[MEETING, k + up], a[MEETING, k + down]
+    limit = FOLD_SHARE * a[MEETING, SPEED_I if on_i else SPEED_J]
+    kind = 1 if plus < -limit and minus > limit else -1 if plus > limit and minus < -limit else 0
+    if kind == 0:
+        return 0, 0.0
+    other_plus, other_minus = a[MEETING, o + up], a[MEETING, o + down]
+    return kind, side * (minus * other_plus - plus * other_minus) / (minus - plus)
+
+
+@kernel
+def _coefficients(a: Matrix) -> Bilinear:
+    """Return the bilinear rates whose values in the corners stand in row MEETING."""
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+    for c in range(4):
+        si = 1.0 if c < 2 else -1.0
+        sj = 1.0 if c % 2 == 0 else -1.0
+        li, lj = a[MEETING, c], a[MEETING, 4 + c]
+        a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
+        b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
+    return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
+
+
+@kernel
+def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
+    """Return whether the sliding vector of this name is admissible.
+
+    Parameters
+    ----------
+    closed, opened : half surfaces, as bits, along which the sliding vector at their end is zero
+        to first order and does not, or does, lead away
+
+    Notes
+    -----
+    A root next to the end v = 1 of a half surface is at 1 - r / r', where r is the rate outward
+    there and r' its slope over v, which has the sign of the determinant where the half surface
+    repels, and the other one where it attracts.
+    """
+    found = root(_coefficients(a), sign, False)
+    if not found.good:
+        return False
+    u, v = found.u, found.v
+    for e in range(4):
+        if (opened | closed) & (1 << e) == 0:
+            continue
+        side = 1.0 if e % 2 == 0 else -1.0
+        value = side * v if e < 2 else side * u
+        if abs(value - 1.0) > _AT_FOLD:
+            continue
+        grows = _half(a, e)[0] * found.det < 0.0
+        if grows != (opened & (1 << e) != 0):
+            return False
+        if e < 2:
+            v = side
+        else:
+            u = side
+    return abs(u) <= 1.0 and abs(v) <= 1.0
+
+
+@kernel
+def _set_of_ways(a: Matrix, closed: int, opened: int) -> int:
+    """Return the open ways by the rates in row MEETING (see `_stays`), as bits."""
+    found = 0
+    limit_i = FOLD_SHARE * a[MEETING, SPEED_I]
+    limit_j = FOLD_SHARE * a[MEETING, SPEED_J]
+    for c in range(4):
+        si = 1.0 if c < 2 else -1.0
+        sj = 1.0 if c % 2 == 0 else -1.0
+        if si * a[MEETING, c] > limit_i and sj * a[MEETING, 4 + c] > limit_j:
+            found |= 1 << c
+    for e in range(4):
+        kind, rate = _half(a, e)
+        leads = rate > (limit_j if e < 2 else limit_i)
+        if (opened | closed) & (1 << e):
+            leads = opened & (1 << e) != 0
+        if kind != 0 and leads:
+            found |= 1 << (HALVES + e)
+            if kind < 0:
+                found |= 1 << (ESCAPES + e)
+    if _stays(a, 1.0, closed, opened):
+        found |= 1 << STAYS_PLUS
+    if _stays(a, -1.0, closed, opened):
+        found |= 1 << STAYS_MINUS
+    if _spirals_out(a):
+        found |= 1 << SPIRAL
+    return found
+
+
+@kernel
+def open_ways(a: Matrix) -> int:
+    """Return the open ways by the rates in row MEETING to first order, as bits."""
+    return _set_of_ways(a, 0, 0)
+
+
+@kernel
+def count(ways: int) -> int:
+    """Return how many ways a set has."""
+    total = 0
+    for b in range(WAYS):
+        total += (ways >> b) & 1
+    return total
+
+
+@kernel
+def _field_of(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
+    """Fill row `out` with the field for the signs in row SIGNS at the state in row x."""
+    call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, out))
+
+
+@kernel
+def _ahead(system: Integers, a: Matrix, field: int, share: float) -> None:
+    """Fill row TRIAL with a state a little further along the field in row `field`."""
+    size = 1e-300
+    for e in range(system[N]):
+        size = max(size, abs(a[field, e]) / a[SCALE, e])
+    for e in range(system[N]):
+        a[TRIAL, e] = a[Y, e] + share / size * a[field, e]
+
+
+@kernel
+def _bend(system: Integers, p: Vector, a: Matrix, i: int, j: int, c: int, k: int) -> float:
+    """Return the sign of the second derivative of h_k along the field of corner c."""
+    for e in range(system[M]):
+        a[SIGNS, e] = a[SIDES, e]
+    a[SIGNS, i] = 1.0 if c < 2 else -1.0
+    a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
+    _field_of(system, p, a, Y, SPARE)
+    change = 0.0
+    for b in range(2):
+        _ahead(system, a, SPARE, 1e-4 if b == 0 else -1e-4)
+        _field_of(system, p, a, TRIAL, PLUS)
+        normals(system, p, a, TRIAL, GRAD)
+        rate = lie(system, a, k, PLUS)
+        change += rate if b == 0 else -rate
+    return 1.0 if change > 0.0 else -1.0 if change < 0.0 else 0.0
+
+
+@kernel
+def _slides(system: Integers, p: Vector, a: Matrix, s: int, o: int, side: float, x: int) -> float:
+    """Return how fast h_o grows while the state in row x slides on s; row SPARE gets the field.
+
+    Parameters
+    ----------
+    s, o, side : surface it slides on, the other one, and the sign there
+    """
+    for e in range(system[M]):
+        a[SIGNS, e] = a[SIDES, e]
+    a[SIGNS, o] = side
+    a[SIGNS, s] = 1.0
+    _field_of(system, p, a, x, PLUS)
+    a[SIGNS, s] = -1.0
+    _field_of(system, p, a, x, MINUS)
+    normals(system, p, a, x, GRAD)
+    up, down = lie(system, a, s, PLUS), lie(system, a, s, MINUS)
+    share = down / (down - up) if down != up else 0.5
+    for e in range(system[N]):
+        a[MINUS, e] = share * a[PLUS, e] + (1.0 - share) * a[MINUS, e]
+    return lie(system, a, o, MINUS)
+
+
+@kernel
+def _leads_away(system: Integers, p: Vector, a: Matrix, i: int, j: int, e: int) -> bool:
+    """Return whether sliding on half surface e leads away from its end in second order."""
+    s, o = (i, j) if e < 2 else (j, i)
+    side = 1.0 if e % 2 == 0 else -1.0
+    _slides(system, p, a, s, o, side, Y)
+    for c in range(system[N]):
+        a[SPARE, c] = a[MINUS, c]
+    change = 0.0
+    for b in range(2):
+        _ahead(system, a, SPARE, 1e-4 if b == 0 else -1e-4)
+        rate = _slides(system, p, a, s, o, side, TRIAL)
+        change += rate if b == 0 else -rate
+    return side * change > 0.0
+
+
+@kernel
+def ways_here(system: Integers, p: Vector, a: Matrix, i: int, j: int, edge: int) -> int:
+    """Return the ways on from the state in row Y, where surfaces i and j meet, as bits.
+
+    Where a rate is zero its derivative decides.
+
+    Parameters
+    ----------
+    edge : half surface at whose end a multiplier has just become 1, or -1
+    """
+    if not corner_rates(system, p, a, i, j, Y):
+        return 0
+    moves = False
+    for c in range(4):
+        for k in range(2):
+            limit = FOLD_SHARE * a[MEETING, SPEED_I + k]
+            if abs(a[MEETING, 4 * k + c]) > limit:
+                moves = True
+                continue
+            bend = _bend(system, p, a, i, j, c, i if k == 0 else j)
+            a[MEETING, 4 * k + c] = 2.0 * limit * bend
+    if not moves:
+        return 0
+    closed = opened = 0
+    for e in range(4):
+        kind, rate = _half(a, e)
+        if kind == 0:
+            continue
+        if e == edge or abs(rate) <= FOLD_SHARE * a[MEETING, SPEED_J if e < 2 else SPEED_I]:
+            if _leads_away(system, p, a, i, j, e):
+                opened |= 1 << e
+            else:
+                closed |= 1 << e
+    found = _set_of_ways(a, closed, opened)
+    normals(system, p, a, Y, GRAD)
+    return found

@@ -1,0 +1,286 @@
+"""Where two surfaces meet: ways on, loss of attraction, spirals, policies."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError, Status
+from stiction.exact.corners import CORNERS, ways_out
+from stiction.switching.flow.corners.roots import Bilinear, root
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.intersections import ways_of
+from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
+
+
+def corner_field(x, s):
+    k = (0 if s[0] > 0.0 else 6) + (0 if s[1] > 0.0 else 3)
+    out = np.zeros(15)
+    out[0], out[1], out[2] = x[3 + k], x[4 + k], x[5 + k]
+    return out
+
+
+def relay_field(x, s):
+    # K grows in time on its diagonal: x = x1, x2, t, k11, k12, k21, k22, its rate
+    grown = x[7] * x[2]
+    out = np.zeros(8)
+    out[0] = (x[3] + grown) * s[0] + x[4] * s[1]
+    out[1] = x[5] * s[0] + (x[6] + grown) * s[1]
+    out[2] = 1.0
+    return out
+
+
+def two_roots_field(x, s):
+    # L1 = -u + v - 0.1, L2 = u v - c(t): two sliding vectors until c = -0.0025 at t = 2.025
+    return [-s[0] + s[1] - 0.1, s[0] * s[1] - (0.2 - 0.1 * x[3]), s[0], 1.0]
+
+
+PLANES = [lambda x: x[0], lambda x: x[1]]
+RELAY = st.PiecewiseSmooth(h=PLANES, f=relay_field, x0=[0.0] * 8)
+CORNER = st.PiecewiseSmooth(h=PLANES, f=corner_field, x0=[0.0] * 15)
+TWO_ROOTS = st.PiecewiseSmooth(h=PLANES, f=two_roots_field, x0=[0.0] * 4)
+SADDLE = ((-1.0, -2.0), (-2.0, -1.0))
+
+
+def relay(k, x=(0.0, 0.0), rate=0.0, t_end=4.0, policy=None, **options):
+    # compiled functions stay with the object, so that only the start is set anew
+    object.__setattr__(RELAY, "x0", np.array([*x, 0.0, *np.ravel(k), rate]))
+    method = st.EventDriven(policy=policy, max_events=20_000)
+    return st.solve(RELAY, method, t_span=(0.0, t_end), throw=False, **options)
+
+
+def end_of(run, count=2):
+    return [float(np.ravel(run.final[f"x{k + 1}"])[0]) for k in range(count)]
+
+
+def random_fields(count, seed):
+    rng = np.random.default_rng(seed)
+    for n in range(count):
+        f = rng.integers(-2000, 2001, (4, 3))
+        f[f == 0] = 1
+        if n % 4 == 0:
+            way = rng.choice([-1, 1])
+            for c, (a, b) in enumerate(CORNERS):
+                f[c, 0], f[c, 1] = -way * b * abs(f[c, 0]), way * a * abs(f[c, 1])
+        yield f
+
+
+def counted(path, f):
+    """Return the ways of our kernel for one field."""
+    path.place(0.0, np.array([0.0, 0.0, 0.0, *(np.ravel(f) / 1000.0)]), [0.0, 0.0])
+    return sorted((way.kind, way.signs) for way in ways_of(path.ways(0, 1)))
+
+
+def test_ways_are_those_of_exact_arithmetic():
+    path = Trajectory(CORNER, Tolerance(1e-12), np.empty(0))
+    many = 0
+    for f in random_fields(300, 1):
+        exact = sorted((way.kind, way.signs) for way in ways_out(f.tolist()))
+        assert counted(path, f) == exact
+        many += len(exact) > 1
+    assert 90 < many < 210
+
+
+def test_ways_do_not_hang_on_units_names_or_orientation():
+    path = Trajectory(CORNER, Tolerance(1e-12), np.empty(0))
+    for f in random_fields(60, 2):
+        found = counted(path, f)
+        assert counted(path, f * 3e-7) == found
+        # other names: h1 and h2 change places
+        swapped = f[[0, 2, 1, 3]][:, [1, 0, 2]]
+        assert [k for k, _ in counted(path, swapped)] == [k for k, _ in found]
+        # the other side of h1 is called positive
+        turned = f[[2, 3, 0, 1]] * [-1, 1, 1]
+        assert [k for k, _ in counted(path, turned)] == [k for k, _ in found]
+
+
+def test_roots_are_those_of_the_quadratic():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        c = Bilinear(*rng.normal(size=8))
+        quadratic = np.polysub(
+            np.polymul([c.b1, c.b0], [c.a3, c.a2]), np.polymul([c.b3, c.b2], [c.a1, c.a0])
+        )
+        exact = np.roots(quadratic)
+        found = [root(c, sign, False) for sign in (1.0, -1.0)]
+        if abs(exact[0].imag) > 0.0:
+            assert not any(r.good for r in found)
+            continue
+        us = sorted(r.u for r in found)
+        assert us == pytest.approx(sorted(exact.real), rel=1e-9)
+        for sign, r in zip((1.0, -1.0), found, strict=True):
+            assert r.det * sign > 0.0
+            for e in (c[:4], c[4:]):
+                assert abs(e[0] + e[1] * r.u + e[2] * r.v + e[3] * r.u * r.v) < 1e-9 * (
+                    1.0 + abs(r.u) + abs(r.v) + abs(r.u * r.v)
+                )
+
+
+def test_a_start_with_three_ways_is_told():
+    run = relay(SADDLE)
+    assert run.status is Status.STOPPED
+    assert [(loss.time, loss.kind) for loss in run.determinism.losses] == [(0.0, "intersection")]
+    for words in ("slip (+, -)", "slip (-, +)", "stay"):
+        assert words in run.reason
+
+
+def test_an_arrival_with_three_ways_is_told():
+    run = relay(SADDLE, (0.3, 0.3))
+    assert run.determinism.losses[0].kind == "intersection"
+    assert run.determinism.losses[0].time == pytest.approx(0.1, abs=1e-12)
+    missed = relay(SADDLE, (0.3, 0.31))
+    assert missed.determinism.status == "deterministic"
+    assert end_of(missed) == pytest.approx([-3.9, 3.91], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("k", "x", "rate", "when"),
+    [
+        # both corners ++ and -- open where k11 + k12 = 0
+        (((-1.0, 0.3), (0.3, -1.0)), (0.0, 0.0), 0.5, 1.4),
+        # a turn shrinks by ((3 + k) / (3 - k))^4, k = -0.2 + 0.1 t
+        (((-0.2, 3.0), (-3.0, -0.2)), (0.0, 0.0), 0.1, 2.0),
+        (((-0.5, 3.0), (-3.0, -0.5)), (0.05, 0.02), 0.1, 5.0),
+    ],
+)
+def test_loss_of_attractivity_at_its_time(k, x, rate, when):
+    run = relay(k, x, rate, 12.0)
+    assert run.status is Status.STOPPED
+    assert [loss.kind for loss in run.determinism.losses] == ["intersection"]
+    assert run.determinism.losses[0].time == pytest.approx(when, abs=1e-9)
+    # for as long as it attracts nothing is told
+    assert relay(k, x, rate, when - 1e-6).determinism.status == "deterministic"
+
+
+def test_a_spiral_into_an_intersection_goes_on_there():
+    run = relay(((-0.2, 3.0), (-3.0, -0.2)), (0.5, 0.2), t_end=10.0)
+    assert run.status is Status.SOLVED
+    assert run.determinism.status == "deterministic"
+    slides = run.events[run.events["kind"] == "slide"]
+    # d(|x1| + |x2|)/dt = -0.4 in every corner
+    assert slides["time"].to_numpy() == pytest.approx([1.75, 1.75], abs=1e-9)
+    assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert np.asarray(run.data["mode"])[-1].tolist() == [0, 0]
+
+
+def test_both_sliding_vectors_are_found_and_followed():
+    stopped = st.solve(TWO_ROOTS, t_span=(0.0, 4.0))
+    assert stopped.reason.count("stay") == 2
+    run = st.solve(TWO_ROOTS, st.EventDriven(policy=Enumerate()), t_span=(0.0, 1.0), save=2)
+    ends = run.variables["future_state"].values
+    # u = (-0.1 +- sqrt(0.81 - 0.4 t)) / 2, and the half surface h1 = 0, h2 > 0 with u = 0.9
+    part = (0.81**1.5 - 0.41**1.5) / 1.2
+    assert sorted(ends[:, 2]) == pytest.approx([-0.05 - part, part - 0.05, 0.9], abs=1e-9)
+
+
+def test_where_both_sliding_vectors_merge_the_run_goes_on():
+    for seed in range(8):
+        policy = Sample(seed=seed, hazard=1e-6)
+        run = st.solve(TWO_ROOTS, st.EventDriven(policy=policy), t_span=(0.0, 3.0))
+        if run.determinism.losses[0].choice.startswith("stay"):
+            break
+    assert run.status is Status.SOLVED
+    assert run.events["time"].to_numpy() == pytest.approx([2.025], abs=1e-9)
+    assert np.asarray(run.data["mode"])[-1].tolist() == [0, 1]
+
+
+def test_policies_take_what_is_open():
+    run = relay(SADDLE, policy=Leave("+"))
+    assert end_of(run) == pytest.approx([4.0, -4.0], abs=1e-12)
+    run = relay(SADDLE, policy=Leave("-", after=1.0))
+    assert end_of(run) == pytest.approx([-3.0, 3.0], abs=1e-12)
+    assert run.determinism.losses[0].choice == "stay, leave to - after 1"
+    run = relay(SADDLE, policy=ByKind(intersection=Enumerate()), save=2)
+    states = run.variables["future_state"].values[:, :2]
+    assert states == pytest.approx(np.array([[4.0, -4.0], [-4.0, 4.0], [0.0, 0.0]]), abs=1e-12)
+    drawn = [end_of(relay(SADDLE, policy=Sample(seed=s), t_end=0.1))[0] for s in range(8)]
+    assert len({np.sign(v) for v in drawn}) > 1
+
+
+@pytest.mark.parametrize(("side", "after", "left"), [("+", 0.0, 1.4), ("-", 0.5, 1.9)])
+def test_a_policy_leaves_through_what_has_just_opened(side, after, left):
+    k = ((-1.0, 0.3), (0.3, -1.0))
+    run = relay(k, rate=0.5, policy=Leave(side, after))
+    # both rates are 0.5 (t - 1.4) in the corners ++ and --
+    far = 0.25 * (2.6**2 - (left - 1.4) ** 2) * (1.0 if side == "+" else -1.0)
+    assert end_of(run) == pytest.approx([far, far], abs=1e-9)
+    assert len(run.determinism.losses) == 1
+    assert run.events["time"].to_numpy() == pytest.approx([left, left], abs=1e-9)
+
+
+def test_a_side_to_which_nothing_leads_ends_the_run():
+    tried = 0
+    for f in random_fields(400, 4):
+        exact = ways_out(f.tolist())
+        if len(exact) == 1 or any(-1 in way.signs or way.kind == "spiral" for way in exact):
+            continue
+        object.__setattr__(CORNER, "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)]))
+        run = st.solve(CORNER, st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0))
+        assert run.status is Status.STOPPED
+        assert "no way out to -" in run.reason
+        assert len(run.determinism.losses) == 1
+        tried += 1
+    assert tried > 3
+
+
+def test_a_spiral_out_keeps_its_shape():
+    run = relay(((0.2, 3.0), (-3.0, 0.2)), policy=Leave("+"), t_end=1.0)
+    assert run.determinism.losses[0].choice.startswith("spiral")
+    crossed = run.events[(run.events["contact"] == 2) & (run.events["x1"] > 0.0)]
+    shape = (crossed["x1"] / crossed["time"]).to_numpy()
+    assert len(shape) > 20
+    assert shape == pytest.approx(np.full(len(shape), shape[0]), rel=1e-6)
+    # d(|x1| + |x2|)/dt = 0.4 from the first moment on
+    x = end_of(run)
+    assert abs(x[0]) + abs(x[1]) == pytest.approx(0.4, rel=1e-9)
+
+
+@pytest.mark.parametrize(("mode", "sign"), [("+", 1.0), ("-", -1.0), ("slide", 0.0)])
+def test_a_mode_chooses_among_the_ways(mode, sign):
+    system = st.PiecewiseSmooth(
+        h=PLANES,
+        f=lambda x, s: (-s[0] - 2.0 * s[1], -2.0 * s[0] - s[1]),
+        x0=[0.0, 0.0],
+        mode=mode,
+    )
+    run = st.solve(system, t_span=(0.0, 2.0))
+    assert end_of(run) == pytest.approx([2.0 * sign, -2.0 * sign], abs=1e-12)
+    assert run.determinism.losses[0].choice == f"mode {mode!r} as the start says"
+
+
+def test_a_mode_that_no_way_has_is_refused():
+    system = st.PiecewiseSmooth(h=PLANES, f=lambda x, s: (-s[0], -s[1]), x0=[0.0, 0.0], mode="+")
+    with pytest.raises(ModelError, match="one of stay"):
+        st.solve(system, t_span=(0.0, 1.0))
+
+
+@pytest.mark.parametrize("factor", [1e6, -1e-3])
+@pytest.mark.parametrize(("k", "status"), [(-1.0, "lost"), (-4.0, "deterministic")])
+def test_curved_surfaces_in_other_units_meet_alike(factor, k, status):
+    # h1 = x1 - sin x2 and h2 = factor x2 have the rates of a saddle, or of a node that attracts
+    def field(x, s):
+        first, second = k * s[0] - 2.0 * s[1], (-2.0 * s[0] + k * s[1]) / factor
+        return first + math.cos(x[1]) * second, second
+
+    h = [lambda x: x[0] - math.sin(x[1]), lambda x: factor * x[1]]
+    run = st.solve(st.PiecewiseSmooth(h=h, f=field, x0=[0.0, 0.0]), t_span=(0.0, 1.0))
+    assert run.determinism.status == status
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_arrival_that_only_rounding_misses_is_told(seed):
+    # both surfaces are reached at t = 0.1 along ways that round differently; then the saddle
+    rng = np.random.default_rng(seed)
+    rate, bend = rng.uniform(0.5, 3.0, 2), rng.uniform(0.5, 2.0, 2)
+
+    def steady(x, s):
+        # x_i = c_i (exp(b_i (0.1 - t)) - 1) while both are positive
+        if s[0] > 0.0 and s[1] > 0.0:
+            return -bend[0] * (x[0] + rate[0]), -bend[1] * (x[1] + rate[1]), 1.0
+        return -s[0] - 2.0 * s[1], -2.0 * s[0] - s[1], 1.0
+
+    x0 = [*(rate * np.expm1(0.1 * bend)), 0.0]
+    run = st.solve(st.PiecewiseSmooth(h=PLANES, f=steady, x0=x0), t_span=(0.0, 0.5))
+    assert [loss.kind for loss in run.determinism.losses] == ["intersection"]
+    assert run.determinism.losses[0].time == pytest.approx(0.1, abs=1e-11)
