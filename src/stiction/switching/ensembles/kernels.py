@@ -25,11 +25,15 @@ from stiction.switching.flow.records import (
 )
 from stiction.switching.flow.rows import (
     AT,
+    CLOCK,
     DIRECTION,
     EXTRA,
     FIELD,
     GRAD,
+    JUDGED,
     KIND,
+    LEAST,
+    MARGIN,
     MINUS,
     N_EVENTS,
     N_SAVES,
@@ -58,7 +62,7 @@ Arrays = tuple[Integers, Vector, Matrix, Matrix, Matrix, Matrix]
 # further ends of a trajectory, above those of `records`: a start in an escaping region
 # without a side; one that is not where its sign says; an event the caller waits for, whose
 # kind is added to STOPPED_AT
-NO_SIDE, NO_START, STOPPED_AT = 10, 11, 12
+NO_SIDE, NO_START, STOPPED_AT = 11, 12, 13
 # a start with a given sign may be this far on the wrong side of the surface, or off it
 _OFF = 1e-6
 # L+ and L- of a two-fold, over |grad h| |f|: at a start, and where events piled up
@@ -147,6 +151,8 @@ def place(
     for i in range(STEPS, WHICH):
         system[i] = 0
     a[PACE, DIRECTION] = way
+    a[CLOCK, LEAST] = a[CLOCK, MARGIN] = math.inf
+    a[CLOCK, JUDGED] = 0.0
     for c in range(n):
         a[Y, c] = x[c]
         if not math.isfinite(x[c]):

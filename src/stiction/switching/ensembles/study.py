@@ -32,6 +32,7 @@ ENDS = (
     "not_finite",
     "corner",
     "fold",
+    "undecided",
     "escaping_start",
     "no_start",
 )

@@ -6,7 +6,7 @@ import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.events import at_event, forget_zeros, nearest_touch, touches_at
+from stiction.switching.flow.events import at_event, forget_zeros, touches_at
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.line import ARRIVED, MAYBE, slides_onto_line, slips_onto_line
 from stiction.switching.flow.rates import (
@@ -29,10 +29,13 @@ from stiction.switching.flow.records import (
 )
 from stiction.switching.flow.rows import (
     AT_LENGTH,
+    ATOL,
     BROKEN,
     BROKEN_AT,
     CLOCK,
     DIRECTION,
+    DOUBT,
+    DRIFT,
     ERROR,
     FORCED,
     FRESH,
@@ -56,8 +59,10 @@ from stiction.switching.flow.rows import (
     RTOL,
     SAMPLE,
     SCALE,
+    SHARE,
     SIDES,
     SLOPE,
+    SMOOTH,
     STAGE,
     STEPS,
     T_END,
@@ -156,6 +161,7 @@ def advance(
             continue
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         a[CLOCK, NEXT_STEP] = h * (min(factor, 1.0) if rejected else factor)
+        a[CLOCK, DRIFT] += min(error, 1.0) * a[PACE, SHARE]
         code = _act(system, p, table, a, saved, event, h)
         # a step may be fine for the state and too long to see what the surfaces do
         rejected = code == _TOO_LONG
@@ -205,6 +211,7 @@ def _refuse(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> b
 @kernel
 def _begin(system: Integers, p: Vector, a: Matrix) -> bool:
     """Compute rates and event functions where a step begins afresh; return whether finite."""
+    a[CLOCK, SMOOTH] = 0.0
     rates(system, p, a, Y, STAGE)
     event_values(system, p, a, Y, VALUE)
     if not finite(a, STAGE, system[N] + 1 + system[Q]):
@@ -227,13 +234,14 @@ def _act(
     finish_stages(system, p, table, a, h)
     dense_rows(system, table, a, h)
     sample_events(system, p, table, a)
-    which, root, miss = first_event(system, table, a, h)
-    if which == HIDDEN:
+    found = first_event(system, table, a, h)
+    if found.which == HIDDEN:
         return _TOO_LONG
-    if which < 0 and miss <= 1.0:
-        surface, root = nearest_touch(system, a)
-        return touches_at(system, a, surface, root, h) if surface >= 0 else _NO_EVENT
-    return at_event(system, p, table, a, saved, event, which, root, h) if which >= 0 else _NO_EVENT
+    if found.low >= 0:
+        return touches_at(system, a, found.low, found.at, h)
+    if found.which < 0:
+        return _NO_EVENT
+    return at_event(system, p, table, a, saved, event, found.which, found.root, h)
 
 
 @kernel
@@ -270,6 +278,7 @@ def _after_step(
     if slides:
         rates(system, p, a, Y, STAGE)
     forget_zeros(system)
+    a[CLOCK, SMOOTH] = 1.0
     _arm(system, p, a)
     if not finite(a, Y, width):
         return NOT_FINITE, 0.0
@@ -304,26 +313,34 @@ def _why_stalled(system: Integers, a: Matrix, error: float) -> int:
 
 @kernel
 def _arm(system: Integers, p: Vector, a: Matrix) -> None:
-    """Set the rounding level of each event function; what starts at zero is divided out."""
+    """Set the rounding level of each event function; what starts at zero is divided out.
+
+    Where a step goes on smoothly from the last one, a surface or a limit of the multiplier
+    that is so near is looked at as any other.
+    """
     n, m, k = system[N], system[M], system[K]
     size, on_it = 0.0, max(1e-15, a[PACE, LIE_NOISE])
+    off = 1.0 + a[CLOCK, DRIFT]
     for c in range(n):
         size = max(size, abs(a[Y, c]))
     for i in range(m):
-        reach = 0.0
+        reach = room = 0.0
         for c in range(n):
-            reach += abs(a[GRAD, i * n + c]) * max(abs(a[Y, c]), 0.1 * a[SCALE, c])
+            slope, here = abs(a[GRAD, i * n + c]), abs(a[Y, c])
+            reach += slope * max(here, 0.1 * a[SCALE, c])
+            room += slope * (a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * here)
         a[NOISE, i] = 4.0 * _EPS * reach if a[SIDES, i] != 0.0 else on_it
         a[NOISE, m + i] = on_it
         # nearer than the best tolerances a touch, a miss and two crossings are the same
         a[TOUCH, i] = max(_ZERO * a[NOISE, i], min(a[PACE, RTOL], 1e-10) * reach)
+        a[DOUBT, i] = off * room + _ZERO * a[NOISE, i]
     for i in range(k):
         a[NOISE, 2 * m + i] = 4.0 * _EPS * max(size, 0.1)
     a[NOISE, 2 * m + k] = 0.0
     for i in range(2 * m + k + 1):
         a[SLOPE, i] = 0.0
         if system[ORDER + i] == 0 and a[VALUE, i] <= a[NOISE, i]:
-            system[ORDER + i] = 1
+            system[ORDER + i] = 0 if i < 2 * m and a[CLOCK, SMOOTH] != 0.0 else 1
     for i in range(m):
         if system[ORDER + i] == 2:
             normals(system, p, a, Y, GRAD)

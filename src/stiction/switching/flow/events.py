@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.bernstein import NODES, NONE, value_and_slope
+from stiction.numerics.bernstein import NODES, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import (
@@ -35,6 +35,7 @@ from stiction.switching.flow.records import (
     STALLED,
     TOUCHES,
     TWO_FOLD_HIT,
+    UNDECIDED,
 )
 from stiction.switching.flow.rows import (
     AT_LENGTH,
@@ -43,13 +44,18 @@ from stiction.switching.flow.rows import (
     CLOCK,
     COEFFICIENT,
     DIRECTION,
+    DOUBT,
+    DRIFT,
     EXTRA,
     GRAD,
+    JUDGED,
+    JUDGED_AT,
     KINKS,
     LAST_EVENT,
     LAST_GAP,
     LAST_LANDING,
     LINE,
+    MARGIN,
     NEXT_STEP,
     NOISE,
     ON_LINE,
@@ -71,6 +77,7 @@ from stiction.switching.flow.rows import (
     TRIAL,
     VALUE,
     WHICH,
+    WITHIN,
     K,
     M,
     N,
@@ -78,7 +85,7 @@ from stiction.switching.flow.rows import (
     Y,
 )
 from stiction.switching.flow.saving import log_event, save_until, signs_at
-from stiction.switching.flow.steps import step
+from stiction.switching.flow.steps import NEARBY, step
 from stiction.switching.flow.surfaces import (
     TWO_FOLD_SHARE,
     begin_mode,
@@ -90,7 +97,7 @@ from stiction.switching.flow.surfaces import (
 )
 from stiction.switching.flow.tableau import AT_END
 
-__all__ = ["at_event", "forget_zeros", "nearest_touch", "piling", "too_many_at_once", "touches_at"]
+__all__ = ["at_event", "forget_zeros", "piling", "too_many_at_once", "touches_at"]
 
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
@@ -116,6 +123,10 @@ def _go_to(
         # the samples were divided by the fraction of the step
         slope *= root if order == 1 else root * root
     length = root * h
+    if length <= 0.0:
+        # the step begins there
+        step(system, p, table, a, 0.0)
+        return True
     for _ in range(6):
         step(system, p, table, a, length)
         event_values(system, p, a, TRIAL, SAMPLE)
@@ -195,16 +206,20 @@ def at_event(
 
 @kernel
 def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
-    """Return where h_i is lowest if it dips below zero by less than a touch, else 0."""
+    """Return where h_i is lowest if it dips below zero so little that it must be judged, else 0."""
     if system[ORDER + i] != 0:
+        return 0.0
+    n, near = system[N], max(a[TOUCH, i], NEARBY * a[DOUBT, i])
+    off = abs(a[Y, n] + root * (a[TRIAL, n] - a[Y, n]) - a[CLOCK, JUDGED_AT])
+    if a[CLOCK, JUDGED] == i + 1.0 and off <= a[CLOCK, WITHIN]:
         return 0.0
     b, work = a[COEFFICIENT + i, :NODES], a[ROOT]
     ahead = min(root + 0.05, 1.0) if root < 0.99 else root - 0.05
     slope = value_and_slope(b, root, work)[1]
     bend = (value_and_slope(b, ahead, work)[1] - slope) / (ahead - root)
-    if bend <= 0.0 or slope * slope > 2.0 * bend * a[TOUCH, i]:
+    if bend <= 0.0 or slope * slope > 2.0 * bend * near:
         return 0.0
-    return min(root - slope / bend, 1.0)
+    return root - slope / bend
 
 
 @kernel
@@ -303,6 +318,8 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
     kind = CROSS if after == -came else SLIDE if after == 0.0 else FOLD
     lam = 0.0 if after == 0.0 else after
     if after == 0.0:
+        # on the surface h has no error: it starts anew
+        a[CLOCK, DRIFT] = 0.0
         signs_at(system, p, a, Y)
         lam = a[TOLD, i]
     log_event(system, a, event, kind, i, came, after, came, lam)
@@ -336,46 +353,26 @@ def _at_fold_of_slide(
     project(system, p, a, i)
     begin_mode(system, p, a)
     after = 1.0 if upper else -1.0
-    tangent = True
+    tangent, margin = True, math.inf
     if second_surface(system, a, SIDES, sliding_surface(system, a, SIDES)) < 0:
         up, down = slide_data(system, p, a, SIDES, i, Y)
-        limit = TWO_FOLD_SHARE * surface_speed(system, a, i)
+        speed = surface_speed(system, a, i)
+        limit = TWO_FOLD_SHARE * speed
         if abs(up) <= limit and abs(down) <= limit:
             return TWO_FOLD_HIT
+        # nearer to a two-fold than its error the run cannot tell which fold comes first
+        other = abs(down) if upper else abs(up)
+        margin = other / (limit + (1.0 + a[CLOCK, DRIFT]) * a[PACE, RTOL] * speed)
         bend = curvature(system, p, a, i, after)
         if bend * after < 0.0 and ((upper and down < 0.0) or (not upper and up > 0.0)):
             # an invisible fold at the end of an escaping region: only the other side is left
             after, tangent = -after, False
     a[SIDES, i] = after
+    a[CLOCK, MARGIN] = margin
     log_event(system, a, event, LEAVE, i, 0.0, after, 1.0 if upper else -1.0, after)
     system[ORDER + i] = 2 if tangent else 1
     for c in range(system[M]):
         system[ORDER + system[M] + c] = 0
     begin_mode(system, p, a)
-    return piling(system, a)
-
-
-@kernel
-def nearest_touch(system: Integers, a: Matrix) -> tuple[int, float]:
-    """Return the surface the state touches inside the step and where, -1 for none."""
-    for i in range(system[M]):
-        if a[SIDES, i] == 0.0 or system[ORDER + i] != 0:
-            continue
-        b, work = a[COEFFICIENT + i, :NODES], a[ROOT]
-        best, at = NONE, 0.5
-        for c in range(1, 64):
-            value = value_and_slope(b, c / 64.0, work)[0]
-            if value < best or c == 1:
-                best, at = value, c / 64.0
-        low, high = max(at - 1.0 / 64.0, 0.0), min(at + 1.0 / 64.0, 1.0)
-        if value_and_slope(b, low, work)[1] >= 0.0 or value_and_slope(b, high, work)[1] <= 0.0:
-            continue
-        for _ in range(50):
-            at = 0.5 * (low + high)
-            if value_and_slope(b, at, work)[1] > 0.0:
-                high = at
-            else:
-                low = at
-        if value_and_slope(b, at, work)[0] <= a[TOUCH, i]:
-            return i, at
-    return -1, NONE
+    code = piling(system, a)
+    return UNDECIDED if code == RUNNING and margin < 1.0 else code

@@ -17,6 +17,7 @@ from stiction.switching.flow.rows import (
     EXTRA,
     EXTRA2,
     FIELD,
+    GRAD,
     KINKS,
     LAST_EVENT,
     LATER,
@@ -104,6 +105,9 @@ def put(system: Integers, p: Vector, a: Matrix, t: float) -> None:
     a[CLOCK, LAST_EVENT] = t
     normals(system, p, a, Y, LATER)
     surfaces_at(system, p, a, Y, EXTRA)
+    for c in range(m * n):
+        # what the first step takes its noise from
+        a[GRAD, c] = a[LATER, c]
     for i in range(m):
         near = abs(a[EXTRA, i]) <= ON_SURFACE * reach_of(system, a, i, LATER)
         a[VALUE, i] = 1.0 if near or a[EXTRA, i] * a[SIDES, i] <= 0.0 else 0.0
