@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.bernstein import NODES
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.events import at_event, forget_zeros, touches_at
 from stiction.switching.flow.geometry import finite
@@ -30,6 +31,7 @@ from stiction.switching.flow.records import (
 from stiction.switching.flow.rows import (
     AT_LENGTH,
     ATOL,
+    BLUNT,
     BROKEN,
     BROKEN_AT,
     CLOCK,
@@ -94,6 +96,8 @@ _EPS = 2.220446049250313e-16
 _FORCED = 2000
 # so many steps into NaN while the time grows by less than this share: the field ends there
 _BROKEN, _PROGRESS = 200, 1e-3
+# h of a plane rounds at least by this share of what its terms would at their usual size
+_FINEST = 1e-7
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
 # what `_act` says beside RUNNING and the codes of `records`
@@ -277,6 +281,9 @@ def _after_step(
     event_values(system, p, a, Y, VALUE)
     if slides:
         rates(system, p, a, Y, STAGE)
+    for i in range(m):
+        down = system[ORDER + i] == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
+        a[SLOPE, i] = -1.0 if down and a[SIDES, i] != 0.0 else 0.0
     forget_zeros(system)
     a[CLOCK, SMOOTH] = 1.0
     _arm(system, p, a)
@@ -292,6 +299,8 @@ def _after_step(
                 return LINE_HIT, 0.0
         return RUNNING, 0.0
     gap = abs(a[VALUE, surface]) + abs(a[VALUE, m + surface])
+    if min(a[VALUE, surface], a[VALUE, m + surface]) > 100.0 * a[CLOCK, BLUNT]:
+        a[CLOCK, BLUNT] = 0.0
     # rows PLUS and MINUS hold the fields of the last evaluation, which was here
     wide = gap * a[PACE, NORM]
     if wide <= TWO_FOLD_SHARE * tighten(system, a, surface, wide):
@@ -319,17 +328,20 @@ def _arm(system: Integers, p: Vector, a: Matrix) -> None:
     that is so near is looked at as any other.
     """
     n, m, k = system[N], system[M], system[K]
-    size, on_it = 0.0, max(1e-15, a[PACE, LIE_NOISE])
-    off = 1.0 + a[CLOCK, DRIFT]
+    size, on_it = 0.0, max(1e-15, a[PACE, LIE_NOISE], a[CLOCK, BLUNT])
+    off = a[PACE, SHARE] + a[CLOCK, DRIFT]
     for c in range(n):
         size = max(size, abs(a[Y, c]))
     for i in range(m):
-        reach = room = 0.0
+        reach = room = size_of_h = 0.0
         for c in range(n):
             slope, here = abs(a[GRAD, i * n + c]), abs(a[Y, c])
             reach += slope * max(here, 0.1 * a[SCALE, c])
+            size_of_h += slope * here
             room += slope * (a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * here)
-        a[NOISE, i] = 4.0 * _EPS * reach if a[SIDES, i] != 0.0 else on_it
+        # h of a plane rounds as the states in it do, which may all be near zero there
+        rounding = reach if system[PLANE] == 0 else max(size_of_h, _FINEST * reach)
+        a[NOISE, i] = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
         a[NOISE, m + i] = on_it
         # nearer than the best tolerances a touch, a miss and two crossings are the same
         a[TOUCH, i] = max(_ZERO * a[NOISE, i], min(a[PACE, RTOL], 1e-10) * reach)
@@ -338,9 +350,12 @@ def _arm(system: Integers, p: Vector, a: Matrix) -> None:
         a[NOISE, 2 * m + i] = 4.0 * _EPS * max(size, 0.1)
     a[NOISE, 2 * m + k] = 0.0
     for i in range(2 * m + k + 1):
-        a[SLOPE, i] = 0.0
+        if a[CLOCK, SMOOTH] == 0.0:
+            a[SLOPE, i] = 0.0
         if system[ORDER + i] == 0 and a[VALUE, i] <= a[NOISE, i]:
-            system[ORDER + i] = 0 if i < 2 * m and a[CLOCK, SMOOTH] != 0.0 else 1
+            slides = i < 2 * m and a[CLOCK, BLUNT] > 0.0 and a[SIDES, i % m] == 0.0
+            looked_at = i < 2 * m and a[CLOCK, SMOOTH] != 0.0
+            system[ORDER + i] = 0 if looked_at or slides else 1
     for i in range(m):
         if system[ORDER + i] == 2:
             normals(system, p, a, Y, GRAD)

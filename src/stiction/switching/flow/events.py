@@ -38,8 +38,11 @@ from stiction.switching.flow.records import (
     UNDECIDED,
 )
 from stiction.switching.flow.rows import (
+    AT,
     AT_LENGTH,
     AT_SHARE,
+    BLUNT,
+    BY_KIND,
     CAME,
     CLOCK,
     COEFFICIENT,
@@ -50,12 +53,15 @@ from stiction.switching.flow.rows import (
     GRAD,
     JUDGED,
     JUDGED_AT,
+    KIND,
     KINKS,
     LAST_EVENT,
     LAST_GAP,
     LAST_LANDING,
+    LIE_NOISE,
     LINE,
     MARGIN,
+    N_EVENTS,
     NEXT_STEP,
     NOISE,
     ON_LINE,
@@ -76,6 +82,7 @@ from stiction.switching.flow.rows import (
     TOUCH,
     TRIAL,
     VALUE,
+    WHERE,
     WHICH,
     WITHIN,
     K,
@@ -102,6 +109,8 @@ __all__ = ["at_event", "forget_zeros", "piling", "too_many_at_once", "touches_at
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
+# a slip that is shorter than this share of the time is none
+_AT_ONCE = 1e-10
 _EPS = 2.220446049250313e-16
 
 
@@ -322,12 +331,32 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
         a[CLOCK, DRIFT] = 0.0
         signs_at(system, p, a, Y)
         lam = a[TOLD, i]
+    if after == 0.0 and _led_nowhere(system, a, event, i):
+        begin_mode(system, p, a)
+        a[CLOCK, BLUNT] = max(4.0 * a[CLOCK, BLUNT], a[PACE, LIE_NOISE], 1e-15)
+        return RUNNING
     log_event(system, a, event, kind, i, came, after, came, lam)
     system[ORDER + i] = (2 if here.fold else 1) if after != 0.0 else 0
     begin_mode(system, p, a)
     if here.fold and here.escaping:
         return SPLIT
     return piling(system, a)
+
+
+@kernel
+def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
+    """Forget that the state left surface i, to which it comes back at the same moment.
+
+    The multiplier has only touched its limit. Returns whether it did.
+    """
+    row, t = system[N_EVENTS] - 1, a[Y, system[N]]
+    if row < 0 or event[row, KIND] != LEAVE or event[row, WHERE] != i:
+        return False
+    if abs(t - event[row, AT]) > _AT_ONCE * max(1.0, abs(t)):
+        return False
+    system[N_EVENTS] = row
+    system[BY_KIND + LEAVE] -= 1
+    return True
 
 
 @kernel

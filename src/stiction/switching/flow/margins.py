@@ -27,6 +27,7 @@ from stiction.switching.flow.rows import (
     RTOL,
     SAMPLE,
     SCALE,
+    SHARE,
     SIDES,
     STAGE,
     TRIAL,
@@ -96,7 +97,7 @@ def judge(system: Integers, p: Vector, a: Matrix, i: int) -> Touch:
     """Return how the state in row TRIAL, where surface i is lowest, stands to a split.
 
     The error of h is what the steps since the last restart were off by, and never less than
-    the tolerance.
+    the tolerance in force there.
     """
     n, value = system[N], abs(a[SAMPLE, i])
     up, down = slide_data(system, p, a, SIDES, i, TRIAL)
@@ -106,7 +107,7 @@ def judge(system: Integers, p: Vector, a: Matrix, i: int) -> Touch:
         room += slope * (a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * here)
         reach += slope * max(here, 0.1 * a[SCALE, c])
     noise = max(a[NOISE, i], 4.0 * 2.220446049250313e-16 * reach)
-    off = 1.0 + a[CLOCK, DRIFT]
+    off = a[PACE, SHARE] + a[CLOCK, DRIFT]
     exact = value <= _ZERO * noise
     margin = value / (off * room + _ZERO * noise)
     speed = surface_speed(system, a, i)

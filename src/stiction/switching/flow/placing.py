@@ -11,6 +11,7 @@ from stiction.switching.flow.events import forget_zeros
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import normals, slide_data
 from stiction.switching.flow.rows import (
+    BLUNT,
     CLOCK,
     CLOCKS,
     DIRECTION,
@@ -102,7 +103,7 @@ def put(system: Integers, p: Vector, a: Matrix, t: float) -> None:
     system[SHRINKS] = system[SAME_TIME] = 0
     for i in range(CLOCKS):
         a[CLOCK, i] = 0.0
-    a[CLOCK, LAST_EVENT] = t
+    a[CLOCK, LAST_EVENT], a[CLOCK, BLUNT] = t, 0.0
     normals(system, p, a, Y, LATER)
     surfaces_at(system, p, a, Y, EXTRA)
     for c in range(m * n):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
 from stiction.switching.flow.events import forget_zeros, piling, too_many_at_once
@@ -33,6 +34,7 @@ from stiction.switching.flow.rows import (
     AT_SHARE,
     CAME,
     CLOCK,
+    COEFFICIENT,
     JUDGED,
     JUDGED_AT,
     LEAST,
@@ -42,6 +44,7 @@ from stiction.switching.flow.rows import (
     NEXT_STEP,
     ORDER,
     OTHER,
+    ROOT,
     SAMPLE,
     SIDES,
     TOUCH,
@@ -88,13 +91,15 @@ def at_touch(
     if value > 0.0 and here.open and here.margin < NEARBY:
         _stand(system, p, a, saved, event, i, length / h, False)
         return too_many_at_once(system, a)
-    # nothing happens there, or an ordinary event before: the step is done again, up to there
+    # nothing happens there, or an ordinary event before: the step is done again
     a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
     a[CLOCK, WITHIN], a[CLOCK, NEXT_STEP] = 0.05 * abs(full), h
     if value > 0.0:
         a[CLOCK, LEAST] = min(a[CLOCK, LEAST], a[CLOCK, MARGIN])
         a[CLOCK, MARGIN] = math.inf
-    if length > 1e-3 * h:
+    falls = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
+    if falls == (value > 0.0) and length > 1e-3 * h:
+        # its samples were wrong: now the last of them lies there
         a[CLOCK, NEXT_STEP] = min(length, h)
     return RUNNING
 

@@ -35,7 +35,8 @@ SIDES, TOLD, TRIED = range(3, 6)
 # tolerances and directions, times and lengths: see below
 PACE, CLOCK = range(6, 8)
 SCALE, KINKS = range(8, 10)
-# event functions at the start of a step, and their slopes there; sizes that are rounding, that
+# event functions at the start of a step, and their slopes there, where a fold was just left, or
+# -1 for a surface that the last step came down to; sizes that are rounding, that
 # count as a touch, and that the run may be off by; gradients of all h_i one after the other
 VALUE, SLOPE, NOISE, TOUCH, DOUBT, GRAD = range(10, 16)
 # scratch
@@ -60,12 +61,13 @@ RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
 # surface; errors of steps added up, in tolerances; the smallest margin so far; then of an event
 # that waits: fraction of the step, its length, the sign before; then what the loop knows when it
 # pauses; then the margin of the event at hand, whether a step goes on smoothly from the last one,
-# and the surface (from 1), time and neighbourhood of a lowest point that has been judged
+# the surface (from 1), time and neighbourhood of a lowest point that has been judged, and how deep
+# the multiplier passed its limit without a slip that could be seen
 NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, DRIFT, LEAST = range(8)
 AT_SHARE, AT_LENGTH, CAME, FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(8, 18)
-MARGIN, SMOOTH, JUDGED, JUDGED_AT, WITHIN = range(18, 23)
+MARGIN, SMOOTH, JUDGED, JUDGED_AT, WITHIN, BLUNT = range(18, 24)
 # what a placement resets, what a checkpoint keeps
-CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 23, 12
+CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 24, 12
 
 # ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
 

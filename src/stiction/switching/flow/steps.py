@@ -39,7 +39,6 @@ from stiction.switching.flow.rows import (
     SHARE,
     SIDES,
     SLOPE,
-    SMOOTH,
     SPARE,
     STAGE,
     SURFACE,
@@ -79,6 +78,8 @@ _CLOSE = 1e4
 NEARBY = 100.0
 # a dip nearer to the start of a step than this belongs to the zero that was divided out
 _BEHIND = 0.02
+# steps are not halved below this share of the time to see a hop from a fold
+_SHORT = 1e-11
 # what `first_event` returns where the step is too long to see a function
 HIDDEN = -2
 # samples whose smallest is more than this share of their largest belong to an interpolant
@@ -231,6 +232,7 @@ def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
     Verified by: tests/unit/switching/test_margins.py::test_no_touch_hides_between_samples
     """
     m, best, which, low, at, first = system[M], NONE, -1, -1, NONE, NONE
+    long = h > _SHORT * max(1.0, abs(a[Y, system[N]]))
     for i in range(2 * m + system[K] + 1):
         least, most, tail = _look(system, table, a, i, h)
         if tail < 0.0:
@@ -247,14 +249,19 @@ def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
             dip = _dip(system, a, i, root, max(4.0 * tail, 1e-4 * most))
             if dip < NONE and system[ORDER + i] != 0:
                 # what is divided out hides how near it comes: let a later step see
-                if dip > _BEHIND:
+                if dip > _BEHIND and long:
                     return Found(HIDDEN, best, -1, NONE)
+            elif system[ORDER + i] == 2 and root < _BEHIND and long:
+                # the hop from a fold ends before the samples begin
+                return Found(HIDDEN, best, -1, NONE)
             elif min(root, dip) < first:
                 low, at, first = (i if dip < NONE else -1), dip, min(root, dip)
         elif i < 2 * m and a[SIDES, i % m] == 0.0:
             root = _fall_of_slide(system, a, i, root, tail)
             if root < 0.0:
-                return Found(HIDDEN, best, -1, NONE)
+                if long:
+                    return Found(HIDDEN, best, -1, NONE)
+                continue
         if root < best:
             best, which = root, i
     if best < first:
@@ -328,8 +335,8 @@ def _dip(system: Integers, a: Matrix, i: int, root: float, unseen: float) -> flo
     if lowest > level:
         return NONE
     at, value = first_dip(b, 0.0, level, a[ROOT])
-    ahead = a[CLOCK, SMOOTH] != 0.0 and order == 0 and b[0] <= level
-    if ahead and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
+    came_down = a[SLOPE, i] < 0.0 and order == 0 and b[0] <= level
+    if came_down and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
         # lowest where the last step ended and this one begins
         at, value = 0.0, b[0]
     if at == NONE or value < -level:
