@@ -215,20 +215,23 @@ def at_event(
 
 @kernel
 def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
-    """Return where h_i is lowest if it dips below zero so little that it must be judged, else 0."""
+    """Return where h_i is lowest behind a step that ends below zero, but little below, else 0.
+
+    What is lowest inside a step `first_event` has seen.
+    """
     if system[ORDER + i] != 0:
         return 0.0
     n, near = system[N], max(a[TOUCH, i], NEARBY * a[DOUBT, i])
-    off = abs(a[Y, n] + root * (a[TRIAL, n] - a[Y, n]) - a[CLOCK, JUDGED_AT])
-    if a[CLOCK, JUDGED] == i + 1.0 and off <= a[CLOCK, WITHIN]:
-        return 0.0
     b, work = a[COEFFICIENT + i, :NODES], a[ROOT]
     ahead = min(root + 0.05, 1.0) if root < 0.99 else root - 0.05
     slope = value_and_slope(b, root, work)[1]
     bend = (value_and_slope(b, ahead, work)[1] - slope) / (ahead - root)
     if bend <= 0.0 or slope * slope > 2.0 * bend * near:
         return 0.0
-    return root - slope / bend
+    low = root - slope / bend
+    off = abs(a[Y, n] + low * (a[TRIAL, n] - a[Y, n]) - a[CLOCK, JUDGED_AT])
+    judged = a[CLOCK, JUDGED] == i + 1.0 and off <= 4.0 * a[CLOCK, WITHIN]
+    return low if low > 0.98 and not judged else 0.0
 
 
 @kernel

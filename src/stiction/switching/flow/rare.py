@@ -88,12 +88,13 @@ def at_touch(
         _stand(system, p, a, saved, event, i, length / h, True)
         return too_many_at_once(system, a)
     a[CLOCK, MARGIN] = here.margin if here.open else math.inf
+    a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
+    a[CLOCK, WITHIN] = 0.05 * abs(full)
     if value > 0.0 and here.open and here.margin < NEARBY:
         _stand(system, p, a, saved, event, i, length / h, False)
         return too_many_at_once(system, a)
     # nothing happens there, or an ordinary event before: the step is done again
-    a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
-    a[CLOCK, WITHIN], a[CLOCK, NEXT_STEP] = 0.05 * abs(full), h
+    a[CLOCK, NEXT_STEP] = h
     if value > 0.0:
         a[CLOCK, LEAST] = min(a[CLOCK, LEAST], a[CLOCK, MARGIN])
         a[CLOCK, MARGIN] = math.inf
