@@ -104,7 +104,7 @@ from stiction.switching.flow.surfaces import (
 )
 from stiction.switching.flow.tableau import AT_END
 
-__all__ = ["at_event", "forget_zeros", "piling", "too_many_at_once", "touches_at"]
+__all__ = ["at_event", "forget_zeros", "has_no_normal", "piling", "too_many_at_once", "touches_at"]
 
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
@@ -191,7 +191,7 @@ def at_event(
         system[REJECTED] += 1
         a[CLOCK, NEXT_STEP] = 0.5 * h
         return RUNNING
-    flat = which < m and a[SIDES, which] != 0.0 and _has_no_normal(system, p, a, which)
+    flat = which < m and a[SIDES, which] != 0.0 and has_no_normal(system, p, a, which)
     if not flat:
         save_until(system, p, a, saved, a[TRIAL, n], root)
     for c in range(width):
@@ -235,7 +235,7 @@ def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
 
 
 @kernel
-def _has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
+def has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from Y to TRIAL ends.
 
     It does when it is far too small for the change of h_i over the step: there is no

@@ -12,7 +12,7 @@ from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
-from stiction.switching.flow.events import forget_zeros, piling, too_many_at_once
+from stiction.switching.flow.events import forget_zeros, has_no_normal, piling, too_many_at_once
 from stiction.switching.flow.line import slips_to_its_end
 from stiction.switching.flow.margins import judge, lowest_point
 from stiction.switching.flow.records import (
@@ -76,21 +76,22 @@ def at_touch(
     full = a[TRIAL, system[N]] - a[Y, system[N]]
     length = lowest_point(system, p, table, a, i, share, h)
     value, here = a[SAMPLE, i], judge(system, p, a, i)
-    if here.open and here.exact:
+    normal = not has_no_normal(system, p, a, i)
+    if here.open and here.exact and normal:
         _stand(system, p, a, saved, event, i, length / h, True)
         return SPLIT
-    if here.open and here.margin < 1.0:
+    if here.open and here.margin < 1.0 and normal:
         a[CLOCK, MARGIN] = here.margin
         _stand(system, p, a, saved, event, i, length / h, True)
         return UNDECIDED
-    if not here.open and abs(value) <= a[TOUCH, i]:
+    if not here.open and abs(value) <= a[TOUCH, i] and normal:
         a[CLOCK, MARGIN] = here.margin if here.margin >= 1.0 else math.inf
         _stand(system, p, a, saved, event, i, length / h, True)
         return too_many_at_once(system, a)
     a[CLOCK, MARGIN] = here.margin if here.open else math.inf
     a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
     a[CLOCK, WITHIN] = 0.05 * abs(full)
-    if value > 0.0 and here.open and here.margin < NEARBY:
+    if value > 0.0 and here.open and here.margin < NEARBY and normal:
         _stand(system, p, a, saved, event, i, length / h, False)
         return too_many_at_once(system, a)
     # nothing happens there, or an ordinary event before: the step is done again
