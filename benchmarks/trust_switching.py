@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numba
@@ -122,7 +123,9 @@ def landing(p: np.ndarray, floor: float, begin: float) -> float:
     return 0.5 * (low + high)
 
 
-def make(rng: np.random.Generator, rtol: float) -> tuple[Valley, float, float, np.ndarray, np.ndarray]:
+def make_valley(
+    rng: np.random.Generator, rtol: float
+) -> tuple[Valley, float, float, np.ndarray, np.ndarray]:
     """Return a case, the end time, delta in tolerances of h, and the ends of both futures."""
     shape = int(rng.integers(4))
     deep, wide = 10.0 ** rng.uniform(-1, 1), rng.uniform(0.3, 2.0)
@@ -172,6 +175,120 @@ def make(rng: np.random.Generator, rtol: float) -> tuple[Valley, float, float, n
     return system, (end - u) / pace, floor / tolerance, np.array(ends[0]), np.array(ends[1])
 
 
+# entries of p of an orbit: a linear and a quadratic part, a constant one; the normal of the surface
+# and its level, how much it is bent, and the field below it
+LINEAR, SQUARE, CONSTANT, NORMAL, LEVEL, BEND, BELOW = 0, 9, 18, 21, 24, 25, 26
+
+
+@numba.cfunc(SIGNATURE)
+def orbit_field(x_at, s_at, p_at, out_at):
+    """Return x' = A x + B (x sin x) + c above, a constant below."""
+    x, s = numba.carray(x_at, (3,)), numba.carray(s_at, (1,))
+    p, out = numba.carray(p_at, (29,)), numba.carray(out_at, (3,))
+    for i in range(3):
+        total = p[18 + i]
+        for j in range(3):
+            total += p[3 * i + j] * x[j] + p[9 + 3 * i + j] * x[j] * np.sin(x[j])
+        out[i] = total if s[0] > 0.0 else p[26 + i]
+
+
+@numba.cfunc(SIGNATURE)
+def orbit_surface(x_at, s_at, p_at, out_at):
+    """Switch where the level of a plane is reached; bent functions have the same zeros."""
+    x, p = numba.carray(x_at, (3,)), numba.carray(p_at, (29,))
+    out = numba.carray(out_at, (1,))
+    h = p[21] * x[0] + p[22] * x[1] + p[23] * x[2] - p[24]
+    out[0] = h * (1.0 + p[25] * (x[0] * x[0] + x[1] * x[1]) + p[25] * h * h)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Orbit(Valley):
+    """A flow in three states whose orbits are known from a finer integration alone."""
+
+    scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Three states."""
+        return ("x1", "x2", "x3")
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions."""
+        p = np.array(self.p)
+        plane = p[None, NORMAL:LEVEL].copy() if p[BEND] == 0.0 else None
+        return Compiled(
+            field=orbit_field.address,
+            surface=orbit_surface.address,
+            gradient=0,
+            power=0,
+            params=p,
+            n=3,
+            m=1,
+            plane=plane,
+            scale=np.ones(3),
+            keep=(),
+        )
+
+
+def make_orbit(rng: np.random.Generator, rtol: float) -> tuple:
+    """Return a case as `make_valley` does; the orbits are SciPy's, at the best tolerance there is."""
+    from scipy.integrate import solve_ivp
+    from scipy.optimize import brentq, minimize_scalar
+
+    while True:
+        linear = rng.normal(size=(3, 3)) + rng.uniform(-1.0, 1.0) * np.eye(3)
+        square, constant = 0.5 * rng.normal(size=(3, 3)), rng.normal(size=3)
+        start, normal = rng.normal(size=3), rng.normal(size=3)
+        span = rng.uniform(1.0, 4.0)
+
+        def rate(_, x, a=linear, b=square, c=constant):
+            return a @ x + b @ (x * np.sin(x)) + c
+
+        found = solve_ivp(
+            rate, (0.0, span), start, "DOP853", rtol=3e-14, atol=1e-15, dense_output=True
+        )
+        if not found.success or np.max(np.abs(found.y)) > 30.0:
+            continue
+        times = np.linspace(0.0, span, 400)
+        levels = normal @ found.sol(times)
+        k = int(np.argmin(levels))
+        if not 20 < k < 360 or levels[-1] - levels[k] < 0.05 or levels[0] - levels[k] < 0.05:
+            continue
+        # the lowest point, with an orbit that ends there: the dense output is not good enough
+        low = minimize_scalar(
+            lambda t: float(normal @ found.sol(t)),
+            (times[k - 1], times[k], times[k + 1]),
+            tol=1e-12,
+        ).x
+        for _ in range(3):
+            at = _to(rate, start, low)
+            ahead = (normal @ rate(0, at + 1e-4 * rate(0, at)) - normal @ rate(0, at)) / 1e-4
+            low -= float(normal @ rate(0, at)) / float(ahead)
+        at = _to(rate, start, low)
+        if abs(normal @ rate(0, at)) < 1e-9 and ahead > 0.05:
+            break
+    tolerance = rtol * float(np.abs(normal) @ (1.0 + np.abs(at)))
+    floor = tolerance * 10.0 ** rng.uniform(-4, 5) * (1.0 if rng.random() < 0.5 else -1.0)
+    floor = min(max(floor, -0.02), 0.04)
+    level = float(normal @ at) - floor
+    below = -normal / (normal @ normal) * rng.uniform(0.3, 2.0) + 0.3 * np.cross(normal, start)
+    p = (*linear.ravel(), *square.ravel(), *constant, *normal, level)
+    system = Orbit(p=(*p, 0.3 if rng.random() < 0.5 else 0.0, *below), x0=start)
+    stays, when = _to(rate, start, span), low
+    if floor < 0.0:
+        when = brentq(lambda t: float(normal @ found.sol(t)) - level, 0.0, low, xtol=1e-15)
+    falls = _to(rate, start, when) + below * (span - when)
+    ends = (stays, falls) if floor > 0.0 else (falls, stays)
+    return system, span, floor / tolerance, ends[0], ends[1]
+
+
+def _to(rate: Callable, start: np.ndarray, t: float) -> np.ndarray:
+    """Return the state at t."""
+    from scipy.integrate import solve_ivp
+
+    return solve_ivp(rate, (0.0, t), start, "DOP853", rtol=3e-14, atol=1e-15).y[:, -1]
+
+
 def verdict(case: tuple, rtol: float) -> tuple[str, float]:
     """Return what the run says of a case beside the exact one, and the margin it tells."""
     system, t_end, _, right, other = case
@@ -183,7 +300,7 @@ def verdict(case: tuple, rtol: float) -> tuple[str, float]:
         return run.determinism.losses[0].kind, run.determinism.margin
     if run.status.name != "SOLVED":
         return run.status.name, run.determinism.margin
-    found = np.array([float(np.ravel(run.final[name])[0]) for name in ("x1", "x2")])
+    found = np.array([float(np.ravel(run.final[name])[0]) for name in system.state_names])
     apart = float(np.max(np.abs(right - other)))
     off = float(np.max(np.abs(found - right)))
     near = max(0.1 * apart, 1e4 * rtol * system.scale[0])
@@ -195,8 +312,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--orbits", action="store_true", help="flows without a closed form")
     options = parser.parse_args()
-    for rtol in (1e-11, 1e-8, 1e-6):
+    make = make_orbit if options.orbits else make_valley
+    # a finer integration knows nothing below its own error
+    for rtol in (1e-10, 1e-8, 1e-6) if options.orbits else (1e-11, 1e-8, 1e-6):
         rng, begun = np.random.default_rng(options.seed), time.perf_counter()
         table: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
         bands = ((1e-2, "< 0.01"), (1.0, "0.01 - 1"), (100.0, "1 - 100"), (np.inf, "> 100"))
@@ -204,7 +324,7 @@ def main() -> None:
             case = make(rng, rtol)
             what, margin = verdict(case, rtol)
             band = next(name for limit, name in bands if abs(case[2]) <= limit)
-            split = "split" if case[0].p[AWAY] < 0.0 else "no split"
+            split = "no split" if make is not make_orbit and case[0].p[AWAY] > 0.0 else "split"
             table[f"{split}, {band}"][what] += 1
             if what not in ("right", "undecided", "fold"):
                 print(f"  case {number}: {what}, {case[2]:.3g} tolerances, margin {margin:.3g}")

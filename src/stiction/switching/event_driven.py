@@ -93,7 +93,7 @@ class _Solver:
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
                 return self._after(self._lost("two_fold", int(i)))
-            if here.escaping and not here.fold:
+            if here.escaping:
                 path.place(t, x, probe if self.system.mode is None else sides)
                 if self.system.mode is None:
                     return self._after(self._lost("escaping_start", int(i)))

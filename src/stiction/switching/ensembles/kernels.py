@@ -128,9 +128,9 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
         if fold_gap(system, p, a, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
         here = landing(system, p, a, i)
-        if here.escaping and not here.fold:
+        if here.escaping:
             return NO_SIDE
-        a[SIDES, i] = 0.0 if here.escaping or here.along else 1.0 if here.plus else -1.0
+        a[SIDES, i] = 0.0 if here.along else 1.0 if here.plus else -1.0
     return DONE
 
 
