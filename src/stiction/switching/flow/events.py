@@ -13,6 +13,7 @@ from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import (
     event_values,
+    lie,
     normals,
     second_surface,
     slide_data,
@@ -61,6 +62,7 @@ from stiction.switching.flow.rows import (
     LIE_NOISE,
     LINE,
     MARGIN,
+    MINUS,
     N_EVENTS,
     NEXT_STEP,
     NOISE,
@@ -68,6 +70,7 @@ from stiction.switching.flow.rows import (
     ORDER,
     OTHER,
     PACE,
+    PLUS,
     REJECTED,
     ROOT,
     RTOL,
@@ -104,11 +107,21 @@ from stiction.switching.flow.surfaces import (
 )
 from stiction.switching.flow.tableau import AT_END
 
-__all__ = ["at_event", "forget_zeros", "has_no_normal", "piling", "too_many_at_once", "touches_at"]
+__all__ = [
+    "NEXT_TO_TWO_FOLD",
+    "at_event",
+    "forget_zeros",
+    "has_no_normal",
+    "piling",
+    "too_many_at_once",
+    "touches_at",
+]
 
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
+# L+ and L- over |grad h| |f| next to a two-fold, where hops end below the tolerance
+NEXT_TO_TWO_FOLD = 3e-5
 # a slip that is shorter than this share of the time is none
 _AT_ONCE = 1e-10
 _EPS = 2.220446049250313e-16
@@ -343,7 +356,13 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
     begin_mode(system, p, a)
     if here.fold and here.escaping:
         return SPLIT
-    return piling(system, a)
+    code = piling(system, a)
+    if code == RUNNING and after == -came and not here.fold and system[SHRINKS] == 0:
+        up, down = lie(system, a, i, PLUS), lie(system, a, i, MINUS)
+        if max(abs(up), abs(down)) <= NEXT_TO_TWO_FOLD * surface_speed(system, a, i):
+            # hops that grow out of a two-fold are lower than what the states resolve
+            return UNDECIDED
+    return code
 
 
 @kernel
