@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
+from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
 from stiction.switching.flow.rare import carry_on
 from stiction.switching.flow.rates import normals, slide_data, sliding_surface
@@ -22,6 +23,7 @@ from stiction.switching.flow.records import (
     PAUSED,
     PILED_UP,
     TWO_FOLD_HIT,
+    UNDECIDED,
 )
 from stiction.switching.flow.rows import (
     AT,
@@ -37,6 +39,7 @@ from stiction.switching.flow.rows import (
     MINUS,
     N_EVENTS,
     N_SAVES,
+    ORDER,
     PACE,
     PLUS,
     SCALE,
@@ -50,7 +53,7 @@ from stiction.switching.flow.rows import (
     N,
     Y,
 )
-from stiction.switching.flow.surfaces import begin_mode, landing, surfaces_at
+from stiction.switching.flow.surfaces import begin_mode, curvature, landing, surfaces_at
 
 __all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "place"]
 
@@ -163,7 +166,22 @@ def place(
     code = _choose_sides(system, p, a)
     if code == DONE:
         put(system, p, a, t)
+        if way > 0.0 and _hops_unseen(system, p, a):
+            return UNDECIDED
     return code
+
+
+@kernel
+def _hops_unseen(system: Integers, p: Vector, a: Matrix) -> bool:
+    """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
+    found = False
+    for i in range(system[M]):
+        # row VALUE still says on which surfaces it is
+        side = a[SIDES, i]
+        here = side != 0.0 and a[VALUE, i] != 0.0 and system[ORDER + i] > 0
+        if here and fold_gap(system, p, a, i) <= NEXT_TO_TWO_FOLD:
+            found = found or curvature(system, p, a, i, side) * side < 0.0
+    return found
 
 
 @kernel
