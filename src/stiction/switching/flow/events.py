@@ -54,6 +54,7 @@ from stiction.switching.flow.rows import (
     GRAD,
     JUDGED,
     JUDGED_AT,
+    JUDGED_FROM,
     KIND,
     KINKS,
     LAST_EVENT,
@@ -243,7 +244,8 @@ def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
         return 0.0
     low = root - slope / bend
     off = abs(a[Y, n] + low * (a[TRIAL, n] - a[Y, n]) - a[CLOCK, JUDGED_AT])
-    judged = a[CLOCK, JUDGED] == i + 1.0 and off <= 4.0 * a[CLOCK, WITHIN]
+    same = off <= 4.0 * a[CLOCK, WITHIN] or a[CLOCK, JUDGED_FROM] == a[Y, n]
+    judged = a[CLOCK, JUDGED] == i + 1.0 and same
     return low if low > 0.98 and not judged else 0.0
 
 

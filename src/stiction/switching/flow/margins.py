@@ -43,7 +43,7 @@ __all__ = ["Touch", "judge", "lowest_point"]
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
 # a lowest point may lie this much behind the end of the step that promised it
-_BEYOND = 2.0
+_BEYOND = 4.0
 
 
 @kernel

@@ -37,6 +37,7 @@ from stiction.switching.flow.rows import (
     COEFFICIENT,
     JUDGED,
     JUDGED_AT,
+    JUDGED_FROM,
     LEAST,
     LEFT,
     MARGIN,
@@ -90,7 +91,7 @@ def at_touch(
         return too_many_at_once(system, a)
     a[CLOCK, MARGIN] = here.margin if here.open else math.inf
     a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
-    a[CLOCK, WITHIN] = 0.05 * abs(full)
+    a[CLOCK, WITHIN], a[CLOCK, JUDGED_FROM] = 0.05 * abs(full), a[Y, system[N]]
     if value > 0.0 and here.open and here.margin < NEARBY and normal:
         _stand(system, p, a, saved, event, i, length / h, False)
         return too_many_at_once(system, a)

@@ -61,13 +61,14 @@ RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
 # surface; errors of steps added up, in tolerances; the smallest margin so far; then of an event
 # that waits: fraction of the step, its length, the sign before; then what the loop knows when it
 # pauses; then the margin of the event at hand, whether a step goes on smoothly from the last one,
-# the surface (from 1), time and neighbourhood of a lowest point that has been judged, and how deep
-# the multiplier passed its limit without a slip that could be seen
+# the surface (from 1) and the time of a lowest point that has been judged, the time at which that
+# step began, how far around it counts, and how deep the multiplier passed its limit without a slip
+# that could be seen
 NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, DRIFT, LEAST = range(8)
 AT_SHARE, AT_LENGTH, CAME, FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(8, 18)
-MARGIN, SMOOTH, JUDGED, JUDGED_AT, WITHIN, BLUNT = range(18, 24)
+MARGIN, SMOOTH, JUDGED, JUDGED_AT, JUDGED_FROM, WITHIN, BLUNT = range(18, 25)
 # what a placement resets, what a checkpoint keeps
-CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 24, 12
+CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 25, 12
 
 # ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
 
