@@ -19,6 +19,7 @@ __all__ = [
     "NODES",
     "NONE",
     "bernstein_from_samples",
+    "first_dip",
     "first_fall",
     "nodes",
     "tail_from_samples",
@@ -30,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 NODES = 9
 NONE = 2.0
 DEPTH = 36
+# in so many pieces a polynomial is searched for its minima
+_PIECES = 16
 
 
 @functools.cache
@@ -127,6 +130,33 @@ def first_fall(b: Vector, work: Matrix) -> float:
             work[top, count] = low + 0.5 * width
             top += 1
     return NONE
+
+
+@kernel
+def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[float, float]:
+    """Return the first minimum behind `begin` with a value of at most `level`, and the value.
+
+    Both are NONE where there is none. A minimum at an end of [begin, 1] does not count, nor
+    do pairs of extrema within a sixteenth of it.
+    """
+    low, slope = begin, value_and_slope(b, begin, work)[1]
+    width = (1.0 - begin) / _PIECES
+    for c in range(_PIECES):
+        high = begin + (c + 1) * width
+        ahead = value_and_slope(b, high, work)[1]
+        if slope < 0.0 <= ahead:
+            left, right = low, high
+            for _ in range(45):
+                s = 0.5 * (left + right)
+                if value_and_slope(b, s, work)[1] < 0.0:
+                    left = s
+                else:
+                    right = s
+            value = value_and_slope(b, left, work)[0]
+            if value <= level:
+                return left, value
+        low, slope = high, ahead
+    return NONE, NONE
 
 
 @kernel

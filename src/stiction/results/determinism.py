@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ class Loss:
     ----------
     time : [s, or the time unit of the run]
     kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `two_fold`,
-        `escaping_start`, `codim2_line`, `limit_point`, ...
+        `undecided`, `escaping_start`, `codim2_line`, `limit_point`, ...
     where : what is known of the place: contact, state, forces
     choice : what the run did there
     """
@@ -31,9 +32,17 @@ class Loss:
 
 @dataclass(frozen=True, repr=False)
 class Determinism:
-    """The losses of a run, in order of time; none means the future was unique."""
+    """The losses of a run, in order of time; none means the future was unique.
+
+    Parameters
+    ----------
+    losses : the moments at which the model allows more than one future
+    margin : the smallest distance of the run to a split of futures, over its error; inf
+        where none was near, or where the method knows no such distance
+    """
 
     losses: Sequence[Loss] = ()
+    margin: float = math.inf
 
     @property
     def status(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import html
 import importlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -228,6 +229,7 @@ class Run:
         event_log: EventLog,
         checks: Iterable[Check],
         losses: Iterable[Loss] = (),
+        margin: float = math.inf,
         stats: Mapping[str, int | float],
         **rest: Any,
     ) -> Run:
@@ -237,6 +239,7 @@ class Run:
         ----------
         time : (t,) saved times; the last one is the time reached
         checks, losses : lines of the audit and of determinism
+        margin : smallest distance to a split of futures over the error, see `Determinism`
         rest : the other fields of `Run`
         """
         return cls(
@@ -247,7 +250,7 @@ class Run:
             t_end=float(time[-1]),
             time=time,
             event_log=event_log,
-            determinism=Determinism(tuple(losses)),
+            determinism=Determinism(tuple(losses), margin),
             audit=Audit(tuple(checks)),
             stats=stats,
             **rest,

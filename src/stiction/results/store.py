@@ -127,7 +127,7 @@ def load(path: str | Path) -> Run:
             final={k: np.array(v, dtype=np.float64) for k, v in summary["final"].items()},
             event_log=log,
             energy=energy,
-            determinism=Determinism(tuple(Loss(**loss) for loss in _losses(summary))),
+            determinism=_determinism(summary),
             audit=Audit(
                 tuple(
                     Check(**check, note=note)
@@ -196,6 +196,7 @@ def _summary(run: Run) -> dict[str, object]:
         "energy": energy,
         "determinism": {
             "status": run.determinism.status,
+            **_margin(run.determinism.margin),
             "losses": [
                 {"time": x.time, "kind": x.kind, "where": x.where, "choice": x.choice}
                 for x in run.determinism.losses
@@ -231,9 +232,15 @@ def _details(run: Run) -> dict[str, object]:
     }
 
 
-def _losses(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    losses: list[dict[str, Any]] = summary["determinism"]["losses"]
-    return losses
+def _determinism(summary: Mapping[str, Any]) -> Determinism:
+    found = summary["determinism"]
+    losses = tuple(Loss(**loss) for loss in found["losses"])
+    return Determinism(losses, float(found.get("margin", math.inf)))
+
+
+def _margin(margin: float) -> dict[str, float]:
+    """Return the smallest margin under its name; nothing where no split came near."""
+    return {"margin": margin} if math.isfinite(margin) else {}
 
 
 def _json(value: object, indent: str = "") -> str:

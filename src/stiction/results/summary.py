@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -212,7 +213,7 @@ def _ledger(run: Run) -> list[str]:
 def _determinism(run: Run) -> list[str]:
     losses = run.determinism.losses
     if not losses:
-        return [_row("determinism", "the future was unique")]
+        return [_row("determinism", "the future was unique" + _nearest(run))]
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
     lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
     unit = _unit(run.time_unit)
@@ -227,6 +228,12 @@ def _determinism(run: Run) -> list[str]:
     if len(losses) > _MOST_LOSSES:
         lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
     return lines
+
+
+def _nearest(run: Run) -> str:
+    """Return how near the run came to a split of futures, in units of its error."""
+    margin = run.determinism.margin
+    return f", splits at least {_short(margin)} errors away" if margin < math.inf else ""
 
 
 def _listing(places: Mapping[str, str]) -> str:

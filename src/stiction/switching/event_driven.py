@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,12 @@ from stiction.results.run import Request, Run, Variable
 from stiction.switching.choices import Place, Start, starts
 from stiction.switching.exits import dwell_time
 from stiction.switching.flow import records as r
-from stiction.switching.flow.rows import N_EVENTS, N_SAVES, REJECTED, STEPS, Q
+from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.intersections import Way, leave, rests_at, starts_at, ways_of
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
-from stiction.switching.policies import ByKind, Leave, Sample, Stop
+from stiction.switching.policies import ByKind, Enumerate, Leave, Sample, Stop
 from stiction.switching.starting import start_sides
 
 __all__ = ["solve_event_driven"]
@@ -38,6 +39,7 @@ Floats = npt.NDArray[np.float64]
 _STEPS_PER_CALL, _EVENT_ROWS = 5000, 512
 _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.ESCAPING}
 _STOP = Stop()
+_NAMES = {1.0: "+", -1.0: "-"}
 
 
 def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Request) -> Run:
@@ -96,7 +98,7 @@ class _Solver:
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
                 return self._after(self._lost("two_fold", int(i)))
-            if here.escaping and not here.fold:
+            if here.escaping:
                 path.place(t, x, probe if self.system.mode is None else sides)
                 if self.system.mode is None:
                     return self._after(self._lost("escaping_start", int(i)))
@@ -178,6 +180,8 @@ class _Solver:
             return self._split()
         elif code == r.CROSSROADS:
             return self._lost("intersection", *path.crossroads())
+        elif code == r.UNDECIDED:
+            return self._undecided()
         elif code == r.CORNER:
             _check_normals(self.system, path.x)
             self.reason = (
@@ -296,10 +300,52 @@ class _Solver:
         self._place(path.t, path.x, sides)
         return None
 
+    def _undecided(self) -> Status | None:
+        """So near to a split of futures that the error of the run hides which is the right one."""
+        path, row = self.path, self._events()[-1]
+        fold, surface, margin = int(row[4]) == r.FOLD, int(row[1]), float(row[-1])
+        policy = self.policy
+        if isinstance(policy, ByKind):
+            policy = policy.fold if fold else policy.two_fold
+        more = {"margin": margin, "of": "fold" if fold else "two_fold", "sides": ["+", "-"]}
+        side = float(path.sides[surface])
+        if isinstance(policy, Stop):
+            self._note_loss("undecided", surface, "stopped", more)
+            self.reason = (
+                f"a split of futures at t = {path.t:.9g}, only {margin:.2g} times the error away"
+            )
+            return Status.STOPPED
+        wanted = side
+        if isinstance(policy, Leave):
+            wanted = 1.0 if policy.side == "+" else -1.0
+        elif isinstance(policy, Sample):
+            wanted = 1.0 if self.rng.random() < 0.5 else -1.0
+        elif isinstance(policy, Enumerate):
+            place = Place("undecided", path.t, path.x, path.sides, surface)
+            for way in (side, -side):
+                sides = path.sides
+                sides[surface] = way
+                self.futures.append((place, Start(path.x, sides, note=_NAMES[way])))
+        if wanted == side:
+            self._note_loss("undecided", surface, "it goes on in its mode", more)
+            return None
+        self._note_loss("undecided", surface, f"leave to {_NAMES[wanted]}", more)
+        sides = path.sides
+        sides[surface] = wanted
+        path.log(r.CROSS, surface, side, wanted)
+        self._place(path.t, path.x, sides)
+        return None
+
     # ---- where determinism is lost
 
-    def _note_loss(self, kind: str, surface: int, choice: str) -> None:
-        where = {"contact": surface + 1, "state": self.path.x.tolist()}
+    def _note_loss(
+        self,
+        kind: str,
+        surface: int,
+        choice: str,
+        more: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        where = {"contact": surface + 1, **more, "state": self.path.x.tolist()}
         self.losses.append(Loss(self.path.t, kind, where, choice))
         if kind in _KINDS:
             sides = self.path.sides
@@ -454,6 +500,7 @@ class _Solver:
         arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
         # without losses a width of -1 could not be worked out
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
+        arrays["lost_where"] = np.array(json.dumps([dict(loss.where) for loss in self.losses]))
         arrays["lost"] = np.array(lost).reshape(-1, 1 + self.system.compiled.n)
         words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
         arrays["lost_words"] = np.array(words, dtype=np.str_).reshape(-1, 3)
@@ -475,8 +522,8 @@ class _Solver:
         self.rows, self.n_events = [kept["events"]], len(kept["events"])
         self.leave_at, self.leave_to, surface = (float(v) for v in kept["leave"])
         self.leave_from = int(surface)
-        for row, words in zip(kept["lost"], kept["lost_words"], strict=True):
-            where = {"contact": int(words[1]), "state": row[1:].tolist()}
+        places = json.loads(str(kept["lost_where"]))
+        for row, words, where in zip(kept["lost"], kept["lost_words"], places, strict=True):
             self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
         n = self.system.compiled.n
         for row in kept["futures"]:
@@ -518,6 +565,7 @@ class _Solver:
             status=status,
             reason=self.reason,
             futures=futures,
+            margin=float(flow.clock[LEAST]),
         )
 
 

@@ -39,6 +39,7 @@ _ENDS = {
     r.TWO_FOLD_HIT: "two_fold",
     r.LINE_HIT: "codim2_line",
     r.SPLIT: "fold",
+    r.UNDECIDED: "undecided",
     r.PILED_UP: "accumulation",
 }
 

@@ -37,8 +37,9 @@ class FlowHistory:
     signs : (t, m) signs of the surfaces; the multiplier in [-1, 1] on one
     sliding : (t, m) whether the state slides on the surface
     energy : (t, 3) external work, friction heat, viscous heat; None without energies
-    events : (e, 7 + n) rows as `records` describes them
+    events : (e, 8 + n) rows as `records` describes them
     futures : what other choices led to, by name
+    margin : smallest distance to a split of futures over the error of the run
     """
 
     time: Floats
@@ -53,6 +54,7 @@ class FlowHistory:
     reason: str = ""
     checks: Sequence[Check] = ()
     futures: Mapping[str, Variable] = field(default_factory=dict)
+    margin: float = np.inf
 
 
 def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> Run:
@@ -72,6 +74,7 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
         event_log=_event_log(system, history),
         energy=energy,
         losses=history.losses,
+        margin=history.margin,
         checks=checks,
         quantities=_quantities(system, history),
         stats={"events": len(history.events), **history.stats, **_cost(system)},
@@ -104,6 +107,8 @@ def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
     columns |= {f"{name}_after": rows[:, 5 + j].copy() for j, name in enumerate(names)}
     columns["multiplier"] = rows[:, 5 + n].copy()
     columns["multiplier_after"] = rows[:, 6 + n].copy()
+    # how far the split of futures was, over the error of the run; inf where none is near
+    columns["margin"] = rows[:, 7 + n].copy()
     unit = dict(zip(names, units, strict=True))
     after = {f"{name}_after": u for name, u in unit.items()}
     return EventLog(
@@ -113,7 +118,7 @@ def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
         [_NAMES[float(v)] for v in rows[:, 3]],
         [KINDS[int(v)] for v in rows[:, 4]],
         columns,
-        {**unit, **after, "multiplier": "1", "multiplier_after": "1"},
+        {**unit, **after, "multiplier": "1", "multiplier_after": "1", "margin": "1"},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import queue
 from collections.abc import Callable, Iterator
@@ -30,6 +31,8 @@ Ints = npt.NDArray[np.int64]
 # over blocks do not depend on how many threads there are
 _BLOCK = 256
 MOST_STEPS = 20_000
+# kinds of events from this one on end every trajectory
+_ENDS_ALWAYS = 5
 
 
 class Outcome(NamedTuple):
@@ -95,7 +98,37 @@ def run_task(
                 callback.check()
         if progress is not None:
             progress(done / n_starts)
+    if task.grid is None and not task.backward and not task.stop[:_ENDS_ALWAYS].any():
+        _hop_on(task, out)
     return out._replace(density=density, outside=outside)
+
+
+def _hop_on(task: Task, out: Outcome) -> None:
+    """Follow the starts next to a two-fold, whose hops kernels cannot see, and fill their rows."""
+    from stiction.switching.flow.records import CROSS, UNDECIDED
+    from stiction.switching.two_folds.hopping import hop_away
+
+    for i in np.flatnonzero(out.codes[:, 0] == UNDECIDED):
+        on = np.flatnonzero(np.abs(task.sides[i]) == 1.0)
+        if task.sides.shape[1] != 1 or not on.size or np.isfinite(task.dwell[i, 0]):
+            continue
+        hops = hop_away(task.system, task.x[i], 0, task.sides[i], 0, task.t_end)
+        if hops is None:
+            continue
+        spent = float(hops.nodes[-1, 0])
+        rest = dataclasses.replace(
+            task,
+            x=hops.nodes[-1:, 1:].copy(),
+            sides=np.array([[hops.side]]),
+            dwell=task.dwell[i : i + 1],
+            t_end=task.t_end - spent,
+        )
+        more = run_task(rest, 1)
+        out.state[i], out.signs[i], out.codes[i] = more.state[0], more.signs[0], more.codes[0]
+        out.numbers[i] = more.numbers[0] + [spent, 0.0]
+        out.counts[i], out.first[i] = more.counts[0], more.first[0] + spent
+        out.counts[i, CROSS] += len(hops.landings)
+        out.first[i, CROSS] = hops.nodes[hops.landings[0][0], 0]
 
 
 def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Floats, float]]:

@@ -13,6 +13,7 @@ from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.corners.handling import signs_of
 from stiction.switching.flow.corners.ways import count, ways_here
+from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
 from stiction.switching.flow.rare import carry_on
 from stiction.switching.flow.rates import normals, slide_data, sliding_surface
@@ -25,17 +26,23 @@ from stiction.switching.flow.records import (
     PAUSED,
     PILED_UP,
     TWO_FOLD_HIT,
+    UNDECIDED,
 )
 from stiction.switching.flow.rows import (
     AT,
+    CLOCK,
     DIRECTION,
     EXTRA,
     FIELD,
     GRAD,
+    JUDGED,
     KIND,
+    LEAST,
+    MARGIN,
     MINUS,
     N_EVENTS,
     N_SAVES,
+    ORDER,
     PACE,
     PLUS,
     SCALE,
@@ -49,7 +56,7 @@ from stiction.switching.flow.rows import (
     N,
     Y,
 )
-from stiction.switching.flow.surfaces import begin_mode, landing, surfaces_at
+from stiction.switching.flow.surfaces import begin_mode, curvature, landing, surfaces_at
 
 __all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "place"]
 
@@ -61,7 +68,7 @@ Arrays = tuple[Integers, Vector, Matrix, Matrix, Matrix, Matrix]
 # further ends of a trajectory, above those of `records`: a start in an escaping region
 # without a side; one that is not where its sign says; an event the caller waits for, whose
 # kind is added to STOPPED_AT
-NO_SIDE, NO_START, STOPPED_AT = 11, 12, 13
+NO_SIDE, NO_START, STOPPED_AT = 12, 13, 14
 # a start with a given sign may be this far on the wrong side of the surface, or off it
 _OFF = 1e-6
 # L+ and L- of a two-fold, over |grad h| |f|: at a start, and where events piled up
@@ -130,9 +137,9 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
         if fold_gap(system, p, a, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
         here = landing(system, p, a, i)
-        if here.escaping and not here.fold:
+        if here.escaping:
             return NO_SIDE
-        a[SIDES, i] = 0.0 if here.escaping or here.along else 1.0 if here.plus else -1.0
+        a[SIDES, i] = 0.0 if here.along else 1.0 if here.plus else -1.0
     return DONE
 
 
@@ -171,6 +178,8 @@ def place(
     for i in range(STEPS, WHICH):
         system[i] = 0
     a[PACE, DIRECTION] = way
+    a[CLOCK, LEAST] = a[CLOCK, MARGIN] = math.inf
+    a[CLOCK, JUDGED] = 0.0
     for c in range(n):
         a[Y, c] = x[c]
         if not math.isfinite(x[c]):
@@ -181,7 +190,22 @@ def place(
     code = _choose_sides(system, p, a)
     if code == DONE:
         put(system, p, a, t)
+        if way > 0.0 and _hops_unseen(system, p, a):
+            return UNDECIDED
     return code
+
+
+@kernel
+def _hops_unseen(system: Integers, p: Vector, a: Matrix) -> bool:
+    """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
+    found = False
+    for i in range(system[M]):
+        # row VALUE still says on which surfaces it is
+        side = a[SIDES, i]
+        here = side != 0.0 and a[VALUE, i] != 0.0 and system[ORDER + i] > 0
+        if here and fold_gap(system, p, a, i) <= NEXT_TO_TWO_FOLD:
+            found = found or curvature(system, p, a, i, side) * side < 0.0
+    return found
 
 
 @kernel

@@ -33,6 +33,7 @@ ENDS = (
     "corner",
     "fold",
     "intersection",
+    "undecided",
     "escaping_start",
     "no_start",
 )

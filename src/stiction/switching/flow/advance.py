@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.bernstein import NODES
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.events import at_event, forget_zeros, nearest_touch, touches_at
+from stiction.switching.flow.events import at_event, forget_zeros, touches_at
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.line import ARRIVED, MAYBE, slides_onto_line, slips_onto_line
 from stiction.switching.flow.rates import (
@@ -31,11 +32,15 @@ from stiction.switching.flow.records import (
 from stiction.switching.flow.rows import (
     AT_LENGTH,
     AT_SHARE,
+    ATOL,
+    BLUNT,
     BROKEN,
     BROKEN_AT,
     CAME,
     CLOCK,
     DIRECTION,
+    DOUBT,
+    DRIFT,
     ERROR,
     FORCED,
     FRESH,
@@ -51,6 +56,7 @@ from stiction.switching.flow.rows import (
     NOISE,
     NORM,
     ORDER,
+    OTHER,
     PACE,
     PLANE,
     REFUSED,
@@ -59,8 +65,10 @@ from stiction.switching.flow.rows import (
     RTOL,
     SAMPLE,
     SCALE,
+    SHARE,
     SIDES,
     SLOPE,
+    SMOOTH,
     STAGE,
     STEPS,
     T_END,
@@ -93,6 +101,8 @@ _EPS = 2.220446049250313e-16
 _FORCED = 2000
 # so many steps into NaN while the time grows by less than this share: the field ends there
 _BROKEN, _PROGRESS = 200, 1e-3
+# h of a plane rounds at least by this share of what its terms would at their usual size
+_FINEST = 1e-7
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
 # what `_act` says beside RUNNING and the codes of `records`
@@ -160,6 +170,7 @@ def advance(
             continue
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         a[CLOCK, NEXT_STEP] = h * (min(factor, 1.0) if rejected else factor)
+        a[CLOCK, DRIFT] += min(error, 1.0) * a[PACE, SHARE]
         code = _act(system, p, table, a, saved, event, h)
         # a step may be fine for the state and too long to see what the surfaces do
         rejected = code == TOO_LONG
@@ -209,6 +220,7 @@ def _refuse(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> b
 @kernel
 def _begin(system: Integers, p: Vector, a: Matrix) -> bool:
     """Compute rates and event functions where a step begins afresh; return whether finite."""
+    a[CLOCK, SMOOTH] = 0.0
     rates(system, p, a, Y, STAGE)
     event_values(system, p, a, Y, VALUE)
     if not finite(a, STAGE, system[N] + 1 + system[Q]):
@@ -231,19 +243,20 @@ def _act(
     finish_stages(system, p, table, a, h)
     dense_rows(system, table, a, h)
     sample_events(system, p, table, a)
-    which, root, miss = first_event(system, table, a, h)
-    if which == HIDDEN:
+    found = first_event(system, table, a, h)
+    if found.which == HIDDEN:
         return TOO_LONG
     surface = sliding_surface(system, a, SIDES)
     if surface >= 0 and second_surface(system, a, SIDES, surface) >= 0:
         # other ways may open before
-        system[WHICH], a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH] = which, root, h
-        a[CLOCK, CAME] = miss
+        system[WHICH], system[OTHER] = found.which, found.low
+        a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH], a[CLOCK, CAME] = found.root, h, found.at
         return STAYS
-    if which < 0 and miss <= 1.0:
-        surface, root = nearest_touch(system, a)
-        return touches_at(system, a, surface, root, h) if surface >= 0 else NO_EVENT
-    return at_event(system, p, table, a, saved, event, which, root, h) if which >= 0 else NO_EVENT
+    if found.low >= 0:
+        return touches_at(system, a, found.low, found.at, h)
+    if found.which < 0:
+        return NO_EVENT
+    return at_event(system, p, table, a, saved, event, found.which, found.root, h)
 
 
 @kernel
@@ -279,7 +292,11 @@ def after_step(
     event_values(system, p, a, Y, VALUE)
     if slides:
         rates(system, p, a, Y, STAGE)
+    for i in range(m):
+        down = system[ORDER + i] == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
+        a[SLOPE, i] = -1.0 if down and a[SIDES, i] != 0.0 else 0.0
     forget_zeros(system)
+    a[CLOCK, SMOOTH] = 1.0
     _arm(system, p, a)
     if not finite(a, Y, width):
         return NOT_FINITE, 0.0
@@ -293,6 +310,8 @@ def after_step(
                 return LINE_HIT, 0.0
         return RUNNING, 0.0
     gap = abs(a[VALUE, surface]) + abs(a[VALUE, m + surface])
+    if min(a[VALUE, surface], a[VALUE, m + surface]) > 100.0 * a[CLOCK, BLUNT]:
+        a[CLOCK, BLUNT] = 0.0
     # rows PLUS and MINUS hold the fields of the last evaluation, which was here
     wide = gap * a[PACE, NORM]
     if wide <= TWO_FOLD_SHARE * tighten(system, a, surface, wide):
@@ -314,26 +333,40 @@ def _why_stalled(system: Integers, a: Matrix, error: float) -> int:
 
 @kernel
 def _arm(system: Integers, p: Vector, a: Matrix) -> None:
-    """Set the rounding level of each event function; what starts at zero is divided out."""
+    """Set the rounding level of each event function; what starts at zero is divided out.
+
+    Where a step goes on smoothly from the last one, a surface or a limit of the multiplier
+    that is so near is looked at as any other.
+    """
     n, m, k = system[N], system[M], system[K]
-    size, on_it = 0.0, max(1e-15, a[PACE, LIE_NOISE])
+    size, on_it = 0.0, max(1e-15, a[PACE, LIE_NOISE], a[CLOCK, BLUNT])
+    off = a[PACE, SHARE] + a[CLOCK, DRIFT]
     for c in range(n):
         size = max(size, abs(a[Y, c]))
     for i in range(m):
-        reach = 0.0
+        reach = room = size_of_h = 0.0
         for c in range(n):
-            reach += abs(a[GRAD, i * n + c]) * max(abs(a[Y, c]), 0.1 * a[SCALE, c])
-        a[NOISE, i] = 4.0 * _EPS * reach if a[SIDES, i] != 0.0 else on_it
+            slope, here = abs(a[GRAD, i * n + c]), abs(a[Y, c])
+            reach += slope * max(here, 0.1 * a[SCALE, c])
+            size_of_h += slope * here
+            room += slope * (a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * here)
+        # h of a plane rounds as the states in it do, which may all be near zero there
+        rounding = reach if system[PLANE] == 0 else max(size_of_h, _FINEST * reach)
+        a[NOISE, i] = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
         a[NOISE, m + i] = on_it
         # nearer than the best tolerances a touch, a miss and two crossings are the same
         a[TOUCH, i] = max(_ZERO * a[NOISE, i], min(a[PACE, RTOL], 1e-10) * reach)
+        a[DOUBT, i] = off * room + _ZERO * a[NOISE, i]
     for i in range(k):
         a[NOISE, 2 * m + i] = 4.0 * _EPS * max(size, 0.1)
     a[NOISE, 2 * m + k] = 0.0
     for i in range(2 * m + k + 1):
-        a[SLOPE, i] = 0.0
+        if a[CLOCK, SMOOTH] == 0.0:
+            a[SLOPE, i] = 0.0
         if system[ORDER + i] == 0 and a[VALUE, i] <= a[NOISE, i]:
-            system[ORDER + i] = 1
+            slides = i < 2 * m and a[CLOCK, BLUNT] > 0.0 and a[SIDES, i % m] == 0.0
+            looked_at = i < 2 * m and a[CLOCK, SMOOTH] != 0.0
+            system[ORDER + i] = 0 if looked_at or slides else 1
     for i in range(m):
         if system[ORDER + i] == 2:
             normals(system, p, a, Y, GRAD)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.bernstein import NODES, NONE, value_and_slope
+from stiction.numerics.bernstein import NODES, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import (
     event_values,
+    lie,
     normals,
     second_surface,
     slide_data,
@@ -36,27 +37,42 @@ from stiction.switching.flow.records import (
     STAY_ENDS,
     TOUCHES,
     TWO_FOLD_HIT,
+    UNDECIDED,
 )
 from stiction.switching.flow.rows import (
+    AT,
     AT_LENGTH,
     AT_SHARE,
+    BLUNT,
+    BY_KIND,
     CAME,
     CLOCK,
     COEFFICIENT,
     DIRECTION,
+    DOUBT,
+    DRIFT,
     EXTRA,
     GRAD,
+    JUDGED,
+    JUDGED_AT,
+    JUDGED_FROM,
+    KIND,
     KINKS,
     LAST_EVENT,
     LAST_GAP,
     LAST_LANDING,
+    LIE_NOISE,
     LINE,
+    MARGIN,
+    MINUS,
+    N_EVENTS,
     NEXT_STEP,
     NOISE,
     ON_LINE,
     ORDER,
     OTHER,
     PACE,
+    PLUS,
     REJECTED,
     ROOT,
     RTOL,
@@ -71,7 +87,9 @@ from stiction.switching.flow.rows import (
     TOUCH,
     TRIAL,
     VALUE,
+    WHERE,
     WHICH,
+    WITHIN,
     K,
     M,
     N,
@@ -79,7 +97,7 @@ from stiction.switching.flow.rows import (
     Y,
 )
 from stiction.switching.flow.saving import log_event, save_until, signs_at
-from stiction.switching.flow.steps import step
+from stiction.switching.flow.steps import NEARBY, step
 from stiction.switching.flow.surfaces import (
     TWO_FOLD_SHARE,
     begin_mode,
@@ -92,10 +110,11 @@ from stiction.switching.flow.surfaces import (
 from stiction.switching.flow.tableau import AT_END
 
 __all__ = [
+    "NEXT_TO_TWO_FOLD",
     "at_event",
     "forget_zeros",
+    "has_no_normal",
     "land",
-    "nearest_touch",
     "piling",
     "too_many_at_once",
     "touches_at",
@@ -104,6 +123,10 @@ __all__ = [
 # events at a surface whose distances shrink this often in a row, down to this share of the
 # time, pile up; so many at one moment are a stall
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
+# L+ and L- over |grad h| |f| next to a two-fold, where hops end below the tolerance
+NEXT_TO_TWO_FOLD = 3e-5
+# a slip that is shorter than this share of the time is none
+_AT_ONCE = 1e-10
 _EPS = 2.220446049250313e-16
 
 
@@ -125,6 +148,10 @@ def _go_to(
         # the samples were divided by the fraction of the step
         slope *= root if order == 1 else root * root
     length = root * h
+    if length <= 0.0:
+        # the step begins there
+        step(system, p, table, a, 0.0)
+        return True
     for _ in range(6):
         step(system, p, table, a, length)
         event_values(system, p, a, TRIAL, SAMPLE)
@@ -180,7 +207,7 @@ def at_event(
         system[REJECTED] += 1
         a[CLOCK, NEXT_STEP] = 0.5 * h
         return RUNNING
-    flat = which < m and a[SIDES, which] != 0.0 and _has_no_normal(system, p, a, which)
+    flat = which < m and a[SIDES, which] != 0.0 and has_no_normal(system, p, a, which)
     if not flat:
         save_until(system, p, a, saved, a[TRIAL, n], root)
     for c in range(width):
@@ -209,20 +236,28 @@ def at_event(
 
 @kernel
 def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
-    """Return where h_i is lowest if it dips below zero by less than a touch, else 0."""
+    """Return where h_i is lowest behind a step that ends below zero, but little below, else 0.
+
+    What is lowest inside a step `first_event` has seen.
+    """
     if system[ORDER + i] != 0:
         return 0.0
+    n, near = system[N], max(a[TOUCH, i], NEARBY * a[DOUBT, i])
     b, work = a[COEFFICIENT + i, :NODES], a[ROOT]
     ahead = min(root + 0.05, 1.0) if root < 0.99 else root - 0.05
     slope = value_and_slope(b, root, work)[1]
     bend = (value_and_slope(b, ahead, work)[1] - slope) / (ahead - root)
-    if bend <= 0.0 or slope * slope > 2.0 * bend * a[TOUCH, i]:
+    if bend <= 0.0 or slope * slope > 2.0 * bend * near:
         return 0.0
-    return min(root - slope / bend, 1.0)
+    low = root - slope / bend
+    off = abs(a[Y, n] + low * (a[TRIAL, n] - a[Y, n]) - a[CLOCK, JUDGED_AT])
+    same = off <= 4.0 * a[CLOCK, WITHIN] or a[CLOCK, JUDGED_FROM] == a[Y, n]
+    judged = a[CLOCK, JUDGED] == i + 1.0 and same
+    return low if low > 0.98 and not judged else 0.0
 
 
 @kernel
-def _has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
+def has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from Y to TRIAL ends.
 
     It does when it is far too small for the change of h_i over the step: there is no
@@ -324,14 +359,42 @@ def land(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
     kind = CROSS if after == -came else SLIDE if after == 0.0 else FOLD
     lam = 0.0 if after == 0.0 else after
     if after == 0.0:
+        # on the surface h has no error: it starts anew
+        a[CLOCK, DRIFT] = 0.0
         signs_at(system, p, a, Y)
         lam = a[TOLD, i]
+    if after == 0.0 and _led_nowhere(system, a, event, i):
+        begin_mode(system, p, a)
+        a[CLOCK, BLUNT] = max(4.0 * a[CLOCK, BLUNT], a[PACE, LIE_NOISE], 1e-15)
+        return RUNNING
     log_event(system, a, event, kind, i, came, after, came, lam)
     system[ORDER + i] = (2 if here.fold else 1) if after != 0.0 else 0
     begin_mode(system, p, a)
     if here.fold and here.escaping:
         return SPLIT
-    return piling(system, a)
+    code = piling(system, a)
+    if code == RUNNING and after == -came and not here.fold and system[SHRINKS] == 0:
+        up, down = lie(system, a, i, PLUS), lie(system, a, i, MINUS)
+        if max(abs(up), abs(down)) <= NEXT_TO_TWO_FOLD * surface_speed(system, a, i):
+            # hops that grow out of a two-fold are lower than what the states resolve
+            return UNDECIDED
+    return code
+
+
+@kernel
+def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
+    """Forget that the state left surface i, to which it comes back at the same moment.
+
+    The multiplier has only touched its limit. Returns whether it did.
+    """
+    row, t = system[N_EVENTS] - 1, a[Y, system[N]]
+    if row < 0 or event[row, KIND] != LEAVE or event[row, WHERE] != i:
+        return False
+    if abs(t - event[row, AT]) > _AT_ONCE * max(1.0, abs(t)):
+        return False
+    system[N_EVENTS] = row
+    system[BY_KIND + LEAVE] -= 1
+    return True
 
 
 @kernel
@@ -357,46 +420,26 @@ def _at_fold_of_slide(
     project(system, p, a, i)
     begin_mode(system, p, a)
     after = 1.0 if upper else -1.0
-    tangent = True
+    tangent, margin = True, math.inf
     if second_surface(system, a, SIDES, sliding_surface(system, a, SIDES)) < 0:
         up, down = slide_data(system, p, a, SIDES, i, Y)
-        limit = TWO_FOLD_SHARE * surface_speed(system, a, i)
+        speed = surface_speed(system, a, i)
+        limit = TWO_FOLD_SHARE * speed
         if abs(up) <= limit and abs(down) <= limit:
             return TWO_FOLD_HIT
+        # nearer to a two-fold than its error the run cannot tell which fold comes first
+        other = abs(down) if upper else abs(up)
+        margin = other / (limit + (1.0 + a[CLOCK, DRIFT]) * a[PACE, RTOL] * speed)
         bend = curvature(system, p, a, i, after)
         if bend * after < 0.0 and ((upper and down < 0.0) or (not upper and up > 0.0)):
             # an invisible fold at the end of an escaping region: only the other side is left
             after, tangent = -after, False
     a[SIDES, i] = after
+    a[CLOCK, MARGIN] = margin
     log_event(system, a, event, LEAVE, i, 0.0, after, 1.0 if upper else -1.0, after)
     system[ORDER + i] = 2 if tangent else 1
     for c in range(system[M]):
         system[ORDER + system[M] + c] = 0
     begin_mode(system, p, a)
-    return piling(system, a)
-
-
-@kernel
-def nearest_touch(system: Integers, a: Matrix) -> tuple[int, float]:
-    """Return the surface the state touches inside the step and where, -1 for none."""
-    for i in range(system[M]):
-        if a[SIDES, i] == 0.0 or system[ORDER + i] != 0:
-            continue
-        b, work = a[COEFFICIENT + i, :NODES], a[ROOT]
-        best, at = NONE, 0.5
-        for c in range(1, 64):
-            value = value_and_slope(b, c / 64.0, work)[0]
-            if value < best or c == 1:
-                best, at = value, c / 64.0
-        low, high = max(at - 1.0 / 64.0, 0.0), min(at + 1.0 / 64.0, 1.0)
-        if value_and_slope(b, low, work)[1] >= 0.0 or value_and_slope(b, high, work)[1] <= 0.0:
-            continue
-        for _ in range(50):
-            at = 0.5 * (low + high)
-            if value_and_slope(b, at, work)[1] > 0.0:
-                high = at
-            else:
-                low = at
-        if value_and_slope(b, at, work)[0] <= a[TOUCH, i]:
-            return i, at
-    return -1, NONE
+    code = piling(system, a)
+    return UNDECIDED if code == RUNNING and margin < 1.0 else code

@@ -11,12 +11,14 @@ from stiction.switching.flow.events import forget_zeros
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import normals, slide_data
 from stiction.switching.flow.rows import (
+    BLUNT,
     CLOCK,
     CLOCKS,
     DIRECTION,
     EXTRA,
     EXTRA2,
     FIELD,
+    GRAD,
     KINKS,
     LAST_EVENT,
     LATER,
@@ -101,9 +103,12 @@ def put(system: Integers, p: Vector, a: Matrix, t: float) -> None:
     system[SHRINKS] = system[SAME_TIME] = 0
     for i in range(CLOCKS):
         a[CLOCK, i] = 0.0
-    a[CLOCK, LAST_EVENT] = t
+    a[CLOCK, LAST_EVENT], a[CLOCK, BLUNT] = t, 0.0
     normals(system, p, a, Y, LATER)
     surfaces_at(system, p, a, Y, EXTRA)
+    for c in range(m * n):
+        # what the first step takes its noise from
+        a[GRAD, c] = a[LATER, c]
     for i in range(m):
         near = abs(a[EXTRA, i]) <= ON_SURFACE * reach_of(system, a, i, LATER)
         a[VALUE, i] = 1.0 if near or a[EXTRA, i] * a[SIDES, i] <= 0.0 else 0.0

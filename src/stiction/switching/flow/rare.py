@@ -6,13 +6,16 @@ kernels handles one and returns RUNNING, or why the call must end.
 
 from __future__ import annotations
 
+import math
+
 from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
 from stiction.switching.flow.corners.handling import at_end_of_stay, at_meeting, at_stay
-from stiction.switching.flow.events import forget_zeros, too_many_at_once
+from stiction.switching.flow.events import forget_zeros, has_no_normal, too_many_at_once
 from stiction.switching.flow.line import slips_to_its_end
-from stiction.switching.flow.rates import event_values, slide_data
+from stiction.switching.flow.margins import judge, lowest_point
 from stiction.switching.flow.records import (
     FOLD,
     LINE_HIT,
@@ -23,63 +26,107 @@ from stiction.switching.flow.records import (
     STAY_ENDS,
     STAYS,
     TOUCHES,
+    UNDECIDED,
 )
 from stiction.switching.flow.rows import (
     AT_LENGTH,
     AT_SHARE,
     CLOCK,
+    COEFFICIENT,
     GOES_ON,
+    JUDGED,
+    JUDGED_AT,
+    JUDGED_FROM,
+    LEAST,
     LEFT,
-    NOISE,
+    MARGIN,
+    NEXT_STEP,
     ORDER,
+    ROOT,
     SAMPLE,
     SIDES,
+    TOUCH,
     TRIAL,
     WHICH,
+    WITHIN,
     N,
     Q,
     Y,
 )
 from stiction.switching.flow.saving import log_event, save_until
-from stiction.switching.flow.steps import step
-from stiction.switching.flow.surfaces import (
-    FOLD_SHARE,
-    begin_mode,
-    project,
-    surface_speed,
-)
+from stiction.switching.flow.steps import NEARBY
+from stiction.switching.flow.surfaces import begin_mode, project
 
 __all__ = ["at_line", "at_touch", "carry_on"]
-
-# a value of h below this many times its rounding is zero
-_ZERO = 64.0
 
 
 @kernel
 def at_touch(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
 ) -> int:
-    """Stop at a touch of a surface: a fold of this side, met from outside."""
-    i, root, h = system[WHICH], a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH]
-    step(system, p, table, a, root * h)
-    save_until(system, p, a, saved, a[TRIAL, system[N]], root)
+    """Judge a touch of a surface: a fold of this side, met from outside or nearly met.
+
+    Where futures split, the distance to the split over the error of the run decides; a
+    state that is too near stands at the fold, undecided. Where they do not, a touch within
+    the tolerance is one.
+    """
+    i, share, h = system[WHICH], a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH]
+    full = a[TRIAL, system[N]] - a[Y, system[N]]
+    length = lowest_point(system, p, table, a, i, share, h)
+    value, here = a[SAMPLE, i], judge(system, p, a, i)
+    normal = not has_no_normal(system, p, a, i)
+    if here.open and here.exact and normal:
+        _stand(system, p, a, saved, event, i, length / h, True)
+        return SPLIT
+    if here.open and here.margin < 1.0 and normal:
+        a[CLOCK, MARGIN] = here.margin
+        _stand(system, p, a, saved, event, i, length / h, True)
+        return UNDECIDED
+    if not here.open and abs(value) <= a[TOUCH, i] and normal:
+        a[CLOCK, MARGIN] = here.margin if here.margin >= 1.0 else math.inf
+        _stand(system, p, a, saved, event, i, length / h, True)
+        return too_many_at_once(system, a)
+    a[CLOCK, MARGIN] = here.margin if here.open else math.inf
+    a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
+    a[CLOCK, WITHIN], a[CLOCK, JUDGED_FROM] = 0.05 * abs(full), a[Y, system[N]]
+    if value > 0.0 and here.open and here.margin < NEARBY and normal:
+        _stand(system, p, a, saved, event, i, length / h, False)
+        return too_many_at_once(system, a)
+    # nothing happens there, or an ordinary event before: the step is done again
+    a[CLOCK, NEXT_STEP] = h
+    if value > 0.0:
+        a[CLOCK, LEAST] = min(a[CLOCK, LEAST], a[CLOCK, MARGIN])
+        a[CLOCK, MARGIN] = math.inf
+    falls = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
+    if falls == (value > 0.0) and length > 1e-3 * h:
+        # its samples were wrong: now the last of them lies there
+        a[CLOCK, NEXT_STEP] = min(length, h)
+    return RUNNING
+
+
+@kernel
+def _stand(
+    system: Integers,
+    p: Vector,
+    a: Matrix,
+    saved: Matrix,
+    event: Matrix,
+    i: int,
+    share: float,
+    on_it: bool,
+) -> None:
+    """Go to the lowest point in row TRIAL and keep it as an event; put it on the surface."""
+    save_until(system, p, a, saved, a[TRIAL, system[N]], share)
     for c in range(system[N] + 1 + system[Q]):
         a[Y, c] = a[TRIAL, c]
-    event_values(system, p, a, Y, SAMPLE)
-    exact = abs(a[SAMPLE, i]) <= _ZERO * a[NOISE, i]
-    project(system, p, a, i)
+    if on_it:
+        project(system, p, a, i)
     side = a[SIDES, i]
     log_event(system, a, event, FOLD, i, side, side, side, side)
     forget_zeros(system)
-    system[ORDER + i] = 2
-    up, down = slide_data(system, p, a, SIDES, i, Y)
-    # a field that is tangent too leads nowhere else
-    least = FOLD_SHARE * surface_speed(system, a, i)
+    if on_it:
+        system[ORDER + i] = 2
     begin_mode(system, p, a)
-    # a touch within the tolerance only says nothing about the future
-    if exact and ((side > 0.0 and down < -least) or (side < 0.0 and up > least)):
-        return SPLIT
-    return too_many_at_once(system, a)
 
 
 @kernel

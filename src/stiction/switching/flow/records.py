@@ -17,10 +17,12 @@ from stiction.switching.flow.rows import (
     BERNSTEIN,
     CLOCK,
     CLOCK_WIDTH,
-    CLOCKS,
     COEFFICIENT,
     GRAD,
+    KEPT,
     KINKS,
+    LEAST,
+    MARGIN,
     ORDER,
     PACE,
     PACES,
@@ -47,6 +49,8 @@ DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE
 )
 # several ways lead on from where two surfaces meet
 CROSSROADS = 10
+# it may be one of two ways on, and the error of the run does not tell which
+UNDECIDED = 11
 # it goes on; then rare events that wait to be handled by `rare`; of these, a step without events
 # on an intersection, and the end of a sliding vector there
 RUNNING, TOUCHES, MEETS, NEARS_LINE, STAYS, STAY_ENDS = -1, -4, -5, -6, -7, -8
@@ -103,11 +107,12 @@ class Flow:
         self.a: Floats = np.zeros((COEFFICIENT + e, widest))
         self.saved: Floats = np.zeros((save.size, 1 + n + q + m))
         self.saved[:, 0] = save
-        self.event: Floats = np.zeros((n_events, STATE + n + 2))
+        self.event: Floats = np.zeros((n_events, STATE + n + 3))
         self.arrays = (self.system, self.p, self.table, self.a, self.saved, self.event)
         a = self.a
         self.y, self.sides, self.kinks = a[Y, : self.width], a[SIDES, :m], a[KINKS, :k]
-        self.pace, self.clock = a[PACE, :PACES], a[CLOCK, :CLOCKS]
+        self.pace, self.clock = a[PACE, :PACES], a[CLOCK, :KEPT]
+        a[CLOCK, LEAST] = a[CLOCK, MARGIN] = np.inf
         self.sides[:], self.kinks[:], a[SCALE, :n] = 1.0, 1.0, compiled.scale
         self.pace[: SHARE + 1] = 1.0
         self.pace[RTOL : RTOL + 4] = tolerance

@@ -38,13 +38,14 @@ SIDES, TOLD, TRIED = range(3, 6)
 # tolerances and directions, times and lengths: see below
 PACE, CLOCK = range(6, 8)
 SCALE, KINKS = range(8, 10)
-# event functions at the start of a step, and their slopes there; sizes that are rounding, and that
-# count as a touch; gradients of all h_i one after the other
-VALUE, SLOPE, NOISE, TOUCH, GRAD = range(10, 15)
+# event functions at the start of a step, and their slopes there, where a fold was just left, or
+# -1 for a surface that the last step came down to; sizes that are rounding, that
+# count as a touch, and that the run may be off by; gradients of all h_i one after the other
+VALUE, SLOPE, NOISE, TOUCH, DOUBT, GRAD = range(10, 16)
 # scratch
-PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(15, 23)
+PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(16, 24)
 # rates of two surfaces in the four corners where they meet: see `corners.ways`
-MEETING = 23
+MEETING = 24
 # rates of the stages, coefficients of the dense output, event functions along it, scratch of the
 # search for roots; then the Bernstein coefficients of each event function
 STAGE = MEETING + 1
@@ -62,11 +63,17 @@ SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE = range(7)
 RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
 # entries of row CLOCK: length of the next step, time of the last event, the time between the last
 # two, longest step towards a line, last distance to it and the time of the last event at a
-# surface; then of an event that waits: fraction of the step, its length, the sign before; then
-# what the loop knows when it pauses
-NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, AT_SHARE, AT_LENGTH, CAME = range(9)
-FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(9, 16)
-CLOCKS, CLOCK_WIDTH, PACES = 6, 16, 12
+# surface; errors of steps added up, in tolerances; the smallest margin so far; then of an event
+# that waits: fraction of the step, its length, the sign before; then what the loop knows when it
+# pauses; then the margin of the event at hand, whether a step goes on smoothly from the last one,
+# the surface (from 1) and the time of a lowest point that has been judged, the time at which that
+# step began, how far around it counts, and how deep the multiplier passed its limit without a slip
+# that could be seen
+NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, DRIFT, LEAST = range(8)
+AT_SHARE, AT_LENGTH, CAME, FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(8, 18)
+MARGIN, SMOOTH, JUDGED, JUDGED_AT, JUDGED_FROM, WITHIN, BLUNT = range(18, 25)
+# what a placement resets, what a checkpoint keeps
+CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 25, 12
 
 # ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
 
@@ -74,6 +81,6 @@ BERNSTEIN = 23
 NODE, TAIL, LAST = BERNSTEIN + NODES, BERNSTEIN + NODES + 1, BERNSTEIN + NODES + 2
 
 # ---- columns of `event`: time, surface, its sign before and after, kind, then the state, then the
-# multipliers before and after
+# multipliers before and after, then the margin
 
 AT, WHERE, BEFORE, AFTER, KIND, STATE = range(6)

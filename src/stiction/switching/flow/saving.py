@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import (
@@ -15,9 +17,12 @@ from stiction.switching.flow.rows import (
     AT,
     BEFORE,
     BY_KIND,
+    CLOCK,
     DIRECTION,
     EXTRA,
     KIND,
+    LEAST,
+    MARGIN,
     N_EVENTS,
     N_SAVES,
     PACE,
@@ -135,5 +140,8 @@ def log_event(
     for c in range(n):
         event[row, STATE + c] = a[Y, c]
     event[row, STATE + n], event[row, STATE + n + 1] = lam0, lam1
+    event[row, STATE + n + 2] = a[CLOCK, MARGIN]
+    a[CLOCK, LEAST] = min(a[CLOCK, LEAST], a[CLOCK, MARGIN])
+    a[CLOCK, MARGIN] = math.inf
     system[N_EVENTS] = row + 1
     system[BY_KIND + kind] += 1

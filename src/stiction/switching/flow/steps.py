@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.bernstein import NODES, NONE, first_fall
+from stiction.numerics.bernstein import NODES, NONE, first_dip, first_fall, value_and_slope
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import event_values, rates
 from stiction.switching.flow.rows import (
     ATOL,
     BERNSTEIN,
+    CLOCK,
     COEFFICIENT,
     DENSE,
     DENSE_ROWS,
     DIRECTION,
+    DOUBT,
     EXTRA2,
     FIELD,
     FLOOR,
+    JUDGED,
+    JUDGED_AT,
     KINKS,
     LAST,
     LATER,
@@ -41,6 +46,7 @@ from stiction.switching.flow.rows import (
     TOUCH,
     TRIAL,
     VALUE,
+    WITHIN,
     K,
     M,
     N,
@@ -51,6 +57,8 @@ from stiction.switching.flow.tableau import AT_END, STAGES
 
 __all__ = [
     "HIDDEN",
+    "NEARBY",
+    "Found",
     "dense",
     "dense_rows",
     "finish_stages",
@@ -66,6 +74,12 @@ _SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
 _RESOLVED = 1e-5
 # a sampled value below this many touches may belong to one
 _CLOSE = 1e4
+# nearer to a surface than this many times its error a run tells by how much it missed it
+NEARBY = 100.0
+# a dip nearer to the start of a step than this belongs to the zero that was divided out
+_BEHIND = 0.02
+# steps are not halved below this share of the time to see a hop from a fold
+_SHORT = 1e-11
 # what `first_event` returns where the step is too long to see a function
 HIDDEN = -2
 # samples whose smallest is more than this share of their largest belong to an interpolant
@@ -191,67 +205,173 @@ def sample_events(system: Integers, p: Vector, table: Matrix, a: Matrix) -> None
         event_values(system, p, a, LATER, row)
 
 
+class Found(NamedTuple):
+    """What comes first in a step.
+
+    which, root : the function that falls to zero, -1 for none, HIDDEN where the step is too
+        long to see; fraction of the step
+    low, at : the surface that the state touches or nearly touches before that, -1 for none;
+        fraction of the step
+    """
+
+    which: int
+    root: float
+    low: int
+    at: float
+
+
 @kernel
-def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> tuple[int, float, float]:
-    """Return which event function falls to zero first in a step, where, and the nearest miss.
+def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
+    """Return which event function falls to zero first in a step, and where one nearly does.
 
     Rows SAMPLE hold the functions along the step, of length h; rows COEFFICIENT are filled for
     those that may fall to zero. Entries ORDER of `system` say how many times each function is
     known to be zero at the start, 0, 1 or 2; such a root is divided out, so that it cannot be
     found again.
 
-    Returns
-    -------
-    index of the function, -1 for none, or HIDDEN where the step is too long to see one;
-    fraction of the step; a number up to 1 where a surface comes so near that a touch must be
-    looked for, 2 elsewhere.
+    Verified by: tests/unit/switching/test_margins.py::test_no_touch_hides_between_samples
     """
-    m, best, which = system[M], NONE, -1
+    m, best, which, low, at, first = system[M], NONE, -1, -1, NONE, NONE
+    long = h > _SHORT * max(1.0, abs(a[Y, system[N]]))
     for i in range(2 * m + system[K] + 1):
-        order = system[ORDER + i]
-        low, high = math.inf, -math.inf
-        last_but_one = last_one = size = 0.0
-        for b in range(NODES - 1, -1, -1):
-            value = a[SAMPLE + b, i]
-            size = max(size, abs(value))
-            last_but_one += table[TAIL, b] * value
-            last_one += table[LAST, b] * value
-            if order > 0:
-                theta = table[NODE, b]
-                value -= a[VALUE, i] + (a[SLOPE, i] * h * theta if order == 2 else 0.0)
-                if abs(value) > 64.0 * a[NOISE, i]:
-                    value /= theta if order == 1 else theta * theta
-                else:
-                    # rounding, where the start is too near: the function goes on as behind it
-                    value = a[SAMPLE + b + 1, i] if b + 1 < NODES else a[NOISE, i]
-                a[SAMPLE + b, i] = value
-            low, high = min(low, value), max(high, value)
-        if abs(last_but_one) + abs(last_one) > _RESOLVED * size + 1e3 * a[NOISE, i]:
-            return HIDDEN, best, 1.0
-        near = i < m and a[SIDES, i] != 0.0 and low < _CLOSE * a[TOUCH, i]
-        if low > _SAFE * high and not near:
+        least, most, tail = _look(system, table, a, i, h)
+        if tail < 0.0:
+            return Found(HIDDEN, best, -1, NONE)
+        free = i < m and a[SIDES, i] != 0.0
+        near = free and least < max(_CLOSE * a[TOUCH, i], NEARBY * a[DOUBT, i])
+        if least > _SAFE * most and not near:
             # an interpolant through such samples cannot reach zero
             continue
-        row = COEFFICIENT + i
-        for b in range(NODES):
-            total = 0.0
-            for c in range(NODES):
-                total += table[BERNSTEIN + b, c] * a[SAMPLE + c, i]
-            a[row, b] = total
-        if order == 0 and a[VALUE, i] > 0.0:
-            a[row, 0] = a[VALUE, i]
-        if low > 0.0 and a[row, 0] <= 0.0:
-            a[row, 0] = a[NOISE, i]
-        root = first_fall(a[row, :NODES], a[ROOT:])
+        _coefficients(system, table, a, i, least)
+        b = a[COEFFICIENT + i, :NODES]
+        root = first_fall(b, a[ROOT:])
+        if free:
+            dip = _dip(system, a, i, root, max(4.0 * tail, 1e-4 * most))
+            if dip < NONE and system[ORDER + i] != 0:
+                # what is divided out hides how near it comes: let a later step see
+                if dip > _BEHIND and long:
+                    return Found(HIDDEN, best, -1, NONE)
+            elif system[ORDER + i] == 2 and root < _BEHIND and long:
+                # the hop from a fold ends before the samples begin
+                return Found(HIDDEN, best, -1, NONE)
+            elif min(root, dip) < first:
+                low, at, first = (i if dip < NONE else -1), dip, min(root, dip)
+        elif i < 2 * m and a[SIDES, i % m] == 0.0:
+            root = _fall_of_slide(system, a, i, root, tail)
+            if root < 0.0:
+                if long:
+                    return Found(HIDDEN, best, -1, NONE)
+                continue
         if root < best:
             best, which = root, i
-    miss = 2.0
-    for i in range(m):
-        if a[SIDES, i] != 0.0 and system[ORDER + i] == 0:
-            low, high = a[SAMPLE, i], a[SAMPLE, i]
-            for b in range(NODES):
-                low, high = min(low, a[SAMPLE + b, i]), max(high, a[SAMPLE + b, i])
-            # low beside the rest of the step, or low beside what counts as a touch
-            if low < 1e-2 * high or low < _CLOSE * a[TOUCH, i]:
-                miss = min(miss, low / high)
-    return which, best, miss
+    if best < first:
+        low = -1
+    return Found(which, best, low, at)
+
+
+@kernel
+def _look(
+    system: Integers, table: Matrix, a: Matrix, i: int, h: float
+) -> tuple[float, float, float]:
+    """Return the smallest and largest sample of function i, and how well samples resolve it.
+
+    The last is the size of its last two Chebyshev coefficients, -1 where that is too much.
+    Known zeros at the start are divided out of the samples.
+    """
+    order, least, most = system[ORDER + i], math.inf, -math.inf
+    last_but_one = last_one = size = 0.0
+    for b in range(NODES - 1, -1, -1):
+        value = a[SAMPLE + b, i]
+        size = max(size, abs(value))
+        last_but_one += table[TAIL, b] * value
+        last_one += table[LAST, b] * value
+        if order > 0:
+            theta = table[NODE, b]
+            value -= a[VALUE, i] + (a[SLOPE, i] * h * theta if order == 2 else 0.0)
+            if abs(value) > 64.0 * a[NOISE, i]:
+                value /= theta if order == 1 else theta * theta
+            else:
+                # rounding, where the start is too near: the function goes on as behind it
+                value = a[SAMPLE + b + 1, i] if b + 1 < NODES else a[NOISE, i]
+            a[SAMPLE + b, i] = value
+        least, most = min(least, value), max(most, value)
+    tail = abs(last_but_one) + abs(last_one)
+    if tail > _RESOLVED * size + 1e3 * a[NOISE, i]:
+        tail = -1.0
+    return least, most, tail
+
+
+@kernel
+def _coefficients(system: Integers, table: Matrix, a: Matrix, i: int, least: float) -> None:
+    """Fill row COEFFICIENT + i with the Bernstein coefficients of function i."""
+    row = COEFFICIENT + i
+    for b in range(NODES):
+        total = 0.0
+        for c in range(NODES):
+            total += table[BERNSTEIN + b, c] * a[SAMPLE + c, i]
+        a[row, b] = total
+    if system[ORDER + i] == 0 and a[VALUE, i] > 0.0:
+        a[row, 0] = a[VALUE, i]
+    if least > 0.0 and a[row, 0] <= 0.0:
+        a[row, 0] = a[NOISE, i]
+
+
+@kernel
+def _dip(system: Integers, a: Matrix, i: int, root: float, unseen: float) -> float:
+    """Return where h_i is lowest next to zero, from above or below; NONE if nowhere.
+
+    Parameters
+    ----------
+    root : where it first falls to zero, or NONE
+    unseen : nearer to zero than this the samples do not tell on which side of it
+    """
+    b, n, level = a[COEFFICIENT + i, :NODES], system[N], unseen
+    order = system[ORDER + i]
+    if order == 0:
+        level = max(level, NEARBY * a[DOUBT, i], a[TOUCH, i])
+    lowest = math.inf
+    for c in range(NODES):
+        lowest = min(lowest, b[c])
+    if lowest > level:
+        return NONE
+    at, value = first_dip(b, 0.0, level, a[ROOT])
+    came_down = a[SLOPE, i] < 0.0 and order == 0 and b[0] <= level
+    if came_down and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
+        # lowest where the last step ended and this one begins
+        at, value = 0.0, b[0]
+    if at == NONE or value < -level:
+        return NONE
+    length = a[TRIAL, n] - a[Y, n]
+    if a[CLOCK, JUDGED] == i + 1.0 and order == 0:
+        off = abs(a[Y, n] + at * length - a[CLOCK, JUDGED_AT])
+        if off <= a[CLOCK, WITHIN]:
+            return NONE
+    return at
+
+
+@kernel
+def _fall_of_slide(system: Integers, a: Matrix, i: int, root: float, tail: float) -> float:
+    """Return where the slide reaches a fold for certain, NONE if nowhere; -1 if nobody can see.
+
+    A limit that the multiplier only touches, within rounding, is passed over.
+
+    Parameters
+    ----------
+    root : where the samples say it falls to zero
+    tail : how well they resolve it
+    """
+    b, noise = a[COEFFICIENT + i, :NODES], a[NOISE, i]
+    if tail > 16.0 * noise and system[ORDER + i] == 0:
+        at, value = first_dip(b, 0.0, 4.0 * tail, a[ROOT])
+        if at < NONE and value > -4.0 * tail:
+            return -1.0
+    if root == NONE or system[ORDER + i] != 0:
+        return root
+    at, lowest = first_dip(b, root, math.inf, a[ROOT])
+    if at == NONE:
+        lowest = b[NODES - 1]
+    if lowest <= -4.0 * noise:
+        return root
+    for c in range(NODES):
+        b[c] += 4.0 * noise
+    return first_fall(b, a[ROOT:])

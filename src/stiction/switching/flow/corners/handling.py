@@ -23,7 +23,6 @@ from stiction.switching.flow.events import (
     at_event,
     forget_zeros,
     land,
-    nearest_touch,
     piling,
     touches_at,
 )
@@ -140,8 +139,8 @@ def at_stay(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
 ) -> int:
     """Look whether another way opens in a step on an intersection; if not, do what is due."""
-    h, root, miss = a[CLOCK, AT_LENGTH], a[CLOCK, AT_SHARE], a[CLOCK, CAME]
-    which, opening = system[WHICH], NONE
+    h, root, lowest = a[CLOCK, AT_LENGTH], a[CLOCK, AT_SHARE], a[CLOCK, CAME]
+    which, low, opening = system[WHICH], system[OTHER], NONE
     i = sliding_surface(system, a, SIDES)
     j = second_surface(system, a, SIDES, i)
     if system[TOLD_OPEN] == 0 and a[PACE, DIRECTION] > 0.0:
@@ -153,12 +152,10 @@ def at_stay(
         a[CLOCK, AT_SHARE] = opening
         return _at_opening(system, p, table, a, saved, i, j)
     code = NO_EVENT
-    if which >= 0:
+    if low >= 0:
+        code = touches_at(system, a, low, lowest, h)
+    elif which >= 0:
         code = at_event(system, p, table, a, saved, event, which, root, h)
-    elif miss <= 1.0:
-        surface, share = nearest_touch(system, a)
-        if surface >= 0:
-            code = touches_at(system, a, surface, share, h)
     if code == TOO_LONG:
         return _again(system, a, h)
     if code != NO_EVENT:

@@ -1,0 +1,208 @@
+"""The way out of a two-fold by hops that are too low for the states to resolve.
+
+A state at the distance rho from an invisible two-fold hops to the height rho^2, which is lost
+beside the size of the states long before rho is. Here the hops are followed in coordinates
+about the two-fold: the offset X = x - x*, and the height h itself as the integral of
+L = grad h . f. Nearest to the two-fold L is taken from its expansion in X, where it loses no
+digits. Hops grow in each round; where they have become large the flow goes on in its own
+coordinates.
+
+Source: formulas sheet of the wheel paper, section 5 (crossing maps of the exact model).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.numerics.callback import call_arrays
+from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["NEAREST", "Hops", "hop_away"]
+
+Floats = npt.NDArray[np.float64]
+
+# hops begin nearer to the two-fold than this, and are followed to this distance [scaled states]
+NEAREST, _FAR = 1e-4, 2e-3
+# nearer than this L is expanded
+_EXPANDED = 1e-6
+# L is so many times beyond what kernels call next to a two-fold when they go on
+_BEYOND = 3.0
+# Runge-Kutta steps in one hop; hops before it counts as lost
+_STEPS, _MOST = 8, 400
+# central differences of order 8, and their step
+_WEIGHTS, _APART = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0), 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Hops:
+    """What happened between a start next to a two-fold and a place far enough from it.
+
+    Parameters
+    ----------
+    nodes : (k, 1 + n + q) time, state and energies on the way, the last is the end
+    landings : rows of `nodes` at which the surface was crossed, and the side after each
+    side : the side at the end
+    """
+
+    nodes: Floats
+    landings: list[tuple[int, float]]
+    side: float
+
+    def at(self, times: Floats) -> Floats:
+        """Return (t, n + q) states and energies at times on the way."""
+        return np.array([np.interp(times, self.nodes[:, 0], c) for c in self.nodes[:, 1:].T]).T
+
+
+def hop_away(
+    system: SwitchingSystem, x: Floats, surface: int, signs: Floats, energies: int, t_end: float
+) -> Hops | None:
+    """Return the hops from a point of the surface next to a two-fold; None where there are none.
+
+    Parameters
+    ----------
+    x : (n,) the start, on the surface
+    signs : (m,) its signs, +1 or -1 on the surface
+    energies : how many energies go along, 0 or 3
+    t_end : when to stop at the latest
+
+    Verified by: tests/unit/switching/two_folds/test_hopping.py::test_hops_of_the_exact_model
+    """
+    from stiction.switching.two_folds.finding import two_fold
+
+    scale = np.asarray(system.compiled.scale)
+    try:
+        found = two_fold(system, x, surface=surface)
+    except ModelError:
+        return None
+    star = np.asarray(found.x)
+    if any(found.visible) or np.max(np.abs(x - star) / scale) > NEAREST:
+        return None
+    bends = {1.0: found.Kpp, -1.0: found.Kmm}
+    return _Hopper(system, star, surface, signs, energies, bends).run(x - star, t_end)
+
+
+class _Hopper:
+    """The flow in coordinates about a two-fold: y = (X, h, W)."""
+
+    def __init__(
+        self,
+        system: SwitchingSystem,
+        star: Floats,
+        surface: int,
+        signs: Floats,
+        energies: int,
+        bends: dict[float, float],
+    ) -> None:
+        self.system, self.star, self.surface = system, star, surface
+        self.signs, self.q, self.n, self.bends = signs.copy(), energies, star.size, bends
+        self.scale = np.asarray(system.compiled.scale)
+        self.expansion = {side: self._expand(side) for side in (1.0, -1.0)}
+
+    def _lie(self, x: Floats, side: float) -> float:
+        """Return L of one side at x."""
+        signs = self.signs.copy()
+        signs[self.surface] = side
+        return float(self.system.gradient(x)[self.surface] @ self.system.field(x, signs))
+
+    def _expand(self, side: float) -> tuple[Floats, Floats]:
+        """Return the first two derivatives of L at the two-fold, by differences."""
+        n, shifts = self.n, np.diag(_APART * self.scale)
+        slope, bend = np.zeros(n), np.zeros((n, n))
+        for j in range(n):
+            for a, weight in enumerate(_WEIGHTS, start=1):
+                up = self._lie(self.star + a * shifts[j], side)
+                slope[j] += weight * (up - self._lie(self.star - a * shifts[j], side))
+            for k in range(n):
+                for one, two in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                    at = self.star + one * shifts[j] + two * shifts[k]
+                    bend[j, k] += 0.25 * one * two * self._lie(at, side)
+        size = _APART * self.scale
+        return slope / size, bend / np.outer(size, size)
+
+    def rate(self, y: Floats) -> Floats:
+        """Return dy/dt on the side of `signs`."""
+        x, c, out = self.star + y[: self.n], self.system.compiled, np.empty(y.size)
+        out[: self.n] = self.system.field(x, self.signs)
+        offset = y[: self.n]
+        if np.max(np.abs(offset) / self.scale) < _EXPANDED:
+            slope, bend = self.expansion[float(self.signs[self.surface])]
+            out[self.n] = slope @ offset + 0.5 * offset @ bend @ offset
+        else:
+            out[self.n] = self.system.gradient(x)[self.surface] @ out[: self.n]
+        if self.q:
+            spent = np.empty(self.q)
+            call_arrays(c.power, x, self.signs.copy(), c.params, spent)
+            out[self.n + 1 :] = spent
+        return out
+
+    def step(self, y: Floats, dt: float) -> Floats:
+        """Return y after one step of the classical Runge-Kutta method."""
+        one = self.rate(y)
+        two = self.rate(y + 0.5 * dt * one)
+        three = self.rate(y + 0.5 * dt * two)
+        four = self.rate(y + dt * three)
+        return np.asarray(y + dt / 6.0 * (one + 2.0 * two + 2.0 * three + four))
+
+    def run(self, offset: Floats, t_end: float) -> Hops | None:
+        """Hop until it is far from the two-fold; None where it does not get there by hops."""
+        n, i, t = self.n, self.surface, 0.0
+        y = np.concatenate([offset, [0.0], np.zeros(self.q)])
+        nodes, landings = [self._node(t, y)], []
+        for _ in range(_MOST):
+            lie, side = self.rate(y)[n], self.signs[i]
+            if not lie * side > 0.0:
+                return None
+            steps = self._hop(y, lie)
+            if not steps:
+                return None
+            for dt in steps:
+                y = self.step(y, dt)
+                t += dt
+                nodes.append(self._node(t, y))
+            y[n] = 0.0
+            if t >= t_end:
+                return None
+            self.signs[i] = -side
+            landings.append((len(nodes) - 1, -side))
+            if self._is_far(y) and self.rate(y)[n] * side < 0.0:
+                return Hops(np.array(nodes), landings, -side)
+        return None
+
+    def _is_far(self, y: Floats) -> bool:
+        """Return whether kernels see the next hops: L+ or L- has grown with the distance."""
+        if np.max(np.abs(y[: self.n]) / self.scale) <= _FAR:
+            return False
+        x, gap = self.star + y[: self.n], 0.0
+        normal = self.system.gradient(x)[self.surface]
+        for side in (1.0, -1.0):
+            signs = self.signs.copy()
+            signs[self.surface] = side
+            field = self.system.field(x, signs)
+            size = float(np.linalg.norm(normal) * np.linalg.norm(field))
+            gap = max(gap, abs(float(normal @ field)) / size)
+        return gap > _BEYOND * NEXT_TO_TWO_FOLD
+
+    def _hop(self, y: Floats, lie: float) -> list[float]:
+        """Return the steps that lead back to h = 0, found by Newton's method."""
+        n = self.n
+        bend = self.bends[float(self.signs[self.surface])]
+        if not bend * lie < 0.0:
+            return []
+        total = -2.0 * lie / bend
+        for _ in range(8):
+            end = y
+            for _ in range(_STEPS):
+                end = self.step(end, total / _STEPS)
+            move = end[n] / self.rate(end)[n]
+            total -= move
+            if abs(move) <= 1e-13 * total:
+                break
+        return [total / _STEPS] * _STEPS
+
+    def _node(self, t: float, y: Floats) -> Floats:
+        return np.concatenate([[t], self.star + y[: self.n], y[self.n + 1 :]])
