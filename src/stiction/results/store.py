@@ -124,7 +124,7 @@ def load(path: str | Path) -> Run:
             t_end=float(summary["t_end"]),
             time=time,
             variables=variables,
-            final={k: np.array(v, dtype=np.float64) for k, v in summary["final"].items()},
+            final={k: _number_or_array(v) for k, v in summary["final"].items()},
             event_log=log,
             energy=energy,
             determinism=Determinism(tuple(Loss(**loss) for loss in _losses(summary))),
@@ -229,6 +229,12 @@ def _details(run: Run) -> dict[str, object]:
         "event_units": dict(run.event_log.units),
         "step_imbalance_rel": run.energy.step_imbalance_rel,
     }
+
+
+def _number_or_array(saved: object) -> Any:
+    """Return a last state as it was: a number, or an array; what is not finite was kept as None."""
+    values = np.array(saved, dtype=np.float64)
+    return values if values.ndim else float(values)
 
 
 def _losses(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

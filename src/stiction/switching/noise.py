@@ -109,7 +109,7 @@ def noise_study(
 
     level, steps = _checked(levels, t_end, paths, step, seed)
     c, lost = system.compiled, _first_loss(system, float(t_end))
-    x0, scale = np.array(system.x0, dtype=np.float64), np.array(c.scale)
+    x0, scale = system.start_state(), np.array(c.scale)
     reach = float((np.abs(system.gradient(x0))[0] * scale).sum())
     shape = (level.size, paths)
     left, side, final = np.empty(shape), np.empty(shape), np.empty((*shape, c.n))

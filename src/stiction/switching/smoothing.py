@@ -151,7 +151,7 @@ def smoothed_run(
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
-    start = np.array(system.x0 if x0 is None else x0, dtype=np.float64)
+    start = system.full_state(system.start_state() if x0 is None else x0, float(time[0]))
     span = (float(time[0]), float(time[-1]))
     answer = solve_ivp(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
@@ -208,12 +208,12 @@ def smoothing_study(
         exact[:rows, j] = np.interp(time[:rows], run.time, run.variables[name].values)
     scale = np.asarray(system.compiled.scale)
     early = time <= _BEFORE * min(lost, t_end)
-    reach = float((np.abs(system.gradient(np.array(system.x0, dtype=float)))[0] * scale).sum())
+    reach = float((np.abs(system.gradient(system.start_state()))[0] * scale).sum())
     states, error, left, side, spread = [], [], [], [], []
     for sign in signs:
         for width in wide:
             x = smoothed_run(system, sign, float(width), time, rtol=rtol)
-            start = np.array(system.x0, dtype=float) + nudge * scale
+            start = system.start_state() + nudge * scale
             other = smoothed_run(system, sign, float(width), time, x0=start, rtol=rtol)
             states.append(x)
             error.append(float(np.max(np.abs((x - exact) / scale)[early])))
