@@ -24,7 +24,12 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.compiling.users import compiled_user, culprit, may_raise
+from stiction.numerics.compiling.users import (
+    compiled_user,
+    culprit,
+    may_raise,
+    returning_tuples,
+)
 from stiction.numerics.jit import kernel, mode, native
 
 __all__ = [
@@ -249,7 +254,9 @@ class ArrayCallback(_UserFunction):
         used += [slot for slot, _ in self._taken.fixed]
         self._shape = (n, n_signs, 1 + max(used))
         self._forgives = mode() == "plain" and not any(map(may_raise, self._parts))
-        made, self.culprit = _as_c_function(_ARRAYS, self._parts, self._wrapper)
+        made, self.culprit = _as_c_function(_ARRAYS, self._parts, lambda: self._wrapper(fast=True))
+        if made is None:
+            made, self.culprit = _as_c_function(_ARRAYS, self._parts, self._wrapper)
         self._put(made, _C_ARRAYS, self._python)
 
     def _in_a_row(self) -> tuple[tuple[int, ...], ...]:
@@ -296,12 +303,12 @@ class ArrayCallback(_UserFunction):
     def _picked(self, s: Floats) -> Sequence[int]:
         return [0 if s[0] > 0.0 else 1] if self._choose else range(len(self._parts))
 
-    def _wrapper(self) -> Callable[..., None]:
+    def _wrapper(self, *, fast: bool = False) -> Callable[..., None]:
         """Return f(x, s, p, out) that calls the parts, written out entry by entry.
 
         A tuple of numbers of different types can only be indexed by constants in compiled
         code, so the body is generated for these counts. A result of another length fills
-        `out` with NaN.
+        `out` with NaN. `fast` has lists returned as tuples, which not all functions allow.
         """
         n, n_signs, n_out = self._shape
         taken, used = self._taken, {name for names in self._taken.arguments for name in names}
@@ -341,9 +348,8 @@ class ArrayCallback(_UserFunction):
                 ]
         lines += [f"    out[{slot}] = {float(value)!r}" for slot, value in taken.fixed]
         made: dict[int, Any] = {}
-        scope: dict[str, Any] = {
-            f"part{i}": compiled_user(part, made) for i, part in enumerate(self._parts)
-        }
+        parts = [returning_tuples(part) if fast else part for part in self._parts]
+        scope: dict[str, Any] = {f"part{i}": compiled_user(p, made) for i, p in enumerate(parts)}
         scope |= {"nan": math.nan, "carray": carray, "Parameters": taken.parameters}
         exec("\n".join(lines), scope)
         return cast(Callable[..., None], scope["wrapper"])

@@ -9,6 +9,7 @@ everywhere in Numba, what is referred to is frozen as it is when the function is
 from __future__ import annotations
 
 import dis
+import itertools
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from stiction.numerics.compiling.digest import _code_parts as code_parts
 from stiction.numerics.compiling.digest import _codes as codes
 from stiction.numerics.compiling.digest import _outer_values as outer_values
 
-__all__ = ["compiled_user", "culprit", "fingerprint", "may_raise"]
+__all__ = ["compiled_user", "culprit", "fingerprint", "may_raise", "returning_tuples"]
 
 # values that Numba freezes
 _CONSTANTS = (bool, int, float, complex, str, bytes, types.NoneType)
@@ -105,6 +106,35 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     return made[id(function)]
 
 
+def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
+    """Return `function` with each list that it makes to return it at once made a tuple.
+
+    Compiled code keeps a tuple in registers and asks for memory for a list, which takes longer
+    than a field of a few states.
+
+    Verified by: tests/unit/numerics/compiling/test_users.py::test_a_list_that_is_returned
+    """
+    if not isinstance(function, types.FunctionType):
+        return function
+    code, steps = function.__code__, list(dis.get_instructions(function.__code__))
+    changed = bytearray(code.co_code)
+    for step, after in itertools.pairwise(steps):
+        if step.opname == "BUILD_LIST" and after.opname == "RETURN_VALUE":
+            changed[step.offset] = dis.opmap["BUILD_TUPLE"]
+    if bytes(changed) == code.co_code:
+        return function
+    copy = types.FunctionType(
+        code.replace(co_code=bytes(changed)),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
 def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3) -> Any:
     """Return what stands for a value that a function refers to."""
     if _is_users(value):
@@ -169,10 +199,11 @@ def _is_plain_data(value: object) -> bool:
 
 def _is_of_library(value: object) -> bool:
     """Return whether Numba may know it: a part of NumPy or of the language, or a namedtuple."""
-    module = getattr(value, "__module__", None) or ""
     if isinstance(value, type) and issubclass(value, tuple):
         return True
-    return module.partition(".")[0] in (*LIBRARIES, "builtins") and callable(value)
+    module = getattr(value, "__module__", None) or ""
+    known = type(value).__module__.partition(".")[0] in ("builtins", "numpy", "numba")
+    return known and module.partition(".")[0] in (*LIBRARIES, "builtins") and callable(value)
 
 
 # ---- who is in the way

@@ -7,8 +7,15 @@ import types
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
-from stiction.numerics.compiling.users import compiled_user, culprit, fingerprint, may_raise
+from stiction.numerics.compiling.users import (
+    compiled_user,
+    culprit,
+    fingerprint,
+    may_raise,
+    returning_tuples,
+)
 
 SLOPE = 3.0
 WEIGHTS = [1.0, 2.0]
@@ -75,6 +82,20 @@ def test_two_functions_that_call_each_other():
     assert compiled_user(even)(5.0) == 0.0
 
 
+def test_a_list_that_is_returned():
+    def both(v):
+        kept = [v, 1]
+        if v > 2.0:
+            return [v, kept[1]]
+        return [0.5 * v, 2.0 * v]
+
+    fast = returning_tuples(both)
+    assert fast(4.0) == (4.0, 1)
+    assert fast(1.0) == (0.5, 2.0)
+    assert both(1.0) == [0.5, 2.0]
+    assert returning_tuples(line) is line
+
+
 def test_what_is_referred_to_is_frozen():
     held = [1.0]
 
@@ -123,6 +144,7 @@ class Law:
         (lambda v: twice(tabulated(v)), "'TABLE', a dict, to which tabulated refers"),
         (lambda v: TABLE["k"] * v, "'TABLE', a dict"),
         (slope_of(Law()), "'k', a .*Law"),
+        (slope_of(CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])), "'k', a .*CubicSpline"),
         (lambda v: careful(v), "careful, which raises"),
         (functools.partial(line), "partial"),
         (Law().force, "Law.force, a method"),
