@@ -115,7 +115,7 @@ def main():
     for mu_k in np.linspace(0.2, 0.3, 1000):
         st.solve(system.with_parameters(mu_k=mu_k), t_span=(0.0, 20.0), save=2)
     print(
-        f"1000 sets: {time.thread_time() - begin:.2f} s of processor time, {len(calls)} further compilations"
+        f"1000 sets: {time.thread_time() - begin:.2f} s of CPU time, {len(calls)} compilations more"
     )
 
 
