@@ -2,9 +2,9 @@
 
 dx = f(x; sgn h) dt + level scale dW by the scheme of Euler and Maruyama, which keeps the drift
 discontinuous: a sliding state chatters across the surface within a step. Where the surface repels,
-noise and drift balance in a layer that is level^2 / L wide, with L the speed at which the field leaves
-it, and the side is decided there in a time of level^2 / L^2. Behind a two-fold L = c t, and that
-time is (level / c)^(2/3). Steps resolve it, whatever the level.
+noise and drift balance in a layer that is level^2 / L wide, with L the speed at which the field
+leaves it, and the side is decided there in a time of level^2 / L^2. Behind a two-fold L = c t, and
+that time is (level / c)^(2/3). Steps resolve it, whatever the level.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def noise_study(
 
     Notes
     -----
-    For x' = b sgn x with noise of level s the mean time at the surface is s^2 / (2 b^2), and half of
-    the paths leave to either side.
+    For x' = b sgn x with noise of level s the mean time at the surface is s^2 / (2 b^2), and half
+    of the paths leave to either side.
 
     Verified by: tests/unit/switching/test_noise_independent.py::test_the_time_at_a_surface
     """

@@ -76,11 +76,11 @@ def smooth_rates(
 def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> float:
     """Return the length of the next step, and resolve what decides the side.
 
-    Near a surface that repels, with L+ = `up` > 0 > L- = `down`, that is the layer in which the noise
-    outweighs the drift: spread^2 / L wide, and crossed in spread^2 / L^2. Far from it a step is so
-    short that it does not come back to the surface. About the time of the loss, where L may vanish,
-    it is a share of the time from there. A surface that attracts needs no more: what the scheme
-    does across it averages out.
+    Near a surface that repels, with L+ = `up` > 0 > L- = `down`, that is the layer in which the
+    noise outweighs the drift: spread^2 / L wide, and crossed in spread^2 / L^2. Far from it a step
+    is so short that it does not come back to the surface. About the time of the loss, where L may
+    vanish, it is a share of the time from there. A surface that attracts needs no more: what the
+    scheme does across it averages out.
     """
     wanted = noise.share * max(abs(t - noise.lost), noise.layer)
     if up > 0.0 > down:
@@ -190,9 +190,9 @@ def noisy_paths(
             call_arrays(system[SURFACE], x, signs, p, row)
             t, h = t + step, row[0]
             # where both sides point the same way the surface is crossed, and holds nobody
-            if told[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down:
-                if _touches(before, h, noise.spread * noise.spread * step, rng):
-                    visit = max(t - 0.5 * step, noise.lost)
+            watched = told[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
+            if watched and _touches(before, h, noise.spread * noise.spread * step, rng):
+                visit = max(t - 0.5 * step, noise.lost)
             if j == noise.most - 1:
                 unfinished += 1
     return missed, unfinished
