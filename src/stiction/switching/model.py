@@ -178,6 +178,14 @@ class SwitchingSystem(Record, abc.ABC):
             found -= scale * (np.linalg.pinv(rows) @ values)
         return found
 
+    @property
+    def smooth_field(self) -> int:
+        """Address of f(x, s, p, out) with s = (side, sgn(g), |g|) of a kink g; 0 where none jumps.
+
+        With a smooth sign and modulus of g it is smooth where the field jumps with sgn(g).
+        """
+        return 0
+
     def check_at(self, x: Floats) -> None:
         """Raise ModelError if a function of the system is to blame for a failure at `x`."""
 

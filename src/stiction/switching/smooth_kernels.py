@@ -13,7 +13,10 @@ from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
 from stiction.switching.flow.rows import FIELD, GRADIENT, SURFACE
 
-__all__ = ["Noise", "noisy_paths", "smooth_rates"]
+__all__ = ["SMOOTH", "Noise", "noisy_paths", "smooth_rates"]
+
+# the field in which sgn(g) is smooth, among the addresses of `smooth_rates`
+SMOOTH = 2
 
 
 class Noise(NamedTuple):
@@ -54,22 +57,36 @@ def smooth_rates(
 ) -> None:
     """Fill out[n] with x' for sgn(h_1) replaced by a smooth sign of the given width.
 
+    So is sgn(g_1) where the field jumps with it, and |g_1| by the integral of that sign.
+
     Parameters
     ----------
-    system : addresses, by FIELD and SURFACE
+    system : addresses, by FIELD and SURFACE, and by SMOOTH the field in which sgn(g_1) is smooth
     tanh : tanh(h / width), or h / sqrt(h^2 + width^2)
-    work : (3, >= max(n, m + k)) scratch
+    work : (3, >= max(n, m + k, 3)) scratch
     """
-    signs, other = work[0, :1], work[1]
+    signs, other, field = work[0], work[1], system[FIELD]
     call_arrays(system[SURFACE], x, signs, p, other)
-    h = other[0]
-    s = math.tanh(h / width) if tanh else h / math.hypot(h, width)
+    s, _ = _smooth_sign(other[0], tanh, width)
+    if system[SMOOTH] != 0:
+        field = system[SMOOTH]
+        signs[1], signs[2] = _smooth_sign(other[1], tanh, width)
     signs[0] = 1.0
-    call_arrays(system[FIELD], x, signs, p, out)
+    call_arrays(field, x, signs, p, out)
     signs[0] = -1.0
-    call_arrays(system[FIELD], x, signs, p, other)
+    call_arrays(field, x, signs, p, other)
     for c in range(out.size):
         out[c] = 0.5 * ((1.0 + s) * out[c] + (1.0 - s) * other[c])
+
+
+@kernel
+def _smooth_sign(h: float, tanh: bool, width: float) -> tuple[float, float]:
+    """Return the smooth sign of h, and its integral, which is a smooth |h|."""
+    if tanh:
+        ratio = abs(h) / width
+        return math.tanh(h / width), abs(h) + width * math.log1p(math.exp(-2.0 * ratio))
+    size = math.hypot(h, width)
+    return h / size, size
 
 
 @kernel

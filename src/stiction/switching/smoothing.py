@@ -1,6 +1,7 @@
 """The same flow with a smooth sign: right before a two-fold, one arbitrary answer behind it.
 
-sgn(h) is replaced by a smooth sign of h over a width. Where the future is unique the
+sgn(h) is replaced by a smooth sign of h over a width, and so is sgn(g) where the field jumps with
+the sign of a kink g too, as the wheel's moment does. Where the future is unique the
 smooth flow tends to the set-valued one as the width falls. Behind a two-fold it follows one
 future for each width, shape and rounding error, and says nothing of the others.
 
@@ -140,8 +141,9 @@ def smoothed_run(
         why="the sign is smooth over it.",
         try_="give a small part of the usual size of h.",
     )
-    tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k)), np.empty(c.n)
-    addresses, calls = np.array([c.field, c.surface], dtype=np.int64), 0
+    tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
+    addresses = np.array([c.field, c.surface, system.smooth_field], dtype=np.int64)
+    calls = 0
 
     def rates(_t: float, x: Floats) -> Floats:
         nonlocal calls
