@@ -58,6 +58,7 @@ class Compiled:
     line : whether kink 1 together with surface 1 is a line where the field has no limit
     scale : (n,) sizes of the states, for differences and tolerances
     parallel : whether several threads may call the functions at once
+    stiff : whether steps are implicit
     keep : objects that own the code behind the addresses
     """
 
@@ -74,6 +75,7 @@ class Compiled:
     line: bool = False
     scale: Floats = dataclasses.field(default_factory=lambda: np.ones(1))
     parallel: bool = True
+    stiff: bool = False
     keep: Sequence[Any] = ()
 
 
@@ -313,6 +315,8 @@ class PiecewiseSmooth(SwitchingSystem):
     scale : sizes of the states; 1 when left out
     parameters : numbers that functions take as p: by name, read as p.mu, or in a row, read as
         p[0]. Models that differ in their values alone share their code: see `with_parameters`
+    stiff : whether steps are implicit, by Radau IIA of order 5: for fields with parts that decay
+        many times faster than the motion. It takes tolerances from about 1e-10 up
 
     Notes
     -----
@@ -338,6 +342,7 @@ class PiecewiseSmooth(SwitchingSystem):
     h_gradient: Callable[..., Any] | None = None
     scale: Sequence[float] | float = 1.0
     parameters: Mapping[str, float] | Sequence[float] | Floats | None = None
+    stiff: bool = False
 
     def __post_init__(self) -> None:
         name = "PiecewiseSmooth"
@@ -545,6 +550,7 @@ class PiecewiseSmooth(SwitchingSystem):
             plane_is_sure=False,
             scale=scale,
             parallel=all(callback.compiled for callback in keep),
+            stiff=self.stiff,
             keep=tuple(keep),
         )
 
