@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.compiling.users import (
     compiled_user,
     culprit,
@@ -446,7 +446,7 @@ def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
 
 
 @kernel(plain=lambda a: a)
-def at(a: Vector | Matrix) -> int:
+def at(a: Vector | Matrix | Integers) -> int:
     """Return the place of a contiguous array."""
     start: int = a.ctypes.data
     return start

@@ -198,6 +198,7 @@ def stiff_at(a_at: Any, system_at: Any, p_at: Any, told_at: Any) -> None:
     """`stiff_step` behind four places; what is told is h, the shape of a and the length of p."""
     told = carray(told_at, (5,))
     h, rows, columns = told[0], int(told[1]), int(told[2])
-    a = carray(a_at, (rows * columns,)).reshape((rows, columns))
-    system = carray(system_at, (ORDER,)).view(np.int64)
-    told[4] = stiff_step(system, carray(p_at, (int(told[3]),)), a, h)
+    flat: Any = carray(a_at, (rows * columns,))
+    numbers: Any = carray(system_at, (ORDER,))
+    p = carray(p_at, (int(told[3]),))
+    told[4] = stiff_step(numbers.view(np.int64), p, flat.reshape((rows, columns)), h)
