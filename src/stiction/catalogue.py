@@ -380,6 +380,7 @@ _FIRST = (
     "StickSet",
     "reach",
     "two_fold",
+    "ensemble",
 )
 # results and errors, of no kind and in no room
 _CORE = {

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ModelError",
+    "PlainFunctionWarning",
     "ScenarioError",
     "SolveError",
     "Status",
     "StictionError",
     "StoreError",
+    "advice_in",
     "explain",
     "nearest",
 ]
@@ -31,6 +33,10 @@ class StictionError(Exception):
 
 class ModelError(StictionError, ValueError):
     """A system, law, load or method was described with values that make no sense."""
+
+
+class PlainFunctionWarning(UserWarning):
+    """A user's function cannot be compiled, and runs as slowly as Python does."""
 
 
 class ScenarioError(ModelError):
@@ -91,6 +97,19 @@ _ADVICE = {
     "end the run before it, or start again behind it with a mode of your choice",
     Status.INTERRUPTED: "the run was interrupted; continue it from its checkpoint with --resume",
 }
+
+# what fits the one method of flows, which chooses its steps
+_OF_FLOWS = {
+    Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; try a "
+    "shorter time span, a larger limit or a larger rtol; a stiff field takes very many steps",
+    Status.NOT_FINITE: "the state left the range of finite numbers, or the field has no finite "
+    "value there; end the run before it, or look at the functions at the last state",
+}
+
+
+def advice_in(room: str, status: Status) -> str:
+    """Return what to do about a status in one of the rooms of the package, such as "chains"."""
+    return _OF_FLOWS.get(status, status.advice) if room == "switching" else status.advice
 
 
 def explain(where: str, got: object, needs: str, why: str, try_: str) -> str:

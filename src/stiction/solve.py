@@ -111,7 +111,7 @@ def solve(
         unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         raise SolveError(
             f"solve: got as far as t = {run.t_end:.9g}{unit}; needs to reach {t_end:.9g}{unit}.\n"
-            f"Why: {run.reason}\nTry: {run.status.advice}. "
+            f"Why: {run.reason}\nTry: {run.advice}. "
             "The partial run is in the `run` attribute of this error.",
             run,
         )

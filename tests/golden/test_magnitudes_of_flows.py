@@ -77,7 +77,7 @@ def test_the_slide_ends_at_the_two_fold(run, told):
     assert r == pytest.approx(0.1859, rel=1e-9)
     assert omega == pytest.approx(-1.037, rel=1e-9)
     assert v == pytest.approx(-0.037 * (1.0 - 0.1859), rel=1e-9)
-    assert got.summary["final"]["r"] == pytest.approx([0.1859], rel=1e-9)
+    assert got.summary["final"]["r"] == pytest.approx(0.1859, rel=1e-9)
 
 
 def test_a_second_is_a_second_and_scaled_time_is_not(told):

@@ -43,7 +43,7 @@ def reproduce(
                 if name not in runs:
                     runs[name] = solved(name)
                 if not (run := runs[name]).status.ok:
-                    typer.echo(f"{name}: {run.reason}\nTry: {run.status.advice}", err=True)
+                    typer.echo(f"{name}: {run.reason}\nTry: {run.advice}", err=True)
                     return 1
             folder = root / key
             rows = write_item(key, item, runs, folder, overwrite=overwrite, figures=figures)

@@ -104,7 +104,7 @@ def run_job(job: Job) -> int:
     unit = "" if run.time_unit == "1" else f" {run.time_unit}"
     _say(
         f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
-        f"Why: {run.reason}\nTry: {run.status.advice}. The partial result is in {job.folder}."
+        f"Why: {run.reason}\nTry: {run.advice}. The partial result is in {job.folder}."
     )
     return FAILED
 

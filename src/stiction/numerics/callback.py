@@ -16,20 +16,28 @@ import math
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.c_arithmetic import as_compiled, may_raise
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.c_arithmetic import as_compiled
+from stiction.numerics.compiling.users import (
+    compiled_user,
+    culprit,
+    may_raise,
+    returning_tuples,
+)
 from stiction.numerics.jit import kernel, mode, native
 
 __all__ = [
     "ArrayCallback",
     "Callback",
     "PythonFunction",
+    "Taken",
     "address_of",
     "at",
     "call",
@@ -163,7 +171,8 @@ class Callback(_UserFunction):
         plain = mode() == "plain" and not may_raise(function)
         self._function = as_compiled(function) if plain else function
         self._number: Callable[[float], float] = np.float64 if plain else float
-        self._put(_as_c_function(_SCALAR, [function], lambda: function), _C_SCALAR, self._python)
+        made, _ = _as_c_function(_SCALAR, [function], lambda: compiled_user(function).py_func)
+        self._put(made, _C_SCALAR, self._python)
 
     def _python(self, argument: float) -> float:
         value = math.nan
@@ -175,22 +184,50 @@ class Callback(_UserFunction):
         return value if self._guarded(action) else math.nan
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What the parts of an `ArrayCallback` take beside x, and where their results go.
+
+    Parameters
+    ----------
+    arguments : for each part the names of what it takes, of "t", "x", "s" and "p", in order
+    clock : whether the time stands behind the state
+    parameters : a class of named tuples, made of the numbers at p; or how many numbers p has
+    slots : for each part the entries of `out` that it fills; one after the other when None
+    fixed : further entries of `out` and what they are
+    """
+
+    arguments: tuple[tuple[str, ...], ...]
+    clock: bool = False
+    parameters: type[tuple[float, ...]] | int = 0
+    slots: tuple[tuple[int, ...], ...] | None = None
+    fixed: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers stand at p."""
+        count = self.parameters
+        return count if isinstance(count, int) else len(getattr(count, "_fields", ()))
+
+
 class ArrayCallback(_UserFunction):
     """A set of user functions of arrays behind one address that kernels can call.
 
     Parameters
     ----------
-    parts : functions of x alone, or of (x, s) where `signed`; each returns a number or a
-        sequence; their results stand one after the other in `out`
+    parts : functions of x alone, or of (x, s) where `signed`, or as `taken` says; each returns
+        a number or a sequence; their results stand one after the other in `out`
     counts : how many numbers each part returns
     n, n_signs : lengths of x and s
     name : field they came from, for messages
     signed : whether the parts take the signs as a second argument
     choose : whether s[0] > 0 picks part 0 and anything else part 1
+    taken : what the parts take where that is more than x and s
 
     Attributes
     ----------
     cost : seconds per call where it is plain Python, else 0
+    culprit : what keeps it plain Python, in a few words
     """
 
     _needs = "a function that returns finite numbers wherever the flow goes"
@@ -206,24 +243,36 @@ class ArrayCallback(_UserFunction):
         name: str,
         signed: bool = False,
         choose: bool = False,
+        taken: Taken | None = None,
     ) -> None:
         super().__init__(name)
-        self.cost = 0.0
-        self._shape = (n, n_signs, counts[0] if choose else sum(counts))
-        self._parts, self._counts = tuple(parts), tuple(counts)
-        # what runs without a compiler
-        self._called = self._parts
-        self._signed, self._choose = signed, choose
+        self.cost, self.culprit = 0.0, ""
+        self._parts, self._counts, self._choose = tuple(parts), tuple(counts), choose
+        usual = ("x", "s") if signed else ("x",)
+        self._taken = Taken((usual,) * len(self._parts)) if taken is None else taken
+        self._slots = self._taken.slots or self._in_a_row()
+        used = [slot for slots in self._slots for slot in slots]
+        used += [slot for slot, _ in self._taken.fixed]
+        self._shape = (n, n_signs, 1 + max(used))
         self._forgives = mode() == "plain" and not any(map(may_raise, self._parts))
-        if self._forgives:
-            self._called = tuple(map(as_compiled, self._parts))
-        self._put(_as_c_function(_ARRAYS, self._parts, self._wrapper), _C_ARRAYS, self._python)
+        # what runs without a compiler
+        self._called = tuple(map(as_compiled, self._parts)) if self._forgives else self._parts
+        made, self.culprit = _as_c_function(_ARRAYS, self._parts, lambda: self._wrapper(fast=True))
+        if made is None:
+            made, self.culprit = _as_c_function(_ARRAYS, self._parts, self._wrapper)
+        self._put(made, _C_ARRAYS, self._python)
 
-    def measure(self, x: Floats, s: Floats) -> None:
-        """Set `cost` from a few calls at (x, s) if the parts are plain Python."""
+    def _in_a_row(self) -> tuple[tuple[int, ...], ...]:
+        """Return the entries of `out` for results that stand one after the other."""
+        ends = np.cumsum(self._counts) if not self._choose else np.array(self._counts)
+        both = zip(ends.tolist(), self._counts, strict=True)
+        return tuple(tuple(range(end - count, end)) for end, count in both)
+
+    def measure(self, x: Floats, s: Floats, p: Floats | None = None) -> None:
+        """Set `cost` from a few calls at (x, s, p) if the parts are plain Python."""
         if self.compiled:
             return
-        out, p = np.empty(self._shape[2]), np.zeros(1)
+        out, p = np.empty(self._shape[2]), np.zeros(1) if p is None else p
         arguments = [a.ctypes.data for a in (x, s, p, out)]
         begin = time.perf_counter()
         for _ in range(5):
@@ -232,83 +281,105 @@ class ArrayCallback(_UserFunction):
 
     def _python(self, x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
         n, n_signs, n_out = self._shape
-        out = carray(out_at, (n_out,))
+        out, taken = carray(out_at, (n_out,)), self._taken
 
         def action() -> None:
-            x, s = np.array(carray(x_at, (n,))), np.array(carray(s_at, (n_signs,)))
-            begin = 0
-            for part, count in self._picked(s):
-                out[begin : begin + count] = part(x, s) if self._signed else part(x)
-                begin += count
+            state = np.array(carray(x_at, (n + taken.clock,)))
+            s = np.array(carray(s_at, (n_signs,)))
+            given: dict[str, Any] = {"x": state[:n], "s": s}
+            if taken.clock:
+                given["t"] = float(state[n])
+            if taken.n_parameters or not isinstance(taken.parameters, int):
+                given["p"] = np.array(carray(p_at, (taken.n_parameters,)))
+                if not isinstance(taken.parameters, int):
+                    given["p"] = taken.parameters(*given["p"].tolist())
+            for i in self._picked(s):
+                names = taken.arguments[i]
+                values = self._called[i](*(given.get(name, _NOTHING) for name in names))
+                found = np.asarray(values, dtype=np.float64).reshape(-1)
+                # too few numbers, or too many: as where it is compiled
+                good = found.size == self._counts[i]
+                cast("npt.NDArray[Any]", out)[list(self._slots[i])] = found if good else math.nan
+            for slot, value in taken.fixed:
+                out[slot] = value
 
         if not self._guarded(action):
             out[:] = math.nan
 
-    def _picked(self, s: Floats) -> list[tuple[Callable[..., Any], int]]:
-        every = list(zip(self._called, self._counts, strict=True))
-        return [every[0 if s[0] > 0.0 else 1]] if self._choose else every
+    def _picked(self, s: Floats) -> Sequence[int]:
+        return [0 if s[0] > 0.0 else 1] if self._choose else range(len(self._parts))
 
-    def _wrapper(self) -> Callable[..., None]:
+    def _wrapper(self, *, fast: bool = False) -> Callable[..., None]:
         """Return f(x, s, p, out) that calls the parts, written out entry by entry.
 
         A tuple of numbers of different types can only be indexed by constants in compiled
         code, so the body is generated for these counts. A result of another length fills
-        `out` with NaN.
+        `out` with NaN. `fast` has lists returned as tuples, which not all functions allow.
         """
         n, n_signs, n_out = self._shape
-        arguments = "x, s" if self._signed else "x"
+        taken, used = self._taken, {name for names in self._taken.arguments for name in names}
+        n_p, named = taken.n_parameters, not isinstance(taken.parameters, int)
         lines = [
             "def wrapper(x_at, s_at, p_at, out_at):",
             f"    x = carray(x_at, ({n},))",
             f"    s = carray(s_at, ({n_signs},))",
             f"    out = carray(out_at, ({n_out},))",
         ]
+        if "t" in used:
+            lines.append(f"    t = carray(x_at, ({n + 1},))[{n}]")
+        if "p" in used and named:
+            lines.append(f"    p_all = carray(p_at, ({max(n_p, 1)},))")
+            lines.append(f"    p = Parameters({', '.join(f'p_all[{c}]' for c in range(n_p))})")
+        elif "p" in used:
+            lines.append(f"    p = carray(p_at, ({n_p},))")
         # what a part writes into its arguments must not reach the solver's own memory
         kept = [("x", c) for c in range(n)]
-        kept += [("s", c) for c in range(n_signs)] if self._signed else []
+        kept += [("s", c) for c in range(n_signs)] if "s" in used else []
+        kept += [("p", c) for c in range(n_p)] if "p" in used and not named else []
         lines += [f"    {name}_{c} = {name}[{c}]" for name, c in kept]
-        begin = 0
-        for i, count in enumerate(self._counts):
+        for i, (count, slots) in enumerate(zip(self._counts, self._slots, strict=True)):
             indent = "    "
             if self._choose:
                 lines.append(f"    {'if s[0] > 0.0' if i == 0 else 'else'}:")
-                indent, begin = "        ", 0
-            lines.append(f"{indent}r{i} = part{i}({arguments})")
+                indent = "        "
+            lines.append(f"{indent}r{i} = part{i}({', '.join(taken.arguments[i])})")
             lines += [f"{indent}{name}[{c}] = {name}_{c}" for name, c in kept]
             if count == 1 and not self._choose:
-                lines.append(f"{indent}out[{begin}] = r{i}")
+                lines.append(f"{indent}out[{slots[0]}] = r{i}")
             else:
                 lines.append(f"{indent}good = len(r{i}) == {count}")
                 lines += [
-                    f"{indent}out[{begin + j}] = r{i}[{j}] if good else nan" for j in range(count)
+                    f"{indent}out[{slot}] = r{i}[{j}] if good else nan"
+                    for j, slot in enumerate(slots)
                 ]
-            begin += count
-        scope: dict[str, Any] = {f"part{i}": _jitted(part) for i, part in enumerate(self._parts)}
-        scope["nan"] = math.nan
-        scope["carray"] = carray
+        lines += [f"    out[{slot}] = {float(value)!r}" for slot, value in taken.fixed]
+        made: dict[int, Any] = {}
+        parts = [returning_tuples(part) if fast else part for part in self._parts]
+        scope: dict[str, Any] = {f"part{i}": compiled_user(p, made) for i, p in enumerate(parts)}
+        scope |= {"nan": math.nan, "carray": carray, "Parameters": taken.parameters}
         exec("\n".join(lines), scope)
         return cast(Callable[..., None], scope["wrapper"])
 
 
+# what stands for parameters where there are none
+_NOTHING = np.empty(0)
+
+
 def _as_c_function(
     signature: str, parts: Sequence[Callable[..., object]], function: Callable[[], Any]
-) -> Any:
-    """Return `function()` as a C function, None when one of its parts has to stay in Python."""
-    if mode() == "plain" or any(may_raise(part) for part in parts):
-        return None
+) -> tuple[Any, str]:
+    """Return `function()` as a C function and "", or None and what keeps it in Python."""
+    if mode() == "plain":
+        return None, ""
+    if any(map(may_raise, parts)):
+        return None, culprit(parts)
     import numba
 
     # a user's function is compiled anew: what it closes over may change between runs
     try:
-        return numba.cfunc(signature, error_model="numpy")(function())
-    except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError):
-        return None
-
-
-def _jitted(part: Callable[..., object]) -> Any:
-    import numba
-
-    return part if hasattr(part, "py_func") else numba.njit(error_model="numpy")(part)
+        return numba.cfunc(signature, error_model="numpy")(function()), ""
+    except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError) as error:
+        return None, culprit(parts, error)
 
 
 def address_of(function: Callable[..., None]) -> Any:
@@ -381,7 +452,7 @@ def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
 
 
 @kernel(plain=lambda a: a)
-def at(a: Vector | Matrix) -> int:
+def at(a: Vector | Matrix | Integers) -> int:
     """Return the place of a contiguous array."""
     start: int = a.ctypes.data
     return start

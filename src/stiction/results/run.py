@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import Status, nearest
+from stiction.catalogue import CATALOGUE
+from stiction.errors import Status, advice_in, nearest
 from stiction.numerics.shown import brief, table_html
 from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
@@ -180,7 +181,7 @@ class Run:
     t_end : the time reached [s]
     time : (t,) saved times [s]
     variables : saved arrays by name
-    final : the state at `t_end` by name
+    final : the state at `t_end` by name: arrays, or numbers where a name stands for one
     event_log, energy, determinism, audit : see those classes
     quantities : named results
     stats : counts of work (steps, iterations, events)
@@ -202,7 +203,7 @@ class Run:
     t_end: float
     time: npt.NDArray[np.float64]
     variables: Mapping[str, Variable]
-    final: Mapping[str, npt.NDArray[np.float64]]
+    final: Mapping[str, Any]
     event_log: EventLog
     energy: Ledger
     determinism: Determinism
@@ -290,6 +291,13 @@ class Run:
             if dim in NUMBERED:
                 coords[dim] = np.arange(1, size + 1)
         return xr.Dataset(arrays, coords=coords, attrs={"system": self.system_name})
+
+    @property
+    def advice(self) -> str:
+        """What the status means for such a system, and what to try."""
+        homes = (kind.names.get(self.system_name, "") for kind in CATALOGUE.values())
+        rooms = {home.split(".")[1] for home in homes if home}
+        return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
 
     @property
     def plot(self) -> Any:

@@ -39,7 +39,7 @@ class _Summary(msgspec.Struct):
     system: str
     method: str
     t_end: float
-    final: dict[str, list[float | None]]
+    final: dict[str, list[float | None] | float | None]
     energy: dict[str, float | None]
     determinism: _Determinism
     audit: list[_Check]

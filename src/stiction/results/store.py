@@ -124,7 +124,7 @@ def load(path: str | Path) -> Run:
             t_end=float(summary["t_end"]),
             time=time,
             variables=variables,
-            final={k: np.array(v, dtype=np.float64) for k, v in summary["final"].items()},
+            final={k: _number_or_array(v) for k, v in summary["final"].items()},
             event_log=log,
             energy=energy,
             determinism=_determinism(summary),
@@ -241,6 +241,12 @@ def _determinism(summary: Mapping[str, Any]) -> Determinism:
 def _margin(margin: float) -> dict[str, float]:
     """Return the smallest margin under its name; nothing where no split came near."""
     return {"margin": margin} if math.isfinite(margin) else {}
+
+
+def _number_or_array(saved: object) -> Any:
+    """Return a last state as it was: a number, or an array; what is not finite was kept as None."""
+    values = np.array(saved, dtype=np.float64)
+    return values if values.ndim else float(values)
 
 
 def _json(value: object, indent: str = "") -> str:

@@ -7,6 +7,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.run import NUMBERED, Quantity, Run, plural
@@ -51,7 +53,7 @@ def _head(run: Run) -> list[str]:
     wanted = ""
     if run.asked is not None:
         wanted = f"; wanted until {_short(run.asked[-1])}{_unit(run.time_unit)}"
-    return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.status.advice)]
+    return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.advice)]
 
 
 def _dims(run: Run) -> dict[str, int]:
@@ -166,7 +168,7 @@ def _words(run: Run) -> list[str]:
 def _final(run: Run) -> list[str]:
     """Return the last state where it is a few single numbers."""
     single = {
-        name: values
+        name: float(np.ravel(values)[-1])
         for name, values in run.final.items()
         if name in run.variables and run.variables[name].dims == ("time",)
     }
@@ -174,8 +176,8 @@ def _final(run: Run) -> list[str]:
         return []
     # a space that does not break keeps a number and its unit on one line
     parts = (
-        f"{name} = {_short(values[-1], 9)}{_unit(run.variables[name].unit)}".replace(" ", "\xa0")
-        for name, values in single.items()
+        f"{name} = {_short(value, 9)}{_unit(run.variables[name].unit)}".replace(" ", "\xa0")
+        for name, value in single.items()
     )
     lines = _wrapped("last state", ", ".join(parts))[:2]
     return [line.replace("\xa0", " ") for line in lines]

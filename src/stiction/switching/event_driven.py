@@ -84,8 +84,8 @@ class _Solver:
     # ---- start
 
     def _from_start(self) -> Status:
-        x = np.array(self.system.x0, dtype=np.float64)
         path, t = self.path, self.request.t_start
+        x = self.system.start_state(t)
         sides, near, ways = start_sides(self.system, path, t, x)
         if ways:
             first, second = np.flatnonzero(near).tolist()
@@ -579,7 +579,7 @@ def _check_normals(system: SwitchingSystem, x: Floats) -> None:
     """Refuse a switching function whose gradient is zero where it switches."""
     scale = np.asarray(system.compiled.scale)
     here = np.abs(system.gradient(x)) @ scale
-    start = np.abs(system.gradient(np.array(system.x0, dtype=np.float64))) @ scale
+    start = np.abs(system.gradient(system.start_state())) @ scale
     for i in np.flatnonzero(here <= 1e-4 * start):
         raise ModelError(
             explain(

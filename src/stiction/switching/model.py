@@ -19,6 +19,13 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, numbers, shape_of
+from stiction.numerics.jit import mode
+from stiction.switching.user_functions import (
+    CLOCK,
+    UserFunctions,
+    checked_parameters,
+    values_of,
+)
 
 __all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"]
 
@@ -51,6 +58,7 @@ class Compiled:
     line : whether kink 1 together with surface 1 is a line where the field has no limit
     scale : (n,) sizes of the states, for differences and tolerances
     parallel : whether several threads may call the functions at once
+    stiff : whether steps are implicit
     keep : objects that own the code behind the addresses
     """
 
@@ -67,6 +75,7 @@ class Compiled:
     line: bool = False
     scale: Floats = dataclasses.field(default_factory=lambda: np.ones(1))
     parallel: bool = True
+    stiff: bool = False
     keep: Sequence[Any] = ()
 
 
@@ -171,10 +180,31 @@ class SwitchingSystem(Record, abc.ABC):
             found -= scale * (np.linalg.pinv(rows) @ values)
         return found
 
+    @property
+    def smooth_field(self) -> int:
+        """Address of f(x, s, p, out) with s = (side, sgn(g), |g|) of a kink g; 0 where none jumps.
+
+        With a smooth sign and modulus of g it is smooth where the field jumps with sgn(g).
+        """
+        return 0
+
     def check_at(self, x: Floats) -> None:
         """Raise ModelError if a function of the system is to blame for a failure at `x`."""
 
     # ---- one point at a time, for analysis and checks
+
+    def full_state(self, x: npt.ArrayLike, t: float = 0.0) -> Floats:
+        """Return states (..., n) as kernels take them: with the clock, where there is one."""
+        return np.array(x, dtype=np.float64, order="C")
+
+    def start_state(self, t: float = 0.0) -> Floats:
+        """Return (n,) the start as kernels take it, for a run that starts at `t`."""
+        return self.full_state(() if self.x0 is None else self.x0, t)
+
+    @property
+    def start_names(self) -> tuple[str, ...]:
+        """Names of the states that a start gives."""
+        return self.state_names
 
     @property
     def state_size(self) -> int:
@@ -190,13 +220,14 @@ class SwitchingSystem(Record, abc.ABC):
         return self._all_functions(x)[self.compiled.m :]
 
     def _all_functions(self, x: Floats) -> Floats:
-        c = self.compiled
-        return _called(c.surface, x, np.zeros(c.m), c.params, c.m + c.k)
+        c, at = self.compiled, self.full_state(x)
+        return _called(c.surface, at, np.zeros(c.m), c.params, c.m + c.k)
 
     def field(self, x: Floats, s: Sequence[float] | Floats | float) -> Floats:
         """Return (n,) x' at `x` with the signs `s` (each +1 or -1)."""
         c = self.compiled
-        return _called(c.field, x, np.atleast_1d(np.array(s, dtype=float)), c.params, c.n)
+        signs = np.atleast_1d(np.array(s, dtype=float))
+        return _called(c.field, self.full_state(x), signs, c.params, c.n)
 
     def gradient(self, x: Floats) -> Floats:
         """Return (m, n) the gradients of the switching functions at `x`."""
@@ -204,7 +235,8 @@ class SwitchingSystem(Record, abc.ABC):
 
         c = self.compiled
         out, work = np.empty(c.m * c.n), np.empty((2, c.m + c.k + c.n))
-        gradients(c.surface, c.gradient, c.m, c.n, c.params, c.scale, _plain(x), out, work)
+        at = self.full_state(x)
+        gradients(c.surface, c.gradient, c.m, c.n, c.params, c.scale, at, out, work)
         return out.reshape(c.m, c.n)
 
     # ---- solving
@@ -213,14 +245,14 @@ class SwitchingSystem(Record, abc.ABC):
 
     def _check_start(self) -> None:
         """Refuse a start of a wrong size or a mode nobody knows."""
-        name, n = type(self).__name__, len(self.state_names)
+        name, n = type(self).__name__, len(self.start_names)
         if self.x0 is not None:
             x0 = numbers(
                 f"{name}.x0",
                 self.x0,
                 size=None if shape_of(self.x0) != () else n,
                 per="state",
-                why=f"the state is ({', '.join(self.state_names)}).",
+                why=f"the state is ({', '.join(self.start_names)}).",
                 try_=f"give {n} numbers.",
             )
             if x0.size != n:
@@ -229,7 +261,7 @@ class SwitchingSystem(Record, abc.ABC):
                         f"{name}.x0",
                         f"{x0.size} values",
                         f"{n} values, one per state",
-                        f"the state is ({', '.join(self.state_names)}).",
+                        f"the state is ({', '.join(self.start_names)}).",
                         f"give {n} numbers.",
                     )
                 )
@@ -263,16 +295,17 @@ def _called(address: int, x: object, s: Floats, p: Floats, count: int) -> Floats
 class PiecewiseSmooth(SwitchingSystem):
     """A piecewise-smooth flow from plain Python functions.
 
-    The functions are compiled when Numba can compile them; otherwise they run as they
-    are, which the stats of a run say with the cost of a call. The flow is autonomous: for
-    a force that depends on time, make the time (or a phase) a state.
+    The functions are compiled, with the plain functions that they call, when Numba can compile
+    them. Otherwise they run as they are, a `PlainFunctionWarning` says why when the model is
+    made, and the stats of a run give the cost of a call. Each takes the state x, or
+    (t, x, p): time, state and parameters. What else they refer to is frozen in the model.
 
     Parameters
     ----------
     h : h(x), the switching function; or several of them
     f_plus, f_minus : x' where h > 0 and where h < 0, each smooth across h = 0; with
         several surfaces give `f` instead
-    f : f(x, s) with the signs s_1 .. s_m of the switching functions
+    f : f(x, s) with the signs s_1 .. s_m of the switching functions; or f(t, x, s, p)
     kinks : functions whose zeros are kinks of the field; crossing one is an event
     x0 : start; the dimension of the flow is its length
     mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
@@ -280,9 +313,16 @@ class PiecewiseSmooth(SwitchingSystem):
     h_gradient : gradient of h (of each h one after the other); differences of order 8
         when left out, exact for a plane
     scale : sizes of the states; 1 when left out
+    parameters : numbers that functions take as p: by name, read as p.mu, or in a row, read as
+        p[0]. Models that differ in their values alone share their code: see `with_parameters`
+    stiff : whether steps are implicit, by Radau IIA of order 5: for fields with parts that decay
+        many times faster than the motion. It takes tolerances from about 1e-10 up
 
     Notes
     -----
+    Where a function takes the time, it is carried as a last state named `clock`, which x0,
+    names and scale leave out.
+
     Along the intersection of two surfaces the field is the product combination
     sum over signs of prod (1 + s_i lam_i) / 2 f(x, s), which is the only one for forces
     that add up, as dry friction does.
@@ -301,6 +341,8 @@ class PiecewiseSmooth(SwitchingSystem):
     names: Sequence[str] | None = None
     h_gradient: Callable[..., Any] | None = None
     scale: Sequence[float] | float = 1.0
+    parameters: Mapping[str, float] | Sequence[float] | Floats | None = None
+    stiff: bool = False
 
     def __post_init__(self) -> None:
         name = "PiecewiseSmooth"
@@ -373,11 +415,15 @@ class PiecewiseSmooth(SwitchingSystem):
                     "leave them out for x1, x2, ...",
                 )
             )
+        parameters = checked_parameters(f"{name}.parameters", self.parameters)
+        object.__setattr__(self, "parameters", parameters)
         self._check_names()
         self._check_start()
-        self._check_values()
-        if self.h_gradient is not None:
-            self._check_gradient()
+        self.functions.check_at(self.start_state(), finite=True)
+        self.functions.check_gradient(self.start_state(), self._full_scale)
+        if mode() == "compiled":
+            # what cannot be compiled is told where the model is made
+            _ = self.compiled
 
     def _check_names(self) -> None:
         """Refuse names that other columns of the results have already."""
@@ -407,43 +453,94 @@ class PiecewiseSmooth(SwitchingSystem):
         """The switching functions."""
         return tuple(self.h) if isinstance(self.h, Sequence) else (self.h,)
 
+    @functools.cached_property
+    def functions(self) -> UserFunctions:
+        """The functions, with what they take."""
+        parts = {"h": self.surfaces, "kinks": tuple(self.kinks)}
+        for label in ("f_plus", "f_minus", "f", "h_gradient"):
+            part = getattr(self, label)
+            parts[label] = () if part is None else (part,)
+        given = {label: some for label, some in parts.items() if some}
+        n, m = len(_sized(self.x0)), len(self.surfaces)
+        return UserFunctions("PiecewiseSmooth", given, n, m, self.parameters)
+
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states, in order."""
+        """Names of the states, in order; the last is the clock where a function takes the time."""
+        return (*self.start_names, CLOCK) if self.functions.clocked else self.start_names
+
+    @property
+    def start_names(self) -> tuple[str, ...]:
+        """Names of the states that a start gives: all but the clock."""
         if self.names is not None:
             return tuple(self.names)
         return tuple(f"x{i + 1}" for i in range(len(_sized(self.x0))))
 
-    def compile(self) -> Compiled:
-        """Return the compiled functions; called once per object."""
-        from stiction.numerics.callback import ArrayCallback
+    def full_state(self, x: npt.ArrayLike, t: float = 0.0) -> Floats:
+        """Return states (..., n) with the clock, at `t` where they are given without one."""
+        given = np.array(x, dtype=np.float64, order="C")
+        if not self.functions.clocked or given.shape[-1:] != (len(self.start_names),):
+            return given
+        return np.concatenate([given, np.full((*given.shape[:-1], 1), t)], axis=-1)
 
-        n, m, k = len(_sized(self.x0)), len(self.surfaces), len(self.kinks)
-        sizes: dict[str, Any] = {"n": n, "n_signs": m}
-        if self.f is not None:
-            field_ = ArrayCallback([self.f], [n], name=self._label("f"), signed=True, **sizes)
+    @property
+    def _full_scale(self) -> Floats:
+        """(n,) sizes of the states, the clock's 1 among them."""
+        return _plain([*np.asarray(self.scale).tolist(), *[1.0] * self.functions.clocked])
+
+    def with_parameters(
+        self, parameters: Mapping[str, float] | Sequence[float] | Floats = (), /, **named: float
+    ) -> PiecewiseSmooth:
+        """Return the model with other values of its parameters, at no cost of compilation.
+
+        Parameters
+        ----------
+        parameters : all values in a row, or some by name
+        named : values by name
+
+        Raises
+        ------
+        ModelError : if the model has no such parameter.
+
+        Verified by: tests/unit/switching/test_user_functions.py::test_a_thousand_sets_compile_once
+        """
+        old = self.parameters
+        new: Mapping[str, float] | Sequence[float] | Floats = parameters
+        if isinstance(old, Mapping):
+            changed = {**(parameters if isinstance(parameters, Mapping) else {}), **named}
+            unknown = [name for name in changed if name not in old]
+            good, known = not unknown and bool(changed), ", ".join(old)
+            new = {**old, **changed}
         else:
-            parts = [_given(self.f_plus), _given(self.f_minus)]
-            label = self._label("f_plus, f_minus")
-            field_ = ArrayCallback(parts, [n, n], name=label, choose=True, **sizes)
-        parts = [*self.surfaces, *self.kinks]
-        surface = ArrayCallback(parts, [1] * (m + k), name=self._label("h, kinks"), **sizes)
-        keep = [field_, surface]
-        if self.h_gradient is not None:
-            label = self._label("h_gradient")
-            keep.append(ArrayCallback([self.h_gradient], [m * n], name=label, **sizes))
-        start, signs = _plain(self.x0), np.ones(m)
+            size = 0 if old is None else len(old)
+            good, known = not named and 0 < len(parameters) == size, f"{size} numbers in a row"
+        if not good:
+            raise ModelError(
+                explain(
+                    "PiecewiseSmooth.with_parameters",
+                    repr(dict(named) or parameters),
+                    f"values of the parameters that the model has: {known}",
+                    "the functions read these as p.",
+                    "give `parameters` when the model is made.",
+                )
+            )
+        return dataclasses.replace(self, parameters=new)
+
+    def compile(self) -> Compiled:
+        """Return the compiled functions; those of a model with the same code are shared."""
+        n, m, k = len(self.state_names), len(self.surfaces), len(self.kinks)
+        field_, surface, slope = self.functions.compile()
+        keep = [field_, surface] if slope is None else [field_, surface, slope]
+        start, signs, p = self.start_state(), np.ones(m), values_of(self.parameters)
         for callback in keep:
-            callback.measure(start, signs)
-        gradient = keep[2].address if len(keep) > 2 else 0
-        scale, p = _plain(self.scale), np.zeros(1)
-        plane = None
-        if self.h_gradient is None:
+            callback.measure(start, signs, p)
+        scale, plane = self._full_scale, None
+        if slope is None:
             plane = _planes(surface.address, p, scale, start, m, k)
         return Compiled(
             field=field_.address,
             surface=surface.address,
-            gradient=gradient,
+            gradient=0 if slope is None else slope.address,
             power=0,
             params=p,
             n=n,
@@ -453,37 +550,9 @@ class PiecewiseSmooth(SwitchingSystem):
             plane_is_sure=False,
             scale=scale,
             parallel=all(callback.compiled for callback in keep),
+            stiff=self.stiff,
             keep=tuple(keep),
         )
-
-    def _check_gradient(self) -> None:
-        """Compare a gradient with differences of h at the start."""
-        x, scale = _plain(self.x0), _plain(self.scale)
-        given = np.asarray(_given(self.h_gradient)(x.copy()), dtype=np.float64)
-        given = given.reshape(len(self.surfaces), -1)
-        for i, h in enumerate(self.surfaces):
-            for j in range(x.size):
-                rise = 0.0
-                for a, weight in ((1, 2.0 / 3.0), (2, -1.0 / 12.0)):
-                    for sign in (1.0, -1.0):
-                        at = x.copy()
-                        at[j] += sign * a * 1e-3 * scale[j]
-                        rise += sign * weight * float(h(at)) / (1e-3 * scale[j])
-                size = float(np.abs(given[i] * scale).sum()) / scale[j] + abs(rise)
-                if not abs(rise - given[i, j]) <= 1e-5 * size:
-                    raise ModelError(
-                        explain(
-                            self._label("h_gradient"),
-                            f"{given[i, j]:.9g} for h_{i + 1} along state {j + 1}, where "
-                            f"differences of h give {rise:.9g}",
-                            "the gradient of h",
-                            "a wrong one makes the state slide where it should not.",
-                            "leave it out; differences of order 8 are used then.",
-                        )
-                    )
-
-    def _label(self, what: str) -> str:
-        return f"PiecewiseSmooth.{what}"
 
     def _functions(self) -> list[tuple[str, Any]]:
         found = [("h", part) for part in self.surfaces]
@@ -493,24 +562,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
     def check_at(self, x: Floats) -> None:
         """Raise ModelError if a function gives a wrong number of values at `x`."""
-        self._check_values(x, finite=False)
-
-    def _check_values(self, at: object = None, *, finite: bool = True) -> None:
-        """Call every function once, at the start: wrong sizes are refused at the door."""
-        n, m = len(_sized(self.x0)), len(self.surfaces)
-        x, signs = _plain(self.x0 if at is None else at), np.ones(m)
-        wanted: list[tuple[str, Any, tuple[Any, ...], int]]
-        wanted = [(label, part, (x,), 1) for label, part in self._functions() if label == "h"]
-        wanted += [("kinks", part, (x,), 1) for part in self.kinks]
-        for label in ("f_plus", "f_minus"):
-            if getattr(self, label) is not None:
-                wanted.append((label, getattr(self, label), (x,), n))
-        if self.f is not None:
-            wanted += [("f", self.f, (x, signs), n), ("f", self.f, (x, -signs), n)]
-        if self.h_gradient is not None:
-            wanted.append(("h_gradient", self.h_gradient, (x,), m * n))
-        for label, part, arguments, count in wanted:
-            _check_value(self._label(label), part, arguments, count, finite=finite)
+        self.functions.check_at(self.full_state(x), finite=False)
 
 
 def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: int) -> Floats | None:
@@ -530,32 +582,6 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     if size == 0.0 or not spread <= 1e-11 * size:
         return None
     return np.where(np.abs(found[0]) < 1e-13 * size, 0.0, np.round(found[0] / size, 13) * size)
-
-
-def _check_value(
-    where: str, part: Callable[..., Any], arguments: tuple[Any, ...], n: int, *, finite: bool
-) -> None:
-    needs = "one finite number" if n == 1 else f"{n} finite numbers"
-    why = "it is called at the start x0 before anything is solved."
-    try_ = "call it by hand with x0; a constant must be written as a number of its own."
-    try:
-        # what is not finite is refused below, which says more than a warning of NumPy
-        with np.errstate(all="ignore"):
-            value = np.asarray(part(*(a.copy() for a in arguments)), dtype=np.float64)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        got = f"{type(error).__name__}: {error}"
-        raise ModelError(explain(where, got, needs, why, try_)) from error
-    if value.size != n or (n > 1 and value.ndim != 1):
-        got = f"{value.size} numbers" if value.ndim else "one number"
-        raise ModelError(explain(where, got, needs, why, try_))
-    if finite and not np.isfinite(value).all():
-        raise ModelError(explain(where, f"{value.tolist()}", needs, why, try_))
-
-
-def _given(function: Callable[..., Any] | None) -> Callable[..., Any]:
-    if function is None:
-        raise TypeError("checked at the door")
-    return function
 
 
 def _sized(x0: Sequence[float] | None) -> Sequence[float]:

@@ -1,11 +1,15 @@
-"""The flow with additive noise: noise chooses an exit behind a two-fold, sooner if it is strong.
+"""The flow with additive noise: how it chooses an exit where the future is not unique.
 
-dx = f(x; sgn h) dt + level scale dW by the Euler-Maruyama scheme, which keeps the drift
-discontinuous: a sliding state chatters across the surface within a step.
+dx = f(x; sgn h) dt + level scale dW by the scheme of Euler and Maruyama, which keeps the drift
+discontinuous: a sliding state chatters across the surface within a step. Where the surface repels,
+noise and drift balance in a layer that is level^2 / L wide, with L the speed at which the field
+leaves it, and the side is decided there in a time of level^2 / L^2. Behind a two-fold L = c t, and
+that time is (level / c)^(2/3). Steps resolve it, whatever the level.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,11 +22,19 @@ from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
 
-__all__ = ["NoiseStudy", "noise_study"]
+__all__ = ["NoiseStudy", "UnresolvedWarning", "noise_study"]
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 2_000_000_000
+# a step takes this share of a time that must be resolved
+_SHARE = 0.02
+# steps of a path beside those of full length
+_MORE_STEPS = 1_000_000
+
+
+class UnresolvedWarning(UserWarning):
+    """Noise so weak that no step resolves what it decides."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,20 +45,27 @@ class NoiseStudy(Record):
     ----------
     levels : (l,) of the noise, in units of the scale per square root of the time unit
     lost : when the flow without noise loses determinism
-    dwell : (l, paths) time from there until the surface is left; NaN for one that stays
+    dwell : (l, paths) time from there until the last visit to the surface where it repels; NaN
+        for a path that has not left
+    travel : (l, paths) time from there until |h| is `away`, most of it on the way
     side : (l, paths) 1 or -1; 0 for one that stays
     final : (l, paths, n) states at the end
+    layer : (l,) time in which the noise decides, as a formula has it
+    resolved : (l,) whether the steps resolve that time
     """
 
     levels: Floats
     lost: float
     dwell: Floats
+    travel: Floats
     side: Floats
     final: Floats
+    layer: Floats
+    resolved: npt.NDArray[np.bool_]
 
     @property
     def mean_dwell(self) -> Floats:
-        """(l,) mean time of dwelling of the paths that leave, NaN if none does [time unit].
+        """(l,) mean time at the surface of the paths that leave, NaN if none does [time unit].
 
         Paths that stay until the end are left out: run long enough that few do.
         """
@@ -66,17 +85,20 @@ class NoiseStudy(Record):
 
     @property
     def exponent(self) -> float:
-        """Exponent with which the mean time of dwelling falls with the level."""
+        """Exponent with which the mean time at the surface grows with the level."""
         return float(np.polyfit(np.log(self.levels), np.log(self.mean_dwell), 1)[0])
 
     def __str__(self) -> str:
         """Return one line for each level."""
         lines = [f"determinism is lost at {self.lost:.6g} without noise"]
         lines += [
-            f"level {level:.1e}  mean dwell {mean:.4g}  to h > 0 {share:.2f}"
-            for level, mean, share in zip(self.levels, self.mean_dwell, self.to_plus, strict=True)
+            f"level {level:.1e}  mean time at the surface {mean:.4g}  to h > 0 {share:.2f}"
+            + ("" if good else "  not resolved")
+            for level, mean, share, good in zip(
+                self.levels, self.mean_dwell, self.to_plus, self.resolved, strict=True
+            )
         ]
-        return "\n".join([*lines, f"dwell ~ level^{self.exponent:.2f}"])
+        return "\n".join([*lines, f"time at the surface ~ level^{self.exponent:.2f}"])
 
 
 def noise_study(
@@ -95,7 +117,8 @@ def noise_study(
     ----------
     levels : of the noise, in units of the scale per square root of the time unit
     t_end : end of all paths [time unit]
-    step : of the scheme [time unit]
+    step : longest step of the scheme [time unit]; at the surface steps are as short as the level
+        asks for
     away : |h| over its size at the scale at which a path has left the surface
     seed : of the random numbers
 
@@ -103,24 +126,83 @@ def noise_study(
     ------
     ModelError : if the flow without noise stays deterministic until t_end.
 
-    Verified by: tests/unit/switching/test_noise.py::test_stronger_noise_leaves_sooner
+    Warns
+    -----
+    UnresolvedWarning : where a level is so low that steps would vanish beside the time.
+
+    Notes
+    -----
+    For x' = b sgn x with noise of level s the mean time at the surface is s^2 / (2 b^2), and half
+    of the paths leave to either side.
+
+    Verified by: tests/unit/switching/test_noise_independent.py::test_the_time_at_a_surface
     """
     from stiction.switching.smooth_kernels import Noise, noisy_paths
 
     level, steps = _checked(levels, t_end, paths, step, seed)
-    c, lost = system.compiled, _first_loss(system, float(t_end))
-    x0, scale = np.array(system.x0, dtype=np.float64), np.array(c.scale)
-    reach = float((np.abs(system.gradient(x0))[0] * scale).sum())
-    shape = (level.size, paths)
-    left, side, final = np.empty(shape), np.empty(shape), np.empty((*shape, c.n))
-    addresses = np.array([c.field, c.surface], dtype=np.int64)
-    work, after = np.zeros((2, c.n + c.m + c.k)), int(lost / step) + 1
+    c, (lost, x_lost) = system.compiled, _first_loss(system, float(t_end))
+    x0, scale = system.start_state(), np.array(c.scale)
+    size = (system.gradient(x_lost)[0] * scale).astype(np.float64)
+    reach = float(np.abs(system.gradient(x0)[0] * scale).sum())
+    slope = np.full(c.n, np.nan)
+    if c.plane is not None:
+        slope = np.array(c.plane[0], dtype=np.float64)
+    told, final = np.empty((level.size, 3, paths)), np.empty((level.size, paths, c.n))
+    addresses = np.array([c.field, c.surface, c.gradient], dtype=np.int64)
+    work, layers = np.zeros((7, max(c.n, c.m + c.k))), np.empty(level.size)
+    resolved = np.ones(level.size, dtype=bool)
     for i, strength in enumerate(level):
-        noise = Noise(float(strength), float(step), steps, after, float(away * reach))
+        spread = float(strength * np.sqrt((size**2).sum()))
+        layers[i] = _layer(system, x_lost, spread)
+        least = 1e-13 * max(lost, layers[i])
+        noise = Noise(
+            float(strength),
+            spread,
+            *(float(step), _SHARE, least, float(t_end), lost, float(layers[i])),
+            float(away * reach),
+            100 * steps + _MORE_STEPS,
+        )
         rng = np.random.default_rng([seed, i])
-        results = (left[i], side[i], final[i])
-        noisy_paths(addresses, c.params, scale, x0, noise, rng, *results, work)
-    return NoiseStudy(np.array(level), lost, left - lost, side, final)
+        arrays = (told[i], final[i], work)
+        missed, late = noisy_paths(addresses, c.params, scale, slope, x0, noise, rng, *arrays)
+        resolved[i] = missed == np.inf and not late
+    for strength in level[~resolved]:
+        warnings.warn(
+            f"noise_study: level {strength:.3g} is not resolved: the side would be decided in a "
+            f"time that vanishes beside t = {lost:.6g}; times at the surface are too long.",
+            UnresolvedWarning,
+            stacklevel=2,
+        )
+    dwell, travel, side = told[:, 0] - lost, told[:, 1] - lost, told[:, 2].copy()
+    return NoiseStudy(np.array(level), lost, dwell, travel, side, final, layers, resolved)
+
+
+def _layer(system: SwitchingSystem, x: Floats, spread: float) -> float:
+    """Return the time t after the loss in which noise decides: spread^2 = (L + c t)^2 t.
+
+    L is the speed at which the field leaves the surface at `x`, c how fast it grows along the mean
+    of both fields.
+    """
+
+    def speeds(at: Floats) -> Floats:
+        normal = system.gradient(at)[0]
+        return np.array([normal @ system.field(at, s) for s in (1.0, -1.0)])
+
+    mean = 0.5 * (system.field(x, 1.0) + system.field(x, -1.0))
+    size = float(np.max(np.abs(mean) / np.asarray(system.compiled.scale)))
+    ahead = 1e-4 / size if size > 0.0 else 1.0
+    now = float(np.max(np.abs(speeds(x))))
+    grows = float(np.max(np.abs(speeds(x + ahead * mean) - speeds(x)))) / ahead
+    if now == 0.0 and grows == 0.0:
+        return np.inf
+    low, high = 1e-40, 1e40
+    for _ in range(200):
+        middle = float(np.sqrt(low * high))
+        if (now + grows * middle) ** 2 * middle < spread**2:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _checked(
@@ -153,8 +235,8 @@ def _checked(
     return level, steps
 
 
-def _first_loss(system: SwitchingSystem, t_end: float) -> float:
-    """Return when the flow without noise loses determinism."""
+def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
+    """Return when and where the flow without noise loses determinism."""
     c, ends = system.compiled, np.array([0.0, t_end])
     run = runner(system, EventDriven(rtol=1e-10))(Request(0.0, t_end, ends))
     if c.m != 1 or not run.determinism.losses:
@@ -167,4 +249,5 @@ def _first_loss(system: SwitchingSystem, t_end: float) -> float:
                 "start it so that it slides into a two-fold.",
             )
         )
-    return float(run.determinism.losses[0].time)
+    first = run.determinism.losses[0]
+    return float(first.time), np.array(first.where["state"], dtype=np.float64)

@@ -70,7 +70,7 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
         reason=history.reason,
         time=history.time,
         variables=_variables(system, history),
-        final={name: history.x[-1:, j].copy() for j, name in enumerate(names)},
+        final={name: float(history.x[-1, j]) for j, name in enumerate(names)},
         event_log=_event_log(system, history),
         energy=energy,
         losses=history.losses,

@@ -10,25 +10,39 @@ import numpy as np
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import call_arrays
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.rows import FIELD, SURFACE
+from stiction.switching.flow.geometry import gradients
+from stiction.switching.flow.rows import FIELD, GRADIENT, SURFACE
 
-__all__ = ["Noise", "noisy_paths", "smooth_rates"]
+__all__ = ["SMOOTH", "Noise", "noisy_paths", "smooth_rates"]
+
+# the field in which sgn(g) is smooth, among the addresses of `smooth_rates`
+SMOOTH = 2
 
 
 class Noise(NamedTuple):
     """How noisy paths are followed and watched.
 
     level : of the noise, in units of the scale per square root of the time unit
-    step, steps : of the scheme, and how many are taken
-    after : step from which leaving the surface is watched for
-    away : |h| at which a path has left it
+    spread : what it does to h, in units of h per square root of the time unit
+    step : longest step
+    share : of a time that is resolved which a step may take
+    least : shortest step
+    t_end, lost : end of the paths, and when determinism is lost
+    layer : time after the loss in which the noise decides [time unit]
+    away : |h| at which a path has left the surface
+    most : steps of one path
     """
 
     level: float
+    spread: float
     step: float
-    steps: int
-    after: int
+    share: float
+    least: float
+    t_end: float
+    lost: float
+    layer: float
     away: float
+    most: int
 
 
 @kernel
@@ -43,22 +57,91 @@ def smooth_rates(
 ) -> None:
     """Fill out[n] with x' for sgn(h_1) replaced by a smooth sign of the given width.
 
+    So is sgn(g_1) where the field jumps with it, and |g_1| by the integral of that sign.
+
     Parameters
     ----------
-    system : addresses, by FIELD and SURFACE
+    system : addresses, by FIELD and SURFACE, and by SMOOTH the field in which sgn(g_1) is smooth
     tanh : tanh(h / width), or h / sqrt(h^2 + width^2)
-    work : (3, >= max(n, m + k)) scratch
+    work : (3, >= max(n, m + k, 3)) scratch
     """
-    signs, other = work[0, :1], work[1]
+    signs, other, field = work[0], work[1], system[FIELD]
     call_arrays(system[SURFACE], x, signs, p, other)
-    h = other[0]
-    s = math.tanh(h / width) if tanh else h / math.hypot(h, width)
+    s, _ = _smooth_sign(other[0], tanh, width)
+    if system[SMOOTH] != 0:
+        field = system[SMOOTH]
+        signs[1], signs[2] = _smooth_sign(other[1], tanh, width)
     signs[0] = 1.0
-    call_arrays(system[FIELD], x, signs, p, out)
+    call_arrays(field, x, signs, p, out)
     signs[0] = -1.0
-    call_arrays(system[FIELD], x, signs, p, other)
+    call_arrays(field, x, signs, p, other)
     for c in range(out.size):
         out[c] = 0.5 * ((1.0 + s) * out[c] + (1.0 - s) * other[c])
+
+
+@kernel
+def _smooth_sign(h: float, tanh: bool, width: float) -> tuple[float, float]:
+    """Return the smooth sign of h, and its integral, which is a smooth |h|."""
+    if tanh:
+        ratio = abs(h) / width
+        return math.tanh(h / width), abs(h) + width * math.log1p(math.exp(-2.0 * ratio))
+    size = math.hypot(h, width)
+    return h / size, size
+
+
+@kernel
+def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> float:
+    """Return the length of the next step, and resolve what decides the side.
+
+    Near a surface that repels, with L+ = `up` > 0 > L- = `down`, that is the layer in which the
+    noise outweighs the drift: spread^2 / L wide, and crossed in spread^2 / L^2. Far from it a step
+    is so short that it does not come back to the surface. About the time of the loss, where L may
+    vanish, it is a share of the time from there. A surface that attracts needs no more: what the
+    scheme does across it averages out.
+    """
+    wanted = noise.share * max(abs(t - noise.lost), noise.layer)
+    if up > 0.0 > down:
+        drift, spread = max(up, -down), noise.spread
+        layer = noise.share * spread * spread / (drift * drift)
+        back = min(abs(h) / (4.0 * drift), (h / (8.0 * spread)) ** 2)
+        wanted = min(wanted, max(layer, back))
+    return min(noise.step, wanted)
+
+
+@kernel
+def _touches(before: float, after: float, variance: float, rng: np.random.Generator) -> bool:
+    """Return whether h was zero within a step, as often as a Brownian bridge is."""
+    if before * after <= 0.0:
+        return True
+    exponent = 2.0 * before * after / variance
+    return exponent < 40.0 and rng.random() < math.exp(-exponent)
+
+
+@kernel
+def _drift(
+    system: Integers,
+    p: Vector,
+    x: Vector,
+    slope: Vector,
+    h: float,
+    work: Matrix,
+    rate: Vector,
+) -> tuple[float, float]:
+    """Fill rate[n] with the field of the side, on the surface the mean of both; return L+, L-."""
+    signs, other = work[0, :1], work[2]
+    up = down = 0.0
+    signs[0] = -1.0
+    call_arrays(system[FIELD], x, signs, p, other)
+    signs[0] = 1.0
+    call_arrays(system[FIELD], x, signs, p, rate)
+    for c in range(x.size):
+        up += slope[c] * rate[c]
+        down += slope[c] * other[c]
+        if h < 0.0:
+            rate[c] = other[c]
+        elif h == 0.0:
+            rate[c] = 0.5 * (rate[c] + other[c])
+    return up, down
 
 
 @kernel
@@ -66,36 +149,67 @@ def noisy_paths(
     system: Integers,
     p: Vector,
     scale: Vector,
+    slope: Vector,
     x0: Vector,
     noise: Noise,
     rng: np.random.Generator,
-    left: Vector,
-    side: Vector,
+    told: Matrix,
     final: Matrix,
     work: Matrix,
-) -> None:
-    """Follow paths of dx = f(x; sgn h) dt + level scale dW by the Euler-Maruyama scheme.
+) -> tuple[float, int]:
+    """Follow paths of dx = f(x; sgn h) dt + level scale dW by Euler and Maruyama's scheme.
 
     Parameters
     ----------
-    system : addresses, by FIELD and SURFACE
-    left, side, final : (paths,), (paths,), (paths, n), filled; NaN and 0 for one that has
-        not left by the end
-    work : (2, >= max(n, m + k)) scratch
+    system : addresses, by FIELD, SURFACE and GRADIENT
+    slope : (n,) the gradient of h where it is a plane, NaN elsewhere
+    told : (3, paths), filled: time of the last visit to the surface where it repels, time at
+        which |h| was `away`, side; NaN, NaN and 0 for a path that has not left by the end
+    final : (paths, n), filled
+    work : (6, >= max(n, m + k)) scratch
+
+    Returns
+    -------
+    The shortest step that was wanted and not taken, infinity for none; how many paths ran out of
+    steps.
     """
-    n, signs, row = x0.size, work[0, :1], work[1]
-    step, root = noise.step, noise.level * math.sqrt(noise.step)
-    rate = np.empty(n)
-    for i in range(left.size):
-        x = final[i]
+    n, signs, row, rate, steep = x0.size, work[0, :1], work[1], work[3, : x0.size], work[4]
+    flat, missed, unfinished = slope[0] == slope[0], math.inf, 0
+    for c in range(n):
+        steep[c] = slope[c]
+    for i in range(told.shape[1]):
+        x, t, visit = final[i], 0.0, math.nan
         x[:] = x0
-        left[i], side[i] = np.nan, 0.0
-        for j in range(noise.steps):
-            call_arrays(system[SURFACE], x, signs, p, row)
-            h = row[0]
-            if side[i] == 0.0 and j >= noise.after and abs(h) > noise.away:
-                left[i], side[i] = j * step, 1.0 if h > 0.0 else -1.0
-            signs[0] = 1.0 if h >= 0.0 else -1.0
-            call_arrays(system[FIELD], x, signs, p, rate)
+        told[0, i], told[1, i], told[2, i] = math.nan, math.nan, 0.0
+        call_arrays(system[SURFACE], x, signs, p, row)
+        h = row[0]
+        for j in range(noise.most):
+            far = abs(h) > noise.away
+            if far and told[2, i] == 0.0 and t > noise.lost:
+                told[0, i] = visit if visit == visit else noise.lost
+                told[1, i], told[2, i] = t, 1.0 if h > 0.0 else -1.0
+            if t >= noise.t_end:
+                break
+            if not (flat or far or told[2, i] != 0.0):
+                gradients(system[SURFACE], system[GRADIENT], 1, n, p, scale, x, steep, work[5:])
+            step, up, down = noise.step, 0.0, 0.0
+            if far or told[2, i] != 0.0:
+                signs[0] = 1.0 if h > 0.0 else -1.0
+                call_arrays(system[FIELD], x, signs, p, rate)
+            else:
+                up, down = _drift(system, p, x, steep, h, work, rate)
+                step = _step_length(noise, t, h, up, down)
+            if step < noise.least:
+                missed, step = min(missed, step), noise.least
+            root, before = noise.level * math.sqrt(step), h
             for c in range(n):
                 x[c] += step * rate[c] + root * scale[c] * rng.standard_normal()
+            call_arrays(system[SURFACE], x, signs, p, row)
+            t, h = t + step, row[0]
+            # where both sides point the same way the surface is crossed, and holds nobody
+            watched = told[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
+            if watched and _touches(before, h, noise.spread * noise.spread * step, rng):
+                visit = max(t - 0.5 * step, noise.lost)
+            if j == noise.most - 1:
+                unfinished += 1
+    return missed, unfinished

@@ -1,6 +1,7 @@
 """The same flow with a smooth sign: right before a two-fold, one arbitrary answer behind it.
 
-sgn(h) is replaced by a smooth sign of h over a width. Where the future is unique the
+sgn(h) is replaced by a smooth sign of h over a width, and so is sgn(g) where the field jumps with
+the sign of a kink g too, as the wheel's moment does. Where the future is unique the
 smooth flow tends to the set-valued one as the width falls. Behind a two-fold it follows one
 future for each width, shape and rounding error, and says nothing of the others.
 
@@ -140,8 +141,9 @@ def smoothed_run(
         why="the sign is smooth over it.",
         try_="give a small part of the usual size of h.",
     )
-    tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k)), np.empty(c.n)
-    addresses, calls = np.array([c.field, c.surface], dtype=np.int64), 0
+    tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
+    addresses = np.array([c.field, c.surface, system.smooth_field], dtype=np.int64)
+    calls = 0
 
     def rates(_t: float, x: Floats) -> Floats:
         nonlocal calls
@@ -151,7 +153,7 @@ def smoothed_run(
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
-    start = np.array(system.x0 if x0 is None else x0, dtype=np.float64)
+    start = system.full_state(system.start_state() if x0 is None else x0, float(time[0]))
     span = (float(time[0]), float(time[-1]))
     answer = solve_ivp(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
@@ -208,12 +210,12 @@ def smoothing_study(
         exact[:rows, j] = np.interp(time[:rows], run.time, run.variables[name].values)
     scale = np.asarray(system.compiled.scale)
     early = time <= _BEFORE * min(lost, t_end)
-    reach = float((np.abs(system.gradient(np.array(system.x0, dtype=float)))[0] * scale).sum())
+    reach = float((np.abs(system.gradient(system.start_state()))[0] * scale).sum())
     states, error, left, side, spread = [], [], [], [], []
     for sign in signs:
         for width in wide:
             x = smoothed_run(system, sign, float(width), time, rtol=rtol)
-            start = np.array(system.x0, dtype=float) + nudge * scale
+            start = system.start_state() + nudge * scale
             other = smoothed_run(system, sign, float(width), time, x0=start, rtol=rtol)
             states.append(x)
             error.append(float(np.max(np.abs((x - exact) / scale)[early])))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.errors import ModelError
+from stiction.errors import ModelError, PlainFunctionWarning
 from stiction.switching.model import PiecewiseSmooth
 
 
@@ -93,6 +93,7 @@ def test_refused_at_the_start(changes, words):
 def test_python_functions_are_kept_out_of_nothing():
     # a function that reads a dictionary runs as it is and gives the same field
     table = {"k": -1.0}
-    system = flow(f_plus=lambda x: (x[1], table["k"]))
+    with pytest.warns(PlainFunctionWarning, match=r"f_plus, f_minus runs .* of 'table', a dict"):
+        system = flow(f_plus=lambda x: (x[1], table["k"]))
     assert system.field([0.3, -0.8], 1.0).tolist() == [-0.8, -1.0]
     assert "numba" in sys.modules

@@ -5,7 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.switching.noise import noise_study
+from stiction.switching.noise import UnresolvedWarning, noise_study
 
 START = st.switching.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
 
@@ -18,15 +18,21 @@ def study():
 def test_paths_leave_after_the_two_fold_to_both_sides(study):
     assert study.lost == pytest.approx(1.1375, rel=1e-9)
     assert np.isfinite(study.dwell).mean() > 0.9
-    assert (study.dwell[np.isfinite(study.dwell)] > 0.0).all()
+    assert (study.dwell[np.isfinite(study.dwell)] >= 0.0).all()
+    assert (study.travel >= study.dwell)[np.isfinite(study.dwell)].all()
+    assert study.resolved.all()
     assert ((study.to_plus > 0.1) & (study.to_plus < 0.9)).all()
 
 
-def test_stronger_noise_leaves_sooner(study):
-    assert study.mean_dwell[1] < study.mean_dwell[0]
+def test_weaker_noise_leaves_sooner(study):
+    # the layer in which noise holds a path against the drift is passed in (level / c)^(2/3)
+    assert study.mean_dwell[0] < study.mean_dwell[1] < study.layer[1]
     assert study.hazard == pytest.approx(1.0 / study.mean_dwell, rel=1e-12)
-    # and hardly sooner: the region widens faster than noise spreads
-    assert -0.1 < study.exponent < 0.0
+    assert study.layer[1] / study.layer[0] == pytest.approx(100.0 ** (2 / 3), rel=1e-6)
+    # reason: sixty paths, whose times at the surface spread as widely as their mean
+    assert study.exponent == pytest.approx(2.0 / 3.0, abs=0.2)
+    # the way to `away`, most of it in crossings, takes longer by far
+    assert np.nanmean(study.travel[0]) > 20.0 * study.mean_dwell[0]
 
 
 def test_draws_repeat(study):
@@ -40,6 +46,13 @@ def test_weak_noise_follows_the_slide():
     quiet = noise_study(START, [1e-8], 1.2, paths=3, step=1e-4)
     # at the end, just behind the two-fold, every path is still next to it
     assert np.abs(quiet.final).max() < 0.05
+
+
+def test_what_no_step_resolves_is_told():
+    with pytest.warns(UnresolvedWarning, match="1e-20 is not resolved"):
+        study = noise_study(START, [1e-20, 1e-3], 1.3, paths=2, step=1e-2)
+    assert study.resolved.tolist() == [False, True]
+    assert str(study).count("not resolved") == 1
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_sampled_ways_on_from_a_fold_are_fair():
     policies = [public("Sample")(n=1, hazard=1.0, seed=seed) for seed in range(COUNT)]
     ends = [st.solve(flow, st.EventDriven(policy=p), (0.0, 2.0), save=2) for p in policies]
     assert {run.determinism.losses[0].kind for run in ends} == {"fold"}
-    x1 = np.array([run.final["x1"][0] for run in ends])
+    x1 = np.array([run.final["x1"] for run in ends])
     stays, leaves = np.abs(x1 - math.sin(2.0)) < 1e-6, np.abs(x1 - 3.0 + 0.5 * math.pi) < 1e-4
     assert np.all(stays ^ leaves)
     assert abs(stays.mean() - 0.5) < FAIR

@@ -6,6 +6,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.laws.smoothed import SquareRootSign, TanhSign
+from stiction.switching.smooth_kernels import smooth_rates
 from stiction.switching.smoothing import smoothed_run, smoothing_study
 
 START = st.switching.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slide")
@@ -70,3 +71,27 @@ def test_work_without_end_is_given_up(monkeypatch):
     monkeypatch.setattr("stiction.switching.smoothing._MOST_CALLS", 40)
     with pytest.raises(st.SolveError, match="40 evaluations were used up"):
         smoothed_run(START, TanhSign(), 1e-6, np.linspace(0.0, 0.9, 10))
+
+
+def test_the_sign_of_rolling_is_smooth_too():
+    # next to the line h = g = 0 the field of either side jumps with sgn(g) and with h / g
+    wheel, rng = st.WheelOnTurntable(), np.random.default_rng(0)
+    field, surface = wheel.compiled.field, wheel.compiled.surface
+    both, one = (np.array([field, surface, last]) for last in (wheel.smooth_field, 0))
+    found = np.empty((2, 12, 3))
+    for k in range(12):
+        x = np.array([0.17, 0.0, -1.0]) + 1e-9 * rng.normal(size=3)
+        for i, addresses in enumerate((both, one)):
+            work = np.zeros((3, 6))
+            smooth_rates(addresses, wheel.compiled.params, x, True, 1e-3, found[i, k], work)
+    spread = np.ptp(found, axis=1).max(axis=1)
+    assert spread[0] < 1e-5
+    assert spread[1] > 1.0
+
+
+def test_the_wheel_is_approached_before_the_two_fold():
+    wheel = st.WheelOnTurntable(x0=[0.22, -0.0624, -1.08])
+    study = smoothing_study(wheel, [1e-4, 1e-5], 8.0, saves=101)
+    assert study.lost == pytest.approx(7.78173816, abs=1e-7)
+    # reason: an observed order over one decade, for both shapes
+    assert study.order == pytest.approx(np.ones(2), abs=0.05)

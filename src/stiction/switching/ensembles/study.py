@@ -318,7 +318,7 @@ def result_of(outcome: Outcome) -> EnsembleResult:
 
 def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
     n = len(system.state_names)
-    x = np.array(starts, dtype=np.float64, order="C")
+    x = system.full_state(starts)
     if x.ndim != 2 or x.shape[1] != n or not len(x) or not np.isfinite(x).all():
         got = f"an array of shape {x.shape}" + ("" if np.isfinite(x).all() else " with NaN or inf")
         raise ModelError(

@@ -31,6 +31,7 @@ from stiction.switching.flow.rows import (
     SHARE,
     SIDES,
     STATE,
+    STEPPER,
     STEPS,
     WHICH,
     Y,
@@ -102,6 +103,11 @@ class Flow:
             q,
             _plane_kind(compiled),
         )
+        if compiled.stiff:
+            from stiction.numerics.callback import address_of
+            from stiction.switching.stiff_kernels import stiff_at
+
+            self.system[STEPPER] = address_of(stiff_at).address
         self.p, self.table = compiled.params.copy(), constants()
         widest = max(CLOCK_WIDTH, NODES + 2, self.width, n + 2 * m + k + 2, m * n)
         self.a: Floats = np.zeros((COEFFICIENT + e, widest))

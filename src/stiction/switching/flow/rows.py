@@ -25,8 +25,10 @@ BRANCH, TOLD_OPEN = range(BY_KIND + KIND_COUNT, BY_KIND + KIND_COUNT + 2)
 # a rare event that waits to be handled: its surface, and another one; passes of the loop that are
 # left then; 1 for a call that goes on where the last one paused
 WHICH, OTHER, LEFT, GOES_ON = range(TOLD_OPEN + 1, TOLD_OPEN + 5)
+# address of another step than the explicit one, 0 for none
+STEPPER = GOES_ON + 1
 # for each event function, how many times it is known to be zero at the start of the step
-ORDER = GOES_ON + 1
+ORDER = STEPPER + 1
 
 # ---- rows of `a`, which are as wide as the widest of them
 

@@ -41,6 +41,7 @@ from stiction.switching.flow.rows import (
     SLOPE,
     SPARE,
     STAGE,
+    STEPPER,
     SURFACE,
     TAIL,
     TOUCH,
@@ -53,7 +54,7 @@ from stiction.switching.flow.rows import (
     Q,
     Y,
 )
-from stiction.switching.flow.tableau import AT_END, STAGES
+from stiction.switching.flow.tableau import AT_END, RADAU, RADAU_NODES, STAGES
 
 __all__ = [
     "HIDDEN",
@@ -117,6 +118,8 @@ def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> flo
     Row STAGE must hold the rates at y; row STAGE + AT_END holds those at the end afterwards.
     Energies are carried along but do not steer the step. NaN errors count as inf.
     """
+    if system[STEPPER] != 0:
+        return _other_step(system, p, a, h)
     n, plain = system[N], is_plain(system, a)
     width = n if plain else n + 1 + system[Q]
     for j in range(1, AT_END + 1):
@@ -151,8 +154,35 @@ def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> flo
 
 
 @kernel
+def _other_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
+    """Take the step behind the address STEPPER; row LATER tells it what places cannot."""
+    a[LATER, 0], a[LATER, 1], a[LATER, 2], a[LATER, 3] = h, a.shape[0], a.shape[1], p.size
+    call_at(system[STEPPER], at(a), at(system), at(p), row_at(a, LATER))
+    return a[LATER, 4]
+
+
+@kernel
+def _cubic_rows(system: Integers, a: Matrix, h: float) -> None:
+    """Fill rows DENSE with the polynomial through the stages of Radau IIA."""
+    c1, c2 = RADAU_NODES[0], RADAU_NODES[1]
+    for c in range(system[N] + 1 + system[Q]):
+        z1 = z2 = 0.0
+        for r in range(3):
+            z1 += h * RADAU[0][r] * a[STAGE + 1 + r, c]
+            z2 += h * RADAU[1][r] * a[STAGE + 1 + r, c]
+        change = a[TRIAL, c] - a[Y, c]
+        g1, g2 = (z1 / c1 - change) / (1.0 - c1), (z2 / c2 - change) / (1.0 - c2)
+        bend = (g2 - g1) / (c2 - c1)
+        a[DENSE, c], a[DENSE + 1, c], a[DENSE + 2, c] = change, g1 - c1 * bend, bend
+        for d in range(3, DENSE_ROWS):
+            a[DENSE + d, c] = 0.0
+
+
+@kernel
 def finish_stages(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> None:
     """Compute the last three stages, which only the dense output needs."""
+    if system[STEPPER] != 0:
+        return
     for j in range(AT_END + 1, STAGES):
         _stage(table, a, j, j, system[N] + 1 + system[Q], h, SPARE)
         rates(system, p, a, SPARE, STAGE + j)
@@ -161,6 +191,9 @@ def finish_stages(system: Integers, p: Vector, table: Matrix, a: Matrix, h: floa
 @kernel
 def dense_rows(system: Integers, table: Matrix, a: Matrix, h: float) -> None:
     """Fill rows DENSE with the coefficients of the dense output of a finished step."""
+    if system[STEPPER] != 0:
+        _cubic_rows(system, a, h)
+        return
     for c in range(system[N] + 1 + system[Q]):
         change = a[TRIAL, c] - a[Y, c]
         a[DENSE, c] = change

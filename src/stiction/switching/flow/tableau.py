@@ -11,11 +11,27 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AT_END", "STAGES", "tableau"]
+__all__ = ["AT_END", "RADAU", "RADAU_NODES", "STAGES", "tableau"]
 
 STAGES = 16
 # the stage at the end of the step, which is the first of the next
 AT_END = 12
+# Radau IIA of order 5: weights of its three stages, and where they stand
+_ROOT = 6.0**0.5
+RADAU_NODES = ((4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0)
+RADAU = (
+    (
+        (88.0 - 7.0 * _ROOT) / 360.0,
+        (296.0 - 169.0 * _ROOT) / 1800.0,
+        (-2.0 + 3.0 * _ROOT) / 225.0,
+    ),
+    (
+        (296.0 + 169.0 * _ROOT) / 1800.0,
+        (88.0 + 7.0 * _ROOT) / 360.0,
+        (-2.0 - 3.0 * _ROOT) / 225.0,
+    ),
+    ((16.0 - _ROOT) / 36.0, (16.0 + _ROOT) / 36.0, 1.0 / 9.0),
+)
 
 
 @functools.cache

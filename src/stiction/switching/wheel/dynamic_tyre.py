@@ -23,6 +23,8 @@ import numpy.typing as npt
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.tyre import StretchedString
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.results.audit import Audit, Check
+from stiction.results.ledger import Ledger
 
 __all__ = [
     "DynamicTyreWheel",
@@ -35,6 +37,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# an energy that the tread may miss, over the largest
+_CLOSED = 1e-2
 _WHY = {
     "positive": "it is a length, a mass, a stiffness or a strength.",
     "nonnegative": "it dissipates, or fades a string over a length.",
@@ -92,6 +96,8 @@ class TyreMotion:
     work, heat, shed : energy [J] put into the tread by the ground, turned into heat, and
         carried out of the patch by material that leaves
     stored : energy in the patch at the end [J]
+    ledger : energies of the tread at `t`; what material carries out of the patch and into it
+        counts with the work
     status : solved, work_limit or not_finite
     steps : number of time steps
     """
@@ -107,8 +113,27 @@ class TyreMotion:
     heat: float
     shed: float
     stored: float
+    ledger: Ledger
     status: Status
     steps: int
+
+    @property
+    def audit(self) -> Audit:
+        """Whether the energy of the tread closes, and slip only takes.
+
+        What is missing falls with the square of the number of nodes.
+        """
+        energy = self.ledger
+        gained = float(np.max(-np.diff(energy.total_friction_heat), initial=0.0))
+        missing, limit = energy.imbalance_rel, 1e-9 * energy.scale
+        closed = "largest energy of the tread that is missing, over the largest energy; take nodes"
+        taken = "largest heat that slip gave back between saved times [J]"
+        return Audit(
+            (
+                Check("ledger_closes", missing <= _CLOSED, missing, _CLOSED, None, closed),
+                Check("friction_dissipates", gained <= limit, gained, limit, None, taken),
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,6 +329,13 @@ class DynamicTyreWheel(Record):
             heat=scale * patch[kernels.HEAT],
             shed=scale * patch[kernels.SHED],
             stored=self._stored(q, patch),
+            ledger=Ledger(
+                time=when[:rows],
+                kinetic=np.zeros(rows),
+                stored=scale * out[:, kernels.STORED_AT],
+                external_work=scale * (out[:, kernels.WORK_AT] - out[:, kernels.SHED_AT]),
+                friction_heat=scale * out[:, [kernels.HEAT_AT]],
+            ),
             status=(Status.SOLVED, Status.WORK_LIMIT, Status.NOT_FINITE)[code],
             steps=steps,
         )

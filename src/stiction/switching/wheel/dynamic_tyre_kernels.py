@@ -16,7 +16,17 @@ from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.parameters import OMEGA, R, V
 
-__all__ = ["DONE", "FULL", "LOST", "advance", "drive", "patch_loads", "roll_patch", "rolling"]
+__all__ = [
+    "DONE",
+    "FULL",
+    "LOST",
+    "advance",
+    "drive",
+    "patch_loads",
+    "roll_patch",
+    "rolling",
+    "stored_energy",
+]
 
 # entries of the parameter array
 (D, M, C1, C2, BETA, R0, OMEGA0, GAMMA, K2) = range(9)
@@ -27,8 +37,8 @@ N_PARAMETERS = 20
 N_PATCH = 6
 # entries of the motion that the tyre feels, and columns of the results after the state
 (ROLLING, LATERAL, TURNING) = range(3)
-(FORCE_AT, MOMENT_AT) = range(3, 5)
-N_COLUMNS = 5
+(FORCE_AT, MOMENT_AT, STORED_AT, WORK_AT, HEAT_AT, SHED_AT) = range(3, 9)
+N_COLUMNS = 9
 
 DONE, FULL, LOST = range(3)
 
@@ -114,6 +124,8 @@ def roll_patch(
                 after = slip[j] * low
                 felt_now, mean, leaving = after, after, low * low
                 patch[HEAT] += slip[j] * speed * dt * low / most * length
+                # what enters a patch in slip gives up at once what it brought beyond the limit
+                patch[HEAT] += 0.5 * (edge * edge - low * low) / most * entered
             else:
                 slip[j] = 0.0
         elif abs(trial) >= most:
@@ -183,6 +195,17 @@ def patch_loads(p: Vector, patch: Vector, q: Vector) -> tuple[float, float]:
 
 
 @kernel
+def stored_energy(p: Vector, patch: Vector, q: Vector) -> float:
+    """Return the energy of the tread in the patch, per force of the string [m]."""
+    last = q.size - 1
+    dx, total = 2.0 * p[A] / last, 0.0
+    for j in range(last + 1):
+        share = patch[OFFSET] if j == 0 else 1.0 - patch[OFFSET] if j == last else 1.0
+        total += 0.5 * q[j] * q[j] / p[BREAK] * share * dx
+    return total
+
+
+@kernel
 def accelerations(
     p: Vector, r: float, v: float, w: float, force: float, moment: float
 ) -> tuple[float, float]:
@@ -217,7 +240,8 @@ def advance(
     Parameters
     ----------
     state : r, v, omega, changed in place
-    out : (t, 5) r, v, omega, F, M at `times`
+    out : (t, 9) r, v, omega, F, M at `times`, then energies of the tread per force of the string:
+        stored, put in by the ground, turned into heat, carried out
     held : whether the wheel itself stays where it is
     """
     felt, motion = q.copy(), np.zeros(3)
@@ -230,6 +254,8 @@ def advance(
             now, about = patch_loads(p, patch, q)
             out[row, R], out[row, V], out[row, OMEGA] = r, v, w
             out[row, FORCE_AT], out[row, MOMENT_AT] = now, about
+            out[row, STORED_AT], out[row, WORK_AT] = stored_energy(p, patch, q), patch[WORK]
+            out[row, HEAT_AT], out[row, SHED_AT] = patch[HEAT], patch[SHED]
             row += 1
         state[R], state[V], state[OMEGA] = r, v, w
         if row == times.size:

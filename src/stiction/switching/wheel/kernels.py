@@ -52,6 +52,7 @@ __all__ = [
     "field_at",
     "gradient_at",
     "power_at",
+    "smooth_field_at",
     "surface_at",
     "tyre_contact",
     "wheel_contact",
@@ -60,6 +61,7 @@ __all__ = [
     "wheel_forces",
     "wheel_gradient",
     "wheel_power",
+    "wheel_smooth_field",
     "wheel_surface",
 ]
 
@@ -150,6 +152,22 @@ def wheel_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
 
 
 @kernel
+def wheel_smooth_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
+    """Fill out[3] with x' for s = (side, sgn(g), |g|), of which the last two may be smooth.
+
+    The moment is odd in g and the force even, so that neither sees g in any other way.
+
+    Source: Szalai, Jeffrey 2014, (6), (7); formulas sheet, section 2.
+    Verified by: tests/unit/switching/wheel/test_model.py::test_the_smooth_field
+    """
+    slip = x[OMEGA] - p[OMEGA0]
+    along = x[V] - p[D] * slip
+    h = -along * p[SIN] - x[R] * slip * p[COS]
+    force, moment = tyre_contact(s[0], h, s[2], p)
+    wheel_forced(x, force, s[1] * moment, p, out)
+
+
+@kernel
 def wheel_contact(x: Vector, s: float, p: Vector) -> tuple[float, float, float]:
     """Return the lateral slip velocity, the friction force and the moment for one sign.
 
@@ -214,6 +232,13 @@ def field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     x, s, p = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (N_PARAMETERS,))
     out = carray(out_at, (3,))
     wheel_field(x, s, p, out)
+
+
+def smooth_field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
+    """`wheel_smooth_field` behind four pointers."""
+    x, s, p = carray(x_at, (3,)), carray(s_at, (3,)), carray(p_at, (N_PARAMETERS,))
+    out = carray(out_at, (3,))
+    wheel_smooth_field(x, s, p, out)
 
 
 def surface_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:

@@ -247,6 +247,14 @@ class WheelOnTurntable(SwitchingSystem):
             keep=keep,
         )
 
+    @property
+    def smooth_field(self) -> int:
+        """Address of the field in which sgn(g) and |g| may be smooth."""
+        from stiction.numerics.callback import address_of
+        from stiction.switching.wheel.kernels import smooth_field_at
+
+        return int(address_of(smooth_field_at).address)
+
     def energies(self, x: Floats) -> tuple[Floats, Floats]:
         """Return kinetic and stored energy [J] for states (t, 3).
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.errors import PlainFunctionWarning
 from stiction.methods import EventDriven
 from stiction.switching.ensembles.study import ENDS, KINDS, Occupation, ensemble
 from stiction.switching.flow import records
@@ -138,7 +139,8 @@ def test_python_functions_run_in_one_thread():
             raise ValueError("far away")
         return [1.0 * 1.0]
 
-    flow = PiecewiseSmooth(h=lambda x: x[0] - 10.0, f_plus=slow, f_minus=slow, x0=[0.0])
+    with pytest.warns(PlainFunctionWarning, match="slow, which raises"):
+        flow = PiecewiseSmooth(h=lambda x: x[0] - 10.0, f_plus=slow, f_minus=slow, x0=[0.0])
     assert not flow.compiled.parallel
     seen = []
     found = ensemble(flow, [[0.0], [1.0]], 2.0, workers=4, progress=seen.append)

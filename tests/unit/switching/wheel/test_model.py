@@ -10,6 +10,7 @@ from stiction.errors import ModelError
 from stiction.exact import switching as exact
 from stiction.laws.tyre import SimplifiedTyre, StretchedString
 from stiction.switching.wheel import parameters
+from stiction.switching.wheel.kernels import wheel_smooth_field
 from stiction.switching.wheel.model import WheelOnTurntable
 
 OTHER = {
@@ -93,6 +94,27 @@ def test_energy_balance():
                 assert viscous >= 0.0
                 if s == np.sign(wheel.surfaces_at(x)[0]):
                     assert friction > 0.0
+
+
+def test_the_smooth_field():
+    # with the sign and the modulus themselves it is the field, and it is even in a smooth g
+    for wheel in wheels():
+        for x in random_states(20):
+            g = wheel.kinks_at(x)[0]
+            for side in (1.0, -1.0):
+                s, out = np.array([side, np.sign(g), abs(g)]), np.empty(3)
+                wheel_smooth_field(x, s, wheel.params, out)
+                assert_allclose(out, wheel.field(x, side), rtol=1e-13, atol=1e-14)
+                s[1] = 0.0
+                wheel_smooth_field(x, s, wheel.params, out)
+                both = [wheel_field_with(wheel, x, side, turn, abs(g)) for turn in (1.0, -1.0)]
+                assert_allclose(out, 0.5 * (both[0] + both[1]), rtol=1e-12, atol=1e-13)
+
+
+def wheel_field_with(wheel, x, side, turned, rolling):
+    out = np.empty(3)
+    wheel_smooth_field(x, np.array([side, turned, rolling]), wheel.params, out)
+    return out
 
 
 def test_energy_balance_in_stick():

@@ -10,8 +10,10 @@ from scipy.integrate import solve_ivp
 
 from stiction.errors import ModelError
 from stiction.methods import EventDriven
+from stiction.switching.ensembles.study import ensemble
 from stiction.switching.exits import dwell_time
 from stiction.switching.flow.trajectory import Tolerance
+from stiction.switching.two_folds.finding import two_fold
 from stiction.switching.wheel.escapes import escaping_points, funnel_exits
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.return_kernels import line_entered, line_starts
@@ -174,3 +176,42 @@ def test_points_of_the_escaping_region():
         escaping_points(WHEEL, 5, 0.2, 0.3)
     with pytest.raises(ModelError, match="along the slit"):
         escaping_points(WheelOnTurntable(gamma=0.0), 5, 0.1, 0.2)
+
+
+LOW, CUT, HIGH = 0.182890, 0.1833821706, 0.184632
+
+
+def test_the_interval_that_sliding_never_leaves():
+    # both branches of the map under the rule are monotone, so that ends show where they lead
+    places = np.concatenate([np.linspace(LOW, CUT - 1e-7, 20), np.linspace(CUT + 1e-7, HIGH, 20)])
+    once = line_orbits(WHEEL, places, SlideIfPossible(), 1, slopes=False)
+    assert (once.fate == "line").all()
+    left, right = once.r[1, :20], once.r[1, 20:]
+    assert (np.diff(left) < 0.0).all()
+    # reason: the ends of the interval are written with six digits
+    assert left[[0, -1]] == pytest.approx([HIGH, 0.183382], abs=1e-6)
+    assert right.min() == pytest.approx(LOW, abs=1e-6)
+    assert right.max() < HIGH
+    # beyond it the slide leads out
+    assert line_orbits(WHEEL, [LOW - 1e-4], SlideIfPossible(), 1, slopes=False).r[1, 0] > HIGH
+
+
+def test_exits_next_to_the_two_fold_are_trapped_by_sliding():
+    point = two_fold(WHEEL, guess=(0.19, -0.03, -1.03)).x
+    rng, exits = np.random.default_rng(0), []
+    while len(exits) < 12:
+        x = np.array(point) + 1e-3 * rng.normal(size=3)
+        for _ in range(5):
+            normal = WHEEL.gradient(x)[0]
+            x -= normal * WHEEL.surfaces_at(x)[0] / (normal @ normal)
+        normal = WHEEL.gradient(x)[0]
+        if normal @ WHEEL.field(x, 1.0) > 0.0 > normal @ WHEEL.field(x, -1.0):
+            exits.append(x)
+    found = ensemble(WHEEL, exits, 100.0, sides=np.tile([1.0, -1.0], 6))
+    assert found.ended("codim2_line").all()
+    places = found.state[:, 0]
+    assert ((places > LOW) & (places < HIGH)).all()
+    orbits = line_orbits(WHEEL, places, SlideIfPossible(), 60, slopes=False)
+    assert (orbits.fate == "line").all()
+    assert (orbits.two_folds == 0).all()
+    assert ((orbits.r > LOW - 1e-6) & (orbits.r < HIGH + 1e-6)).all()

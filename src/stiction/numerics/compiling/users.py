@@ -1,0 +1,258 @@
+"""Functions of a user for the compiler: with the plain functions they call, or who is in the way.
+
+Numba compiles no plain Python function that a function refers to. Here a function is copied with
+its globals and closure cells, in which plain functions are replaced by compiled ones, and so on
+downwards; modules that hold such functions are copied too, and a list stands as a tuple. As
+everywhere in Numba, what is referred to is frozen as it is when the function is compiled.
+"""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from stiction.numerics.compiling.digest import _LIBRARIES as LIBRARIES
+from stiction.numerics.compiling.digest import _bytes_of as bytes_of
+from stiction.numerics.compiling.digest import _code_parts as code_parts
+from stiction.numerics.compiling.digest import _codes as codes
+from stiction.numerics.compiling.digest import _outer_values as outer_values
+
+__all__ = ["compiled_user", "culprit", "fingerprint", "may_raise", "returning_tuples"]
+
+# values that Numba freezes
+_CONSTANTS = (bool, int, float, complex, str, bytes, types.NoneType)
+
+
+def may_raise(function: Callable[..., object]) -> bool:
+    """Return whether it must stay in Python: compiled code would swallow its exceptions."""
+    return _raising(function) is not None
+
+
+def _raising(function: Callable[..., object]) -> Any:
+    """Return the first function below that raises or has no code of its own; None for none."""
+    for plain in _reached(function):
+        if not isinstance(plain, types.FunctionType):
+            return plain
+        ops = (op for code in codes(plain.__code__) for op in dis.get_instructions(code))
+        # one that handles a kind of exceptions waits for what Python raises
+        if any(op.opname in ("RAISE_VARARGS", "CHECK_EXC_MATCH") for op in ops):
+            return plain
+    return None
+
+
+def _reached(function: Callable[..., object]) -> Iterator[Any]:
+    """Yield a function and all plain ones that it can reach, each once."""
+    waiting, found = [getattr(function, "py_func", function)], set()
+    while waiting:
+        plain = waiting.pop()
+        if id(plain) in found:
+            continue
+        found.add(id(plain))
+        yield plain
+        if isinstance(plain, types.FunctionType):
+            inner = (getattr(v, "py_func", v) for _, v in outer_values(plain))
+            waiting += [v for v in inner if _is_users(v)]
+
+
+def _is_users(value: object) -> bool:
+    """Return whether it is a plain function that Numba does not know by itself."""
+    if not isinstance(value, types.FunctionType):
+        return False
+    return (value.__module__ or "").partition(".")[0] not in LIBRARIES
+
+
+def _name(value: object) -> str:
+    return str(getattr(value, "__qualname__", type(value).__qualname__)).replace("<locals>.", "")
+
+
+# ---- copies that Numba can compile
+
+
+def compiled_user(function: Callable[..., object], made: dict[int, Any] | None = None) -> Any:
+    """Return a dispatcher for `function` in which all plain functions that it reaches are too.
+
+    Parameters
+    ----------
+    made : dispatchers by the id of their functions, shared by functions that go together
+
+    Verified by: tests/unit/numerics/compiling/test_users.py::test_helpers_are_compiled_too
+    """
+    import numba
+
+    made = {} if made is None else made
+    if hasattr(function, "py_func") or not isinstance(function, types.FunctionType):
+        return function if hasattr(function, "py_func") else numba.njit(function)
+    if id(function) in made:
+        return made[id(function)]
+    scope: dict[str, Any] = {}
+    cells = tuple(types.CellType() for _ in function.__closure__ or ())
+    name = function.__name__ if function.__name__.isidentifier() else "function"
+    copy = types.FunctionType(function.__code__, scope, name, function.__defaults__, cells or None)
+    copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
+    # known before what it refers to is looked at: it may call itself
+    made[id(function)] = numba.njit(error_model="numpy")(copy)
+    given = function.__globals__
+    names = {name for code in codes(function.__code__) for name in code.co_names}
+    for name in names | {"__builtins__", "__name__"}:
+        if name in given:
+            scope[name] = _replaced(given[name], names, made)
+    for cell, old in zip(cells, function.__closure__ or (), strict=True):
+        try:
+            cell.cell_contents = _replaced(old.cell_contents, names, made)
+        except ValueError:  # a cell that is empty still
+            continue
+    return made[id(function)]
+
+
+def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
+    """Return `function` with each list that it makes to return it at once made a tuple.
+
+    Compiled code keeps a tuple in registers and asks for memory for a list, which takes longer
+    than a field of a few states.
+
+    Verified by: tests/unit/numerics/compiling/test_users.py::test_a_list_that_is_returned
+    """
+    if not isinstance(function, types.FunctionType):
+        return function
+    code, steps = function.__code__, list(dis.get_instructions(function.__code__))
+    changed = bytearray(code.co_code)
+    for step, after in itertools.pairwise(steps):
+        if step.opname == "BUILD_LIST" and after.opname == "RETURN_VALUE":
+            changed[step.offset] = dis.opmap["BUILD_TUPLE"]
+    if bytes(changed) == code.co_code:
+        return function
+    copy = types.FunctionType(
+        code.replace(co_code=bytes(changed)),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3) -> Any:
+    """Return what stands for a value that a function refers to."""
+    if _is_users(value):
+        return compiled_user(value, made)
+    if isinstance(value, list) and value and all(isinstance(v, _CONSTANTS) for v in value):
+        return tuple(value)
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(_replaced(v, names, made, depth) for v in value)
+    if isinstance(value, types.ModuleType) and depth > 0:
+        if value.__name__.partition(".")[0] in LIBRARIES or value.__name__ == "builtins":
+            return value
+        held = vars(value)
+        new = {n: _replaced(held[n], names, made, depth - 1) for n in names if n in held}
+        if any(new[n] is not held[n] for n in new):
+            copy = types.ModuleType(value.__name__)
+            vars(copy).update(held)
+            vars(copy).update(new)
+            return copy
+    return value
+
+
+# ---- what a function is, to know it again
+
+
+def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
+    """Return what the code and all it refers to are, for comparisons; None where nobody can tell.
+
+    Two functions with the same fingerprint compile to the same code.
+
+    Verified by: tests/unit/numerics/compiling/test_users.py::test_fingerprints
+    """
+    parts: list[object] = []
+    for plain in _reached(function):
+        if not isinstance(plain, types.FunctionType):
+            return None
+        parts += [plain.__qualname__, tuple(code_parts(plain))]
+        parts += [code.co_varnames for code in codes(plain.__code__)]
+        defaults = (plain.__defaults__, tuple(sorted((plain.__kwdefaults__ or {}).items())))
+        for name, value in [("", defaults), *outer_values(plain)]:
+            if _is_users(getattr(value, "py_func", value)):
+                parts.append(name)
+            elif _is_plain_data(value):
+                parts += [name, bytes_of(value)]
+            elif isinstance(value, types.ModuleType):
+                parts += [name, value.__name__]
+            elif _is_of_library(value):
+                parts += [name, id(value), bytes_of(value)]
+            else:
+                return None
+    return tuple(parts)
+
+
+def _is_plain_data(value: object) -> bool:
+    import numpy as np
+
+    if isinstance(value, tuple | list):
+        return all(_is_plain_data(v) for v in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufc"
+    return isinstance(value, (*_CONSTANTS, np.generic))
+
+
+def _is_of_library(value: object) -> bool:
+    """Return whether Numba may know it: a part of NumPy or of the language, or a namedtuple."""
+    if isinstance(value, type) and issubclass(value, tuple):
+        return True
+    module = getattr(value, "__module__", None) or ""
+    known = type(value).__module__.partition(".")[0] in ("builtins", "numpy", "numba")
+    return known and module.partition(".")[0] in (*LIBRARIES, "builtins") and callable(value)
+
+
+# ---- who is in the way
+
+
+def culprit(parts: Sequence[Callable[..., object]], error: BaseException | None = None) -> str:
+    """Return in a few words what keeps one of `parts` from being compiled.
+
+    Parameters
+    ----------
+    error : what Numba said, for what cannot be seen from outside
+
+    Verified by: tests/unit/numerics/compiling/test_users.py::test_culprits_have_names
+    """
+    for part in parts:
+        plain = _raising(part)
+        if isinstance(plain, types.FunctionType):
+            return f"{_name(plain)}, which raises exceptions that compiled code would swallow"
+        if plain is not None:
+            return f"{_name(plain)}, {_kind(plain)}"
+        first = getattr(part, "py_func", part)
+        for plain in _reached(part):
+            for name, value in outer_values(plain):
+                if not (_is_users(getattr(value, "py_func", value)) or _is_known(value)):
+                    where = "" if plain is first else f", to which {_name(plain)} refers"
+                    return f"{name!r}, {_kind(value)}{where}"
+    return _first_line(error)
+
+
+def _is_known(value: object) -> bool:
+    if isinstance(value, types.ModuleType) or hasattr(value, "_numba_type_"):
+        return True
+    return _is_plain_data(value) or _is_of_library(value)
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    builtin = kind.__module__ == "builtins"
+    return f"a {kind.__name__}" if builtin else f"a {kind.__module__}.{kind.__qualname__}"
+
+
+def _first_line(error: BaseException | None) -> str:
+    """Return what Numba found in the way, and where, without what surrounds it."""
+    if error is None:
+        return "its code"
+    skip = ("Failed in", "During:", "Invalid use", "There are", "- Of which", "Overload")
+    lines = [line.strip(" \t>") for line in str(error).splitlines()]
+    told = [s for s in lines if s and not s.startswith(skip) and not s.startswith("File ")]
+    places = [s for s in lines if s.startswith("File ") and ", line " in s]
+    where = f" ({places[-1].rstrip(':')})" if places else ""
+    return (told[0].rstrip(".:") if told else type(error).__name__) + where

@@ -1,0 +1,204 @@
+"""An L-stable step for stiff flows: Radau IIA of order 5, behind an address.
+
+The three stages solve Z = h (A x I) F(y + Z) by Newton's method with one Jacobian, by differences,
+and one factorisation for the step. The error is the embedded one of order 3, filtered by
+(I - gamma h J)^-1, so that stiff components do not shorten the step. What is stiff decays within
+it; a flow that slides is as stiff as Filippov's field is.
+
+Source: Hairer, Wanner, Solving ordinary differential equations II, section IV.8, code RADAU5.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.callback import carray
+from stiction.numerics.jit import kernel
+from stiction.switching.flow.rates import rates, sliding_surface
+from stiction.switching.flow.rows import (
+    ATOL,
+    DIRECTION,
+    FLOOR,
+    ORDER,
+    PACE,
+    ROUNDING,
+    RTOL,
+    SCALE,
+    SHARE,
+    SIDES,
+    STAGE,
+    TRIAL,
+    N,
+    Q,
+    Y,
+)
+from stiction.switching.flow.tableau import AT_END, RADAU
+
+__all__ = ["stiff_at", "stiff_step"]
+
+# the real eigenvalue of the inverse of A, and the weights of the stages in the error
+_MU = 3.0 + 3.0 ** (2.0 / 3.0) - 3.0 ** (1.0 / 3.0)
+_ROOT = math.sqrt(6.0)
+_WEIGHTS = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
+_ITERATIONS, _CONVERGED, _EPS = 12, 1e-2, 2.220446049250313e-16
+# differences for the Jacobian, over the size of a state
+_DIFFERENCE = 1.5e-8
+# what is said of a step whose equations Newton's method does not solve: a tenth is tried next
+_FAILED = 1e12
+
+
+@kernel
+def _factor(m: Matrix, pivots: Integers) -> bool:
+    """Factorise m in place with partial pivoting; return whether it is regular."""
+    n = m.shape[0]
+    for c in range(n):
+        best = c
+        for i in range(c + 1, n):
+            if abs(m[i, c]) > abs(m[best, c]):
+                best = i
+        pivots[c] = best
+        if not abs(m[best, c]) > 0.0:
+            return False
+        for j in range(n):
+            m[c, j], m[best, j] = m[best, j], m[c, j]
+        for i in range(c + 1, n):
+            m[i, c] /= m[c, c]
+            for j in range(c + 1, n):
+                m[i, j] -= m[i, c] * m[c, j]
+    return True
+
+
+@kernel
+def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
+    """Replace b by the solution for a matrix that `_factor` has factorised."""
+    n = m.shape[0]
+    for c in range(n):
+        b[c], b[pivots[c]] = b[pivots[c]], b[c]
+    for i in range(n):
+        for j in range(i):
+            b[i] -= m[i, j] * b[j]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            b[i] -= m[i, j] * b[j]
+        b[i] /= m[i, i]
+
+
+@kernel
+def _jacobian(system: Integers, p: Vector, a: Matrix, jac: Matrix) -> None:
+    """Fill jac[n, n] with the derivatives of the rates by the state, by differences."""
+    n = system[N]
+    for c in range(n + 1 + system[Q]):
+        a[TRIAL, c] = a[Y, c]
+    for j in range(n):
+        d = _DIFFERENCE * max(abs(a[Y, j]), a[SCALE, j])
+        ahead = a[Y, j] + d
+        a[TRIAL, j] = ahead
+        rates(system, p, a, TRIAL, STAGE + 1)
+        a[TRIAL, j] = a[Y, j]
+        for i in range(n):
+            jac[i, j] = (a[STAGE + 1, i] - a[STAGE, i]) / (ahead - a[Y, j])
+
+
+@kernel
+def _newton(
+    system: Integers, p: Vector, a: Matrix, h: float, jac: Matrix, size: Vector, z: Vector
+) -> bool:
+    """Fill z[3 n] with what the stages add to the state, rows STAGE + 1 .. 3 with their rates."""
+    n = system[N]
+    big, pivots = np.empty((3 * n, 3 * n)), np.empty(3 * n, dtype=np.int64)
+    for s in range(3):
+        for r in range(3):
+            for i in range(n):
+                for j in range(n):
+                    one = 1.0 if s == r and i == j else 0.0
+                    big[s * n + i, r * n + j] = one - h * RADAU[s][r] * jac[i, j]
+    if not _factor(big, pivots):
+        return False
+    b, last, rtol = np.empty(3 * n), math.inf, a[PACE, RTOL]
+    enough = max(10.0 * _EPS / rtol, min(_CONVERGED, math.sqrt(rtol)))
+    z[:] = 0.0
+    for k in range(_ITERATIONS):
+        for s in range(3):
+            for i in range(n):
+                a[TRIAL, i] = a[Y, i] + z[s * n + i]
+            rates(system, p, a, TRIAL, STAGE + 1 + s)
+        for s in range(3):
+            for i in range(n):
+                b[s * n + i] = -z[s * n + i]
+                for r in range(3):
+                    b[s * n + i] += h * RADAU[s][r] * a[STAGE + 1 + r, i]
+        if last <= enough:
+            return True
+        _solve(big, pivots, b)
+        norm = 0.0
+        for s in range(3):
+            for i in range(n):
+                z[s * n + i] += b[s * n + i]
+                norm += (b[s * n + i] / size[i]) ** 2
+        norm = math.sqrt(norm / (3 * n))
+        # at the level of rounding it goes no further down
+        if not norm < 1e300 or (k > 1 and norm > last and last > 1.0):
+            return False
+        if k > 2 and norm > 0.5 * last and norm < 1.0:
+            norm = 0.0
+        last = norm
+    return False
+
+
+@kernel
+def stiff_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
+    """Fill row TRIAL with y after a step of length h; return its error over the tolerance, squared.
+
+    Row STAGE must hold the rates at y; rows STAGE + 1 .. 3 hold those of the stages afterwards, row
+    STAGE + AT_END those at the end. The square is for a controller that expects order 8.
+
+    Verified by: tests/unit/switching/test_stiff.py::test_order_and_stiffness
+    """
+    n = system[N]
+    width, jac, size = n + 1 + system[Q], np.empty((n, n)), np.empty(n)
+    for c in range(n):
+        wanted = a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * abs(a[Y, c])
+        size[c] = max(wanted * a[PACE, SHARE], a[PACE, FLOOR] * abs(h), a[PACE, ROUNDING])
+    _jacobian(system, p, a, jac)
+    z = np.empty(3 * n)
+    if not _newton(system, p, a, h, jac, size, z):
+        return _FAILED
+    for c in range(width):
+        a[TRIAL, c] = a[Y, c]
+        if c < n:
+            a[TRIAL, c] += z[2 * n + c]
+        else:
+            for r in range(3):
+                a[TRIAL, c] += h * RADAU[2][r] * a[STAGE + 1 + r, c]
+    if sliding_surface(system, a, SIDES) < 0:
+        a[TRIAL, n] = a[Y, n] + a[PACE, DIRECTION] * h
+    rates(system, p, a, TRIAL, STAGE + AT_END)
+    pivots, off = np.empty(n, dtype=np.int64), np.empty(n)
+    for i in range(n):
+        off[i] = a[STAGE, i]
+        for s in range(3):
+            off[i] += _WEIGHTS[s] * z[s * n + i] / h
+        for j in range(n):
+            jac[i, j] = (_MU / h if i == j else 0.0) - jac[i, j]
+    if not _factor(jac, pivots):
+        return _FAILED
+    _solve(jac, pivots, off)
+    error = 0.0
+    for c in range(n):
+        error += (off[c] / size[c]) ** 2
+    error /= n
+    return error if error == error else math.inf
+
+
+def stiff_at(a_at: Any, system_at: Any, p_at: Any, told_at: Any) -> None:
+    """`stiff_step` behind four places; what is told is h, the shape of a and the length of p."""
+    told = carray(told_at, (5,))
+    h, rows, columns = told[0], int(told[1]), int(told[2])
+    flat: Any = carray(a_at, (rows * columns,))
+    numbers: Any = carray(system_at, (ORDER,))
+    p = carray(p_at, (int(told[3]),))
+    told[4] = stiff_step(numbers.view(np.int64), p, flat.reshape((rows, columns)), h)

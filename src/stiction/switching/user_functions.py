@@ -1,0 +1,294 @@
+"""The functions that a user gives for a flow: what they take, their first call, their code.
+
+A field may be f(x), f(t, x, p), or f(x, s) and f(t, x, s, p) with the signs of several surfaces; of
+t, s and p those that are left out are not handed over. Where a function takes the time, the time
+is carried as a last state, the clock, so that the flow is autonomous for all that works on it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, PlainFunctionWarning, explain
+from stiction.numerics.callback import ArrayCallback, Taken
+from stiction.numerics.checks import number, numbers
+from stiction.numerics.compiling.users import fingerprint
+from stiction.numerics.jit import mode
+
+__all__ = ["CLOCK", "UserFunctions", "checked_parameters", "taken_by", "values_of"]
+
+Floats = npt.NDArray[np.float64]
+Parameters = Mapping[str, float] | Sequence[float] | Floats | None
+
+# the name of the state that carries the time
+CLOCK = "clock"
+# how many compiled functions are kept for models that come again
+_KEPT = 128
+_COMPILED: OrderedDict[object, ArrayCallback] = OrderedDict()
+# what a function may take, by the number of its arguments; two or three are told apart by name
+_USUAL = {1: ("x",), 3: ("t", "x", "p")}
+_SIGNED = {2: ("x", "s"), 4: ("t", "x", "s", "p")}
+
+
+def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple[str, ...]:
+    """Return the names of what a function takes, of "t", "x", "s" and "p", in order.
+
+    Raises
+    ------
+    ModelError : if that cannot be told.
+
+    Verified by: tests/unit/switching/test_user_functions.py::test_what_functions_take
+    """
+    known = _SIGNED if signed else _USUAL
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return next(iter(known.values()))
+    if any(p.kind is p.VAR_POSITIONAL for p in given):
+        return next(iter(known.values()))
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = tuple(p.name for p in given if p.kind in kinds and p.default is p.empty)
+    if len(names) in known:
+        return known[len(names)]
+    every = known[max(known)]
+    rest = iter(every)
+    if "x" in names and all(name in rest for name in names):
+        return names
+    raise ModelError(
+        explain(
+            where,
+            f"a function of ({', '.join(names)})",
+            " or ".join(f"f({', '.join(one)})" for one in known.values()),
+            "what it takes is told by the number of its arguments, or by their names where one "
+            f"of {', '.join(every)} is left out.",
+            f"write it as a function of ({', '.join(every)}).",
+        )
+    )
+
+
+def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | Floats | None:
+    """Return parameters as a mapping of names to floats, as an array, or None.
+
+    Raises
+    ------
+    ModelError : if a name is none, or a number is not finite.
+    """
+    why, try_ = "functions take them as p.", "for example parameters={'mu': 0.3}, read as p.mu."
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        return numbers(where, given, per="parameter", why=why, try_=try_)
+    for name in given:
+        if not str(name).isidentifier() or name.startswith("_"):
+            raise ModelError(explain(where, repr(name), "names of Python, without _", why, try_))
+    return {n: number(f"{where}[{n!r}]", v, why=why, try_=try_) for n, v in given.items()}
+
+
+def values_of(parameters: Parameters) -> Floats:
+    """Return the numbers that kernels hand on as p; one zero where there are none."""
+    if parameters is None or len(parameters) == 0:
+        return np.zeros(1)
+    values = parameters.values() if isinstance(parameters, Mapping) else parameters
+    return np.array(list(values), dtype=np.float64)
+
+
+@functools.cache
+def _named(names: tuple[str, ...]) -> type[tuple[float, ...]]:
+    return cast("type[tuple[float, ...]]", namedtuple("Parameters", names))
+
+
+@dataclass(frozen=True)
+class UserFunctions:
+    """The functions of one flow.
+
+    Parameters
+    ----------
+    owner : class they belong to, for messages
+    parts : for each field its functions: `h`, `kinks`, `f` or `f_plus` and `f_minus`, and
+        `h_gradient`, where they are given
+    n, m : number of the states a function sees, and of surfaces
+    parameters : as `checked_parameters` returns them
+    """
+
+    owner: str
+    parts: Mapping[str, tuple[Callable[..., Any], ...]]
+    n: int
+    m: int
+    parameters: Parameters = None
+
+    def taken(self, label: str) -> tuple[tuple[str, ...], ...]:
+        """Return what each function of a field takes."""
+        where = f"{self.owner}.{label}"
+        return tuple(taken_by(where, part, signed=label == "f") for part in self.parts[label])
+
+    @functools.cached_property
+    def clocked(self) -> bool:
+        """Whether a function takes the time."""
+        return any("t" in names for label in self.parts for names in self.taken(label))
+
+    @functools.cached_property
+    def _clocked_surfaces(self) -> bool:
+        return any("t" in names for names in self.taken("h"))
+
+    @property
+    def gradient_size(self) -> int:
+        """How many numbers `h_gradient` returns for each h: one for the time, if h takes it."""
+        return self.n + (1 if self._clocked_surfaces else 0)
+
+    # ---- one call at a time
+
+    def call(self, label: str, i: int, state: Floats, signs: Floats) -> Any:
+        """Return what function i of a field gives at a state, with the clock behind it."""
+        given: dict[str, Any] = {"x": state[: self.n].copy(), "s": signs.copy(), "p": self._given_p}
+        if self.clocked:
+            given["t"] = float(state[self.n])
+        names = self.taken(label)[i]
+        return self.parts[label][i](*(given[name] for name in names))
+
+    @property
+    def _given_p(self) -> Any:
+        if isinstance(self.parameters, Mapping):
+            kind: Any = _named(tuple(self.parameters))
+            return kind(*self.parameters.values())
+        return np.empty(0) if self.parameters is None else np.array(self.parameters)
+
+    def check_at(self, state: Floats, *, finite: bool) -> None:
+        """Call every function once: wrong sizes are refused, and NaN where `finite` is set."""
+        sizes = {"h": 1, "kinks": 1, "h_gradient": self.m * self.gradient_size}
+        signs = np.ones(self.m)
+        for label, parts in self.parts.items():
+            count = sizes.get(label, self.n)
+            for i in range(len(parts)):
+                for s in (signs, -signs) if label == "f" else (signs,):
+                    call = functools.partial(self.call, label, i, state, s)
+                    _check_value(f"{self.owner}.{label}", call, count, finite=finite)
+
+    def check_gradient(self, state: Floats, scale: Floats) -> None:
+        """Compare a gradient with differences of h at `state`; `scale` has the sizes of both."""
+        if "h_gradient" not in self.parts:
+            return
+        signs = np.ones(self.m)
+        given = np.asarray(self.call("h_gradient", 0, state, signs), dtype=np.float64)
+        given = given.reshape(self.m, -1)
+        for i in range(self.m):
+            for j in range(self.gradient_size):
+                rise = 0.0
+                for a, weight in ((1, 2.0 / 3.0), (2, -1.0 / 12.0)):
+                    for sign in (1.0, -1.0):
+                        at = state.copy()
+                        at[j] += sign * a * 1e-3 * scale[j]
+                        step = sign * weight / (1e-3 * scale[j])
+                        rise += step * float(self.call("h", i, at, signs))
+                size = float(np.abs(given[i] * scale[: given.shape[1]]).sum()) / scale[j]
+                if not abs(rise - given[i, j]) <= 1e-5 * (size + abs(rise)):
+                    self._refuse_gradient(i, j, float(given[i, j]), rise)
+
+    def _refuse_gradient(self, i: int, j: int, given: float, rise: float) -> None:
+        along = f"state {j + 1}" if j < self.n else "the time"
+        raise ModelError(
+            explain(
+                f"{self.owner}.h_gradient",
+                f"{given:.9g} for h_{i + 1} along {along}, where differences of h give {rise:.9g}",
+                "the gradient of h",
+                "a wrong one makes the state slide where it should not.",
+                "leave it out; differences of order 8 are used then.",
+            )
+        )
+
+    # ---- code
+
+    def compile(self) -> tuple[ArrayCallback, ArrayCallback, ArrayCallback | None]:
+        """Return field, surfaces with kinks, and gradient, as what kernels can call."""
+        n, clock = self.n, ((self.n, 1.0),) if self.clocked else ()
+        if "f" in self.parts:
+            field_ = self._made(("f",), [n], signed=True, fixed=clock)
+        else:
+            field_ = self._made(("f_plus", "f_minus"), [n, n], choose=True, fixed=clock)
+        count = self.m + len(self.parts.get("kinks", ()))
+        surface = self._made(("h", "kinks"), [1] * count)
+        if "h_gradient" not in self.parts:
+            return field_, surface, None
+        width, given = n + self.clocked, self.gradient_size
+        slots = tuple(i * width + j for i in range(self.m) for j in range(given))
+        fixed = tuple((i * width + n, 0.0) for i in range(self.m)) if width > given else ()
+        return field_, surface, self._made(("h_gradient",), [len(slots)], slots=slots, fixed=fixed)
+
+    def _made(
+        self,
+        labels: tuple[str, ...],
+        counts: list[int],
+        *,
+        signed: bool = False,
+        choose: bool = False,
+        slots: tuple[int, ...] | None = None,
+        fixed: tuple[tuple[int, float], ...] = (),
+    ) -> ArrayCallback:
+        """Return a callback: the one that was made before for the same code, or a new one."""
+        here = [label for label in labels if label in self.parts]
+        parts = [part for label in here for part in self.parts[label]]
+        taken = Taken(
+            tuple(names for label in here for names in self.taken(label)),
+            clock=self.clocked,
+            parameters=self._kind_of_p,
+            slots=None if slots is None else (slots,),
+            fixed=fixed,
+        )
+        sizes = (self.n, self.m, tuple(counts), signed, choose, taken, mode())
+        key = (sizes, tuple(fingerprint(part) for part in parts))
+        known = _COMPILED.get(key) if None not in key[1] else None
+        if known is not None:
+            _COMPILED.move_to_end(key)
+            return known
+        callback = ArrayCallback(
+            parts,
+            counts,
+            n=self.n,
+            n_signs=self.m,
+            name=f"{self.owner}.{', '.join(labels)}",
+            signed=signed,
+            choose=choose,
+            taken=taken,
+        )
+        if callback.compiled and None not in key[1]:
+            _COMPILED[key] = callback
+            if len(_COMPILED) > _KEPT:
+                _COMPILED.popitem(last=False)
+        elif callback.culprit:
+            told = f"{callback.name} runs as plain Python, slowly: Numba cannot compile it because "
+            told += f"of {callback.culprit}. Results are the same."
+            # the line where the model is made
+            warnings.warn(told, PlainFunctionWarning, stacklevel=7)
+        return callback
+
+    @property
+    def _kind_of_p(self) -> type[tuple[float, ...]] | int:
+        if isinstance(self.parameters, Mapping):
+            return _named(tuple(self.parameters))
+        return 0 if self.parameters is None else len(self.parameters)
+
+
+def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool) -> None:
+    needs = "one finite number" if n == 1 else f"{n} finite numbers"
+    why = "it is called at the start x0 before anything is solved."
+    try_ = "call it by hand with x0; a constant must be written as a number of its own."
+    try:
+        # what is not finite is refused below, which says more than a warning of NumPy
+        with np.errstate(all="ignore"):
+            value = np.asarray(call(), dtype=np.float64)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        got = f"{type(error).__name__}: {error}"
+        raise ModelError(explain(where, got, needs, why, try_)) from error
+    if value.size != n or (n > 1 and value.ndim != 1):
+        got = f"{value.size} numbers" if value.ndim else "one number"
+        raise ModelError(explain(where, got, needs, why, try_))
+    if finite and not np.isfinite(value).all():
+        raise ModelError(explain(where, f"{value.tolist()}", needs, why, try_))
