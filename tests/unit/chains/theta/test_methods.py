@@ -586,3 +586,33 @@ def test_kernels_are_the_same_in_python():
         exact.prepare(march.problem, w.f, w.m)
         assert solve(march.problem, w.f, w.m, w.counter) in (True, False)
     assert np.array_equal(marches[0].work.f, marches[1].work.f)
+
+
+@pytest.mark.parametrize("scheme", [st.ThetaStepper, st.chains.RegularizedTheta])
+def test_a_step_longer_than_the_run_is_refused(scheme):
+    smoothed = {"theta": 0.5, "smoothing": 1e-3} if scheme is st.chains.RegularizedTheta else {}
+    chain = st.Chain(mass=[1.0], stiffness=4.0, v0=[1.0])
+    with pytest.raises(st.ModelError, match=r"step: got 10 s for a span of 1 s.*\n.*\nTry: 0.001"):
+        st.solve(chain, scheme(step=10.0, **smoothed), (0.0, 1.0))
+    # as long as the run, it is one step
+    assert st.solve(chain, scheme(step=1.0, **smoothed), (0.0, 1.0)).stats["steps"] == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_load_that_is_not_finite_is_named_with_its_time(value):
+    load = st.UserLoad(lambda t: value if t > 0.5 else 1.0)
+    chain = st.Chain(mass=[1.0], stiffness=4.0, load=load)
+    run = st.solve(chain, st.ThetaStepper(1e-2), (0.0, 1.0), throw=False)
+    assert run.status is st.Status.NOT_FINITE
+    assert run.reason == f"the load is {value} N at t = 0.51 s, the end of a step"
+    # what helps there is neither another scheme nor another method
+    assert "theta" not in run.status.advice
+    assert run.t_end == pytest.approx(0.5, abs=1e-12)
+
+
+def test_a_scheme_that_is_not_stable_says_so():
+    chain = st.Chain(mass=[1.0], stiffness=4e4, v0=[1.0])
+    method = st.chains.RegularizedTheta(step=0.1, theta=0.0, smoothing=1e-3)
+    run = st.solve(chain, method, (0.0, 100.0), throw=False)
+    assert run.status is st.Status.NOT_FINITE
+    assert run.reason.endswith("a step this long is not stable with theta < 1/2")
