@@ -88,6 +88,8 @@ class _Replay:
         # calls of a user's function for one state
         self.calls = int(own_load) + int(own_law) * f.n
         self.exact = f.law.constant and not own_load
+        # what the ways from state to state are counted in
+        self.reach = linear.rate_of(f) if self.exact else 0.0
         rate = f.rate or 1.0
         speed = float(np.abs(trail.v).max(initial=0.0)) + abs(f.belt)
         self.speed = speed or 1.0
@@ -168,7 +170,7 @@ class _Replay:
         if self.exact or k.size == 0:
             # uniform motion lasts as long as it likes, and would take as many terms
             time = self.trail.time
-            return k[(time[k + 1] - time[k]) * linear.rate_of(self.f) <= _LONGEST]
+            return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
         k = k[self.trail.mode[k].any(axis=1)]
         most = max(_MOST_ALL, k.size // 2)
         if self.calls:
@@ -287,6 +289,7 @@ class _Replay:
         last = trail.time.size - 1
         known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
         known &= trail.follows[np.minimum(before + 1, last)] | (before == last)
+        known &= (time[rows] - trail.time[before]) * self.reach <= _LONGEST
         return rows[known], before[known]
 
     def _friction_of_rows(
