@@ -45,10 +45,11 @@ ax.legend()
 # %%
 # Method and solve
 # ----------------
-# :func:`~stiction.chains.branching.branches` lists every admissible velocity in a state. Following
-# the fastest stable one gives the slipping motion, with time as the integral of 1 / v over the
-# path.
+# :func:`~stiction.chains.branching.branches` lists the admissible velocities in a state, certified
+# to be all. Following the fastest stable one gives the slipping motion, with time as the integral
+# of 1 / v over the path.
 found = branches(chain, 0.25, [0.0])
+assert found.certified
 for branch in found.branches:
     print(f"admissible at the start: {branch.kind:8s} {branch.velocity[0]:.10f} m/s")
 end = found.slide_end

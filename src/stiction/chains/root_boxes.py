@@ -87,7 +87,7 @@ def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
     Roots that all but coincide leave boxes undecided; then what Newton's method finds in them is
     returned, and False.
 
-    Verified by: tests/unit/chains/test_root_boxes.py::test_against_many_starts
+    Verified by: tests/unit/chains/test_root_boxes.py::test_branches_against_many_starts
     """
     scale = balance.table.v_scale[balance.contacts]
     folds = balance.folds()

@@ -66,7 +66,7 @@ def test_a_run_is_right_or_says_that_it_is_undecided(rtol, side):
             assert found.determinism.losses[0].kind in ("undecided", "fold")
         else:
             assert found.determinism.margin >= 1.0
-            assert found.final["x2"][0] == pytest.approx(exact(floor), abs=0.1)
+            assert found.final["x2"] == pytest.approx(exact(floor), abs=0.1)
         if abs(floor) < 0.1 * rtol:
             assert found.determinism.status == "lost"
 
@@ -100,15 +100,15 @@ def test_an_undecided_run_tells_how_near_and_of_what():
 
 
 def test_a_policy_decides_and_both_branches_can_be_had():
-    ends = {side: run(-1e-12, policy=Leave(side)).final["x2"][0] for side in "+-"}
+    ends = {side: run(-1e-12, policy=Leave(side)).final["x2"] for side in "+-"}
     assert ends["+"] == pytest.approx(4.0, abs=1e-9)
     assert ends["-"] == pytest.approx(-2.0, abs=1e-5)
-    assert run(-1e-12, policy=ByKind(fold=Leave("-"))).final["x2"][0] == ends["-"]
+    assert run(-1e-12, policy=ByKind(fold=Leave("-"))).final["x2"] == ends["-"]
     both = run(-1e-12, policy=Enumerate())
     assert sorted(both.variables["future_state"].values[:, 1]) == pytest.approx(
         [-2.0, 4.0], abs=1e-5
     )
-    drawn = {round(run(-1e-12, policy=Sample(seed=k)).final["x2"][0]) for k in range(8)}
+    drawn = {round(run(-1e-12, policy=Sample(seed=k)).final["x2"]) for k in range(8)}
     assert drawn == {4, -2}
 
 
@@ -117,7 +117,7 @@ def test_a_policy_decides_and_both_branches_can_be_had():
 def test_where_both_sides_lead_on_together_nothing_is_undecided(floor, rtol):
     found = run(floor, rtol, below=back)
     assert found.determinism.status == "deterministic"
-    assert found.final["x2"][0] == pytest.approx(4.0, abs=1e-5)
+    assert found.final["x2"] == pytest.approx(4.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("u", [1.0, 1.0 + 1e-13, 1.0 - 1e-13])
@@ -168,7 +168,7 @@ def test_every_slip_of_a_block_at_its_limit_is_found(excess, rtol):
 def test_a_touch_of_the_limit_is_no_stop(excess, rtol):
     found = block(1.0 + excess, rtol)
     assert found.status == st.Status.SOLVED
-    assert found.final["x2"][0] == pytest.approx(0.0, abs=1e-15)
+    assert found.final["x2"] == pytest.approx(0.0, abs=1e-15)
     if excess <= 1e-14:
         assert len(found.events) == 0
 

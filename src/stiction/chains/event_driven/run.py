@@ -40,7 +40,7 @@ MOST_MASSES = 10_000
 # a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
 _MASS_STEPS_PER_CALL = 300_000
 _TOUCH_ROWS = 64
-_TRACK_ROWS = 2048
+_TRACK_ROWS, _TRACK_NUMBERS = 2048, 200_000
 # a run that needs so many times `max_steps`, judged by its first steps, is ended
 _HOPELESS, _STEPS_TO_JUDGE = 1e5, 10_000
 # a user's load is looked at in steps of at most this share of the time span
@@ -453,7 +453,9 @@ def _track(chain: Chain, method: EventDriven) -> Track:
 
     n = chain.n_mass
     wanted = method.replay
-    rows = _TRACK_ROWS if (n <= MOST_REPLAYED if wanted is None else wanted) else 0
+    rows = min(_TRACK_ROWS, max(64, _TRACK_NUMBERS // n))
+    if not (n <= MOST_REPLAYED if wanted is None else wanted):
+        rows = 0
     return er.Track(
         time=np.empty(rows),
         x=np.empty((rows, n)),

@@ -88,6 +88,8 @@ class _Replay:
         # calls of a user's function for one state
         self.calls = int(own_load) + int(own_law) * f.n
         self.exact = f.law.constant and not own_load
+        # what the ways from state to state are counted in
+        self.reach = linear.rate_of(f) if self.exact else 0.0
         rate = f.rate or 1.0
         speed = float(np.abs(trail.v).max(initial=0.0)) + abs(f.belt)
         self.speed = speed or 1.0
@@ -168,7 +170,7 @@ class _Replay:
         if self.exact or k.size == 0:
             # uniform motion lasts as long as it likes, and would take as many terms
             time = self.trail.time
-            return k[(time[k + 1] - time[k]) * linear.rate_of(self.f) <= _LONGEST]
+            return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
         k = k[self.trail.mode[k].any(axis=1)]
         most = max(_MOST_ALL, k.size // 2)
         if self.calls:
@@ -252,15 +254,20 @@ class _Replay:
     def _inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
         """Look at stick within its bound and slip along its mode, at both ends of stretches."""
         f, time = self.f, self.trail.time
-        self.drive = f.drive(x, v, time, f.piece_at(time))
+        now = time
+        if f.pieces.function is not None and f.pieces.time.size > 1:
+            # a user's load may jump here, and its value at the jump itself may be either
+            now = np.where(np.isin(time, f.pieces.time), np.nextafter(time, np.inf), time)
+        self.drive = f.drive(x, v, now, f.piece_at(time))
         slip = v - f.belt
         self._stick_and_slip(time, self.drive, slip, mode)
         drive, end = self.drive[:, k + 1], time[k + 1]
         if f.pieces.function is not None and f.pieces.time.size > 1:
-            # a user's load may jump at the end; the value before counts
+            # and at the end of a stretch the value before counts
             at = np.flatnonzero(np.isin(end, f.pieces.time))
             t, piece = np.nextafter(end[at], time[k][at]), f.piece_at(time[k][at])
-            drive[:, at] += f.share * (f.load(t, piece) - f.load(end[at], f.piece_at(end[at])))
+            after, later = now[k + 1][at], f.piece_at(end[at])
+            drive[:, at] += f.share * (f.load(t, piece) - f.load(after, later))
         self._stick_and_slip(end, drive, slip[:, k + 1], mode[:, k])
 
     def _stick_and_slip(self, t: Floats, drive: Floats, slip: Floats, mode: Floats) -> None:
@@ -287,6 +294,7 @@ class _Replay:
         last = trail.time.size - 1
         known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
         known &= trail.follows[np.minimum(before + 1, last)] | (before == last)
+        known &= (time[rows] - trail.time[before]) * self.reach <= _LONGEST
         return rows[known], before[known]
 
     def _friction_of_rows(
@@ -359,6 +367,12 @@ class _Replay:
         f, t, events = self.f, self.trail.time[row], self.history.events
         force, bound = self.drive[mass, row], f.bound[mass, 0]
         hold = self.hold[mass, 0]
+        if f.pieces.function is not None:
+            # where a user's load jumps, the log may tell its value on either side
+            kept = ~np.isin(t, f.pieces.time[1:])
+            told, row, mass, t = told[kept], row[kept], mass[kept], t[kept]
+            before, after, force = before[kept], after[kept], force[kept]
+            bound, hold = bound[kept], hold[kept]
         # the drive is past the bound on the side to which the mass goes, or within it
         missing = np.where(after == 0, np.abs(force) - bound, bound - after * force) / hold
         self.note(missing, t, "the drive at an event")

@@ -234,7 +234,7 @@ def smooth_ends(
         for part in range(parts[s]):
             t = time[s, 0] + part * h
             for j in range(_N_STAGES):
-                _stage(p, convex, t, h, piece[s], time[s, 1], j, mode, s, work)
+                _stage(p, convex, t, h, piece[s], (time[s, 0], time[s, 1]), j, mode, s, work)
             for j in range(_N_STAGES):
                 w = h * _WEIGHTS[j]
                 if w != 0.0:
@@ -253,14 +253,14 @@ def _stage(
     t: float,
     h: float,
     piece: int,
-    last: float,
+    span: tuple[float, float],
     j: int,
     mode: Modes,
     s: int,
     work: Floats,
 ) -> None:
     """Write the derivatives of stage j to rows 4 + 2 j (of x) and 5 + 2 j (of v)."""
-    n = p.mass.size
+    n, first, last = p.mass.size, span[0], span[1]
     for c in range(1, n + 1):
         work[2, c] = work[0, c]
         work[3, c] = work[1, c]
@@ -275,8 +275,9 @@ def _stage(
     for q in range(p.sine_amplitude.size):
         load += p.sine_amplitude[q] * sin(p.sine_frequency[q] * now + p.sine_phase[q])
     if p.load_address != 0:
-        # a jump at the end is not seen from before
-        load += call(p.load_address, min(now, last - 4.5e-16 * abs(last)))
+        # of a jump at either end only the side within is seen
+        within = max(now, first + 4.5e-16 * abs(first))
+        load += call(p.load_address, min(within, last - 4.5e-16 * abs(last)))
     for i in range(n):
         c = i + 1
         work[4 + 2 * j, c] = work[3, c]

@@ -66,7 +66,8 @@ def ends(forces: Forces, given: Stretches, parts: Floats) -> tuple[Floats, Float
 def _bunch(f: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
     n, s = given.x.shape
     h = (given.t1 - given.t0) / parts
-    own, last = f.pieces.function is not None, np.nextafter(given.t1, given.t0)
+    own = f.pieces.function is not None
+    first, last = np.nextafter(given.t0, given.t1), np.nextafter(given.t1, given.t0)
     push = f.push(given.t0, f.load(given.t0, given.piece))
     steady = f.steady and not (f.plate and f.plate_speed != 0.0)
     gain = (given.mode != 0.0) / f.mass
@@ -84,8 +85,8 @@ def _bunch(f: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
             if not steady:
                 t = given.t0 + (part + TIMES[j]) * h
                 if own:
-                    # a jump at the end is not seen from before
-                    t = np.minimum(t, last)
+                    # of a jump at either end only the side within is seen
+                    t = np.clip(t, np.minimum(first, last), last)
                 push = f.push(t, f.load(t, given.piece))
             force = slopes[j, 1]
             slopes[j, 0] = state[1]

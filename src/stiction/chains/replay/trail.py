@@ -57,6 +57,7 @@ class TrailKeeper:
 
     def __init__(self, n: int) -> None:
         self._n = n
+        self._rows = max(2, min(_BLOCK_ROWS, MOST_NUMBERS // (8 * n + 4)))
         # which blocks are kept: every `stride`-th, by number
         self._stride, self._number = 1, 0
         self._kept: list[tuple[int, Rows]] = []
@@ -65,7 +66,7 @@ class TrailKeeper:
     def add(self, rows: Rows) -> None:
         """Take states that follow those taken before."""
         self._open.append(rows)
-        if sum(part[0].size for part in self._open) < _BLOCK_ROWS:
+        if sum(part[0].size for part in self._open) < self._rows:
             return
         if self._number % self._stride == 0:
             self._kept.append((self._number, _joined(self._open)))
