@@ -13,9 +13,19 @@ from typing import Any
 import numpy as np
 
 # their versions are part of what names an entry
-_LIBRARIES = ("math", "numba", "numpy", "scipy")
+LIBRARIES = ("math", "numba", "numpy", "scipy")
 
-__all__ = ["digest_of", "plain_function", "reached_by", "size_of"]
+__all__ = [
+    "LIBRARIES",
+    "bytes_of",
+    "code_parts",
+    "codes",
+    "digest_of",
+    "followed",
+    "plain_function",
+    "reached_by",
+    "size_of",
+]
 
 
 def digest_of(function: Callable[..., object]) -> str:
@@ -51,13 +61,13 @@ def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
 def _body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     """Return a digest of one function and what it uses, and the kernels that it calls."""
     callees: list[types.FunctionType] = []
-    parts = [plain.__module__.encode(), plain.__qualname__.encode(), *_code_parts(plain)]
+    parts = [plain.__module__.encode(), plain.__qualname__.encode(), *code_parts(plain)]
     for name, value in _outer_values(plain):
         inner = _inner_function(value)
         if inner is not None:
             callees.append(inner)
             value = f"calls {inner.__module__}.{inner.__qualname__}"
-        parts += [name.encode(), _bytes_of(value)]
+        parts += [name.encode(), bytes_of(value)]
     return hashlib.sha256(b"\0".join(parts)).digest(), tuple(callees)
 
 
@@ -76,19 +86,19 @@ def _inner_function(value: object) -> types.FunctionType | None:
             return inner
     if not isinstance(value, types.FunctionType):
         return None
-    return None if value.__module__.partition(".")[0] in _LIBRARIES else value
+    return None if value.__module__.partition(".")[0] in LIBRARIES else value
 
 
-def _code_parts(function: types.FunctionType) -> Iterator[bytes]:
+def code_parts(function: types.FunctionType) -> Iterator[bytes]:
     """Yield what a body does: its instructions, names and constants."""
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         yield code.co_code
         yield " ".join(code.co_names).encode()
         # a docstring is the first constant and says nothing
         skipped = code is function.__code__ and function.__doc__ is not None
         for value in code.co_consts[skipped:]:
             if not isinstance(value, types.CodeType):
-                yield _bytes_of(value)
+                yield bytes_of(value)
 
 
 def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
@@ -102,34 +112,35 @@ def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
     ):
         with contextlib.suppress(ValueError):  # a cell that is empty still
             yield cell_name, cell.cell_contents
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         for name in code.co_names:
             if name in function.__globals__:
-                yield from _followed(name, function.__globals__[name], code.co_names)
+                yield from followed(name, function.__globals__[name], code.co_names)
 
 
-def _followed(
+def followed(
     name: str, value: object, names: tuple[str, ...], depth: int = 3
 ) -> Iterator[tuple[str, object]]:
     """Yield a value; of a module, the attributes among `names`."""
     if not isinstance(value, types.ModuleType):
         yield name, value
-    elif depth > 0 and value.__name__.partition(".")[0] not in _LIBRARIES:
+    elif depth > 0 and value.__name__.partition(".")[0] not in LIBRARIES:
         for inner in names:
             if inner in vars(value):
-                yield from _followed(f"{name}.{inner}", vars(value)[inner], names, depth - 1)
+                yield from followed(f"{name}.{inner}", vars(value)[inner], names, depth - 1)
     else:
         yield from ((f"{name}.{inner}", inner) for inner in names if inner in vars(value))
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a body and those of all functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
-def _bytes_of(value: object) -> bytes:
+def bytes_of(value: object) -> bytes:
     """Return bytes that are the same for the same constant, in every process."""
     if isinstance(value, np.ndarray):
         return str((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes()
@@ -137,9 +148,9 @@ def _bytes_of(value: object) -> bytes:
         # Numba freezes them as it does numbers
         return f"{value.dtype.str} ".encode() + value.tobytes()
     if isinstance(value, tuple | list):
-        return b"(" + b",".join(_bytes_of(entry) for entry in value) + b")"
+        return b"(" + b",".join(bytes_of(entry) for entry in value) + b")"
     if isinstance(value, frozenset):
-        return b"{" + b",".join(sorted(_bytes_of(entry) for entry in value)) + b"}"
+        return b"{" + b",".join(sorted(bytes_of(entry) for entry in value)) + b"}"
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return str([(member.name, member.value) for member in value]).encode()
     if isinstance(value, type):
