@@ -101,7 +101,7 @@ _ADVICE = {
 # what fits the one method of flows, which chooses its steps
 _OF_FLOWS = {
     Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; try a "
-    "shorter time span, a larger limit or a larger rtol; a stiff field takes very many steps",
+    "shorter time span, a larger limit or a larger rtol, and stiff=True for a stiff model",
     Status.NOT_FINITE: "the state left the range of finite numbers, or the field has no finite "
     "value there; end the run before it, or look at the functions at the last state",
 }

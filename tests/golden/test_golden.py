@@ -153,8 +153,6 @@ def test_the_last_state_is_made_of_known_variables(table, name, told):
     for key, values in got.summary["final"].items():
         last = got.run.data[key].to_numpy()[-1].ravel()
         np.testing.assert_array_equal(np.array(values, dtype=np.float64).ravel(), last)
-        # a flow has one number for each state
-        assert isinstance(values, float) == (got.run.data[key].dims == ("time",))
 
 
 # ---- the ledger

@@ -50,6 +50,7 @@ def test_a_touch_from_outside_is_a_fold():
     assert moves(run) == [("fold", "+", "+")]
     assert run.events["time"].iloc[0] == pytest.approx(1.0, abs=1e-9)
     assert run.final["x1"] == pytest.approx(4.0, abs=1e-12)
+    assert isinstance(run.final["x1"], float)
 
 
 @pytest.mark.parametrize("depth", [1e-2, 1e-4, 1e-8])

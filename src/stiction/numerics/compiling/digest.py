@@ -14,9 +14,20 @@ from typing import Any
 import numpy as np
 
 # their versions are part of what names an entry
-_LIBRARIES = ("llvmlite", "math", "numba", "numpy", "scipy")
+LIBRARIES = ("llvmlite", "math", "numba", "numpy", "scipy")
 
-__all__ = ["digest_of", "plain_function", "reached_by", "size_of", "text_of_type"]
+__all__ = [
+    "LIBRARIES",
+    "bytes_of",
+    "code_parts",
+    "codes",
+    "digest_of",
+    "followed",
+    "plain_function",
+    "reached_by",
+    "size_of",
+    "text_of_type",
+]
 
 
 def digest_of(function: Callable[..., object]) -> str:
@@ -53,7 +64,7 @@ def text_of_type(kind: Any) -> str:
     made, inside = getattr(kind, "instance_class", None), getattr(kind, "types", None)
     dispatcher = getattr(kind, "dispatcher", None)
     if isinstance(inside, tuple) and isinstance(made, type):
-        return f"{_bytes_of(made).decode()}{text_of_type(inside)}"
+        return f"{bytes_of(made).decode()}{text_of_type(inside)}"
     if dispatcher is not None and hasattr(dispatcher, "py_func"):
         return f"function {digest_of(dispatcher)}"
     if isinstance(inside, tuple):
@@ -95,13 +106,13 @@ def _kept_body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionTy
 def _body_now(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     callees: list[types.FunctionType] = []
     # what `exec` makes may have no module
-    parts = [str(plain.__module__).encode(), plain.__qualname__.encode(), *_code_parts(plain)]
+    parts = [str(plain.__module__).encode(), plain.__qualname__.encode(), *code_parts(plain)]
     for name, value in _outer_values(plain):
         inner = _inner_function(value)
         if inner is not None:
             callees.append(inner)
             value = f"calls {inner.__module__}.{inner.__qualname__}"
-        parts += [name.encode(), _bytes_of(value)]
+        parts += [name.encode(), bytes_of(value)]
     return hashlib.sha256(b"\0".join(parts)).digest(), tuple(callees)
 
 
@@ -126,14 +137,14 @@ def _inner_function(value: object) -> types.FunctionType | None:
             break
     if not isinstance(value, types.FunctionType):
         return None
-    return None if str(value.__module__).partition(".")[0] in _LIBRARIES else value
+    return None if str(value.__module__).partition(".")[0] in LIBRARIES else value
 
 
-def _code_parts(function: types.FunctionType) -> Iterator[bytes]:
+def code_parts(function: types.FunctionType) -> Iterator[bytes]:
     """Yield what a body does: its instructions, names and constants."""
-    yield _bytes_of(function.__defaults__ or ())
-    yield _bytes_of(sorted((function.__kwdefaults__ or {}).items()))
-    for code in _codes(function.__code__):
+    yield bytes_of(function.__defaults__ or ())
+    yield bytes_of(sorted((function.__kwdefaults__ or {}).items()))
+    for code in codes(function.__code__):
         yield code.co_code
         yield code.co_exceptiontable
         yield " ".join(code.co_names).encode()
@@ -145,7 +156,7 @@ def _code_parts(function: types.FunctionType) -> Iterator[bytes]:
         skipped = code is function.__code__ and isinstance(first, str) and first == function.__doc__
         for value in code.co_consts[skipped:]:
             if not isinstance(value, types.CodeType):
-                yield _bytes_of(value)
+                yield bytes_of(value)
 
 
 def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
@@ -159,34 +170,35 @@ def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
     ):
         with contextlib.suppress(ValueError):  # a cell that is empty still
             yield cell_name, cell.cell_contents
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         for name in code.co_names:
             if name in function.__globals__:
-                yield from _followed(name, function.__globals__[name], code.co_names)
+                yield from followed(name, function.__globals__[name], code.co_names)
 
 
-def _followed(
+def followed(
     name: str, value: object, names: tuple[str, ...], depth: int = 3
 ) -> Iterator[tuple[str, object]]:
     """Yield a value; of a module, the attributes among `names`."""
     if not isinstance(value, types.ModuleType):
         yield name, value
-    elif depth > 0 and value.__name__.partition(".")[0] not in _LIBRARIES:
+    elif depth > 0 and value.__name__.partition(".")[0] not in LIBRARIES:
         for inner in names:
             if inner in vars(value):
-                yield from _followed(f"{name}.{inner}", vars(value)[inner], names, depth - 1)
+                yield from followed(f"{name}.{inner}", vars(value)[inner], names, depth - 1)
     else:
         yield from ((f"{name}.{inner}", inner) for inner in names if inner in vars(value))
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a body and those of all functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
-def _bytes_of(value: object) -> bytes:
+def bytes_of(value: object) -> bytes:
     """Return bytes that are the same for the same constant, in every process."""
     if isinstance(value, np.ndarray):
         fields = value.dtype.descr if value.dtype.names else value.dtype.str
@@ -195,15 +207,15 @@ def _bytes_of(value: object) -> bytes:
         # Numba freezes them as it does numbers
         return f"{value.dtype.str} ".encode() + value.tobytes()
     if isinstance(value, slice):
-        return b"slice" + _bytes_of((value.start, value.stop, value.step))
+        return b"slice" + bytes_of((value.start, value.stop, value.step))
     if isinstance(value, enum.Enum):
-        return _bytes_of(type(value)) + value.name.encode()
+        return bytes_of(type(value)) + value.name.encode()
     if isinstance(value, tuple) and type(value) is not tuple:
-        return _bytes_of(type(value)) + _bytes_of(tuple(value))
+        return bytes_of(type(value)) + bytes_of(tuple(value))
     if isinstance(value, tuple | list):
-        return b"(" + b",".join(_bytes_of(entry) for entry in value) + b")"
+        return b"(" + b",".join(bytes_of(entry) for entry in value) + b")"
     if isinstance(value, frozenset):
-        return b"{" + b",".join(sorted(_bytes_of(entry) for entry in value)) + b"}"
+        return b"{" + b",".join(sorted(bytes_of(entry) for entry in value)) + b"}"
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return str([(member.name, member.value) for member in value]).encode()
     if isinstance(value, type):

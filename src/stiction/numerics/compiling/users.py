@@ -8,22 +8,45 @@ everywhere in Numba, what is referred to is frozen as it is when the function is
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import functools
 import itertools
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from stiction.numerics.compiling.digest import _LIBRARIES as LIBRARIES
-from stiction.numerics.compiling.digest import _bytes_of as bytes_of
-from stiction.numerics.compiling.digest import _code_parts as code_parts
-from stiction.numerics.compiling.digest import _codes as codes
-from stiction.numerics.compiling.digest import _outer_values as outer_values
+from stiction.numerics.compiling.digest import (
+    LIBRARIES,
+    bytes_of,
+    code_parts,
+    codes,
+    followed,
+)
 
 __all__ = ["compiled_user", "culprit", "fingerprint", "may_raise", "returning_tuples"]
 
 # values that Numba freezes
 _CONSTANTS = (bool, int, float, complex, str, bytes, types.NoneType)
+
+
+@functools.cache
+def _loaded(code: types.CodeType) -> tuple[str, ...]:
+    """Return the names of the globals that a body loads; attributes so named do not count."""
+    steps = dis.get_instructions(code)
+    return tuple(sorted({s.argval for s in steps if s.opname in ("LOAD_GLOBAL", "LOAD_NAME")}))
+
+
+def outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
+    """Yield the globals and closed-over values that a function uses, and what of modules."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
+        with contextlib.suppress(ValueError):  # a cell that is empty still
+            yield name, cell.cell_contents
+    for code in codes(function.__code__):
+        for name in _loaded(code):
+            if name in function.__globals__:
+                yield from followed(name, function.__globals__[name], code.co_names)
 
 
 def may_raise(function: Callable[..., object]) -> bool:
@@ -96,7 +119,8 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     made[id(function)] = numba.njit(error_model="numpy")(copy)
     given = function.__globals__
     names = {name for code in codes(function.__code__) for name in code.co_names}
-    for name in names | {"__builtins__", "__name__"}:
+    used = {name for code in codes(function.__code__) for name in _loaded(code)}
+    for name in used | {"__builtins__", "__name__"}:
         if name in given:
             scope[name] = _replaced(given[name], names, made)
     for cell, old in zip(cells, function.__closure__ or (), strict=True):

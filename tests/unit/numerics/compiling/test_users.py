@@ -123,6 +123,12 @@ def test_a_global_that_changes_is_seen(monkeypatch):
     assert fingerprint(twice) != before
 
 
+def test_attributes_are_no_globals(monkeypatch):
+    before = fingerprint(lambda v, p: p.SLOPE * v)
+    monkeypatch.setitem(globals(), "SLOPE", 4.0)
+    assert fingerprint(lambda v, p: p.SLOPE * v)[1:] == before[1:]
+
+
 def test_raising_is_seen_through_calls():
     assert may_raise(lambda v: careful(v))
     assert not may_raise(twice)
