@@ -17,8 +17,8 @@ class Loss:
     Parameters
     ----------
     time : [s, or the time unit of the run]
-    kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `grazing_slip`,
-        `two_fold`, `escaping_start`, `codim2_line`, `limit_point`, ...
+    kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `two_fold`,
+        `escaping_start`, `codim2_line`, `limit_point`, ...
     where : what is known of the place: contact, state, forces
     choice : what the run did there
     """
