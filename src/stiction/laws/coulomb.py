@@ -160,7 +160,8 @@ class StaticKinetic(Friction):
     Between the two the bare inclusion allows both stick and slip; this law sticks as long
     as it can. The audit of a run says how far that rule was needed
     (quantity `stick_above_kinetic`), and where it fails to decide, because the drive touches
-    the static bound and turns back, `determinism` has a line `grazing_onset`.
+    the static bound and turns back, `determinism` has a line `grazing_onset`; where a slip rate
+    touches zero, `grazing_slip`. There `SlipAtTouch` takes the other future.
 
     Parameters
     ----------

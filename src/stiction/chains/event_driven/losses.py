@@ -30,9 +30,11 @@ def touch_losses(chain: Chain, touches: Floats) -> list[Loss]:
     Source: Bossolini, Broens, Kristiansen, arXiv 1703.08437: slip onset as a canard.
     Verified by: tests/unit/chains/event_driven/test_touches.py::test_weakening_as_sharp_as_a_jump
     """
+    if touches.size == 0:
+        return []
     from stiction.chains.event_driven import state as er
 
-    fall = -chain.friction.slope(np.zeros(chain.n_mass)) if touches.size else np.zeros(0)
+    fall = -chain.friction.slope(np.zeros(chain.n_mass))
     losses = []
     for row in touches:
         i = int(row[er.MASS])
