@@ -99,7 +99,7 @@ class _Solver:
                     return self._after(self._lost("escaping_start", int(i)))
                 choice = f"mode {self.system.mode!r} as the start says"
                 self._note_loss("escaping_start", int(i), choice)
-        path.place(t, x, sides)
+        self._place(t, x, sides)
         return self._loop()
 
     # ---- the loop
@@ -217,11 +217,41 @@ class _Solver:
 
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
-        _leave(self.path, self.leave_from, self.leave_to)
+        path = self.path
+        _leave(path, self.leave_from, self.leave_to)
+        self._place(path.t, path.x, path.sides)
         self.leave_at, self.leave_to = np.inf, 0.0
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:
-        self.path.place(t, x, sides)
+        """Go on from a state with these signs; hops that kernels cannot see are made here."""
+        path = self.path
+        path.place(t, x, sides)
+        if not path.hops_unseen():
+            return
+        from stiction.switching.two_folds.hopping import hop_away
+
+        flow, n = path.flow, x.size
+        left = self.request.t_end - t
+        hops = hop_away(self.system, path.x, 0, path.sides, int(flow.system[Q]), left)
+        if hops is None:
+            return
+        spent = flow.y[n + 1 :].copy()
+        times = t + hops.nodes[:, 0]
+        first, side = int(flow.system[N_SAVES]), float(sides[0])
+        last = int(np.searchsorted(flow.save, times[-1], side="right"))
+        rows = flow.saved_states[first:last]
+        rows[:, 1:] = hops.at(flow.save[first:last] - t)
+        rows[:, n + 1 :] += spent
+        landed = times[[node for node, _ in hops.landings]]
+        turns = np.searchsorted(landed, flow.save[first:last], side="right")
+        flow.saved_signs[first:last, 0] = np.where(turns % 2 == 0, side, -side)
+        flow.system[N_SAVES] = last
+        for node, after in hops.landings:
+            flow.y[:n], flow.y[n] = hops.nodes[node, 1 : n + 1], times[node]
+            path.log(r.CROSS, 0, -after, after)
+            self._drain()
+        path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
+        flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]
 
     def _check_sizes(self) -> None:
         """Look whether a function that returns too few or too many numbers is behind NaN."""

@@ -12,6 +12,7 @@ from stiction.numerics.jit import mode
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
+from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.flow.placing import fold_gap, put, survey
 from stiction.switching.flow.rows import (
     DIRECTION,
@@ -19,6 +20,7 @@ from stiction.switching.flow.rows import (
     GOES_ON,
     LATER,
     LEFT,
+    ORDER,
     PLUS,
     TOLD,
     VALUE,
@@ -127,6 +129,14 @@ class Trajectory:
         """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
         flow = self.flow
         return bool(fold_gap(flow.system, flow.p, flow.a, i) <= share)
+
+    def hops_unseen(self) -> bool:
+        """Return whether a state just placed hops too near to a two-fold to be seen landing."""
+        flow = self.flow
+        if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.pace[DIRECTION] < 0.0:
+            return False
+        on_it = flow.a[VALUE, 0] != 0.0 and flow.system[ORDER] != 0
+        return bool(on_it) and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""
