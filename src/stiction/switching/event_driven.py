@@ -20,14 +20,15 @@ from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
-from stiction.switching.choices import Place, Start, starts
+from stiction.switching.choices import Place, Start, starts, undecided_ways
 from stiction.switching.exits import dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.leaving import check_normals, leave, seed
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
-from stiction.switching.policies import ByKind, Enumerate, Leave, Sample, Stop
+from stiction.switching.policies import ByKind, Leave, Sample, Stop
 
 __all__ = ["solve_event_driven"]
 
@@ -37,7 +38,6 @@ Floats = npt.NDArray[np.float64]
 _STEPS_PER_CALL, _EVENT_ROWS = 5000, 512
 _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.ESCAPING}
 _STOP = Stop()
-_NAMES = {1.0: "+", -1.0: "-"}
 
 
 def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Request) -> Run:
@@ -73,7 +73,7 @@ class _Solver:
     @functools.cached_property
     def rng(self) -> np.random.Generator:
         """The random numbers of the policy."""
-        return np.random.default_rng(_seed(self.policy))
+        return np.random.default_rng(seed(self.policy))
 
     def run(self) -> Run:
         status = self._loop() if self._resume() else self._from_start()
@@ -158,7 +158,7 @@ class _Solver:
         elif code == r.UNDECIDED:
             return self._undecided()
         elif code == r.CORNER:
-            _check_normals(self.system, path.x)
+            check_normals(self.system, path.x)
             self.reason = (
                 f"three surfaces meet, or no combination of two goes on, at t = {path.t:.9g}"
             )
@@ -218,7 +218,7 @@ class _Solver:
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
         path = self.path
-        _leave(path, self.leave_from, self.leave_to)
+        leave(path, self.leave_from, self.leave_to)
         self._place(path.t, path.x, path.sides)
         self.leave_at, self.leave_to = np.inf, 0.0
 
@@ -228,30 +228,9 @@ class _Solver:
         path.place(t, x, sides)
         if not path.hops_unseen():
             return
-        from stiction.switching.two_folds.hopping import hop_away
+        from stiction.switching.two_folds.following import follow_hops
 
-        flow, n = path.flow, x.size
-        left = self.request.t_end - t
-        hops = hop_away(self.system, path.x, 0, path.sides, int(flow.system[Q]), left)
-        if hops is None:
-            return
-        spent = flow.y[n + 1 :].copy()
-        times = t + hops.nodes[:, 0]
-        first, side = int(flow.system[N_SAVES]), float(sides[0])
-        last = int(np.searchsorted(flow.save, times[-1], side="right"))
-        rows = flow.saved_states[first:last]
-        rows[:, 1:] = hops.at(flow.save[first:last] - t)
-        rows[:, n + 1 :] += spent
-        landed = times[[node for node, _ in hops.landings]]
-        turns = np.searchsorted(landed, flow.save[first:last], side="right")
-        flow.saved_signs[first:last, 0] = np.where(turns % 2 == 0, side, -side)
-        flow.system[N_SAVES] = last
-        for node, after in hops.landings:
-            flow.y[:n], flow.y[n] = hops.nodes[node, 1 : n + 1], times[node]
-            path.log(r.CROSS, 0, -after, after)
-            self._drain()
-        path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
-        flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]
+        follow_hops(self.system, path, self.request.t_end, self._drain)
 
     def _check_sizes(self) -> None:
         """Look whether a function that returns too few or too many numbers is behind NaN."""
@@ -290,38 +269,26 @@ class _Solver:
 
     def _undecided(self) -> Status | None:
         """So near to a split of futures that the error of the run hides which is the right one."""
-        path, row = self.path, self._events()[-1]
+        path, row, policy = self.path, self._events()[-1], self.policy
         fold, surface, margin = int(row[4]) == r.FOLD, int(row[1]), float(row[-1])
-        policy = self.policy
         if isinstance(policy, ByKind):
             policy = policy.fold if fold else policy.two_fold
         more = {"margin": margin, "of": "fold" if fold else "two_fold", "sides": ["+", "-"]}
-        side = float(path.sides[surface])
         if isinstance(policy, Stop):
             self._note_loss("undecided", surface, "stopped", more)
             self.reason = (
                 f"a split of futures at t = {path.t:.9g}, only {margin:.2g} times the error away"
             )
             return Status.STOPPED
-        wanted = side
-        if isinstance(policy, Leave):
-            wanted = 1.0 if policy.side == "+" else -1.0
-        elif isinstance(policy, Sample):
-            wanted = 1.0 if self.rng.random() < 0.5 else -1.0
-        elif isinstance(policy, Enumerate):
-            place = Place("undecided", path.t, path.x, path.sides, surface)
-            for way in (side, -side):
-                sides = path.sides
-                sides[surface] = way
-                self.futures.append((place, Start(path.x, sides, note=_NAMES[way])))
-        if wanted == side:
-            self._note_loss("undecided", surface, "it goes on in its mode", more)
-            return None
-        self._note_loss("undecided", surface, f"leave to {_NAMES[wanted]}", more)
-        sides = path.sides
-        sides[surface] = wanted
-        path.log(r.CROSS, surface, side, wanted)
-        self._place(path.t, path.x, sides)
+        place = Place("undecided", path.t, path.x, path.sides, surface)
+        found = undecided_ways(policy, place, self.rng)
+        if len(found) > 1:
+            self.futures += [(place, start) for start in found]
+        self._note_loss("undecided", surface, found[0].note, more)
+        before, after = float(place.sides[surface]), float(found[0].sides[surface])
+        if after != before:
+            path.log(r.CROSS, surface, before, after)
+            self._place(path.t, path.x, found[0].sides)
         return None
 
     # ---- where determinism is lost
@@ -445,7 +412,7 @@ class _Solver:
             if start.dwell > 0.0:
                 code = path.advance(min(t + start.dwell, self.request.t_end), 20_000)
                 if code == r.DONE and path.t < self.request.t_end:
-                    _leave(path, place.surface, start.side)
+                    leave(path, place.surface, start.side)
             if code == r.DONE and not start.rest and path.t < self.request.t_end:
                 code = path.advance(self.request.t_end, 20_000)
             exits.append([t, *start.x])
@@ -554,40 +521,6 @@ class _Solver:
 
 
 _FUTURE_END = "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, else failed"
-
-
-def _leave(path: Trajectory, surface: int, side: float) -> None:
-    """Leave a surface to one side, unless a fold has ended the sliding before."""
-    sides = path.sides
-    if sides[surface] == 0.0:
-        sides[surface] = side
-        path.log(r.LEAVE, surface, 0.0, side)
-        path.place(path.t, path.x, sides)
-
-
-def _check_normals(system: SwitchingSystem, x: Floats) -> None:
-    """Refuse a switching function whose gradient is zero where it switches."""
-    scale = np.asarray(system.compiled.scale)
-    here = np.abs(system.gradient(x)) @ scale
-    start = np.abs(system.gradient(np.array(system.x0, dtype=np.float64))) @ scale
-    for i in np.flatnonzero(here <= 1e-4 * start):
-        raise ModelError(
-            explain(
-                f"{type(system).__name__}.h",
-                f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
-                "a switching function whose gradient is not zero where it switches",
-                "without it the surface has no sides.",
-                "take another h with the same zeros, for example its odd root.",
-            )
-        )
-
-
-def _seed(policy: Policy) -> list[int]:
-    """Return what the random numbers of a run start from."""
-    parts = [policy]
-    if isinstance(policy, ByKind):
-        parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
-    return [part.seed if isinstance(part, Sample) else 0 for part in parts]
 
 
 def _start_sides(
