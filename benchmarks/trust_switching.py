@@ -231,9 +231,9 @@ class Orbit(Valley):
 
 
 def make_orbit(rng: np.random.Generator, rtol: float) -> tuple:
-    """Return a case as `make_valley` does; the orbits are SciPy's, at the best tolerance there is."""
+    """Return a case as `make_valley` does; the orbits are SciPy's, as fine as they get."""
     from scipy.integrate import solve_ivp
-    from scipy.optimize import brentq, minimize_scalar
+    from scipy.optimize import brentq
 
     while True:
         linear = rng.normal(size=(3, 3)) + rng.uniform(-1.0, 1.0) * np.eye(3)
@@ -254,13 +254,9 @@ def make_orbit(rng: np.random.Generator, rtol: float) -> tuple:
         k = int(np.argmin(levels))
         if not 20 < k < 360 or levels[-1] - levels[k] < 0.05 or levels[0] - levels[k] < 0.05:
             continue
-        # the lowest point, with an orbit that ends there: the dense output is not good enough
-        low = minimize_scalar(
-            lambda t: float(normal @ found.sol(t)),
-            (times[k - 1], times[k], times[k + 1]),
-            tol=1e-12,
-        ).x
-        for _ in range(3):
+        # the lowest point, by orbits that end there: the dense output is not good enough
+        low = float(times[k])
+        for _ in range(4):
             at = _to(rate, start, low)
             ahead = (normal @ rate(0, at + 1e-4 * rate(0, at)) - normal @ rate(0, at)) / 1e-4
             low -= float(normal @ rate(0, at)) / float(ahead)

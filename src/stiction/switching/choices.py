@@ -19,7 +19,7 @@ from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import LineExit, SwitchingSystem
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
-__all__ = ["OFF_LINE", "Place", "Start", "starts"]
+__all__ = ["OFF_LINE", "Place", "Start", "starts", "undecided_ways"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,6 +101,26 @@ def starts(
     if place.kind == "escaping_start":
         return _in_escaping(policy, place, rng)
     return (), "the policy says nothing about this place"
+
+
+def undecided_ways(policy: Policy, place: Place, rng: np.random.Generator) -> Sequence[Start]:
+    """Return the ways a policy takes where the error of the run hides which is right.
+
+    Verified by: tests/unit/switching/test_margins.py::test_a_policy_takes_either_branch
+    """
+    side = float(place.sides[place.surface])
+    ways = (side, -side) if isinstance(policy, Enumerate) else (side,)
+    if isinstance(policy, Leave):
+        ways = (_sign(policy.side),)
+    elif isinstance(policy, Sample):
+        ways = (1.0 if rng.random() < 0.5 else -1.0,)
+    found = []
+    for way in ways:
+        sides = place.sides.copy()
+        sides[place.surface] = way
+        note = "it goes on in its mode" if way == side else f"leave to {_NAMES[way]}"
+        found.append(Start(place.x, sides, note=note))
+    return found
 
 
 # ---- in an escaping region

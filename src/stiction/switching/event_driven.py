@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
-from stiction.switching.choices import Place, Start, starts
+from stiction.switching.choices import Place, Start, starts, undecided_ways
 from stiction.switching.exits import dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
-from stiction.switching.intersections import Way, leave, rests_at, starts_at, ways_of
+from stiction.switching.intersections import leave, rests_at, starts_at, ways_of
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
-from stiction.switching.policies import ByKind, Enumerate, Leave, Sample, Stop
+from stiction.switching.policies import ByKind, Leave, Sample, Stop
+from stiction.switching.refusing import check_normals, refuse_mode, seed
 from stiction.switching.starting import start_sides
 
 __all__ = ["solve_event_driven"]
@@ -39,7 +40,6 @@ Floats = npt.NDArray[np.float64]
 _STEPS_PER_CALL, _EVENT_ROWS = 5000, 512
 _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.ESCAPING}
 _STOP = Stop()
-_NAMES = {1.0: "+", -1.0: "-"}
 
 
 def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Request) -> Run:
@@ -75,7 +75,7 @@ class _Solver:
     @functools.cached_property
     def rng(self) -> np.random.Generator:
         """The random numbers of the policy."""
-        return np.random.default_rng(_seed(self.policy))
+        return np.random.default_rng(seed(self.policy))
 
     def run(self) -> Run:
         status = self._loop() if self._resume() else self._from_start()
@@ -104,7 +104,7 @@ class _Solver:
                     return self._after(self._lost("escaping_start", int(i)))
                 choice = f"mode {self.system.mode!r} as the start says"
                 self._note_loss("escaping_start", int(i), choice)
-        path.place(t, x, sides)
+        self._place(t, x, sides)
         return self._loop()
 
     def _start_at_intersection(self, i: int, j: int, ways: int) -> Status:
@@ -113,7 +113,7 @@ class _Solver:
         found = ways_of(ways)
         meant = [way for way in found if mode is None or i > 0 or way.signs[0] == MODES[mode]]
         if not meant:
-            _refuse_mode(self.system, path.x, found)
+            refuse_mode(self.system, path.x, found)
         if len(found) > 1 and (mode is None or len(meant) > 1):
             return self._after(self._lost("intersection", i, j, ways))
         if len(found) > 1:
@@ -183,7 +183,7 @@ class _Solver:
         elif code == r.UNDECIDED:
             return self._undecided()
         elif code == r.CORNER:
-            _check_normals(self.system, path.x)
+            check_normals(self.system, path.x)
             self.reason = (
                 f"three surfaces meet, or no combination of two goes on, at t = {path.t:.9g}"
             )
@@ -259,11 +259,21 @@ class _Solver:
 
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
-        leave(self.system, self.path, self.leave_from, self.leave_to)
+        path = self.path
+        leave(self.system, path, self.leave_from, self.leave_to)
+        if self.system.compiled.m == 1:
+            self._place(path.t, path.x, path.sides)
         self.leave_at, self.leave_to = np.inf, 0.0
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:
-        self.path.place(t, x, sides)
+        """Go on from a state with these signs; hops that kernels cannot see are made here."""
+        path = self.path
+        path.place(t, x, sides)
+        if not path.hops_unseen():
+            return
+        from stiction.switching.two_folds.following import follow_hops
+
+        follow_hops(self.system, path, self.request.t_end, self._drain)
 
     def _check_sizes(self) -> None:
         """Look whether a function that returns too few or too many numbers is behind NaN."""
@@ -302,38 +312,26 @@ class _Solver:
 
     def _undecided(self) -> Status | None:
         """So near to a split of futures that the error of the run hides which is the right one."""
-        path, row = self.path, self._events()[-1]
+        path, row, policy = self.path, self._events()[-1], self.policy
         fold, surface, margin = int(row[4]) == r.FOLD, int(row[1]), float(row[-1])
-        policy = self.policy
         if isinstance(policy, ByKind):
             policy = policy.fold if fold else policy.two_fold
         more = {"margin": margin, "of": "fold" if fold else "two_fold", "sides": ["+", "-"]}
-        side = float(path.sides[surface])
         if isinstance(policy, Stop):
             self._note_loss("undecided", surface, "stopped", more)
             self.reason = (
                 f"a split of futures at t = {path.t:.9g}, only {margin:.2g} times the error away"
             )
             return Status.STOPPED
-        wanted = side
-        if isinstance(policy, Leave):
-            wanted = 1.0 if policy.side == "+" else -1.0
-        elif isinstance(policy, Sample):
-            wanted = 1.0 if self.rng.random() < 0.5 else -1.0
-        elif isinstance(policy, Enumerate):
-            place = Place("undecided", path.t, path.x, path.sides, surface)
-            for way in (side, -side):
-                sides = path.sides
-                sides[surface] = way
-                self.futures.append((place, Start(path.x, sides, note=_NAMES[way])))
-        if wanted == side:
-            self._note_loss("undecided", surface, "it goes on in its mode", more)
-            return None
-        self._note_loss("undecided", surface, f"leave to {_NAMES[wanted]}", more)
-        sides = path.sides
-        sides[surface] = wanted
-        path.log(r.CROSS, surface, side, wanted)
-        self._place(path.t, path.x, sides)
+        place = Place("undecided", path.t, path.x, path.sides, surface)
+        found = undecided_ways(policy, place, self.rng)
+        if len(found) > 1:
+            self.futures += [(place, start) for start in found]
+        self._note_loss("undecided", surface, found[0].note, more)
+        before, after = float(place.sides[surface]), float(found[0].sides[surface])
+        if after != before:
+            path.log(r.CROSS, surface, before, after)
+            self._place(path.t, path.x, found[0].sides)
         return None
 
     # ---- where determinism is lost
@@ -573,43 +571,3 @@ _FUTURE_END = (
     "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
     "else failed"
 )
-
-
-def _check_normals(system: SwitchingSystem, x: Floats) -> None:
-    """Refuse a switching function whose gradient is zero where it switches."""
-    scale = np.asarray(system.compiled.scale)
-    here = np.abs(system.gradient(x)) @ scale
-    start = np.abs(system.gradient(system.start_state())) @ scale
-    for i in np.flatnonzero(here <= 1e-4 * start):
-        raise ModelError(
-            explain(
-                f"{type(system).__name__}.h",
-                f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
-                "a switching function whose gradient is not zero where it switches",
-                "without it the surface has no sides.",
-                "take another h with the same zeros, for example its odd root.",
-            )
-        )
-
-
-def _seed(policy: Policy) -> list[int]:
-    """Return what the random numbers of a run start from."""
-    parts = [policy]
-    if isinstance(policy, ByKind):
-        parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
-        # what has no numbers to draw leaves those of the others as they were
-        parts += [policy.intersection] if isinstance(policy.intersection, Sample) else []
-    return [part.seed if isinstance(part, Sample) else 0 for part in parts]
-
-
-def _refuse_mode(system: SwitchingSystem, x: Floats, ways: Sequence[Way]) -> None:
-    """Refuse a start whose mode is none of the ways on from where two surfaces meet."""
-    raise ModelError(
-        explain(
-            f"{type(system).__name__}.mode",
-            f"{system.mode!r} at x0 = {x.tolist()}",
-            "one of " + ", ".join(map(str, ways)),
-            "where two surfaces meet the field must let the state go that way.",
-            "leave the mode out to take what is forced.",
-        )
-    )

@@ -66,7 +66,7 @@ def test_a_run_is_right_or_says_that_it_is_undecided(rtol, side):
             assert found.determinism.losses[0].kind in ("undecided", "fold")
         else:
             assert found.determinism.margin >= 1.0
-            assert found.final["x2"] == pytest.approx(exact(floor), abs=0.1)
+            assert found.final["x2"] == pytest.approx(exact(floor), abs=1e-2 + math.sqrt(rtol))
         if abs(floor) < 0.1 * rtol:
             assert found.determinism.status == "lost"
 
@@ -96,10 +96,10 @@ def test_an_undecided_run_tells_how_near_and_of_what():
     assert loss.kind == "undecided"
     assert loss.where["of"] == "fold"
     assert loss.where["sides"] == ["+", "-"]
-    assert loss.where["margin"] == pytest.approx(0.1, rel=0.1)
+    assert loss.where["margin"] == pytest.approx(0.0995, rel=1e-2)
 
 
-def test_a_policy_decides_and_both_branches_can_be_had():
+def test_a_policy_takes_either_branch():
     ends = {side: run(-1e-12, policy=Leave(side)).final["x2"] for side in "+-"}
     assert ends["+"] == pytest.approx(4.0, abs=1e-9)
     assert ends["-"] == pytest.approx(-2.0, abs=1e-5)
@@ -160,7 +160,7 @@ def test_every_slip_of_a_block_at_its_limit_is_found(excess, rtol):
     leaves = found.events["time"].to_numpy()[::2] - 1.0
     assert leaves == pytest.approx(math.pi * np.arange(10) - half, abs=0.01 * half)
     slides = found.events["time"].to_numpy()[1::2] - 1.0
-    assert slides == pytest.approx(math.pi * np.arange(10) + 2.0 * half, abs=0.02 * half)
+    assert slides == pytest.approx(math.pi * np.arange(10) + 2.0 * half, abs=0.01 * half)
 
 
 @pytest.mark.parametrize("rtol", [1e-11, 1e-6])

@@ -124,7 +124,7 @@ __all__ = [
 # time, pile up; so many at one moment are a stall
 _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
 # L+ and L- over |grad h| |f| next to a two-fold, where hops end below the tolerance
-NEXT_TO_TWO_FOLD = 3e-5
+NEXT_TO_TWO_FOLD = 3e-6
 # a slip that is shorter than this share of the time is none
 _AT_ONCE = 1e-10
 _EPS = 2.220446049250313e-16

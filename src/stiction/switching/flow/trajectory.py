@@ -13,6 +13,7 @@ from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
 from stiction.switching.flow.corners.ways import FOUND, ways_here
+from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.flow.placing import fold_gap, put, survey
 from stiction.switching.flow.rows import (
     BRANCH,
@@ -22,6 +23,7 @@ from stiction.switching.flow.rows import (
     LATER,
     LEFT,
     MEETING,
+    ORDER,
     OTHER,
     PLUS,
     TOLD,
@@ -155,6 +157,14 @@ class Trajectory:
         flow = self.flow
         i, j = flow.system[WHICH], flow.system[OTHER]
         return int(i), int(j), int(flow.a[MEETING, FOUND])
+
+    def hops_unseen(self) -> bool:
+        """Return whether a state just placed hops too near to a two-fold to be seen landing."""
+        flow = self.flow
+        if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.pace[DIRECTION] < 0.0:
+            return False
+        on_it = flow.a[VALUE, 0] != 0.0 and flow.system[ORDER] != 0
+        return bool(on_it) and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""

@@ -27,13 +27,15 @@ __all__ = ["NEAREST", "Hops", "hop_away"]
 Floats = npt.NDArray[np.float64]
 
 # hops begin nearer to the two-fold than this, and are followed to this distance [scaled states]
-NEAREST, _FAR = 1e-4, 2e-3
+NEAREST, _FAR = 1e-2, 2e-3
 # nearer than this L is expanded
 _EXPANDED = 1e-6
 # L is so many times beyond what kernels call next to a two-fold when they go on
 _BEYOND = 3.0
+# offsets are known to about 1e-5 of themselves beyond this share of the states
+_ROUNDING = 5e-11
 # Runge-Kutta steps in one hop; hops before it counts as lost
-_STEPS, _MOST = 8, 400
+_STEPS, _MOST = 12, 400
 # central differences of order 8, and their step
 _WEIGHTS, _APART = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0), 1e-3
 
@@ -80,7 +82,10 @@ def hop_away(
     except ModelError:
         return None
     star = np.asarray(found.x)
-    if any(found.visible) or np.max(np.abs(x - star) / scale) > NEAREST:
+    distance = float(np.max(np.abs(x - star) / scale))
+    # nearer than this the rounding of x* itself is seen
+    known = _ROUNDING * float(np.max(np.abs(star) / scale))
+    if any(found.visible) or not known < distance <= NEAREST:
         return None
     bends = {1.0: found.Kpp, -1.0: found.Kmm}
     return _Hopper(system, star, surface, signs, energies, bends).run(x - star, t_end)

@@ -1,0 +1,58 @@
+"""What the loop over a flow needs beside itself: refuse a surface or a start, seed a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.methods import Policy
+from stiction.switching.intersections import Way
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.policies import ByKind, Sample
+
+__all__ = ["check_normals", "refuse_mode", "seed"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def check_normals(system: SwitchingSystem, x: Floats) -> None:
+    """Refuse a switching function whose gradient is zero where it switches."""
+    scale = np.asarray(system.compiled.scale)
+    here = np.abs(system.gradient(x)) @ scale
+    start = np.abs(system.gradient(system.start_state())) @ scale
+    for i in np.flatnonzero(here <= 1e-4 * start):
+        raise ModelError(
+            explain(
+                f"{type(system).__name__}.h",
+                f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
+                "a switching function whose gradient is not zero where it switches",
+                "without it the surface has no sides.",
+                "take another h with the same zeros, for example its odd root.",
+            )
+        )
+
+
+def refuse_mode(system: SwitchingSystem, x: Floats, ways: Sequence[Way]) -> None:
+    """Refuse a start whose mode is none of the ways on from where two surfaces meet."""
+    raise ModelError(
+        explain(
+            f"{type(system).__name__}.mode",
+            f"{system.mode!r} at x0 = {x.tolist()}",
+            "one of " + ", ".join(map(str, ways)),
+            "where two surfaces meet the field must let the state go that way.",
+            "leave the mode out to take what is forced.",
+        )
+    )
+
+
+def seed(policy: Policy) -> list[int]:
+    """Return what the random numbers of a run start from."""
+    parts = [policy]
+    if isinstance(policy, ByKind):
+        parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
+        # what has no numbers to draw leaves those of the others as they were
+        parts += [policy.intersection] if isinstance(policy.intersection, Sample) else []
+    return [part.seed if isinstance(part, Sample) else 0 for part in parts]

@@ -1,0 +1,50 @@
+"""Put the hops out of a two-fold into the rows and the events of a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stiction.switching.flow.records import CROSS
+from stiction.switching.flow.rows import N_SAVES, Q
+from stiction.switching.flow.trajectory import Trajectory
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.two_folds.hopping import hop_away
+
+__all__ = ["follow_hops"]
+
+
+def follow_hops(
+    system: SwitchingSystem, path: Trajectory, t_end: float, drain: Callable[[], None]
+) -> None:
+    """Move a trajectory that was just placed next to a two-fold to where its hops can be seen.
+
+    Parameters
+    ----------
+    drain : takes the events out of the rows of the trajectory
+
+    Verified by: tests/unit/switching/two_folds/test_hopping.py::test_a_run_hops_as_an_ensemble_does
+    """
+    flow, t, side = path.flow, path.t, float(path.sides[0])
+    hops = hop_away(system, path.x, 0, path.sides, int(flow.system[Q]), t_end - t)
+    if hops is None:
+        return
+    n = path.x.size
+    spent, times = flow.y[n + 1 :].copy(), t + hops.nodes[:, 0]
+    first = int(flow.system[N_SAVES])
+    last = int(np.searchsorted(flow.save, times[-1], side="right"))
+    wanted = flow.save[first:last]
+    rows = flow.saved_states[first:last]
+    rows[:, 1:] = hops.at(wanted - t)
+    rows[:, n + 1 :] += spent
+    landed = times[[node for node, _ in hops.landings]]
+    turns = np.searchsorted(landed, wanted, side="right")
+    flow.saved_signs[first:last, 0] = np.where(turns % 2 == 0, side, -side)
+    flow.system[N_SAVES] = last
+    for node, after in hops.landings:
+        flow.y[:n], flow.y[n] = hops.nodes[node, 1 : n + 1], times[node]
+        path.log(CROSS, 0, -after, after)
+        drain()
+    path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
+    flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]
