@@ -22,7 +22,7 @@ TITLES = {
 ALSO = {
     "chains": ["stiction.chains.rest"],
     "switching": [
-        "stiction.switching.exits",
+        "stiction.switching.choosing.exits",
         "stiction.switching.two_folds.local_flow",
         "stiction.switching.wheel.line",
     ],

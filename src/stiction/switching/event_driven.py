@@ -20,17 +20,17 @@ from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
-from stiction.switching.choices import Place, Start, starts, undecided_ways
-from stiction.switching.exits import dwell_time
+from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
+from stiction.switching.choosing.exits import dwell_time
+from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
+from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
+from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
-from stiction.switching.intersections import leave, rests_at, starts_at, ways_of
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
-from stiction.switching.refusing import check_normals, refuse_mode, seed
-from stiction.switching.starting import start_sides
 
 __all__ = ["solve_event_driven"]
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
 from stiction.numerics.checks import Record, number, numbers, whole
-from stiction.switching.exits import EscapingWedge, Exit, dwell_time
+from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import N_SAVES
 from stiction.switching.flow.trajectory import Tolerance, Trajectory

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stiction.errors import ModelError
-from stiction.switching.exits import EscapingWedge, dwell_time
+from stiction.switching.choosing.exits import EscapingWedge, dwell_time
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.presets import NormalForm
 

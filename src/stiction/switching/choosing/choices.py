@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.methods import Policy
-from stiction.switching.exits import EscapingWedge, Exit
+from stiction.switching.choosing.exits import EscapingWedge, Exit
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import LineExit, SwitchingSystem
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample

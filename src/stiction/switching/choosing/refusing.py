@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import Policy
-from stiction.switching.intersections import Way
+from stiction.switching.choosing.intersections import Way
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.policies import ByKind, Sample
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.methods import Policy
-from stiction.switching.choices import OFF_LINE, Place, Start
+from stiction.switching.choosing.choices import OFF_LINE, Place, Start
 from stiction.switching.flow import records as r
 from stiction.switching.flow.corners.ways import (
     ESCAPES,
