@@ -9,6 +9,8 @@ from zero.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -94,6 +96,8 @@ DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 
 
 # the longest step in units of the fastest vibration
 _FARTHEST = 1e8
+# the logarithm of a share of friction that is nothing
+_LOG_NOTHING = -40.0
 # a fitted drive counts as beyond its bound from this excess on
 _FIT_TIE = 1e-9
 # terms of a fitted load below this share of its size on the step are its misfit
@@ -194,6 +198,8 @@ def _finish(
     if p.jump:
         _note_corners(p, state, s, t, events)
     tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
+    if p.share_address != 0:
+        tau = _reach_of_share(p, state.mode, s, count, tau)
     # search a little past the last gap first: near events make far ones irrelevant,
     # and on a short stretch most masses are excluded by one look at their series
     horizon = min(tau, 4.0 * clock[GAP])
@@ -390,6 +396,36 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
     for k in (top - 3, top - 2):
         if k > 1 and s.load[k] != 0.0 and p.load_address == 0:
             tau = min(tau, (p.tolerance * load_size / abs(s.load[k])) ** (1.0 / k))
+    return tau
+
+
+@kernel(borrows=True)
+def _reach_of_share(p: Problem, mode: Ints, s: Scratch, count: int, tau: float) -> float:
+    """Return how far in tau the last terms of a law's share say how large those beyond are.
+
+    A share that grows like exp(a tau) has terms (a tau)^k / k!, which rise up to k = a tau: a
+    mass that comes to rest from many times the speed scale has small terms at the end of the
+    series, and large ones behind it. Half as many terms as there are leave a tail like that
+    of a geometric series; more do no harm while the share itself is nothing beside one.
+    """
+    top = p.order - 2
+    for a in range(count):
+        i = s.active[a]
+        if mode[i] == 0 or s.mu[i, 0] == 0.0:
+            continue
+        for _ in range(3):
+            # two and two terms: those of an even function are zero every other time
+            last = max(abs(s.mu[i, top]) * tau, abs(s.mu[i, top - 1]))
+            before = max(abs(s.mu[i, top - 2]) * tau, abs(s.mu[i, top - 3]))
+            if before == 0.0:
+                break
+            ratio = tau * math.sqrt(last / before)
+            # terms that fall like this add up to no more than (1 - ratio)^-top
+            spare = _LOG_NOTHING - math.log(abs(s.mu[i, 0]))
+            most = max(0.5, 1.0 - math.exp(-max(spare, 0.0) / top))
+            if ratio <= most:
+                break
+            tau *= most / ratio
     return tau
 
 

@@ -463,3 +463,26 @@ def test_friction_at_an_event_is_that_of_no_slip_whatever_the_neighbours_do(belt
     right, left = (np.abs(found[f"friction_{side}"].to_numpy()) for side in ("right", "left"))
     assert right[moving] == pytest.approx(bound[moving], rel=1e-6)
     assert left[slid] == pytest.approx(bound[slid], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_mass_that_stops_from_many_times_the_speed_scale(seed):
+    """exp(-v / v_s) is nothing at first, and its series grows far beyond the order of a step."""
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.uniform(-3.0, -1.0)
+    law = st.ExponentialWeakening(0.3, rng.uniform(0.05, 0.25), scale)
+    chain = st.Chain(
+        mass=[1.0],
+        stiffness=rng.uniform(5.0, 30.0),
+        normal_force=[rng.uniform(1.0, 8.0)],
+        law=law,
+        v0=[scale * rng.uniform(5.0, 300.0)],
+        load=st.Constant(rng.uniform(-2.0, 2.0)),
+    )
+    found = st.solve(chain, st.EventDriven(), (0.0, 1.0), save=2)
+    short = st.solve(chain, st.EventDriven(max_step=2e-3), (0.0, 1.0), save=2)
+    assert list(found.event_log.kind) == list(short.event_log.kind)
+    size = max(1e-6, float(np.abs(short.final["x"]).max()))
+    # what is left is the error that the law itself makes grow, as fast as exp(t N mu' / m)
+    assert np.abs(found.final["x"] - short.final["x"]).max() < 1e-9 * size
+    assert found.audit.ok
