@@ -14,7 +14,6 @@ from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
 from stiction.switching.flow.events import forget_zeros, has_no_normal, piling, too_many_at_once
 from stiction.switching.flow.line import slips_to_its_end
-from stiction.switching.flow.margins import judge, lowest_point
 from stiction.switching.flow.records import (
     CORNER,
     CROSS,
@@ -59,6 +58,7 @@ from stiction.switching.flow.rows import (
 from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.steps import NEARBY
 from stiction.switching.flow.surfaces import begin_mode, meeting, project
+from stiction.switching.flow.touches.margins import judge, lowest_point
 
 __all__ = ["at_line", "at_meeting", "at_touch", "carry_on"]
 
