@@ -15,7 +15,6 @@ from stiction.switching.flow.advance import advance
 from stiction.switching.flow.corners.handling import at_end_of_stay, at_meeting, at_stay
 from stiction.switching.flow.events import forget_zeros, has_no_normal, too_many_at_once
 from stiction.switching.flow.line import slips_to_its_end
-from stiction.switching.flow.margins import judge, lowest_point
 from stiction.switching.flow.records import (
     FOLD,
     LINE_HIT,
@@ -56,6 +55,7 @@ from stiction.switching.flow.rows import (
 from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.steps import NEARBY
 from stiction.switching.flow.surfaces import begin_mode, project
+from stiction.switching.flow.touches.margins import judge, lowest_point
 
 __all__ = ["at_line", "at_touch", "carry_on"]
 

@@ -32,8 +32,8 @@ NEAREST, _FAR = 1e-2, 2e-3
 _EXPANDED = 1e-6
 # L is so many times beyond what kernels call next to a two-fold when they go on
 _BEYOND = 3.0
-# offsets are known to about 1e-5 of themselves beyond this share of the states
-_ROUNDING = 5e-11
+# offsets are known to about 4e-5 of themselves beyond this share of the states
+_ROUNDING = 5e-12
 # Runge-Kutta steps in one hop; hops before it counts as lost
 _STEPS, _MOST = 12, 400
 # central differences of order 8, and their step

@@ -1,0 +1,1 @@
+"""Touches of a surface: how far they are from a split of futures."""
