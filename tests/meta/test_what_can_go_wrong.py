@@ -13,6 +13,8 @@ from audit_pairs import argument, pairs_made
 from stiction import Status
 from stiction.switching.event_driven import _KINDS
 
+# what notes a loss of a flow
+_NOTES = ("self._note_loss", "self._lost")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "what-can-go-wrong.md"
 
 
@@ -29,6 +31,13 @@ def headings(text: str) -> dict[str, set[str]]:
     return found
 
 
+def words_in(node: ast.expr | None) -> set[str]:
+    """Return the words that an expression may be: one, or one of two."""
+    if isinstance(node, ast.IfExp):
+        return words_in(node.body) | words_in(node.orelse)
+    return {node.value} if isinstance(node, ast.Constant) else set()
+
+
 def losses_made(sources, folder: str) -> set[str]:
     """Return the kinds of losses that are written out in the sources of a system."""
     kinds = set()
@@ -38,8 +47,9 @@ def losses_made(sources, folder: str) -> set[str]:
         for call in ast.walk(source.tree):
             if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "Loss":
                 kind = argument(call, 1, "kind")
-                if isinstance(kind, ast.Constant):
-                    kinds.add(kind.value)
+                kinds |= words_in(kind)
+            elif isinstance(call, ast.Call) and ast.unparse(call.func) in _NOTES:
+                kinds |= words_in(argument(call, 0, "kind"))
     return kinds
 
 

@@ -479,6 +479,9 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
         elif s.touch[i] == s.root[i] and stuck:
             # the drive touches its bound, and a policy lets the mass go
             state.mode[i], state.lead[i] = 0, 1
+        elif stuck and state.mode[i] == 0:
+            # it meets its bound here; of a fast drive the rounding of time leaves a gap
+            state.lead[i] = 1
 
 
 @kernel(borrows=True)

@@ -172,7 +172,6 @@ def advance(
         a[CLOCK, NEXT_STEP] = h * (min(factor, 1.0) if rejected else factor)
         a[CLOCK, DRIFT] += min(error, 1.0) * a[PACE, SHARE]
         code = _act(system, p, table, a, saved, event, h)
-        # a step may be fine for the state and too long to see what the surfaces do
         rejected = code == TOO_LONG
         if rejected:
             system[REJECTED] += 1

@@ -486,3 +486,24 @@ def test_a_mass_that_stops_from_many_times_the_speed_scale(seed):
     # what is left is the error that the law itself makes grow, as fast as exp(t N mu' / m)
     assert np.abs(found.final["x"] - short.final["x"]).max() < 1e-9 * size
     assert found.audit.ok
+
+
+@pytest.mark.parametrize("size", [1.5, 5.0, 9.0, 20.0])
+def test_a_mass_torn_off_by_a_spike_goes(size):
+    """The load rises by 1e5 N/s at t = 2 s: within the rounding of time it is off by 1e-10 N."""
+    spike = st.UserLoad(lambda t: 1.0 + size * math.exp(-(((t - 2.003) / 1e-4) ** 2)))
+    chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, law=st.Coulomb(0.25), load=spike)
+    run = st.solve(chain, st.EventDriven(max_step=1e-4), (2.0, 2.01), save=2)
+    assert list(run.event_log.kind) == ["slip", "stick"]
+    # the bound is 0.25 * 9.81 N
+    rise = 1e-4 * math.sqrt(-math.log((0.25 * 9.81 - 1.0) / size))
+    assert run.event_log.time[0] == pytest.approx(2.003 - rise, abs=1e-12)
+
+
+@pytest.mark.parametrize("begin", [0.0, 1e3, 1e6])
+def test_fast_loads_at_late_times(begin):
+    load = st.chains.Sine(4.0, 5e4)
+    chain = st.Chain(mass=[1.0], stiffness=20.0, law=st.StaticKinetic(0.3, 0.25), load=load)
+    run = st.solve(chain, st.EventDriven(), (begin, begin + 1e-3), save=2)
+    assert run.status is st.Status.SOLVED
+    assert len(run.event_log) > 10
