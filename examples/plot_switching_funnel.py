@@ -82,11 +82,12 @@ assert error < 1e-9
 
 # %%
 # Where do the wheel's futures end? Whatever exit is taken, the wheel meets the line h = g = 0 next,
-# where determinism is lost again, unless the horizon comes first.
+# where determinism is lost again, unless the horizon comes first. A path that grazes the surface
+# nearer than its error says that it is undecided.
 early = (funnel.side != 0.0) & (funnel.dwell < HORIZON - 3.0)
 ends = {kind for kind, is_early in zip(funnel.end_kind, early, strict=True) if is_early}
 print(f"{early.sum()} futures that leave before tau = {HORIZON - 3.0:g} end in", ends)
-assert ends == {"codim2_line"}
+assert ends - {"undecided"} == {"codim2_line"}
 
 # %%
 # Probabilities are a choice, not a result. When does the wheel meet the line, if it leaves at

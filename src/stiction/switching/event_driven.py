@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, Status
+from stiction.errors import ModelError, SolveError, Status
 from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
@@ -232,7 +232,7 @@ class _Solver:
         path, x = self.path, self.path.x
         try:
             found = np.asarray(two_fold(self.system, x, surface=surface).x)
-        except ModelError:
+        except (ModelError, SolveError):
             return False
         near = np.abs(found - x) / np.asarray(self.system.compiled.scale)
         if not float(np.max(near)) < 1e-4:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError
+from stiction.errors import ModelError, SolveError
 from stiction.numerics.callback import call_arrays
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.model import SwitchingSystem
@@ -79,7 +79,7 @@ def hop_away(
     scale = np.asarray(system.compiled.scale)
     try:
         found = two_fold(system, x, surface=surface)
-    except ModelError:
+    except (ModelError, SolveError):
         return None
     star = np.asarray(found.x)
     distance = float(np.max(np.abs(x - star) / scale))

@@ -201,7 +201,7 @@ class LineOrbits:
     ----------
     r : (returns + 1, N) places on the line [m], NaN at the two-fold and after the end
     slope : (returns, N) dr'/dr, NaN where there is none
-    fate : (N,) `line` (all returns were made), `two_fold`, `rest`, `elsewhere`
+    fate : (N,) `line` (all returns were made), `two_fold`, `rest`, `undecided`, `elsewhere`
     two_folds : (N,) how often the two-fold was reached
     drifted : (N,) whether it came to a place where no open set of orbits enters the line
     time : (N,) that passed until the end [time unit]
@@ -348,7 +348,7 @@ class _Orbits:
         end = found.end[rows]
         self.r[members] = found.r[rows]
         self.time[members] += np.where(np.isfinite(found.time[rows]), found.time[rows], 0.0)
-        known = np.isin(end, ("line", "two_fold", "rest"))
+        known = np.isin(end, ("line", "two_fold", "rest", "undecided"))
         self.fate[members] = np.where(known, end, "elsewhere")
         self.two_folds[members] += end == "two_fold"
         line = end == "line"

@@ -208,10 +208,14 @@ def test_exits_next_to_the_two_fold_are_trapped_by_sliding():
         if normal @ WHEEL.field(x, 1.0) > 0.0 > normal @ WHEEL.field(x, -1.0):
             exits.append(x)
     found = ensemble(WHEEL, exits, 100.0, sides=np.tile([1.0, -1.0], 6))
-    assert found.ended("codim2_line").all()
-    places = found.state[:, 0]
+    # a graze nearer than the error of a path ends it, and says so
+    met = found.ended("codim2_line")
+    assert (met | found.ended("undecided")).all()
+    assert met.sum() >= 10
+    places = found.state[met, 0]
     assert ((places > LOW) & (places < HIGH)).all()
     orbits = line_orbits(WHEEL, places, SlideIfPossible(), 60, slopes=False)
-    assert (orbits.fate == "line").all()
+    assert np.isin(orbits.fate, ("line", "undecided")).all()
     assert (orbits.two_folds == 0).all()
-    assert ((orbits.r > LOW - 1e-6) & (orbits.r < HIGH + 1e-6)).all()
+    made = orbits.r[np.isfinite(orbits.r)]
+    assert ((made > LOW - 1e-6) & (made < HIGH + 1e-6)).all()
