@@ -117,15 +117,15 @@ NAMED = (
     ),
     Named(
         "sampling-70-30-on-a-line",
-        "*/switching/*",
+        "*/choosing/choices.py",
         "    side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)\n    return [",
         "    side = np.where(rng.random(policy.n) < 0.7, 1.0, -1.0)\n    return [",
     ),
     Named(
         "noise-exit-side-flipped",
         "*/switching/*",
-        "left[i], side[i] = j * step, 1.0 if h > 0.0 else -1.0",
-        "left[i], side[i] = j * step, 1.0 if h < 0.0 else -1.0",
+        "told[1, i], told[2, i] = t, 1.0 if h > 0.0 else -1.0",
+        "told[1, i], told[2, i] = t, 1.0 if h < 0.0 else -1.0",
     ),
     Named(
         "two-folds-merged-too-far",
