@@ -507,7 +507,9 @@ def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
     stuck = kept["mode"] == 0
     bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
-    share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
+    # the bound of a mass that nothing presses on is the smallest number there is
+    with np.errstate(over="ignore"):
+        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
     worst = np.unravel_index(np.argmax(share), share.shape)
     limit = 1.0 + 1e-9
     if not share[worst] <= limit:
