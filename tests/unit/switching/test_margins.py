@@ -197,3 +197,26 @@ def test_first_dip_matches_numpy():
                 first_dip(b, 0.0, float(power(inside[0])) - 1.0, work)[0] == NONE or len(inside) > 1
             )
     assert checked > 20
+
+
+@pytest.mark.parametrize(("length", "time"), [(1e-9, 1.0), (1e9, 1.0), (1.0, 1e-6), (1e-6, 1e3)])
+@pytest.mark.parametrize("floor", [-1e-12, -1e-8, 1e-8])
+def test_margins_are_the_same_in_all_units(length, time, floor):
+    """Sizes of the states are given by `scale`; without it 1 is taken for the size."""
+
+    def valley(size, rate):
+        flow = st.PiecewiseSmooth(
+            h=lambda x: x[1],
+            f_plus=lambda x: (rate, 2.0 * (x[0] / size - 1.0) * rate),
+            f_minus=lambda x: (rate, -rate),
+            x0=[0.0, (1.0 + floor) * size],
+            scale=[size, size],
+        )
+        return st.solve(flow, EventDriven(rtol=1e-11), (0.0, 3.0 * size / rate))
+
+    one, other = valley(1.0, 1.0), valley(length, length / time)
+    assert [loss.kind for loss in other.determinism.losses] == [
+        loss.kind for loss in one.determinism.losses
+    ]
+    assert other.determinism.margin == pytest.approx(one.determinism.margin, rel=0.1)
+    assert other.final["x2"] / length == pytest.approx(one.final["x2"], rel=1e-9, abs=1e-12)

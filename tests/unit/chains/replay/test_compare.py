@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import stiction as st
 from stiction import (
     Chain,
     Constant,
@@ -200,3 +201,22 @@ def test_a_keeper_goes_on_from_what_it_packed():
     one, two = (keeper.trail() for keeper in keepers)
     for name in ("time", "x", "v", "mode", "follows"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize("units", [(1e-9, 1.0, 1.0), (1.0, 1e-6, 1.0), (3.7e-7, 2.9e-4, 11.0)])
+def test_a_replay_is_the_same_in_all_units(units):
+    length, time, mass = units
+    force = mass * length / time**2
+    weights = [1.0, 2.0, 0.5]
+    chain = st.Chain(
+        mass=[w * mass for w in weights],
+        normal_force=[9.81 * w * force for w in weights],
+        stiffness=20.0 * mass / time**2,
+        law=st.StaticKinetic(0.2, 0.15),
+        load=st.Constant(10.0 * force),
+    )
+    for save in (2, 101):
+        run = st.solve(chain, st.EventDriven(), (0.0, 4.0 * time), save=save)
+        assert run.audit.ok
+        assert len(run.event_log) == 16
+        assert run.final["x"][0] / length == pytest.approx(0.65599777194014, rel=1e-12)
