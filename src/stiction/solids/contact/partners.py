@@ -30,6 +30,10 @@ class RigidShape(Partner):
         """Return the shape as kernels read it, in a fresh array."""
 
     @abc.abstractmethod
+    def extent(self) -> float:
+        """Return the largest length [m] from which places of the shape are computed."""
+
+    @abc.abstractmethod
     def outline(self, reach: float) -> Floats:
         """Return points (k, 2) along the shape for drawing, `reach` to each side [m]."""
 
@@ -73,6 +77,10 @@ class RigidPlane(RigidShape):
         """Return the shape as kernels read it."""
         return np.array([0.0, *self.point, *self.normal])
 
+    def extent(self) -> float:
+        """Return how far the point of the plane lies from the origin [m]."""
+        return float(np.abs(self.point).max())
+
     def outline(self, reach: float) -> Floats:
         """Return two points of the plane, `reach` to each side [m]."""
         along = np.array([-self.normal[1], self.normal[0]])
@@ -110,6 +118,10 @@ class RigidCircle(RigidShape):
     def table(self) -> Floats:
         """Return the shape as kernels read it."""
         return np.array([1.0, *self.centre, self.radius, 0.0])
+
+    def extent(self) -> float:
+        """Return how far the circle reaches from the origin [m]."""
+        return float(np.abs(self.centre).max()) + self.radius
 
     def outline(self, reach: float) -> Floats:
         """Return points around the circle."""

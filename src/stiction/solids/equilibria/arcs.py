@@ -44,6 +44,7 @@ _BACK = 1e-4
 _GROWTH = 1.4
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
+_BEYOND = "the path leads beyond the program's end"
 
 
 class Point(NamedTuple):
@@ -94,7 +95,19 @@ class ByAdhesion(NamedTuple):
         return energy - self.before - self.size, slope.ravel()[self.problem.free], 0.0
 
 
-Control = ByLength | ByAdhesion
+class ByTime(NamedTuple):
+    """The program has a given time, as in a load step: its end is met to the last digit."""
+
+    problem: Problem
+    end: float
+    size: float
+
+    def at(self, _trial: Trial, t: float) -> tuple[float, Floats, float]:
+        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        return t - self.end, np.zeros(self.problem.free.size), 1.0
+
+
+Control = ByLength | ByAdhesion | ByTime
 
 
 def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
@@ -196,6 +209,9 @@ class Path:
                 reason = "no part of Newton's step keeps the elements from turning inside out"
                 return Arc(None, t, iteration, tuple(residuals), None, None, reason)
             u, t, trial, matrix, _ = moved
+            if t > self.end:
+                # programs stay as they are from here on: nothing would feel the time
+                return Arc(None, t, iteration, tuple(residuals), None, None, _BEYOND)
         reason = "Newton's method did not converge"
         return Arc(None, t, self.limits.iterations, tuple(residuals), None, None, reason)
 
@@ -323,8 +339,8 @@ class Path:
         before, last = self.points[-2:]
         gone = self._length(before, last)
         ahead = last.t + (last.t - before.t) * length / gone
-        if ahead > self.end:
-            length = max(length * (self.end - last.t) / (ahead - last.t), 1e-6)
+        if ahead >= self.end:
+            return self._to_end(), length
         ratio = length / gone
         guess = Point(last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u))
         free = self.problem.free
@@ -337,13 +353,28 @@ class Path:
             if self._length(last, found) > _FAR * length:
                 # the plane meets the path again far away: that is no step of it
                 arc = arc._replace(trial=None, reason="the path turns back on itself")
-        return arc, length
+        return self._no_farther(arc), length
 
     def _peeled(self, energy: float) -> Arc:
         """Try a step in which adhesion gives up this energy."""
         before, _ = adhesive_slope(self.problem, self.trial)
         last = self.points[-1]
-        return self._arc(self.state, last, ByAdhesion(self.problem, before, energy))
+        return self._no_farther(
+            self._arc(self.state, last, ByAdhesion(self.problem, before, energy))
+        )
+
+    def _no_farther(self, arc: Arc) -> Arc:
+        """Return an arc to the end of the program, if this one leads beyond it."""
+        return self._to_end() if arc.reason is _BEYOND else arc
+
+    def _to_end(self) -> Arc:
+        """Try a step to the end of the program, from where the last two points lead."""
+        before, last = self.points[-2:]
+        guess = last.u
+        if last.t > before.t:
+            guess = last.u + (self.end - last.t) / (last.t - before.t) * (last.u - before.u)
+        control = ByTime(self.problem, self.end, self.span)
+        return self._arc(self.state, Point(self.end, guess), control)
 
     def _most_peeled(self) -> float:
         """Return the energy of adhesion over a length of two boundary elements."""

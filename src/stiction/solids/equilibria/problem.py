@@ -272,7 +272,8 @@ class Problem:
             law = p.contact.adhesion
             stiff = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
             stiff = max(stiff, p.contact.tangential_stiffness)
-            reach = max(far, float(np.abs(p.partner.shape[1:]).max()))
+            partner = p.contact.partner
+            reach = max(far, partner.extent()) if isinstance(partner, RigidShape) else far
             total += eps * reach * stiff * float(np.linalg.norm(p.own.areas))
         return total
 
