@@ -14,7 +14,7 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.partners import RigidShape
-from stiction.solids.equilibria.history import Recorder
+from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.pictures import pictures
 
@@ -25,8 +25,8 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
-# part of T_max from which a point counts as pulled
-_PULLS = 0.2
+# part of the largest force of a run that may be left out of balance
+_BALANCED = 1e-6
 
 _CURVES = {
     "displacement": ("drive", "what drives the body"),
@@ -69,8 +69,12 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     time = np.array([row.time for row in record.rows])
     if not record.rows:
         time = record.wanted[:1].copy()
-    curves = _curves(problem, record)
-    ledger = _ledger(time, record)
+    # of every accepted step: what is told of the run does not depend on the rows that are kept
+    path = _curves(problem, record, record.path)
+    steps = np.array([row.time for row in record.path])
+    curves = path if len(record.rows) == steps.size else _curves(problem, record, record.rows)
+    whole = _ledger(steps if steps.size else time, record, record.path)
+    ledger = _ledger(time, record, record.rows)
     variables = _variables(problem, record, curves, units)
     final = {name: values[-1:].copy() for name, values in curves.items()}
     return Run.of(
@@ -81,11 +85,11 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         time=time,
         variables=variables,
         final=final,
-        event_log=_events(time, curves),
+        event_log=_events(steps, path),
         energy=ledger,
         losses=record.losses,
-        checks=_checks(problem, method, record, ledger, curves),
-        quantities=_quantities(problem, record, curves, units),
+        checks=_checks(problem, method, record, whole),
+        quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
         time_unit="1",
@@ -95,16 +99,15 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
 
 
 def _begin(problem: Problem, record: Recorder) -> int:
-    """Return the first row that counts."""
+    """Return the first step that counts."""
     start = problem.assembled.readings.start
-    times = np.array([row.time for row in record.rows])
+    times = np.array([row.time for row in record.path])
     return min(int(np.searchsorted(times, start - 1e-12)), times.size - 1)
 
 
-def _curves(problem: Problem, record: Recorder) -> dict[str, Floats]:
-    """Return the curves over the rows, those that need the whole run included."""
-    rows = record.rows
-    if not rows:
+def _curves(problem: Problem, record: Recorder, rows: list[Row]) -> dict[str, Floats]:
+    """Return the curves over rows, those that need the whole path included."""
+    if not rows or not record.path:
         return {}
     names = dict.fromkeys(name for row in rows for name in row.curves)
     curves = {name: np.array([row.curves.get(name, np.nan) for row in rows]) for name in names}
@@ -113,28 +116,35 @@ def _curves(problem: Problem, record: Recorder) -> dict[str, Floats]:
         led = np.isnan(curves["program_time"])
         curves["program_time"][led] = np.array([row.time for row in rows])[led]
     if "nominal_contact" in curves:
-        first = curves["nominal_contact"][_begin(problem, record)]
+        first = record.path[_begin(problem, record)].curves["nominal_contact"]
         curves["peeling_length"] = first - curves["nominal_contact"]
         curves["sliding_length"] = first - curves["sticking_length"]
-        curves["fracture_energy"] = _fracture_energy(record, curves["peeling_length"])
+        curves["fracture_energy"] = _fracture_energy(record.path, first, rows)
     curves["non_reciprocity"] = np.array([row.energy.reciprocity for row in rows])
     return curves
 
 
-def _fracture_energy(record: Recorder, peeled: Floats) -> Floats:
-    """Return d(work - stored)/d(peeled length), over a few rows; NaN where nothing peels."""
-    spent = np.array([row.energy.work - row.energy.stored for row in record.rows])
+def _fracture_energy(path: list[Row], first: float, rows: list[Row]) -> Floats:
+    """Return d(work - stored)/d(peeled length) at rows, over a few steps; NaN where nothing peels.
+
+    Parameters
+    ----------
+    path : every accepted step
+    first : length of contact from which peeling counts [m]
+    """
+    peeled = first - np.array([row.curves["nominal_contact"] for row in path])
+    spent = np.array([row.energy.work - row.energy.stored for row in path])
     out = np.full(peeled.size, np.nan)
     for i in range(peeled.size):
         low, high = max(i - 2, 0), min(i + 2, peeled.size - 1)
         length = peeled[high] - peeled[low]
         if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 1e-4 * peeled.max():
             out[i] = (spent[high] - spent[low]) / length
-    return out
+    steps, times = (np.array([row.time for row in of]) for of in (path, rows))
+    return np.asarray(np.interp(times, steps, out))
 
 
-def _ledger(time: Floats, record: Recorder) -> Ledger:
-    rows = record.rows
+def _ledger(time: Floats, record: Recorder, rows: list[Row]) -> Ledger:
     zero = np.zeros(time.size)
     if not rows:
         return Ledger(time, zero, zero, zero, np.zeros((time.size, 1)))
@@ -206,7 +216,7 @@ def _events(time: Floats, curves: dict[str, Floats]) -> EventLog:
 def _quantities(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Quantity]:
-    if not record.rows:
+    if not record.path:
         return {}
     begin = _begin(problem, record)
     force, u = curves["force_y"], curves["displacement"]
@@ -282,21 +292,20 @@ def _shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> 
     }
 
 
-def _checks(
-    problem: Problem, method: object, record: Recorder, ledger: Ledger, curves: dict[str, Floats]
-) -> list[Check]:
+def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
     limit = 1e-2
     closed = ledger.imbalance_rel
     note = "largest energy imbalance over the largest energy; falls as the load step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
-    worst = record.worst_residual
+    worst = record.extremes.residual
     ok = record.status in (Status.SOLVED, Status.INTERRUPTED, Status.WORK_LIMIT)
     note = "largest residual of an accepted load step over the forces in balance"
     found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
+    found.append(_above_floor(record))
     found.append(_partners(record))
-    if record.rows and any(not p.partner.rigid for p in problem.passes):
-        shared = max(abs(row.energy.reciprocity) for row in record.rows)
+    if record.path and any(not p.partner.rigid for p in problem.passes):
+        shared = max(abs(row.energy.reciprocity) for row in record.path)
         ratio = shared / max(ledger.scale, 1e-300)
         note = "work that the two half passes do not share, over the largest energy"
         found.append(Check("passes_reciprocal", ratio <= 0.05, ratio, 0.05, None, note))
@@ -313,6 +322,20 @@ def _checks(
     return found
 
 
+def _above_floor(record: Recorder) -> Check:
+    """Compare what was left out of balance with the forces of the run.
+
+    Where forces are smaller than the floor below which balance is not measured, a step counts
+    as converged before it balances.
+    """
+    seen = record.extremes
+    rest = seen.unbalanced / seen.force if seen.force > 0.0 else 0.0
+    note = (
+        "largest residual of an accepted load step, as a force, over the largest force of the run"
+    )
+    return Check("forces_above_floor", rest <= _BALANCED, rest, _BALANCED, None, note)
+
+
 def _partners(record: Recorder) -> Check:
     """Tell whether points within reach of a partner's end had no nearest point on it."""
     worst = max(record.missed, default=(0, 0.0))
@@ -326,25 +349,18 @@ def _partners(record: Recorder) -> Check:
 
 def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     """Compare pressures and gaps with what the straight part of the normal law stands for."""
-    rows = [row for row in record.rows if row.points]
-    if not rows or not problem.passes:
+    worst, when = record.extremes.pressure
+    gap, at = record.extremes.gap
+    if not problem.passes or not np.isfinite(gap):
         return []
-    strongest = np.concatenate(
-        [np.full(p.count, p.contact.adhesion.max_tension) for p in problem.passes]
-    )
-    over = np.array([float(np.max(row.points["normal_traction"] / strongest)) for row in rows])
-    gaps = np.array([float(np.min(row.points["gap"])) for row in rows])
-    i, j = int(np.argmax(over)), int(np.argmin(gaps))
     note = (
         "largest pressure over T_max; beyond, the straight wall of the law stores much more "
         "than the true one, and gaps are too small"
     )
     limit = 5.0
-    worst = float(over[i])
-    found = [Check("pressure_within_law", worst <= limit, worst, limit, rows[i].time, note)]
+    found = [Check("pressure_within_law", worst <= limit, worst, limit, when, note)]
     note = "smallest gap; below zero the surfaces lie inside each other"
-    gap = float(gaps[j])
-    found.append(Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, rows[j].time, note))
+    found.append(Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note))
     return found
 
 
@@ -365,10 +381,9 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
             finest = min(finest, float(of_points.min()))
     size = np.concatenate(sizes)
     # where surfaces pulled on each other at any time: there the law has to be resolved
-    pulled = np.zeros(size.size, dtype=bool)
-    for row in record.rows:
-        if row.points:
-            pulled |= row.points["normal_traction"] < -_PULLS * law.max_tension
+    pulled = record.extremes.pulled
+    if not pulled.size:
+        pulled = np.zeros(size.size, dtype=bool)
     found = []
     coarsest = float(np.max(size[pulled], initial=0.0))
     if getattr(law, "adhesive", True) and coarsest > 0.0:

@@ -298,7 +298,7 @@ class Path:
         march.state, march.trial = self.state, self.trial
         kept = pack(march)
         kept["counts"] += np.array(
-            [self.iterations, self.cuts, self.steps, self.space.factorisations]
+            [self.iterations, self.cuts, self.steps, self.space.factorisations, 0]
         )
         scales = [self.weight, self.time_weight, self.length, self.peels]
         where = [self.travelled, self.reached, float(self.rising), self.gave]
@@ -517,6 +517,7 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
     import dataclasses
 
     problem = Problem(system.assembled())
+    problem.check_tolerance("Continuation", method.newton_tolerance)
     start = max(problem.assembled.readings.start, request.t_start)
     whole = request.t_end - request.t_start
     part = min(max(start - request.t_start, 0.0) / whole, 1.0)

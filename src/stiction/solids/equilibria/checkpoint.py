@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.results.determinism import Loss
 from stiction.solids.contact.model import Found, History
-from stiction.solids.equilibria.history import Energies, Recorder, Row
+from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row
 from stiction.solids.equilibria.problem import State, Trial
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def pack(march: March) -> Arrays:
         "u": state.u,
         "residual": trial.residual,
         "internal": trial.internal,
-        "counts": np.array([march.iterations, march.cuts, march.steps, march.factorised]),
+        "counts": np.array(
+            [march.iterations, march.cuts, march.steps, march.factorised, march.unfound]
+        ),
         "analysed": march.space.analysed,
         "step": np.array([march.dt, float(march.smooth)]),
         **_energies("energy", [march.energy]),
@@ -70,26 +72,49 @@ def _energies_back(name: str, kept: Arrays) -> list[Energies]:
     return found
 
 
+def _rows(name: str, rows: list[Row], curves: list[str]) -> Arrays:
+    return {
+        f"{name}_time": np.array([row.time for row in rows]),
+        f"{name}_iterations": np.array([row.iterations for row in rows]),
+        f"{name}_curves": np.array([[row.curves.get(n, np.nan) for n in curves] for row in rows]),
+        **_energies(f"{name}_energy", [row.energy for row in rows]),
+    }
+
+
+def _rows_back(name: str, kept: Arrays, curves: list[str]) -> list[Row]:
+    energies = _energies_back(f"{name}_energy", kept)
+    rows = []
+    for i, t in enumerate(kept[f"{name}_time"]):
+        values = kept[f"{name}_curves"][i]
+        found = {n: float(v) for n, v in zip(curves, values, strict=True)}
+        rows.append(Row(float(t), found, {}, energies[i], int(kept[f"{name}_iterations"][i])))
+    return rows
+
+
 def pack_record(record: Recorder) -> Arrays:
     """Return what was recorded so far."""
-    rows = record.rows if record.last in record.rows else [*record.rows, record.last]
+    # `in` would compare arrays
+    kept = any(row is record.last for row in record.rows)
+    rows = record.rows if kept else [*record.rows, record.last]
     rows = [row for row in rows if row is not None]
-    names = list(dict.fromkeys(name for row in rows for name in row.curves))
+    names = list(dict.fromkeys(name for row in [*rows, *record.path] for name in row.curves))
     points = list(rows[0].points)
+    seen = record.extremes
     made: Arrays = {
-        "row_time": np.array([row.time for row in rows]),
-        "row_iterations": np.array([row.iterations for row in rows]),
+        **_rows("row", rows, names),
+        **_rows("path", record.path, names),
         "row_kept": np.array(len(record.rows)),
-        "row_curves": np.array([[row.curves.get(n, np.nan) for n in names] for row in rows]),
         "row_names": np.array(json.dumps([names, points])),
-        "worst_residual": np.array(record.worst_residual),
+        "extremes": np.array(
+            [*seen.pressure, *seen.gap, seen.residual, seen.unbalanced, seen.force]
+        ),
+        "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
         "losses": np.array(
             json.dumps([(v.time, v.kind, dict(v.where), v.choice) for v in record.losses])
         ),
         "picture_time": np.array([t for t, _ in record.pictures]),
         "picture_u": np.array([u for _, u in record.pictures]),
-        **_energies("row_energy", [row.energy for row in rows]),
     }
     for name in points:
         made[f"row_point_{name}"] = np.array([row.points[name] for row in rows])
@@ -111,7 +136,8 @@ def unpack(kept: Arrays, march: March) -> None:
     march.state = State(t, u, histories, founds)
     outs = tuple(kept[f"out{i}"] for i in passes)
     march.trial = Trial(u, kept["residual"], kept["internal"], outs, founds, 0)
-    march.iterations, march.cuts, march.steps, march.factorised = (int(v) for v in kept["counts"])
+    counts = (int(v) for v in kept["counts"])
+    march.iterations, march.cuts, march.steps, march.factorised, march.unfound = counts
     march.dt, march.smooth = float(kept["step"][0]), bool(kept["step"][1])
     march.energy = _energies_back("energy", kept)[0]
     march.before = None
@@ -123,16 +149,16 @@ def unpack(kept: Arrays, march: March) -> None:
 
 def _record_back(kept: Arrays, record: Recorder) -> None:
     names, points = json.loads(str(kept["row_names"]))
-    energies = _energies_back("row_energy", kept)
-    rows = []
-    for i, t in enumerate(kept["row_time"]):
-        values = kept["row_curves"][i]
-        curves = {n: float(v) for n, v in zip(names, values, strict=True)}
-        at = {name: kept[f"row_point_{name}"][i] for name in points}
-        rows.append(Row(float(t), curves, at, energies[i], int(kept["row_iterations"][i])))
+    rows = [
+        row._replace(points={name: kept[f"row_point_{name}"][i] for name in points})
+        for i, row in enumerate(_rows_back("row", kept, names))
+    ]
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
-    record.worst_residual = float(kept["worst_residual"])
+    record.path = _rows_back("path", kept, names)
+    over, when, gap, at, residual, unbalanced, force = (float(v) for v in kept["extremes"])
+    pulled = kept["pulled"]
+    record.extremes = Extremes((over, when), (gap, at), pulled, residual, unbalanced, force)
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.losses = [Loss(*loss) for loss in json.loads(str(kept["losses"]))]
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)

@@ -13,12 +13,16 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.results.determinism import Loss
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.partners import Boundary
+from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import force_on, lengths
 
-__all__ = ["Energies", "Recorder", "Row", "missing_energy", "step_energies"]
+__all__ = ["PULLS", "Energies", "Extremes", "Recorder", "Row", "missing_energy", "step_energies"]
 
 Floats = npt.NDArray[np.float64]
+
+# part of T_max from which a point counts as pulled
+PULLS = 0.2
 
 
 class Energies(NamedTuple):
@@ -145,9 +149,58 @@ def _spread_springs(a: Floats, b: Floats) -> float:
     return 0.5 * float(np.sum(springs * grown))
 
 
+def _near(t: float) -> float:
+    """Return by how much times may differ that are meant to be the same."""
+    return 1e-12 * max(1.0, abs(t))
+
+
+@dataclass
+class Extremes:
+    """What the audit asks of all accepted states, whether or not their rows are kept.
+
+    Parameters
+    ----------
+    pressure : largest pressure over T_max [1], and when
+    gap : smallest gap [m], and when
+    pulled : (p,) points that were pulled by more than a part of T_max at any time
+    residual : largest residual of an accepted step over the forces that measure it [1]
+    unbalanced : the same, as a force [N/m]
+    force : largest force that met another in balance [N/m]
+    """
+
+    pressure: tuple[float, float] = (-np.inf, 0.0)
+    gap: tuple[float, float] = (np.inf, 0.0)
+    pulled: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    residual: float = 0.0
+    unbalanced: float = 0.0
+    force: float = 0.0
+
+    def see(self, t: float, points: dict[str, Floats], strongest: Floats) -> None:
+        """Take a state into account.
+
+        Parameters
+        ----------
+        points : tractions and gaps of the state, (p,) each
+        strongest : (p,) T_max of the law at every point [Pa]
+        """
+        pressure = points["normal_traction"] / strongest
+        worst, least = float(pressure.max()), float(points["gap"].min())
+        if worst > self.pressure[0]:
+            self.pressure = (worst, t)
+        if least < self.gap[0]:
+            self.gap = (least, t)
+        pulled = pressure < -PULLS
+        self.pulled = self.pulled | pulled if self.pulled.size else pulled
+
+
 @dataclass
 class Recorder:
     """Collects rows, snapshots and losses of a run.
+
+    Notes
+    -----
+    `path` has every accepted step, without its points: quantities, events and audit come from
+    it. `rows` are those that were asked for.
 
     Parameters
     ----------
@@ -164,12 +217,13 @@ class Recorder:
     snapshots: int
     end: float
     rows: list[Row] = field(default_factory=list)
+    path: list[Row] = field(default_factory=list)
+    extremes: Extremes = field(default_factory=Extremes)
     pictures: list[tuple[float, Floats]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     status: Status = Status.SOLVED
     reason: str = ""
     stats: dict[str, int | float] = field(default_factory=dict)
-    worst_residual: float = 0.0
     last: Row | None = None
     missed: list[tuple[int, float]] = field(default_factory=list)
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
@@ -196,9 +250,10 @@ class Recorder:
         extra : more curves of the row
         """
         t = state.time if at is None else at
-        self.worst_residual = max(self.worst_residual, residual)
         curves = {**self._curves(trial, state.time), **(extra or {})}
         self.last = Row(t, curves, self._points(trial), energy, iterations)
+        self.path.append(self.last._replace(points={}))
+        self._see(t, trial, residual)
         x = self.problem.points + trial.u
         lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
         self.missed.append((lost, t))
@@ -207,7 +262,7 @@ class Recorder:
                 sides = (contact.boundary.body, contact.partner.body)
                 pair = [force_on(self.problem, trial, i, side) for side in sides]
                 self.balances.setdefault(i, []).append((pair[0], pair[1]))
-        if self.every_step or np.any(np.abs(self.wanted - t) <= 1e-12 * max(1.0, abs(t))):
+        if self.every_step or (at is None and self.asks_for(t)):
             self.rows.append(self.last)
         due = self._picture_times[len(self.pictures) :]
         if due.size and t >= due[0] - 1e-12:
@@ -215,10 +270,39 @@ class Recorder:
             for _ in range(int(np.sum(due <= t + 1e-12))):
                 self.pictures.append((t, state.u.copy()))
 
-    def finish(self) -> None:
-        """Keep the last state, however the run ended."""
+    def asks_for(self, t: float) -> bool:
+        """Return whether a row is wanted at a time."""
+        return bool(np.any(np.abs(self.wanted - t) <= _near(t)))
+
+    def asked_between(self, low: float, high: float) -> list[float]:
+        """Return the times inside an interval at which rows are wanted."""
+        if self.every_step:
+            return []
+        inside = (self.wanted > low + _near(low)) & (self.wanted < high - _near(high))
+        return [float(t) for t in self.wanted[inside]]
+
+    def between(self, trial: Trial, t: float, energy: Energies, iterations: int) -> None:
+        """Keep a row between two accepted steps; nothing else hears of it."""
+        self.rows.append(Row(t, self._curves(trial, t), self._points(trial), energy, iterations))
+
+    def _see(self, t: float, trial: Trial, residual: float) -> None:
+        assert self.last is not None
+        seen, problem = self.extremes, self.problem
+        if self.last.points:
+            seen.see(t, self.last.points, problem.strongest)
+        met = forces_met(problem, trial)
+        seen.residual = max(seen.residual, residual)
+        seen.unbalanced = max(seen.unbalanced, residual * max(met, problem.smallest_force))
+        seen.force = max(seen.force, met)
+
+    def keep_last(self) -> None:
+        """Keep the row of the last accepted state, if it is not kept yet."""
         if self.last is not None and (not self.rows or self.rows[-1].time != self.last.time):
             self.rows.append(self.last)
+
+    def finish(self) -> None:
+        """Keep the last state, however the run ended."""
+        self.keep_last()
         seen: dict[float, Floats] = dict(self.pictures)
         self.pictures = sorted(seen.items())
 

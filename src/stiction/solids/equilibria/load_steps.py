@@ -19,7 +19,7 @@ from stiction.solids.equilibria.history import (
     missing_energy,
     step_energies,
 )
-from stiction.solids.equilibria.newton import Limits, Outcome, solve_step
+from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.outcome import build_run
 
@@ -39,6 +39,8 @@ _GROWTH = 1.5
 _SNAPSHOTS = 13
 # part of the energy turned over in a step that may be missing before it counts as a jump
 _JUMP = 0.25
+# residuals that stay below this many times the floor of rounding are at it
+_AT_FLOOR = 30.0
 
 
 class Remembering:
@@ -98,19 +100,18 @@ class March:
         self.most = span / method.steps
         self.least = self.most * 0.5**method.max_cuts
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
-        solver = method.solver if method.solver is not None else fastest()
-        self.space = Remembering(solver.start())
+        self.solver = method.solver if method.solver is not None else fastest()
+        self.space = Remembering(self.solver.start())
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
         self.corners = problem.corners()
-        marks = np.concatenate([self.corners, wanted])
-        inside = (marks > request.t_start) & (marks <= request.t_end)
-        self.marks = np.unique(np.concatenate([marks[inside], [request.t_end]]))
+        inside = (self.corners > request.t_start) & (self.corners <= request.t_end)
+        self.marks = np.unique(np.concatenate([self.corners[inside], [request.t_end]]))
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
         self.before: tuple[float, Floats] | None = None
-        self.iterations = self.cuts = self.steps = self.factorised = 0
+        self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
         self.dt, self.smooth = self.most, False
 
     def run(self) -> None:
@@ -129,6 +130,8 @@ class March:
             "factorisations": self.factorised + self.space.factorisations,
             "unknowns": int(self.problem.free.size),
         }
+        if self.unfound:
+            self.record.stats["rows_not_found"] = self.unfound
         self.space.close()
         self.record.finish()
 
@@ -205,7 +208,11 @@ class March:
             if self.dt < self.least:
                 self.give_up(outcome, target)
                 return False
+        unfound = self._rows_within(outcome, target)
         self.accept(outcome, target)
+        if unfound:
+            self.unfound += unfound
+            self.record.keep_last()
         # where a program changes its slope, the last two states point nowhere
         self.smooth = target not in self.corners
         if outcome.iterations <= _EASY:
@@ -213,6 +220,51 @@ class March:
         elif outcome.iterations > _HARD:
             self.dt = 0.6 * (target - t)
         return True
+
+    def _rows_within(self, outcome: Outcome, target: float) -> int:
+        """Find the states that are asked for within a step, and keep their rows.
+
+        Each is reached by a shorter step from the same state, of which the path knows nothing:
+        what is told of the path does not depend on the rows that are kept. Return how many were
+        not found: in a step that jumps there may be no balance in between.
+        """
+        assert outcome.trial is not None
+        t, u, unfound = self.state.time, self.state.u, 0
+        for at in self.record.asked_between(t, target):
+            guess = u + (at - t) / (target - t) * (outcome.trial.u - u)
+            unfound += not self._aside(at, guess)
+        return unfound
+
+    def _aside(self, at: float, guess: Floats) -> bool:
+        """Go from the last accepted state to a time within the step, and keep the row there."""
+        assert self.trial is not None
+        # equations of its own: what a matrix was ordered for decides how the path is rounded
+        problem, space = Problem(self.problem.assembled), self.solver.start()
+        state, trial, energy = self.state, self.trial, self.energy
+        first: Floats | None = guess
+        dt, spent = at - state.time, 0
+        try:
+            while state.time < at:
+                target = at if state.time + 1.001 * dt >= at else state.time + dt
+                outcome = solve_step(problem, state, target, first, self.limits, space)
+                spent += outcome.iterations
+                if outcome.trial is None:
+                    # without a guess the whole step is tried once more, then ever smaller ones
+                    dt = dt if first is not None else 0.5 * (target - state.time)
+                    first = None
+                    if dt < self.least:
+                        return False
+                    continue
+                times = (state.time, target)
+                energy = step_energies(problem, trial, outcome.trial, times, energy)
+                state = problem.accepted(state, outcome.trial, target)
+                trial = outcome.trial
+            self.record.between(trial, at, energy, spent)
+            return True
+        finally:
+            self.iterations += spent
+            self.factorised += space.factorisations
+            space.close()
 
     def _settle(self) -> Trial | None:
         """Find balance at the start."""
@@ -287,6 +339,12 @@ class March:
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
+    def _forces(self) -> float:
+        """Return the forces at the last accepted state, or their floor [N/m]."""
+        if self.trial is None:
+            return self.problem.smallest_force
+        return force_scale(self.problem, self.trial)
+
     def give_up(self, outcome: Outcome, target: float) -> None:
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
@@ -294,7 +352,13 @@ class March:
             "A limit point may be near: Continuation() follows the path around it; a smaller "
             "penalty helps where stick and slip cycle"
         )
-        if self.steps == 0 and "singular" in outcome.reason:
+        floor = self.problem.rounding / self._forces()
+        if outcome.residuals and min(outcome.residuals[-4:]) <= _AT_FLOOR * floor:
+            advice = (
+                f"Rounding leaves about {floor:.1e} of the forces here, more where nu is near 1/2 "
+                "or a penalty is stiff: ask for a larger newton_tolerance"
+            )
+        elif self.steps == 0 and "singular" in outcome.reason:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"
@@ -307,6 +371,7 @@ class March:
 def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) -> Run:
     """Return the run of a solid, load step by load step."""
     problem = Problem(system.assembled())
+    problem.check_tolerance("Quasistatic", method.newton_tolerance)
     march = March(problem, method, request)
     march.run()
     return build_run(system, method, problem, march.record)

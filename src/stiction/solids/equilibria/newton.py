@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from stiction.numerics.linear_solvers import Factors
 
-__all__ = ["Limits", "Outcome", "Probe", "force_scale", "search", "solve_step"]
+__all__ = ["Limits", "Outcome", "Probe", "force_scale", "forces_met", "search", "solve_step"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,12 +54,17 @@ class Outcome(NamedTuple):
     factors: Factors | None = None
 
 
-def force_scale(problem: Problem, trial: Trial) -> float:
-    """Return the size of the forces that balance, the measure of the residual [N/m]."""
+def forces_met(problem: Problem, trial: Trial) -> float:
+    """Return the size of the forces that balance each other [N/m]."""
     reactions = size_of(trial.residual[problem.fixed])
     inside = size_of(trial.internal)
     loads = size_of(trial.internal - trial.residual)
-    return max(reactions, inside, loads, problem.smallest_force)
+    return max(reactions, inside, loads)
+
+
+def force_scale(problem: Problem, trial: Trial) -> float:
+    """Return the measure of the residual [N/m]: the forces that balance, or their floor."""
+    return max(forces_met(problem, trial), problem.smallest_force)
 
 
 def solve_step(

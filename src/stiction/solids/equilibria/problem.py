@@ -25,6 +25,8 @@ __all__ = ["Problem", "State", "Trial"]
 
 # nodes that two boundaries may share at a corner
 _CORNER = 2
+# rounding of the residual over eps times modulus times the root of the area: 1 to 3 in runs
+_STRAINS = 4.0
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -263,8 +265,20 @@ class Problem:
         return found
 
     @functools.cached_property
+    def strongest(self) -> Floats:
+        """T_max of the law at every point of the passes, one pass after another [Pa]."""
+        found = [np.full(p.count, p.contact.adhesion.max_tension) for p in self.passes]
+        return np.concatenate([np.zeros(0), *found])
+
+    @functools.cached_property
     def rounding(self) -> float:
-        """What rounding of places leaves of the residual under the stiffest law [N/m]."""
+        """What rounding leaves of the residual [N/m]: of places under the stiffest law, of strains.
+
+        Strains are rounded to eps at every point of a body, and stress follows with the modulus
+        of one-dimensional compression, which grows beyond bounds where volume is kept.
+
+        Verified by: tests/unit/solids/equilibria/test_floor.py::test_residuals_stop_at_the_floor
+        """
         eps = np.finfo(np.float64).eps
         far = float(np.abs(self.points).max())
         total = 0.0
@@ -275,16 +289,44 @@ class Problem:
             partner = p.contact.partner
             reach = max(far, partner.extent()) if isinstance(partner, RigidShape) else far
             total += eps * reach * stiff * float(np.linalg.norm(p.own.areas))
-        return total
+        for part, body in zip(self.parts, self.assembled.bodies, strict=True):
+            e, nu = body.material.elastic_constants()
+            modulus = e * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
+            area = sum(float(block.weights.sum()) for block in part.blocks)
+            total += _STRAINS * eps * modulus * np.sqrt(area)
+        return float(total)
+
+    @functools.cached_property
+    def largest_length(self) -> float:
+        """The longest side of a box around all bodies [m]."""
+        return float(np.ptp(self.points, axis=0).max())
 
     @functools.cached_property
     def smallest_force(self) -> float:
-        """A force [N/m] below which balance is not measured: rounding of places times stiffness."""
+        """A force [N/m] below which balance is not measured."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
-        length = float(np.ptp(self.points, axis=0).max())
-        stiff = max(b.material.elastic_constants()[0] for b in self.assembled.bodies)
+        length, stiff = self.largest_length, self._stiffest
         # a tolerance of 1e-9 lies a little above rounding then
         return max(1e-4 * tension * length, 5e-5 * stiff * length, 2e9 * self.rounding)
+
+    @property
+    def _stiffest(self) -> float:
+        return max(body.material.elastic_constants()[0] for body in self.assembled.bodies)
+
+    def check_tolerance(self, name: str, tolerance: float) -> None:
+        """Refuse a tolerance of Newton's method that rounding keeps any residual from meeting.
+
+        Parameters
+        ----------
+        name : of the method, for messages
+        tolerance : residual over the forces in balance [1]
+        """
+        floor = self.rounding / (self._stiffest * self.largest_length)
+        if tolerance < floor:
+            why = "rounding of places and strains leaves more of forces as large as E times length."
+            needs = f"at least {floor:.2g}, the floor of rounding"
+            try_ = "use 1e-9; a softer penalty or law, or nu farther from 1/2, lowers the floor."
+            raise ModelError(explain(f"{name}.newton_tolerance", tolerance, needs, why, try_))
 
     # ------------------------------------------------------------ residual and tangent
 
