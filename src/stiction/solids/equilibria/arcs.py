@@ -329,6 +329,7 @@ class Path:
     def _give_up(self, arc: Arc) -> None:
         tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
         self.march.record.status = Status.UNCONVERGED
+        self.march.record.unmet = min(arc.residuals[-1:], default=1.0)
         self.march.record.reason = (
             f"{arc.reason or 'the path breaks off'} at program time {self.points[-1].t:.9g} "
             f"after {self.method.max_cuts} cuts of the arc; last residuals {tail}"

@@ -209,6 +209,7 @@ class Recorder:
     every_step : keep a row at every accepted step instead
     snapshots : about how many pictures of the whole body are kept
     end : time of the last picture
+    unmet : residual of the step at which the path was given up [1]
     """
 
     problem: Problem
@@ -225,6 +226,7 @@ class Recorder:
     reason: str = ""
     stats: dict[str, int | float] = field(default_factory=dict)
     last: Row | None = None
+    unmet: float = 0.0
     missed: list[tuple[int, float]] = field(default_factory=list)
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
 

@@ -348,6 +348,7 @@ class March:
     def give_up(self, outcome: Outcome, target: float) -> None:
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
+        self.record.unmet = min(outcome.residuals[-1:], default=1.0)
         advice = (
             "A limit point may be near: Continuation() follows the path around it; a smaller "
             "penalty helps where stick and slip cycle"

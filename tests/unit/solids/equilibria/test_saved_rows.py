@@ -1,0 +1,81 @@
+"""What is told of a run does not depend on the rows that are kept."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.solids import (
+    Q1N2,
+    Body,
+    Boundary,
+    Contact,
+    Driven,
+    NeoHookean,
+    Program,
+    RigidPlane,
+    rectangle,
+)
+from stiction.solids.model import Readings
+
+LAW = st.LennardJones.from_strength(0.002, 0.0002)
+
+
+def pressed(**given):
+    """A block pressed far beyond its law, sheared, and released."""
+    mesh = rectangle(4.0, 2.0, (10, 3), (0.0, LAW.gap_eq))
+    top = Boundary(0, "top")
+    solid = st.Solid(
+        [Body(mesh, Q1N2(), NeoHookean(1.0, 0.3))],
+        [Contact(Boundary(0, "bottom"), RigidPlane(), LAW, st.EA(mu=0.3))],
+        [
+            Driven(top, 1, Program((0, 1, 2), (0, -0.35, 0))),
+            Driven(top, 0, Program((0, 1, 2), (0, 0.4, 0))),
+        ],
+        readings=Readings(displacement=0),
+    )
+    return st.solve(solid, st.Quasistatic(steps=20), (0, 2), **given)
+
+
+def peeled(**given):
+    small = {"length": 30.0, "adhering": 20.0, "height": 4.0, "cells": (60, 2), "u_end": 8.0}
+    return st.solve(st.StripPeeling(model=st.EA(0.01), **small), st.Quasistatic(steps=12), **given)
+
+
+def told(run):
+    return (
+        [(c.check, c.ok, c.value, c.time) for c in run.audit.checks],
+        {name: quantity.value for name, quantity in run.quantities.items()},
+        [str(loss) for loss in run.determinism.losses],
+        list(run.event_log.time),
+    )
+
+
+@pytest.mark.parametrize("case", [pressed, peeled])
+@pytest.mark.parametrize("save", [2, [0.0, 0.31, 0.32, 0.777], 7])
+def test_what_is_told_does_not_depend_on_the_rows(case, save):
+    assert told(case(save=save)) == told(case())
+
+
+def test_rows_between_steps_are_in_balance():
+    """A row between two steps is that of a run that steps there."""
+    whole, few = pressed(), pressed(save=[0.0, 0.25, 0.33, 2.0])
+    assert list(few.time) == [0.0, 0.25, 0.33, 2.0]
+    steps = np.asarray(whole.time)
+    assert 0.33 not in steps
+    for name in ("force_x", "force_y", "contact_length", "displacement"):
+        ahead = np.interp(few.time, steps, whole.data[name].values)
+        size = np.abs(whole.data[name].values).max()
+        # the curve bends between two rows
+        np.testing.assert_allclose(few.data[name].values, ahead, atol=5e-3 * size, rtol=0.0)
+    near = np.argmin(np.abs(steps - 0.33))
+    assert few.data["force_y"].values[2] != whole.data["force_y"].values[near]
+    assert few.energy.imbalance_rel < 1e-2
+
+
+def test_rows_without_balance_are_counted():
+    """Within a jump nothing balances: the end of the step stands for the row, and it is told."""
+    system = st.StripPeeling(model=st.EA(mu=0.02), cells=(60, 2), u_end=30.0)
+    run = st.solve(system, st.Quasistatic(steps=30), save=[0.0, 2.0 / 3.0, 1.0], throw=False)
+    assert run.stats["rows_not_found"] == 1
+    assert run.time.size == 3
+    assert run.time[1] > 2.0 / 3.0
