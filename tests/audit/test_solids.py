@@ -23,8 +23,10 @@ from stiction.solids import (
     LinearElastic,
     Loaded,
     Nearest,
+    NearlyIncompressible,
     NeoHookean,
     Program,
+    Readings,
     RigidPlane,
     rectangle,
 )
@@ -151,6 +153,32 @@ def test_loads_below_the_floor_count_as_balanced(load, ok):
         assert check_holds(run, "forces_above_floor").value < 1e-7
     else:
         check_fails(run, "forces_above_floor", value=1.0, limit=1e-6)
+
+
+def bent(material, element, **given):
+    """Return a run of a short cantilever."""
+    right = Boundary(0, "right")
+    held = [Fixed(Boundary(0, "left")), Driven(right, 1, Program((0.0, 1.0), (0.0, 0.05)))]
+    body = Body(rectangle(4.0, 1.0, (16, 4)), element, material, **given)
+    readings = Readings(displacement=1, support=True)
+    solid = st.Solid([body], [], held, readings=readings)
+    return st.solve(solid, st.Quasistatic(steps=1))
+
+
+@pytest.mark.fails_audit("solids", "volume_does_not_lock")
+def test_linear_elements_lock_where_volume_is_kept():
+    stiff, soft = NearlyIncompressible(1.0, 0.49), NearlyIncompressible(1.0, 0.44)
+    ratio = 2.0 * 1.49 / (3.0 * (1.0 - 2.0 * 0.49))
+    locked = bent(stiff, Q1())
+    found = check_fails(locked, "volume_does_not_lock", limit=10.0)
+    assert found.value == pytest.approx(ratio, rel=1e-9)
+    check_holds(bent(soft, Q1()), "volume_does_not_lock")
+    free = bent(stiff, Q1(reduced=True))
+    for run in (free, bent(stiff, st.solids.Q2()), bent(stiff, Q1(), plane_stress=True)):
+        assert "volume_does_not_lock" not in [c.check for c in run.audit]
+    # what the check warns of
+    forces = [float(run.data["force_y"].values[-1]) for run in (locked, free)]
+    assert forces[0] > 1.5 * forces[1]
 
 
 @pytest.mark.fails_audit("solids", "friction_dissipates")

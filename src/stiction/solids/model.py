@@ -56,6 +56,11 @@ class Body(Record):
             why = "in plane stress the volume is free, and its part has nothing to lock."
             needs, try_ = "elements with full integration", "give reduced=False."
             raise ModelError(explain("Body.element", "reduced=True", needs, why, try_))
+        if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
+            got = f"{type(self.element).__name__}(reduced=True) on linear triangles"
+            why = "they have one point and no fewer for the volumetric part: they would lock."
+            try_ = "use Q2(reduced=True) or Q2N2(reduced=True), or mesh with quadrilaterals."
+            raise ModelError(explain("Body.element", got, "elements with fewer points", why, try_))
 
     def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
         """Return the arrays of this body with these contact boundaries."""

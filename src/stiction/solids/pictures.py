@@ -66,7 +66,7 @@ def _places(problem: Problem, u: Floats) -> Floats:
 
 def _stress(problem: Problem, u: Floats) -> Floats:
     """Return stress xx, yy, xy, zz at drawn points: means of the cells that meet there."""
-    from stiction.solids.assembly import stresses
+    from stiction.solids.assembly import mean_stresses
 
     made = []
     for part, body, first in zip(
@@ -78,10 +78,7 @@ def _stress(problem: Problem, u: Floats) -> Floats:
         total = np.zeros((part.picture.matrix.shape[0], 4))
         count = np.zeros(part.picture.matrix.shape[0])
         for number, block in enumerate(part.blocks):
-            values = stresses(block, here, table)
-            mean = np.einsum("eqk,eq->ek", values, block.weights) / block.weights.sum(
-                axis=1, keepdims=True
-            )
+            mean = mean_stresses(block, here, table)
             mine = part.picture.owner[:, 0] == number
             cells = part.picture.quads[mine]
             owner = part.picture.owner[mine, 1]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
 from solid_cases import ELEMENTS, MATERIALS, bound, distorted, forces, jacobian, outline, tangent
 
-from stiction.solids.assembly import Bulk, Pattern, stresses
+from stiction.solids.assembly import Bulk, Pattern, mean_stresses
 from stiction.solids.elements.kinds import discretise
 
 KINDS = [(name, reduced) for name in ELEMENTS for reduced in (False, True)]
@@ -107,7 +107,7 @@ def test_stress_of_homogeneous_states(parts, name):
         wanted = np.array([exact[0, 0], exact[1, 1], exact[0, 1], exact[2, 2]])
         u = parts.points @ GRADIENT.T
         for block in parts.blocks:
-            out = stresses(block, u, table)
+            out = mean_stresses(block, u, table)
             assert_allclose(out, np.broadcast_to(wanted, out.shape), atol=1e-9)
 
 

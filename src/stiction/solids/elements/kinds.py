@@ -49,7 +49,7 @@ class Element(Record, abc.ABC):
     Parameters
     ----------
     reduced : integrate the volumetric part at fewer points, against locking of bodies that
-        hardly change their volume
+        hardly change their volume; linear triangles have one point and no fewer
     contact_points : integration points on each piece of a contact boundary
     exact_arc : contact boundaries are arcs of circles or straight, and followed everywhere by
         rational functions; only elements with a layer of splines can

@@ -44,7 +44,7 @@ _BACK = 1e-4
 _GROWTH = 1.4
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
-_BEYOND = "the path leads beyond the program's end"
+_BEYOND = "the path leads beyond the end of a program's slope"
 
 
 class Point(NamedTuple):
@@ -96,15 +96,15 @@ class ByAdhesion(NamedTuple):
 
 
 class ByTime(NamedTuple):
-    """The program has a given time, as in a load step: its end is met to the last digit."""
+    """The program has a given time, as in a load step: it is met to the last digit."""
 
     problem: Problem
-    end: float
+    goal: float
     size: float
 
     def at(self, _trial: Trial, t: float) -> tuple[float, Floats, float]:
         """Return how far off a trial is, and its derivatives by free unknowns and by time."""
-        return t - self.end, np.zeros(self.problem.free.size), 1.0
+        return t - self.goal, np.zeros(self.problem.free.size), 1.0
 
 
 Control = ByLength | ByAdhesion | ByTime
@@ -151,10 +151,17 @@ class Path:
         self.rising, self.gave = True, 0.0
         self.reached = march.state.time
         self.span = (end - march.state.time) / method.steps
+        self.turns = march.corners[(march.corners > march.state.time) & (march.corners < end)]
         # without friction and against rigid partners the tangent is that of a potential
         self.rigid = all(p.partner.rigid for p in self.problem.passes)
         self.symmetric = self.rigid and not self.problem.rubs(np.inf)
         self.unstable = -1
+
+    @property
+    def goal(self) -> float:
+        """Program time of the next change of a program's slope, or of the end."""
+        ahead = self.turns[self.turns > self.state.time]
+        return float(ahead[0]) if ahead.size else self.end
 
     # ------------------------------------------------------------ one arc
 
@@ -209,8 +216,8 @@ class Path:
                 reason = "no part of Newton's step keeps the elements from turning inside out"
                 return Arc(None, t, iteration, tuple(residuals), None, None, reason)
             u, t, trial, matrix, _ = moved
-            if t > self.end:
-                # programs stay as they are from here on: nothing would feel the time
+            if t > self.goal:
+                # programs go another way from here on, or stay as they are
                 return Arc(None, t, iteration, tuple(residuals), None, None, _BEYOND)
         reason = "Newton's method did not converge"
         return Arc(None, t, self.limits.iterations, tuple(residuals), None, None, reason)
@@ -267,8 +274,9 @@ class Path:
                 factor = 0.6 if arc.iterations > _HARD else factor
                 length *= factor
                 peels = min(peels * factor, self._most_peeled())
-                if peels and self._gone():
-                    # nothing is left to give: from here on the load leads again
+                turns = np.any(self.turns == self.points[-1].t)
+                if turns or (peels and self._gone()):
+                    # programs change their slope, or nothing is left to give: the load leads
                     peels, length = 0.0, 1.0
                     if not self._begin():
                         return
@@ -340,8 +348,8 @@ class Path:
         before, last = self.points[-2:]
         gone = self._length(before, last)
         ahead = last.t + (last.t - before.t) * length / gone
-        if ahead >= self.end:
-            return self._to_end(), length
+        if ahead >= self.goal:
+            return self._to_goal(), length
         ratio = length / gone
         guess = Point(last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u))
         free = self.problem.free
@@ -365,17 +373,17 @@ class Path:
         )
 
     def _no_farther(self, arc: Arc) -> Arc:
-        """Return an arc to the end of the program, if this one leads beyond it."""
-        return self._to_end() if arc.reason is _BEYOND else arc
+        """Return an arc to the end of the program's slope, if this one leads beyond it."""
+        return self._to_goal() if arc.reason is _BEYOND else arc
 
-    def _to_end(self) -> Arc:
-        """Try a step to the end of the program, from where the last two points lead."""
+    def _to_goal(self) -> Arc:
+        """Try a step to the end of the program's slope, from where the last two points lead."""
         before, last = self.points[-2:]
         guess = last.u
         if last.t > before.t:
-            guess = last.u + (self.end - last.t) / (last.t - before.t) * (last.u - before.u)
-        control = ByTime(self.problem, self.end, self.span)
-        return self._arc(self.state, Point(self.end, guess), control)
+            guess = last.u + (self.goal - last.t) / (last.t - before.t) * (last.u - before.u)
+        control = ByTime(self.problem, self.goal, self.span)
+        return self._arc(self.state, Point(self.goal, guess), control)
 
     def _most_peeled(self) -> float:
         """Return the energy of adhesion over a length of two boundary elements."""
@@ -418,7 +426,7 @@ class Path:
     def _first_step(self, state: State, trial: Trial) -> Point | None:
         """Take one small load step, and return where it leads."""
         march = self.march
-        span = (self.end - state.time) / self.method.steps
+        span = min((self.end - state.time) / self.method.steps, self.goal - state.time)
         for _ in range(self.method.max_cuts + 1):
             target = state.time + span
             outcome = march.attempt(target, smooth=False)
