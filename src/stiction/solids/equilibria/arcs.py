@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,12 @@ from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.numerics.vectors import inner, size_of
 from stiction.results.determinism import Loss
 from stiction.solids.contact import sweeps as k
-from stiction.solids.equilibria.checkpoint import pack
+from stiction.solids.equilibria.checkpoint import pack, pack_losses, unpack_losses
 from stiction.solids.equilibria.history import missing_energy, step_energies
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Limits, Probe, force_scale, search
 from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.equilibria.stability import Ways
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -156,6 +158,7 @@ class Path:
         self.rigid = all(p.partner.rigid for p in self.problem.passes)
         self.symmetric = self.rigid and not self.problem.rubs(np.inf)
         self.unstable = -1
+        self.pending: Loss | None = None
 
     @property
     def goal(self) -> float:
@@ -300,6 +303,11 @@ class Path:
                 self._give_up(arc)
                 return
 
+    def finish(self) -> None:
+        """Tell what waited for the path to turn."""
+        if self.pending is not None:
+            self.march.record.losses.append(self.pending)
+
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the path needs to go on."""
         march = self.march
@@ -311,6 +319,7 @@ class Path:
         scales = [self.weight, self.time_weight, self.length, self.peels]
         where = [self.travelled, self.reached, float(self.rising), self.gave]
         kept["path"] = np.array(scales + where)
+        kept["path_pending"] = pack_losses([self.pending] if self.pending is not None else [])
         kept["path_t"] = np.array([point.t for point in self.points])
         kept["path_u"] = np.array([point.u for point in self.points])
         return kept
@@ -324,6 +333,7 @@ class Path:
         self.weight, self.time_weight, self.length, self.peels = numbers[:4]
         self.travelled, self.reached = numbers[4:6]
         self.rising, self.gave = bool(numbers[6]), numbers[7]
+        self.pending = next(iter(unpack_losses(kept["path_pending"])), None)
         pairs = zip(kept["path_t"], kept["path_u"], strict=True)
         self.points = [Point(float(t), u) for t, u in pairs]
 
@@ -463,6 +473,7 @@ class Path:
         last = march.energy.adhesive
         march.energy = step_energies(self.problem, self.trial, trial, times, march.energy)
         self.gave = march.energy.adhesive - last
+        before = self.state
         self.state = self.problem.accepted(self.state, trial, arc.t)
         self.trial = trial
         self.travelled += abs(times[1] - times[0])
@@ -470,6 +481,7 @@ class Path:
         self.unstable = -1
         extra = {"program_time": arc.t, "sign_of_determinant": self._sign(arc)}
         extra["unstable_ways"] = float(self.unstable) if self.unstable >= 0 else float("nan")
+        change = self._changed(extra["sign_of_determinant"], arc, before)
         march.record.add(
             self.state,
             trial,
@@ -481,9 +493,33 @@ class Path:
         )
         self.points = [*self.points[-2:], Point(arc.t, self.state.u)]
         rising = times[1] >= times[0]
-        if rising != self.rising:
+        turned = rising != self.rising
+        if turned:
             self._limit_point(self.points)
             self.rising = rising
+        # where the path turns one way becomes unstable, told here or at the arc before
+        if self.pending is not None and not turned:
+            march.record.losses.append(self.pending)
+        self.pending = None if turned else change
+
+    def _changed(self, sign: float, arc: Arc, before: State) -> Loss | None:
+        """Return what there is to tell where the number of unstable ways changes."""
+        assert arc.trial is not None
+        if self.unstable < 0 and np.isnan(sign):
+            return None
+        counted = self.unstable >= 0
+        now = Ways(self.unstable if counted else int(sign < 0.0), counted)
+        watch = self.march.watch
+        last = watch.change_to(now)
+        if last is None:
+            return None
+        found = watch.loss(before, arc.trial.u, arc.t, (last, now), self.limits)
+        found = dataclasses.replace(found, time=self.travelled)
+        if counted and last.counted and abs(now.number - last.number) > 1:
+            # more than one way at once: no turn of the path explains it
+            self.march.record.losses.append(found)
+            return None
+        return found
 
     def _sign(self, arc: Arc) -> float:
         """Return the sign of the tangent's determinant, NaN where it is not told."""
@@ -523,8 +559,6 @@ class Path:
 
 def run_continuation(system: SolidSystem, method: Continuation, request: Request) -> Run:
     """Return the run of a solid along its path of equilibria."""
-    import dataclasses
-
     problem = Problem(system.assembled())
     problem.check_tolerance("Continuation", method.newton_tolerance)
     start = max(problem.assembled.readings.start, request.t_start)
@@ -547,6 +581,7 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
             try:
                 path.follow()
             finally:
+                path.finish()
                 march.iterations += path.iterations
                 march.steps += path.steps
                 march.cuts += path.cuts

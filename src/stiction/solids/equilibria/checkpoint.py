@@ -12,11 +12,12 @@ from stiction.results.determinism import Loss
 from stiction.solids.contact.model import Found, History
 from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row
 from stiction.solids.equilibria.problem import State, Trial
+from stiction.solids.equilibria.stability import Ways
 
 if TYPE_CHECKING:
     from stiction.solids.equilibria.load_steps import March
 
-__all__ = ["pack", "pack_record", "unpack"]
+__all__ = ["pack", "pack_losses", "pack_record", "unpack", "unpack_losses"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -35,6 +36,8 @@ def pack(march: March) -> Arrays:
         ),
         "analysed": march.space.analysed,
         "step": np.array([march.dt, float(march.smooth)]),
+        "ways": np.array([] if march.watch.last is None else march.watch.last, dtype=np.int64),
+        "places": np.array(march.watch.places),
         **_energies("energy", [march.energy]),
         **pack_record(march.record),
     }
@@ -70,6 +73,16 @@ def _energies_back(name: str, kept: Arrays) -> list[Energies]:
         given = tuple(float(h) for h in heat)
         found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity))
     return found
+
+
+def pack_losses(losses: list[Loss]) -> npt.NDArray[np.str_]:
+    """Return losses as an array of text."""
+    return np.array(json.dumps([(v.time, v.kind, dict(v.where), v.choice) for v in losses]))
+
+
+def unpack_losses(kept: npt.NDArray[np.str_]) -> list[Loss]:
+    """Return losses from an array of text."""
+    return [Loss(*loss) for loss in json.loads(str(kept))]
 
 
 def _rows(name: str, rows: list[Row], curves: list[str]) -> Arrays:
@@ -110,9 +123,7 @@ def pack_record(record: Recorder) -> Arrays:
         ),
         "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
-        "losses": np.array(
-            json.dumps([(v.time, v.kind, dict(v.where), v.choice) for v in record.losses])
-        ),
+        "losses": pack_losses(record.losses),
         "picture_time": np.array([t for t, _ in record.pictures]),
         "picture_u": np.array([u for _, u in record.pictures]),
     }
@@ -139,6 +150,9 @@ def unpack(kept: Arrays, march: March) -> None:
     counts = (int(v) for v in kept["counts"])
     march.iterations, march.cuts, march.steps, march.factorised, march.unfound = counts
     march.dt, march.smooth = float(kept["step"][0]), bool(kept["step"][1])
+    ways = kept["ways"]
+    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways.size else None
+    march.watch.places = int(kept["places"])
     march.energy = _energies_back("energy", kept)[0]
     march.before = None
     if "before_time" in kept:
@@ -160,7 +174,7 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     pulled = kept["pulled"]
     record.extremes = Extremes((over, when), (gap, at), pulled, residual, unbalanced, force)
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
-    record.losses = [Loss(*loss) for loss in json.loads(str(kept["losses"]))]
+    record.losses = unpack_losses(kept["losses"])
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)
     record.pictures = [(float(t), u) for t, u in pictures]
     for name in kept:

@@ -21,6 +21,7 @@ from stiction.solids.equilibria.history import (
 )
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.equilibria.stability import Watch
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class March:
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
         self.space = Remembering(self.solver.start())
+        self.watch = Watch(problem, self.solver)
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
@@ -133,6 +135,7 @@ class March:
         if self.unfound:
             self.record.stats["rows_not_found"] = self.unfound
         self.space.close()
+        self.watch.close()
         self.record.finish()
 
     def lead(self) -> bool:
@@ -308,12 +311,20 @@ class March:
         last = self.energy
         self.energy = step_energies(self.problem, self.trial, trial, times, last)
         self._look_for_jump(last, times)
+        if at is None:
+            self._look_for_branch(outcome, target)
         self.before = (self.state.time, self.state.u)
         self.state = self.problem.accepted(self.state, trial, target)
         self.trial = trial
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
+
+    def _look_for_branch(self, outcome: Outcome, target: float) -> None:
+        """Tell a step along which another path leaves this one."""
+        found = self.watch.see(self.state, outcome, target, self.limits)
+        if found is not None:
+            self.record.losses.append(found)
 
     def _look_for_jump_in(self, start: State) -> None:
         """Tell bodies that snap together at the start: energy falls before anything is done."""

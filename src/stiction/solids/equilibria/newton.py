@@ -45,13 +45,17 @@ class Limits(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of one load step; `trial` is None unless it converged."""
+    """What came of one load step; `trial` is None unless it converged.
+
+    `matrix` is the tangent at the trial, `factors` are those of the last one that was factorised.
+    """
 
     trial: Trial | None
     iterations: int
     residuals: tuple[float, ...]
     reason: str
     factors: Factors | None = None
+    matrix: csr_matrix | None = None
 
 
 def forces_met(problem: Problem, trial: Trial) -> float:
@@ -98,7 +102,7 @@ def solve_step(
         residuals.append(size)
         if not jump and size <= limits.tolerance:
             if helds is None:
-                return Outcome(trial, iteration, tuple(residuals), "", factors)
+                return Outcome(trial, iteration, tuple(residuals), "", factors, matrix)
             # let go, and see whether the states stay
             helds, since, rounds = None, 0, rounds + 1
             trial, matrix = problem.evaluate(state, u, t, helds, data=True)

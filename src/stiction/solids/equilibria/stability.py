@@ -1,0 +1,156 @@
+"""Whether a path of equilibria passes places where another one leaves it.
+
+Where the tangent K is the second derivative of an energy, every negative eigenvalue is a way to
+leave the state at no cost. Where the count changes along a path that goes on in time, a branch
+leaves it: the future was not unique there. With friction or between two deformable bodies K is
+not symmetric, and the sign of its determinant tells the parity of the count.
+
+Source: Wriggers 2008, sect. 7.3; Thompson and Hunt 1973, ch. 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.linear_solvers import LinearSolveError, LinearSolver
+from stiction.results.determinism import Loss
+from stiction.solids.equilibria.newton import Limits, Outcome, solve_step
+from stiction.solids.equilibria.problem import Problem, State
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.numerics.linear_solvers import Factors
+
+__all__ = ["Watch", "Ways"]
+
+Floats = npt.NDArray[np.float64]
+
+# halvings of a step in which the count of unstable ways changes, and how many places are looked
+# for in a run; the others are told with the step
+_HALVINGS, _PLACES = 12, 20
+
+
+class Ways(NamedTuple):
+    """Unstable ways of a state: their number, or 0 and 1 for even and odd where not `counted`."""
+
+    number: int
+    counted: bool
+
+    def changed(self, other: Ways) -> bool:
+        """Return whether two states have different numbers, as far as it is known."""
+        if self.counted and other.counted:
+            return self.number != other.number
+        return bool((self.number - other.number) % 2)
+
+
+class Watch:
+    """Counts unstable ways along a path, and tells where their number changes.
+
+    Parameters
+    ----------
+    problem : the equations
+    solver : for matrices of its own: what a path is made of does not feel that it is watched
+    """
+
+    def __init__(self, problem: Problem, solver: LinearSolver) -> None:
+        self.problem, self.solver = problem, solver
+        self.space = solver.start()
+        self.rigid = all(p.partner.rigid for p in problem.passes)
+        self.last: Ways | None = None
+        self.places = 0
+
+    def close(self) -> None:
+        """Free what is kept."""
+        self.space.close()
+
+    def ways(
+        self, problem: Problem, t: float, matrix: csr_matrix | None, factors: Factors | None
+    ) -> Ways | None:
+        """Return the unstable ways at a state, None where they cannot be told.
+
+        Parameters
+        ----------
+        matrix : the tangent there
+        factors : of the tangent one iteration before, if there are any
+        """
+        if matrix is None or not problem.free.size:
+            return None
+        try:
+            if self.rigid and not problem.rubs(t):
+                inertia = self.space.inertia(problem.reduced(matrix))
+                if inertia is not None:
+                    return Ways(inertia[1], counted=True)
+            if factors is None:
+                factors = self.space.factorise(problem.reduced(matrix))
+            return Ways(int(factors.sign < 0), counted=False)
+        except LinearSolveError:
+            return None
+
+    def see(self, state: State, outcome: Outcome, target: float, limits: Limits) -> Loss | None:
+        """Count at the end of a load step, and return what there is to tell of it.
+
+        Parameters
+        ----------
+        state : at the begin of the step
+        outcome : of the step
+        target : program time of its end
+        limits : of Newton's method
+        """
+        assert outcome.trial is not None
+        now = self.ways(self.problem, target, outcome.matrix, outcome.factors)
+        before = self.change_to(now)
+        if before is None or now is None:
+            return None
+        return self.loss(state, outcome.trial.u, target, (before, now), limits)
+
+    def change_to(self, now: Ways | None) -> Ways | None:
+        """Take note of a state, and return the ways of the one before if they are not the same."""
+        if now is None:
+            return None
+        before, self.last = self.last, now
+        if before is None:
+            before = Ways(0, now.counted)
+        return before if now.changed(before) else None
+
+    def loss(
+        self, state: State, u: Floats, target: float, ways: tuple[Ways, Ways], limits: Limits
+    ) -> Loss:
+        """Return what is told of a change between a state and displacements at a later time."""
+        before, now = ways
+        low, high = self._between(state, u, target, before, limits)
+        where: dict[str, object] = {
+            "program_time": 0.5 * (low + high),
+            "from": low,
+            "to": high,
+            "unstable_ways": now.number if now.counted else "odd" if now.number else "even",
+        }
+        self.places += 1
+        return Loss(high, "bifurcation", where, "the path was followed on; another leaves it")
+
+    def _between(
+        self, state: State, u: Floats, target: float, before: Ways, limits: Limits
+    ) -> tuple[float, float]:
+        """Return two program times, close to each other, between which the count changes."""
+        low, high = state.time, target
+        if self.places >= _PLACES or high <= low:
+            return low, high
+        problem = Problem(self.problem.assembled)
+        space = self.solver.start()
+        try:
+            for _ in range(_HALVINGS):
+                t = 0.5 * (low + high)
+                guess = state.u + (t - state.time) / (target - state.time) * (u - state.u)
+                outcome = solve_step(problem, state, t, guess, limits, space)
+                if outcome.trial is None:
+                    break
+                now = self.ways(problem, t, outcome.matrix, outcome.factors)
+                if now is None:
+                    break
+                low, high = (low, t) if now.changed(before) else (t, high)
+        finally:
+            space.close()
+        return low, high
