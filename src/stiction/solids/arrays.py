@@ -79,6 +79,19 @@ class Picture(NamedTuple):
     owner: Ints
 
 
+class Places(NamedTuple):
+    """The place of every node of a mesh, as a mean of nodes and control points.
+
+    Parameters
+    ----------
+    numbers : (nodes, 2) of the points, -1 where there is none
+    shares : (nodes, 2) of the two
+    """
+
+    numbers: Ints
+    shares: Floats
+
+
 class Discretisation(NamedTuple):
     """A body in elements.
 
@@ -89,6 +102,7 @@ class Discretisation(NamedTuple):
     surfaces : contact boundaries by name
     node_sets : nodes and control points of every named boundary
     picture : how it is drawn
+    places : which of the points make the place of each node of the mesh
     """
 
     points: Floats
@@ -96,3 +110,4 @@ class Discretisation(NamedTuple):
     surfaces: dict[str, Surface]
     node_sets: dict[str, Ints]
     picture: Picture
+    places: Places

@@ -60,7 +60,9 @@ class Where(Record, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nearest(Where):
-    """The node of a body that is nearest to a point of the reference configuration.
+    """The node of a body's mesh that is nearest to a point of the reference configuration.
+
+    On a boundary of splines it is the place of the surface there, not a control point.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, whole
-from stiction.solids.arrays import Discretisation, Elements, Surface
+from stiction.solids.arrays import Discretisation, Elements, Places, Surface
 from stiction.solids.elements.functions import Group, gradients, rules
 from stiction.solids.elements.layers import (
     Layer,
@@ -164,7 +164,8 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
             surfaces[name] = _plain_surface(fitted, element, name, numbering)
     sets = {name: _node_set(fitted, name, layers, numbering) for name in fitted.boundaries}
     drawn = picture(fitted, element.ORDER, layers, numbering, made)
-    return Discretisation(points, blocks, surfaces, sets, drawn)
+    places = Places(numbering.numbers, numbering.shares)
+    return Discretisation(points, blocks, surfaces, sets, drawn, places)
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:

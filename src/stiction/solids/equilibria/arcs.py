@@ -126,7 +126,7 @@ def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
         np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, 2))
         if p.partner.rigid:
             slope[p.partner.node] -= force.sum(axis=0)
-    return energy, slope
+    return energy, problem.unknowns.forces(slope)
 
 
 class Path:

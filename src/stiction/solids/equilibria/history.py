@@ -256,7 +256,7 @@ class Recorder:
         self.last = Row(t, curves, self._points(trial), energy, iterations)
         self.path.append(self.last._replace(points={}))
         self._see(t, trial, residual)
-        x = self.problem.points + trial.u
+        x = self.problem.places(trial.u)
         lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
         self.missed.append((lost, t))
         for i, contact in enumerate(self.problem.assembled.contacts):
@@ -270,7 +270,8 @@ class Recorder:
         if due.size and t >= due[0] - 1e-12:
             # times passed in one step count as taken
             for _ in range(int(np.sum(due <= t + 1e-12))):
-                self.pictures.append((t, state.u.copy()))
+                moved = self.problem.unknowns.displacements(state.u)
+                self.pictures.append((t, moved.copy()))
 
     def asks_for(self, t: float) -> bool:
         """Return whether a row is wanted at a time."""
@@ -324,7 +325,7 @@ class Recorder:
         if problem.passes:
             i = self._pass_number()
             p = problem.passes[i]
-            x = problem.points + trial.u
+            x = problem.places(trial.u)
             long = lengths(p, trial.outs[i], trial.founds[i], x)
             found["contact_length"] = long.nominal if readings.nominal else long.current
             found["nominal_contact"], found["sticking_length"] = long.nominal, long.sticking

@@ -15,6 +15,7 @@ from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Rigid
 from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
+from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -33,7 +34,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class State(NamedTuple):
-    """What the method commits: displacements (nodes, 2), histories and nearest points."""
+    """What the method commits: unknowns (nodes, 2), histories and nearest points.
+
+    Unknowns are the displacements of nodes and control points, unless conditions hold for places
+    between control points: `Problem.unknowns` knows the difference.
+    """
 
     time: float
     u: Floats
@@ -93,7 +98,9 @@ class Problem:
                 self.passes.append(ContactPass(contact, a, b, self.points))
                 self.contact_of_pass.append(i)
                 self.body_of_pass.append(body_number)
+        self.unknowns = Unknowns(self.size)
         self._conditions()
+        self.unknowns.bind()
         self.coupled: list[tuple[Ints, Ints]] = []
         self._pattern: Pattern | None = None
         self._signature: list[tuple[bytes, bytes]] = []
@@ -116,8 +123,11 @@ class Problem:
         if isinstance(where, Nearest):
             self._check_body("Nearest.body", where.body)
             part = self.parts[where.body]
-            away = np.linalg.norm(part.points - np.asarray(where.point), axis=1)
-            return np.array([int(np.argmin(away)) + int(self.first[where.body])])
+            numbers, shares = nearest_place(part.points, part.places, np.asarray(where.point))
+            numbers = numbers + int(self.first[where.body])
+            if numbers.size == 1:
+                return numbers
+            return np.array([self.unknowns.take(numbers, shares)])
         if isinstance(where, Boundary):
             self._check_body("Boundary.body", where.body)
             sets = self.parts[where.body].node_sets
@@ -214,6 +224,10 @@ class Problem:
                     )
                 )
 
+    def places(self, u: Floats) -> Floats:
+        """Return the places (nodes, 2) of nodes and control points [m]."""
+        return self.points + self.unknowns.displacements(u)
+
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, 2) [m], zero where nothing is prescribed."""
         u = np.zeros((self.size, 2))
@@ -241,7 +255,7 @@ class Problem:
     def start(self, t: float) -> State:
         """Return the state before anything happened."""
         u = self.prescribed(t)
-        x = self.points + u
+        x = self.places(u)
         founds = tuple(p.project(x, None) for p in self.passes)
         self._check_start(x, founds)
         return State(t, u, tuple(p.fresh() for p in self.passes), founds)
@@ -342,15 +356,16 @@ class Problem:
         t : time of the trial
         helds : states of the points of each pass held fixed; None decides
         """
-        x = self.points + u
-        residual = -self.loads(t)
+        moved = self.unknowns.displacements(u)
+        x = self.points + moved
+        residual = np.zeros((self.size, 2)) if self.unknowns.rows else -self.loads(t)
         founds = tuple(p.project(x, f) for p, f in zip(self.passes, state.founds, strict=True))
         pattern = self._bound(founds, state) if data else self._pattern
         values = np.zeros(pattern.entries) if data and pattern is not None else None
         if self._pattern is None:
             pattern = self._bound(founds, state)
         internal = np.zeros((self.size, 2))
-        bad = self.bulk.add(u, internal, values)
+        bad = self.bulk.add(moved, internal, values)
         residual += internal
         outs = []
         for k, p in enumerate(self.passes):
@@ -369,10 +384,14 @@ class Problem:
             outs.append(out)
             if store is not None and values is not None:
                 np.add.at(values, self._places[k], store.ravel())
+        if self.unknowns.rows:
+            # loads act on the unknowns themselves
+            residual = self.unknowns.forces(residual) - self.loads(t)
+            internal = self.unknowns.forces(internal)
         trial = Trial(u, residual, internal, tuple(outs), founds, bad)
         if values is None or pattern is None:
             return trial, None
-        return trial, pattern.matrix(values)
+        return trial, self.unknowns.tangent(pattern.matrix(values))
 
     def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
         """Return the pattern of the tangent at these nearest points, found anew when needed."""
@@ -442,6 +461,10 @@ class Problem:
         from scipy.sparse import csr_matrix
 
         n = self.free.size
+        if not self.unknowns.plain:
+            part = csr_matrix(matrix[self.free][:, self.free])
+            part.sort_indices()
+            return part
         made = csr_matrix(
             (matrix.data[self._keep], self._free_indices, self._free_indptr),
             shape=(n, n),
@@ -468,7 +491,8 @@ class Problem:
         for p, out in zip(self.passes, trial.outs, strict=True):
             share = 1.0 if p.partner.rigid else 0.5
             adhesive += share * float(out[:, k.POTENTIAL].sum())
-        return self.bulk.energy(trial.u) + self.springs(trial), adhesive
+        moved = self.unknowns.displacements(trial.u)
+        return self.bulk.energy(moved) + self.springs(trial), adhesive
 
     def springs(self, trial: Trial) -> float:
         """Return the energy of the springs of stick [J/m]; half of each pass of two bodies."""
