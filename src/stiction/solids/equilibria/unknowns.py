@@ -84,7 +84,8 @@ class Unknowns:
             forth[i, np.searchsorted(at, numbers)] = shares
         for name, block in (("_forth", forth), ("_back", np.linalg.inv(forth))):
             whole = lil_matrix(eye(self.size))
-            whole[np.ix_(at, at)] = block
+            for i, row in zip(at, block, strict=True):
+                whole[int(i), at] = row
             setattr(self, name, whole.tocsr())
 
     @property
