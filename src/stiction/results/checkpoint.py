@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
+import secrets
 import time as clock
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +19,7 @@ import numpy.typing as npt
 from stiction._version import __version__
 from stiction.errors import StoreError, explain
 from stiction.numerics.jit import Mode, mode
+from stiction.results.places.locks import in_use, mark_in_use
 
 __all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
 
@@ -61,10 +64,12 @@ class FileCheckpoint:
         ------
         StoreError : if the file cannot be written.
         """
-        fresh = self.path.with_name(self.path.name + ".new")
+        # a name of its own: another process may keep its state in the same place
+        fresh = self.path.with_name(f"{self.path.name}.new-{secrets.token_hex(4)}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with fresh.open("wb") as file:
+            with fresh.open("xb") as file:
+                mark_in_use(file.fileno())
                 kept = {_KEY: self._key, _KERNELS: np.array(mode())}
                 np.savez(file, allow_pickle=False, **kept, **state)
                 file.flush()
@@ -118,9 +123,11 @@ class FileCheckpoint:
         return None
 
     def remove(self) -> None:
-        """Remove the file, if there is one."""
+        """Remove the file, if there is one, and what killed runs left half-written."""
         self.path.unlink(missing_ok=True)
-        self.path.with_name(self.path.name + ".new").unlink(missing_ok=True)
+        for half in self.path.parent.glob(glob.escape(self.path.name) + ".new*"):
+            if not in_use(half):
+                half.unlink(missing_ok=True)
 
     def _refused(self, got: str, why: str) -> StoreError:
         needs = "a checkpoint of this run"
