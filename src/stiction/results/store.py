@@ -26,6 +26,7 @@ from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
 from stiction.results.netcdf import read_netcdf, write_netcdf
 from stiction.results.places.contents import FIGURES, MARK, holds_good
+from stiction.results.places.swap import whereabouts
 from stiction.results.run import Quantity, Run
 from stiction.results.staging import Claim, claimed, staged
 from stiction.results.vtkhdf import has_snapshots, write_vtkhdf
@@ -159,7 +160,7 @@ def load(path: str | Path) -> Run:
     """
     from stiction.results.shape import check_summary
 
-    folder = Path(path)
+    folder = whereabouts(Path(path))
     if not (folder / MARK).is_file():
         got = f"no {MARK}" if folder.is_dir() else "no such folder"
         why = "`stiction run` and `run.save` write such folders."
