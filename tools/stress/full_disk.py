@@ -25,6 +25,7 @@ import stiction as st
 
 RUN = [sys.executable, "-c", "from stiction.cli.main import main; main()", "run"]
 QUICK = ("baseline", "--set", "solve.save=201")
+UNDRAWN = "got no figures ("
 SLOW = ("burridge-knopoff", "--set", "solve.t_end=3000", "--set", "solve.save=101")
 
 
@@ -67,7 +68,7 @@ def faults(
     if "Traceback" in text:
         found.append("a traceback")
     kept = text.partition("complete, in ")[2].partition("; move")[0]
-    if code == 0 or kept or "figures" in text.partition("\n")[0]:
+    if code == 0 or kept or UNDRAWN in text:
         run = st.load(kept or place / "run")
         if not np.array_equal(run.variables["x"].values, whole.variables["x"].values):
             found.append("other numbers")
@@ -101,9 +102,8 @@ def small_disks(root: Path, sizes: list[int]) -> tuple[int, int, dict[str, int]]
                     found = faults(run.returncode, text, place, whole, old)
                     runs += 1
                     wrong += bool(found)
-                    elsewhere = "complete, in" in text
-                    undrawn = "no figures" in text or "figures" in text.partition("\n")[0]
-                    end = "kept elsewhere" if elsewhere else "no figures" if undrawn else "told"
+                    end = "kept elsewhere" if "complete, in" in text else "told"
+                    end = "no figures" if UNDRAWN in text else end
                     ends["whole" if run.returncode == 0 else end] += 1
                     if found:
                         print(f"{size} bytes, {more}, {room}: {found}", flush=True)

@@ -8,6 +8,7 @@ next run of the same name removes.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -28,6 +29,7 @@ _WHY_NEW = "a result never mixes with what is there already."
 _TRY_NEW = "give another folder with --out, or replace this one with --overwrite."
 _TRY_OTHER = "give another folder with --out."
 _MOST_NAMED = 5
+_MOST_TRIES = 100
 
 
 def check_target(path: Path, *, overwrite: bool = False) -> Path:
@@ -195,8 +197,11 @@ def _probe(path: Path) -> None:
     parent = path.parent
     while not os.path.lexists(parent) and parent != parent.parent:
         parent = parent.parent
-    # the longest of the names that a run may need
-    os.rmdir(tempfile.mkdtemp(prefix=_prefix(path, "checkpoint.new"), dir=parent))
+    # as long as the longest of the names that a run may need
+    probe = tempfile.mkdtemp(prefix=_prefix(path, "checkpoint.try"), dir=parent)
+    with contextlib.suppress(FileNotFoundError):
+        # the one who holds the claim may have taken it for a leftover
+        os.rmdir(probe)
 
 
 def _prefix(path: Path, what: str) -> str:
@@ -208,13 +213,14 @@ def _prefix(path: Path, what: str) -> str:
 
 def _first_taken(path: Path, ended: contextlib.ExitStack) -> Lock:
     """Return the lock; parents that are made for it and stay empty are removed in the end."""
-    while True:
+    for _ in range(_MOST_TRIES):
         made = [p for p in reversed(path.parents) if not p.exists()]
         with contextlib.suppress(FileNotFoundError):
             path.parent.mkdir(parents=True, exist_ok=True)
             ended.callback(_remove_empty, made)
             # the parent is gone again where another run made it, and was refused in between
             return _take(path)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -252,14 +258,14 @@ def _remove_leftovers(path: Path) -> None:
     Only who holds the claim may do so: nobody else writes there.
     """
     # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
-    kinds = r"old-\w+|partial-\w+|checkpoint\.new(-\w+)?"
+    kinds = r"old-\w+|partial-\w+|checkpoint\.(new|try)(-\w+)?"
     name = re.compile(rf"\.{re.escape(path.name)}\.({kinds})")
     for found in sorted(path.parent.iterdir()):
         match = name.fullmatch(found.name)
         # a run of an earlier version, which knew no claims, has marked its folder
         if match is None or in_use(found):
             continue
-        if match[1].startswith("checkpoint"):
+        if not found.is_dir():
             found.unlink(missing_ok=True)
         elif match[1].startswith("old") and not os.path.lexists(path):
             os.rename(found, path)

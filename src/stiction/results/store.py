@@ -140,7 +140,8 @@ def _write(
 
 
 def _undrawn(path: Path, error: OSError) -> FiguresError:
-    got = f"no figures ({error.strerror or error})".partition("\n")[0]
+    found = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    got = f"no figures ({found.strerror or found})".partition("\n")[0]
     why = "the numbers are saved, and complete."
     try_ = f"make room, then draw them: stiction plot {path}."
     return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))

@@ -214,6 +214,7 @@ def test_what_belongs_to_other_runs_is_no_leftover(tmp_path):
     ours = [".run.checkpoint.new-1234abcd", ".run.checkpoint.new"]
     for name in ours:
         (tmp_path / name).write_text("")
+    (tmp_path / ".run.checkpoint.try-1234abcd").mkdir()
     write(tmp_path / "run")
     assert listing(tmp_path) == [*sorted(theirs), "run", f"run/{MARK}"]
 
