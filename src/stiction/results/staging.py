@@ -96,13 +96,13 @@ def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
             claim = Claim(path, overwrite, _first_taken(path, ended))
             ended.callback(lambda: claim.lock.release())
             _remove_leftovers(path)
+            if os.path.lexists(path):
+                # another run may have ended since it was looked for
+                _check_present(path, overwrite)
         except OSError as error:
             if isinstance(error, StoreError):
                 raise
             raise _unwritable(path, error) from error
-        if os.path.lexists(path):
-            # another run may have ended since it was looked for
-            _check_present(path, overwrite)
         yield claim
 
 

@@ -160,3 +160,40 @@ def test_what_is_written_to_is_no_leftover(tmp_path):
         mark_in_use(file.fileno())
         assert in_use(path)
     assert not in_use(path)
+
+
+def test_a_file_that_was_replaced_is_no_lock(path, monkeypatch):
+    """Its owner ends, and another takes the lock, between opening and locking the file."""
+    real, others = locks._kernel_lock, []
+
+    def delayed(descriptor):
+        if not others:
+            others.append(None)
+            path.unlink()
+            others[0] = take(path)
+        real(descriptor)
+
+    monkeypatch.setattr(locks, "_kernel_lock", delayed)
+    with pytest.raises(Busy) as caught:
+        take(path)
+    assert caught.value.owner == others[0].owner
+    assert others[0].held
+    others[0].release()
+    assert not path.exists()
+
+
+def test_a_file_that_is_gone_again_is_made_anew(path, monkeypatch):
+    real, opened = os.open, []
+
+    def late(file, flags, *mode):
+        # the first to open the file finds it there, and gone when it opens it again
+        opened.append(file)
+        if len(opened) == 2:
+            path.unlink()
+        return real(file, flags, *mode)
+
+    monkeypatch.setattr(os, "open", late)
+    lock = take(path)
+    assert len(opened) == 4
+    assert lock.held
+    lock.release()

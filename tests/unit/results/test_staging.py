@@ -190,6 +190,22 @@ def test_a_claim_leaves_no_folders(tmp_path):
     assert listing(tmp_path) == []
 
 
+def test_a_parent_that_another_run_removed_is_made_again(tmp_path, monkeypatch):
+    taken, tries = staging._take, []
+
+    def late(path):
+        tries.append(path)
+        if len(tries) == 1:
+            path.parent.rmdir()
+        return taken(path)
+
+    monkeypatch.setattr(staging, "_take", late)
+    with claimed(tmp_path / "a" / "run"):
+        assert listing(tmp_path) == ["a", "a/.run.lock"]
+    assert len(tries) == 2
+    assert listing(tmp_path) == []
+
+
 def test_a_folder_that_vanished_is_made_again(tmp_path):
     with claimed(tmp_path / "a" / "run") as claim:
         shutil.rmtree(tmp_path / "a")
