@@ -9,6 +9,7 @@ Usage: python tools/stress/full_disk.py [SIZES] [FIRST_BYTES] [LAST_BYTES]
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import resource
 import shutil
@@ -88,25 +89,25 @@ def small_disks(root: Path, sizes: list[int]) -> tuple[int, int, dict[str, int]]
     wrong, runs, ends = 0, 0, dict.fromkeys(("whole", "kept elsewhere", "no figures", "told"), 0)
     scenario = st.read_scenario(QUICK[0], QUICK[2:])
     whole = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
-    for size in sizes:
-        for room in ("here", "there"):
-            for more in ((), ("--no-figures",), ("--no-figures", "--overwrite")):
-                with disk(root, size) as place:
-                    old = None
-                    if "--overwrite" in more:
-                        with contextlib.suppress(OSError):
-                            old = (whole.save(place / "run") / "run.nc").read_bytes()
-                    words = (*QUICK, "--out", "run", "--checkpoint-every", "0", *more)
-                    run = start(words, place, root / "tmp" if room == "there" else place, size)
-                    text = "".join(run.communicate())
-                    found = faults(run.returncode, text, place, whole, old)
-                    runs += 1
-                    wrong += bool(found)
-                    end = "kept elsewhere" if "complete, in" in text else "told"
-                    end = "no figures" if UNDRAWN in text else end
-                    ends["whole" if run.returncode == 0 else end] += 1
-                    if found:
-                        print(f"{size} bytes, {more}, {room}: {found}", flush=True)
+    kinds = ((), ("--no-figures",), ("--no-figures", "--overwrite"))
+    for (number, size), more in itertools.product(enumerate(sizes), kinds):
+        # every other time there is room for temporary files on another disk
+        room = root / "tmp" if (number + len(more)) % 2 else root / "disk"
+        with disk(root, size) as place:
+            old = None
+            if "--overwrite" in more:
+                with contextlib.suppress(OSError):
+                    old = (whole.save(place / "run") / "run.nc").read_bytes()
+            words = (*QUICK, "--out", "run", "--checkpoint-every", "0", *more)
+            run = start(words, place, room, size)
+            text = "".join(run.communicate())
+            found = faults(run.returncode, text, place, whole, old)
+            runs, wrong = runs + 1, wrong + bool(found)
+            end = "kept elsewhere" if "complete, in" in text else "told"
+            end = "no figures" if UNDRAWN in text else end
+            ends["whole" if run.returncode == 0 else end] += 1
+            if found:
+                print(f"{size} bytes, {more}, {room.name}: {found}", flush=True)
     return wrong, runs, ends
 
 

@@ -98,10 +98,25 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch, way, request):
             fill(image, np.random.default_rng(0))
 
 
+def test_what_hdf5_makes_of_a_refusal_is_the_refusal(tmp_path, monkeypatch, large):
+    opened = type(tmp_path).open
+    monkeypatch.setattr(type(tmp_path), "open", lambda p, *a, **k: Full(opened(p, *a, **k), 1))
+
+    def write():
+        with put_down(tmp_path / "a", 0) as image:
+            image.write(b"more")
+            raise RuntimeError("address of object past end of allocation")
+
+    with pytest.raises(OSError, match="No space left"):
+        write()
+
+
 def test_a_sink_gives_back_what_was_refused(tmp_path):
     sink = Sink(tmp_path / "a")
     sink._file = Full(sink._file, 10)
-    assert sink.write(b"0123456789abcdef") == 16
+    assert sink.write(b"01234567") == 8
+    assert sink.error is None
+    assert sink.write(b"89abcdef") == 8
     assert sink.error.errno == errno.ENOSPC
     sink.seek(-4, io.SEEK_CUR)
     sink.write(b"WXYZ")

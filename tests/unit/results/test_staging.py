@@ -10,6 +10,7 @@ import pytest
 
 from stiction.errors import StoreError
 from stiction.results import staging
+from stiction.results.places.locks import mark_in_use
 from stiction.results.staging import MARK, TABLE, check_target, claimed, staged
 
 
@@ -231,8 +232,15 @@ def test_what_belongs_to_other_runs_is_no_leftover(tmp_path):
     for name in ours:
         (tmp_path / name).write_text("")
     (tmp_path / ".run.checkpoint.try-1234abcd").mkdir()
+    # a run of an earlier version locks its hidden folder, and knows nothing of claims
+    earlier = tmp_path / ".run.partial-earlier"
+    earlier.mkdir()
+    descriptor = os.open(earlier, os.O_RDONLY)
+    mark_in_use(descriptor)
     write(tmp_path / "run")
-    assert listing(tmp_path) == [*sorted(theirs), "run", f"run/{MARK}"]
+    os.close(descriptor)
+    left = sorted([*theirs, earlier.name])
+    assert listing(tmp_path) == [*left, "run", f"run/{MARK}"]
 
 
 @pytest.mark.parametrize(

@@ -125,3 +125,28 @@ def test_a_new_folder_needs_no_swap(tmp_path):
     (tmp_path / "fresh").mkdir()
     put_in_place(tmp_path / "fresh", tmp_path / "run", tmp_path / "aside")
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("way", ["one step", "renames"])
+def test_the_old_one_is_removed_last_and_under_no_name_of_a_result(
+    tmp_path, way, request, monkeypatch
+):
+    if way == "renames":
+        request.getfixturevalue("renames")
+    write(tmp_path / "run", "old")
+    parent, done, remove = tmp_path.stat().st_ino, [], swap.shutil.rmtree
+    monkeypatch.setattr(os, "fsync", lambda descriptor: done.append(os.fstat(descriptor).st_ino))
+
+    def removed(folder, **options):
+        assert ".partial-" in folder.name
+        assert (folder / MARK).read_text() == "old"
+        assert read(tmp_path / "run") == "new"
+        assert done[-1] == parent
+        remove(folder, **options)
+        done.append("removed")
+
+    monkeypatch.setattr(swap.shutil, "rmtree", removed)
+    write(tmp_path / "run", "new")
+    assert done[-1] == "removed"
+    # files, and the folder that holds them, before it has its name
+    assert len(done) == 5
