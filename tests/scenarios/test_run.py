@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.results.staging import claimed
 from stiction.scenario import entries
 
 FOLDER = ["events.csv", "run.nc", "scenario.toml", "summary.json"]
@@ -108,6 +109,30 @@ def test_exit_codes(stiction, here):
     assert table["status"] == "work_limit"
     assert table["reason"]
     assert table["t_end"] < 10.0
+
+
+def test_a_failed_run_replaces_no_solved_one(stiction, here):
+    assert stiction("run", "baseline", "--no-figures").code == 0
+    solved = (here / "out" / "baseline" / "run.nc").read_bytes()
+    answer = stiction("run", "baseline", "--overwrite", "--set", "method.max_events=5")
+    assert answer.code == 1
+    written, kept = answer.out.splitlines()[-2:]
+    assert written == "written to   out/baseline.failed"
+    assert kept.startswith("kept         out/baseline,")
+    assert "is in out/baseline.failed; out/baseline keeps what it held." in answer.err
+    assert (here / "out" / "baseline" / "run.nc").read_bytes() == solved
+    assert sorted(p.name for p in (here / "out").iterdir()) == ["baseline", "baseline.failed"]
+    table = summary(here / "out" / "baseline.failed")
+    assert (table["status"], table["instead_of"]) == ("work_limit", "baseline")
+
+
+def test_a_folder_that_another_run_fills_is_refused(stiction, here):
+    with claimed(here / "out" / "baseline"):
+        for more in ((), ("--overwrite",), ("--resume",)):
+            answer = stiction("run", "baseline", "--no-figures", *more)
+            assert answer.code == 2
+            assert re.search(rf"process {os.getpid()} on .*, since 2", answer.err)
+    assert not (here / "out").exists()
 
 
 def test_a_run_that_its_policy_ended_is_complete(stiction, here):

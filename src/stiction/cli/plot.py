@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stiction.errors import ModelError, explain, nearest
-from stiction.results.store import FIGURES, load
+from stiction.results.places.contents import FIGURES
+from stiction.results.store import load
 
 __all__ = ["draw"]
 

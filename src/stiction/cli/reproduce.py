@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import typer
@@ -12,7 +13,7 @@ from stiction.papers.items import watched
 from stiction.papers.making import items_of, key_of, solved, write_item
 from stiction.papers.tables import screen
 from stiction.results.run import Run
-from stiction.results.staging import check_target
+from stiction.results.staging import claimed
 
 __all__ = ["reproduce"]
 
@@ -33,10 +34,9 @@ def reproduce(
     items = items_of(paper, full=full)
     keys = list(items) if figure is None else [key_of(figure, items)]
     root = Path("out", f"reproduce-{paper}") if out is None else Path(out)
-    for key in keys:
-        check_target(root / key, overwrite=overwrite)
     runs: dict[str, Run] = {}
-    with watched(Bar):
+    with ExitStack() as held, watched(Bar):
+        claims = {k: held.enter_context(claimed(root / k, overwrite=overwrite)) for k in keys}
         for key in keys:
             item = items[key]
             for name in item.scenarios:
@@ -45,7 +45,6 @@ def reproduce(
                 if not (run := runs[name]).status.ok:
                     typer.echo(f"{name}: {run.reason}\nTry: {run.advice}", err=True)
                     return 1
-            folder = root / key
-            rows = write_item(key, item, runs, folder, overwrite=overwrite, figures=figures)
-            put(f"{screen(key, item, rows)}\nwritten to {folder}\n")
+            rows = write_item(key, item, runs, claims[key], figures=figures)
+            put(f"{screen(key, item, rows)}\nwritten to {root / key}\n")
     return 0

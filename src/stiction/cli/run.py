@@ -6,6 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,9 @@ from stiction.errors import Status
 from stiction.methods import place_of_runner
 from stiction.numerics.jit import use
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
+from stiction.results.places.keep import keep
 from stiction.results.run import Run
-from stiction.results.staging import check_target
-from stiction.results.store import save
+from stiction.results.staging import Claim, claimed
 from stiction.results.summary import screen
 from stiction.scenario import Scenario, read_scenario, write_scenario
 from stiction.solve import default_method, solve
@@ -79,32 +80,37 @@ def run_job(job: Job) -> int:
     """
     # whatever is wrong is refused here, before anything is solved or written
     scenario = read_scenario(job.name, job.changes)
-    place = check_target(job.folder, overwrite=job.overwrite)
+    with claimed(job.folder, overwrite=job.overwrite) as claim:
+        return _run(job, scenario, claim)
+
+
+def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
     bare = dataclasses.replace(scenario, title="", paper="", figure="", note="")
-    checkpoint = FileCheckpoint(
-        checkpoint_path(place), write_scenario(bare), resume=job.resume, every=job.every
-    )
+    path, key = checkpoint_path(claim.path), write_scenario(bare)
+    checkpoint = FileCheckpoint(path, key, resume=job.resume, every=job.every, told=_say)
     if not job.resume and checkpoint.path.exists():
         _say("A checkpoint of an interrupted run is there; --resume would go on from it.")
     if job.resume and not checkpoint.path.exists():
         _say("There is no checkpoint to go on from; the run starts at the beginning.")
     try:
         run = _chosen(job, scenario, checkpoint)
-        drawn = _written(job, scenario, run)
+        # a run that failed is not drawn: what went wrong may be what a figure stumbles over
+        draw = partial(_draw, run) if job.figures and run.status.ok else None
+        text = write_scenario(scenario)
+        kept = keep(run, claim, job.folder, checkpoint, scenario=text, draw=draw)
     except KeyboardInterrupt:
         return _interrupted(job, checkpoint)
-    checkpoint.remove()
-    if not drawn:
-        _say(f"Interrupted while drawing: {job.folder} is complete but for its figures.")
+    if not kept.drawn:
+        _say(f"Interrupted while drawing: {kept.folder} is complete but for its figures.")
         return INTERRUPTED
     if not job.quiet:
-        put(f"{screen(run)}\nwritten to   {job.folder}")
+        put(f"{screen(run)}\n{kept}")
     if run.status.ok:
         return SOLVED
     unit = "" if run.time_unit == "1" else f" {run.time_unit}"
     _say(
         f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
-        f"Why: {run.reason}\nTry: {run.advice}. The partial result is in {job.folder}."
+        f"Why: {run.reason}\nTry: {run.advice}. {kept.partial}"
     )
     return FAILED
 
@@ -157,32 +163,10 @@ def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint, trial: Tri
     return run
 
 
-def _written(job: Job, scenario: Scenario, run: Run) -> bool:
-    """Save the run; return False if Ctrl-C cost the figures, but not the numbers."""
-    drawing = False
+def _draw(run: Run, folder: Path) -> None:
+    from stiction.plot import write_figures
 
-    def draw(folder: Path) -> None:
-        nonlocal drawing
-        drawing = True
-        from stiction.plot import write_figures
-
-        write_figures(run, folder)
-
-    # a run that failed is not drawn: what went wrong may be what a figure stumbles over
-    wanted = job.figures and run.status.ok
-    try:
-        save(
-            run,
-            job.folder,
-            overwrite=job.overwrite,
-            scenario=write_scenario(scenario),
-            draw=draw if wanted else None,
-        )
-    except KeyboardInterrupt:
-        if not drawing:
-            raise
-        return False
-    return True
+    write_figures(run, folder)
 
 
 def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:

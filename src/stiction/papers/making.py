@@ -13,7 +13,7 @@ from stiction.errors import ModelError, explain, nearest
 from stiction.papers.items import Item, Row, watch
 from stiction.papers.tables import markdown, write_csv
 from stiction.results.run import Run
-from stiction.results.staging import TABLE, staged
+from stiction.results.staging import TABLE, Claim, staged
 from stiction.results.store import save
 from stiction.scenario import read_scenario, write_scenario
 from stiction.solve import solve
@@ -103,7 +103,7 @@ def write_item(
     key: str,
     item: Item,
     runs: Mapping[str, Run],
-    folder: Path,
+    folder: Path | Claim,
     *,
     overwrite: bool = False,
     figures: bool = True,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import abc
 import importlib
 import importlib.util
+import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
-from stiction.catalogue import room_of
+from stiction.catalogue import CATALOGUE, room_of
 from stiction.errors import ModelError, StoreError, explain, nearest
 from stiction.plot.files import written
 from stiction.results.run import Run
@@ -23,7 +24,7 @@ from stiction.results.run import Run
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["Figures", "figures_of", "unknown_figure", "write_figures"]
+__all__ = ["Figures", "figure_names", "figures_of", "unknown_figure", "write_figures"]
 
 _FORMATS = ("png", "pdf", "svg")
 _PRINT_DPI = 150
@@ -93,6 +94,17 @@ def figures_of(run: Run) -> Figures:
             )
         )
     return cast(Figures, importlib.import_module(f"{room}.figures").figures_of(run))
+
+
+def figure_names() -> frozenset[str]:
+    """Return the names that a figure of any system may have."""
+    rooms = {room_of(name) for name in CATALOGUE["System"].names}
+    for room in sorted(rooms - {""}):
+        inside = importlib.import_module(f"{room}.figures")
+        for module in pkgutil.walk_packages(inside.__path__, f"{inside.__name__}."):
+            if module.name.endswith(".figures"):
+                importlib.import_module(module.name)
+    return frozenset(name for kind in Figures.__subclasses__() for name in kind.NAMES)
 
 
 def write_figures(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stiction.results.ledger import COLUMNS, Ledger
+from stiction.results.places.images import put_down
 from stiction.results.run import NUMBERED, Run, Variable
 
 __all__ = ["read_netcdf", "write_netcdf"]
@@ -33,7 +34,7 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
     """
     import h5netcdf
 
-    with h5netcdf.File(path, "w") as file:
+    with put_down(path, _size(run)) as image, h5netcdf.File(image, "w") as file:
         _put(file, "time", ("time",), run.time, run.time_unit, "time", axis="T")
         for name, variable in run.variables.items():
             _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
@@ -54,6 +55,14 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
         file.attrs["energy_unit"] = run.energy_unit
         file.attrs["energy_defined"] = int(run.energy.defined)
         file.attrs["details"] = json.dumps(details)
+
+
+def _size(run: Run) -> int:
+    """Return how many bytes the arrays of a run take."""
+    columns = (*run.energy.columns().values(), run.energy.friction_heat, run.time)
+    return sum(np.asarray(v.values).nbytes for v in run.variables.values()) + sum(
+        column.nbytes for column in columns
+    )
 
 
 def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]]:

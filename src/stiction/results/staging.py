@@ -1,37 +1,35 @@
-"""Folders that appear complete or not at all.
+"""Folders that appear complete or not at all, written by one process at a time.
 
-A result is written into a hidden sibling of its folder and renamed when everything is on
-disk. A killed run leaves the sibling, which the next run of the same name removes.
+A process claims the folder of its result before it begins. The result is written into a hidden
+sibling and put in place when everything is on disk. A killed run leaves the sibling, which the
+next run of the same name removes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import glob
+import errno
 import os
+import re
 import secrets
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from stiction.errors import StoreError, explain
+from stiction.results.places.contents import MARK, TABLE, is_result, strangers
+from stiction.results.places.locks import Busy, Lock, in_use, take
+from stiction.results.places.swap import flush, put_in_place
 
-if sys.platform != "win32":
-    import fcntl
-
-__all__ = ["MARK", "TABLE", "Stage", "check_target", "staged"]
-
-MARK = "summary.json"
-"""The file whose presence says that a folder holds a saved run."""
-
-TABLE = "comparison.md"
-"""The same for a reproduced figure or table."""
+__all__ = ["MARK", "TABLE", "Claim", "Stage", "check_target", "claimed", "staged"]
 
 _WHY_NEW = "a result never mixes with what is there already."
 _TRY_NEW = "give another folder with --out, or replace this one with --overwrite."
+_TRY_OTHER = "give another folder with --out."
+_MOST_NAMED = 5
+_MOST_TRIES = 100
 
 
 def check_target(path: Path, *, overwrite: bool = False) -> Path:
@@ -60,6 +58,55 @@ def check_target(path: Path, *, overwrite: bool = False) -> Path:
 
 
 @dataclass
+class Claim:
+    """The right of this process to write the folder `path`; see `claimed`."""
+
+    path: Path
+    overwrite: bool
+    lock: Lock
+
+    def renew(self) -> None:
+        """Take the lock again if its folder was removed meanwhile."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.lock.held:
+            fresh = _take(self.path)
+            self.lock.release()
+            self.lock = fresh
+
+
+@contextlib.contextmanager
+def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
+    """Keep other processes from writing to `path` until the end of the context.
+
+    Parameters
+    ----------
+    path : the folder that will hold the result
+    overwrite : replace a result that is there
+
+    Raises
+    ------
+    StoreError : if something is there already, nothing can be written there, or another process
+        is about to; the message names it.
+
+    Verified by: tests/unit/results/test_staging.py::test_the_second_of_two_runs_is_refused
+    """
+    path = check_target(path, overwrite=overwrite)
+    with contextlib.ExitStack() as ended:
+        try:
+            claim = Claim(path, overwrite, _first_taken(path, ended))
+            ended.callback(lambda: claim.lock.release())
+            _remove_leftovers(path)
+            if os.path.lexists(path):
+                # another run may have ended since it was looked for
+                _check_present(path, overwrite)
+        except OSError as error:
+            if isinstance(error, StoreError):
+                raise
+            raise _unwritable(path, error) from error
+        yield claim
+
+
+@dataclass
 class Stage:
     """A hidden folder to write into, until `complete` puts it in the place of `path`."""
 
@@ -70,30 +117,38 @@ class Stage:
 
     def complete(self) -> None:
         """Put everything on disk and rename the folder; what comes later is not undone."""
-        _flush(self.folder)
-        _swap(self.folder, self.path, self.overwrite)
+        flush(self.folder)
+        if os.path.lexists(self.path):
+            # checked again: it may have appeared, or got other files, while the run was solved
+            _check_present(self.path, self.overwrite)
+        aside = self.path.with_name(_prefix(self.path, "old") + secrets.token_hex(4))
+        put_in_place(self.folder, self.path, aside)
         self.completed = True
 
 
 @contextlib.contextmanager
-def staged(path: Path, *, overwrite: bool = False) -> Iterator[Stage]:
-    """Give a stage for `path`; what was written there is removed unless it was completed.
+def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Stage]:
+    """Give a stage for a folder; what was written there is removed unless it was completed.
 
     Parameters
     ----------
-    path : the folder that will hold the result
-    overwrite : replace a saved run that is there
+    target : the folder that will hold the result, or the claim to it
+    overwrite : replace a result that is there; a claim says so itself
 
     Verified by: tests/unit/results/test_staging.py::test_folder_appears_complete_or_not_at_all
     """
-    path = check_target(path, overwrite=overwrite)
+    if not isinstance(target, Claim):
+        with claimed(target, overwrite=overwrite) as claim, staged(claim) as stage:
+            yield stage
+        return
+    path = target.path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
-        folder, lock = _locked_sibling(path)
+        target.renew()
+        stage = Stage(_sibling(path), path, target.overwrite)
     except OSError as error:
+        if isinstance(error, StoreError):
+            raise
         raise _unwritable(path, error) from error
-    stage = Stage(folder, path, overwrite)
     try:
         yield stage
     except OSError as error:
@@ -101,13 +156,8 @@ def staged(path: Path, *, overwrite: bool = False) -> Iterator[Stage]:
             raise
         raise _unwritable(path, error) from error
     finally:
-        if lock is not None:
-            os.close(lock)
         if not stage.completed:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-_TRY_OTHER = "give another folder with --out."
+            shutil.rmtree(stage.folder, ignore_errors=True)
 
 
 def _unwritable(path: Path, error: BaseException) -> StoreError:
@@ -128,10 +178,18 @@ def _check_present(path: Path, overwrite: bool) -> None:
     if path == here or path in here.parents:
         got, needs = "the current folder, or one that holds it", "a folder of its own"
         raise StoreError(explain(where, got, needs, _WHY_NEW, _TRY_OTHER))
-    if any(path.iterdir()) and not any((path / mark).is_file() for mark in (MARK, TABLE)):
+    if not any(path.iterdir()):
+        return
+    if not is_result(path):
         got, needs = "a folder with other things in it", f"a saved run (with {MARK}) to replace"
         why = "--overwrite removes the whole folder."
         raise StoreError(explain(where, got, needs, why, _TRY_OTHER))
+    if foreign := strangers(path):
+        more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
+        got = f"a saved run with files of yours in it: {', '.join(foreign[:_MOST_NAMED])}{more}"
+        why = "--overwrite removes the whole folder, and would remove them too."
+        try_ = "move them elsewhere, or give another folder with --out."
+        raise StoreError(explain(where, got, "a folder with a saved run alone", why, try_))
 
 
 def _probe(path: Path) -> None:
@@ -139,85 +197,77 @@ def _probe(path: Path) -> None:
     parent = path.parent
     while not os.path.lexists(parent) and parent != parent.parent:
         parent = parent.parent
-    os.rmdir(tempfile.mkdtemp(prefix=_prefix(path, "partial"), dir=parent))
+    # as long as the longest of the names that a run may need
+    probe = tempfile.mkdtemp(prefix=_prefix(path, "checkpoint.try"), dir=parent)
+    with contextlib.suppress(FileNotFoundError):
+        # the one who holds the claim may have taken it for a leftover
+        os.rmdir(probe)
 
 
 def _prefix(path: Path, what: str) -> str:
     return f".{path.name}.{what}-"
 
 
-def _locked_sibling(path: Path) -> tuple[Path, int | None]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_prefix(path, "partial"), dir=path.parent))
-        # mkdtemp makes it private; a result is as readable as any other file of the user
-        umask = os.umask(0)
-        os.umask(umask)
-        folder.chmod(0o777 & ~umask)
-        lock = _lock(folder)
-        if folder.exists():
-            return folder, lock
-        # another run took it for a leftover before it was locked
-        if lock is not None:
-            os.close(lock)
+# ---- one process at a time
 
 
-def _lock(folder: Path) -> int | None:
-    """Return an open lock on `folder`, None if its owner is alive or locks do not work here."""
-    if sys.platform == "win32":
-        return None
+def _first_taken(path: Path, ended: contextlib.ExitStack) -> Lock:
+    """Return the lock; parents that are made for it and stay empty are removed in the end."""
+    for _ in range(_MOST_TRIES):
+        made = [p for p in reversed(path.parents) if not p.exists()]
+        with contextlib.suppress(FileNotFoundError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            ended.callback(_remove_empty, made)
+            # the parent is gone again where another run made it, and was refused in between
+            return _take(path)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with contextlib.suppress(OSError):
+        for folder in reversed(folders):
+            folder.rmdir()
+
+
+def _take(path: Path) -> Lock:
+    file = path.with_name(f".{path.name}.lock")
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        return take(file)
+    except Busy as busy:
+        got = f"a folder that {busy.owner or 'another process'} is about to write"
+        why = "of two runs with one folder, one result would be lost."
+        try_ = "wait until it is done, or give another folder with --out."
+        if not busy.sure:
+            try_ = f"if that process is gone, remove {file}; or give another folder with --out."
+        needs = "one that no other run is to fill"
+        raise StoreError(explain(str(path), got, needs, why, try_)) from busy
+
+
+def _sibling(path: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix=_prefix(path, "partial"), dir=path.parent))
+    # mkdtemp makes it private; a result is as readable as any other file of the user
+    umask = os.umask(0)
+    os.umask(umask)
+    folder.chmod(0o777 & ~umask)
+    return folder
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what killed runs of the same name left; give back a result lost half-way a swap."""
-    for what in ("old", "partial"):
-        for folder in path.parent.glob(glob.escape(_prefix(path, what)) + "*"):
-            lock = _lock(folder)
-            if lock is None and sys.platform != "win32":
-                continue
-            if what == "old" and not os.path.lexists(path):
-                os.rename(folder, path)
-            else:
-                shutil.rmtree(folder, ignore_errors=True)
-            if lock is not None:
-                os.close(lock)
+    """Remove what killed runs of the same name left; give back a result lost half-way a swap.
 
-
-def _flush(folder: Path) -> None:
-    for root, _, names in os.walk(folder):
-        for name in names:
-            with open(os.path.join(root, name), "rb+") as file:
-                os.fsync(file.fileno())
-        _flush_folder(Path(root))
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _swap(folder: Path, path: Path, overwrite: bool) -> None:
-    if os.path.lexists(path):
-        # checked again: it may have appeared while the run was solved
-        _check_present(path, overwrite)
-        old = path.with_name(_prefix(path, "old") + secrets.token_hex(4))
-        os.rename(path, old)
-        os.rename(folder, path)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.rename(folder, path)
-    _flush_folder(path.parent)
+    Only who holds the claim may do so: nobody else writes there.
+    """
+    # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
+    kinds = r"old-\w+|partial-\w+|checkpoint\.(new|try)(-\w+)?"
+    name = re.compile(rf"\.{re.escape(path.name)}\.({kinds})")
+    for found in sorted(path.parent.iterdir()):
+        match = name.fullmatch(found.name)
+        # a run of an earlier version, which knew no claims, has marked its folder
+        if match is None or in_use(found):
+            continue
+        if not found.is_dir():
+            found.unlink(missing_ok=True)
+        elif match[1].startswith("old") and not os.path.lexists(path):
+            os.rename(found, path)
+        else:
+            shutil.rmtree(found, ignore_errors=True)

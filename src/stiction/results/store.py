@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib
 import json
 import math
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,27 @@ from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
 from stiction.results.netcdf import read_netcdf, write_netcdf
+from stiction.results.places.contents import FIGURES, MARK, holds_good
+from stiction.results.places.swap import whereabouts
 from stiction.results.run import Quantity, Run
-from stiction.results.staging import MARK, staged
+from stiction.results.staging import Claim, claimed, staged
 from stiction.results.vtkhdf import has_snapshots, write_vtkhdf
 
-__all__ = ["load", "save"]
+__all__ = ["FiguresError", "load", "save"]
 
-_EVENTS, _ARRAYS, _SCENARIO, FIGURES = "events.csv", "run.nc", "scenario.toml", "figures"
+_EVENTS, _ARRAYS, _SCENARIO = "events.csv", "run.nc", "scenario.toml"
 _SNAPSHOTS = "snapshots.vtkhdf"
+_MOST_FAILED = 9
 _HEAD = ("time", "contact", "from", "to", "kind")
+
+
+class FiguresError(StoreError):
+    """The numbers of a run are saved, its figures could not be written."""
 
 
 def save(
     run: Run,
-    path: Path,
+    path: Path | Claim,
     *,
     overwrite: bool = False,
     scenario: str | None = None,
@@ -45,11 +53,14 @@ def save(
 ) -> Path:
     """Write `run` to the folder `path` and return the folder.
 
+    A run that failed never replaces one that did not: it is written beside it, to a folder
+    whose name ends in `.failed`, and that one is returned.
+
     Parameters
     ----------
     run : what to write
-    path : a folder that does not exist yet
-    overwrite : replace a saved run that is there
+    path : a folder that does not exist yet, or the claim to one
+    overwrite : replace a saved run that is there; a claim says so itself
     scenario : TOML text of what was run; made from the run when None
     draw : writes figures into the folder it is given. If it fails the run is saved
         without figures, and its error goes on.
@@ -57,15 +68,59 @@ def save(
     Raises
     ------
     StoreError : if the folder exists or cannot be written.
+    FiguresError : if the disk had no room for the figures; the numbers are saved.
 
     Verified by: tests/unit/results/test_store.py::test_round_trip
     """
     if scenario is None:
         # looked up by name: results lie below scenarios, which build systems
         scenario = importlib.import_module("stiction.scenario").scenario_text(run)
+    if not isinstance(path, Claim):
+        with claimed(path, overwrite=overwrite) as claim:
+            return save(run, claim, scenario=scenario, draw=draw)
+    summary = _summary(run)
+    if not run.status.ok and holds_good(path.path):
+        with _beside(path) as claim:
+            _write(run, claim, {**summary, "instead_of": path.path.name}, scenario, draw)
+            return claim.path
+    _write(run, path, summary, scenario, draw)
+    return path.path
+
+
+@contextlib.contextmanager
+def _beside(claim: Claim) -> Iterator[Claim]:
+    """Give the claim to a folder beside the good result, which a failed run may take."""
+    for number in ("", *(f"-{k}" for k in range(2, _MOST_FAILED + 1))):
+        folder = claim.path.with_name(f"{claim.path.name}.failed{number}")
+        with contextlib.ExitStack() as held:
+            try:
+                taken = held.enter_context(claimed(folder, overwrite=True))
+            except StoreError:
+                if number == f"-{_MOST_FAILED}":
+                    raise
+                continue
+            if not holds_good(folder):
+                yield taken
+                return
+    raise StoreError(_no_place(claim.path))
+
+
+def _no_place(path: Path) -> str:
+    got, needs = "other results under every such name", f"a folder such as {path.name}.failed"
+    why = "a run that failed does not replace one that did not."
+    return explain(str(path), got, needs, why, "remove results that you do not need.")
+
+
+def _write(
+    run: Run,
+    claim: Claim,
+    summary: Mapping[str, object],
+    scenario: str,
+    draw: Callable[[Path], object] | None,
+) -> None:
     drawn = draw is None
-    with staged(path, overwrite=overwrite) as stage:
-        (stage.folder / MARK).write_text(_json(_summary(run)) + "\n", encoding="utf-8")
+    with staged(claim) as stage:
+        (stage.folder / MARK).write_text(_json(summary) + "\n", encoding="utf-8")
         _write_events(run.event_log, stage.folder / _EVENTS)
         write_netcdf(run, stage.folder / _ARRAYS, _details(run))
         if has_snapshots(run):
@@ -75,12 +130,21 @@ def save(
             if draw is not None:
                 draw(stage.folder / FIGURES)
                 drawn = True
+        except OSError as error:
+            raise _undrawn(claim.path, error) from error
         finally:
             # whatever a drawing runs into, Ctrl-C included, must not cost the numbers
             if not drawn:
                 shutil.rmtree(stage.folder / FIGURES, ignore_errors=True)
             stage.complete()
-    return path
+
+
+def _undrawn(path: Path, error: OSError) -> FiguresError:
+    found = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    got = f"no figures ({found.strerror or found})".partition("\n")[0]
+    why = "the numbers are saved, and complete."
+    try_ = f"make room, then draw them: stiction plot {path}."
+    return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
 
 
 def load(path: str | Path) -> Run:
@@ -97,7 +161,7 @@ def load(path: str | Path) -> Run:
     """
     from stiction.results.shape import check_summary
 
-    folder = Path(path)
+    folder = whereabouts(Path(path))
     if not (folder / MARK).is_file():
         got = f"no {MARK}" if folder.is_dir() else "no such folder"
         why = "`stiction run` and `run.save` write such folders."

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.results.places.images import put_down
 from stiction.results.run import Run
 
 __all__ = ["has_snapshots", "write_vtkhdf"]
@@ -58,7 +59,9 @@ def write_vtkhdf(run: Run, path: Path) -> None:
     places = np.asarray(known["drawn_position"].values, dtype=np.float64)
     cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
     points = places.shape[1]
-    with h5py.File(path, "w") as file:
+    # vectors have three components there, and so has the displacement, which is added
+    size = 3 * places.nbytes + sum(3 * np.asarray(v.values).nbytes for v in known.values())
+    with put_down(path, size) as image, h5py.File(image, "w") as file:
         root = file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
         root.attrs["Type"] = np.bytes_("UnstructuredGrid")
