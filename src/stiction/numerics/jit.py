@@ -118,7 +118,11 @@ class _Native:
 def kernel(function: F, /) -> F: ...
 @overload
 def kernel(
-    *, plain: Callable[..., Any] | None = None, nogil: bool = False, borrows: bool = False
+    *,
+    plain: Callable[..., Any] | None = None,
+    nogil: bool = False,
+    borrows: bool = False,
+    within: bool = False,
 ) -> Callable[[F], F]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -127,6 +131,7 @@ def kernel(
     plain: Callable[..., Any] | None = None,
     nogil: bool = False,
     borrows: bool = False,
+    within: bool = False,
 ) -> Any:
     """Return `function` as a kernel, compiled by Numba at its first call and cached on disk.
 
@@ -136,10 +141,14 @@ def kernel(
     nogil : whether compiled code lets other threads run
     borrows : whether it neither makes nor returns an array. Called by kernels, such a one need
         not count who holds its arrays, which can take longer than its work
+    within : whether its code is put into every kernel that calls it: for a few lines in a loop
+        that take less time than a call
     """
     options = {"nogil": True} if nogil else {}
     if borrows:
         options["_nrt"] = False
+    if within:
+        options["forceinline"] = True
     if function is None:
         return lambda inner: Kernel(inner, plain, **options)
     return Kernel(function, plain, **options)

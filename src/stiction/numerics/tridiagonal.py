@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.int8]
 
 # given: row sums > 0; couplings >= 0 to the row before, n + 1 of them; right-hand side
 EXCESS, COUPLING, RHS = 0, 1, 2
@@ -43,7 +43,7 @@ ROWS = 6
 
 
 @kernel(borrows=True)
-def factorise(n: int, table: Floats, free: Ints, row: int) -> None:
+def factorise(n: int, table: Floats, free: Marks, row: int) -> None:
     """Write the factors of A; unknown i is pinned at zero where `free[row, i]` is zero.
 
     Parameters

@@ -14,15 +14,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.theta.move_kernels import move_on
 from stiction.chains.theta.pass_kernels import (
-    ahead,
-    back,
+    LARGEST,
     cross_zero,
     mend,
-    move_on,
     refactor,
     slack_of,
+    there_and_back,
 )
+from stiction.chains.theta.quiet_kernels import FEW, quiet_steps
 from stiction.chains.theta.step_kernels import (
     BOUND,
     DONE,
@@ -81,9 +82,8 @@ __all__ = ["advance_exact", "advance_weakening"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.int8]
 
-# a sum of squared slips beyond this is no motion any more
-_LARGEST = 1e200
 # rounds of the active set before the nested rounds take over; far above what it ever needs
 _PLAIN_ROUNDS = 30
 # how far a falling mu(v) may lower a pivot: beyond the step limit A stays an M-matrix
@@ -93,11 +93,17 @@ _LEAST_PIVOT = 0.1
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that is constant in slip; return why not."""
-    pieces, sines, f, m, law, clock, counter = work
+    pieces, sines, f, m, lists, law, clock, counter = work
     room = events.marks.shape[0] - p.n
-    n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
+    n, far = p.n, abs(p.plate_speed * p.t_end)
     prepare(p, f, m)
-    for _ in range(steps):
+    made = 0
+    while made < steps:
+        if n <= FEW:
+            made += quiet_steps(p, pieces, sines, f, m, clock, counter, steps - made)
+            if made >= steps:
+                break
+        made += 1
         if counter[STEP] >= p.n_step:
             return DONE
         if counter[N_EVENTS] > room:
@@ -106,26 +112,28 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         pull = clock[LOAD]
         if not p.steady:
             pull = begin_step(p, pieces, sines, clock, counter)
-        plate = p.plate_speed * (p.t_start + (counter[STEP] + p.theta) * p.h)
-        ahead(n, f, m, pull, ride, p.belt, p.plates, plate)
-        held, count = back(n, f, m, counter, pull, far)
+        held, count, most, size = there_and_back(p, f, m, lists, pull, counter[STEP])
+        counter[SOLVES] += most
         for _ in range(_PLAIN_ROUNDS):
             if count == 0:
                 break
-            count = mend(n, f, m, counter, pull, far, count)
+            count, part = mend(n, f, m, lists, pull, far, count, 0, n)
+            counter[SOLVES] += 1
+            size += part
         else:
             settle_slowly(p, f, m, clock, counter, pull)
+            size = motion(n, f)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        size, crossed = cross_zero(n, f, m, p.theta) if p.jump else (motion(n, f), 0)
-        if not size < _LARGEST:
+        if not size < LARGEST:
             return NOT_FINITE
+        crossed = cross_zero(n, f, m, lists, p.theta) if p.jump else 0
         held = held and crossed == 0
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
-        changed = move_on(p, f, m, clock, counter, events, pull, held, crossed)
+        changed = move_on(p, f, m, clock, counter, lists, events, pull, held, crossed)
         if crossed > 0:
-            refactor(n, f, m, crossed)
+            refactor(n, f, m, lists, crossed)
         if changed and p.jump:
             hold_changed(f, m, events, noted, counter[N_EVENTS])
         if due:
@@ -138,7 +146,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 @kernel
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that varies; return why it came back."""
-    pieces, sines, f, m, law, clock, counter = work
+    pieces, sines, f, m, lists, law, clock, counter = work
     room = events.marks.shape[0] - p.n
     prepare(p, f, m)
     for _ in range(steps):
@@ -159,15 +167,15 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             hold(p, f, m)
         settle_weakening(p, f, m, clock, counter, pull)
         counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        size, crossed = cross_zero(p.n, f, m, p.theta)
-        if not size < _LARGEST:
+        if not motion(p.n, f) < LARGEST:
             return NOT_FINITE
+        crossed = cross_zero(p.n, f, m, lists, p.theta)
         due = clock[SAVE_AT] <= time_after(p, counter[STEP])
         if due:
             keep_old(p, f, law, clock)
         if p.n_state > 0:
             remember(p, f, clock)
-        changed = move_on(p, f, m, clock, counter, events, pull, False, crossed)
+        changed = move_on(p, f, m, clock, counter, lists, events, pull, False, crossed)
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
@@ -185,7 +193,7 @@ def motion(n: int, f: Floats) -> float:
 
 
 @kernel(borrows=True)
-def prepare(p: Problem, f: Floats, m: Ints) -> None:
+def prepare(p: Problem, f: Floats, m: Marks) -> None:
     """Fill the work space from the state alone, so that a resumed run goes on the same."""
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
@@ -197,7 +205,7 @@ def prepare(p: Problem, f: Floats, m: Ints) -> None:
 
 
 @kernel(borrows=True)
-def hold(p: Problem, f: Floats, m: Ints) -> None:
+def hold(p: Problem, f: Floats, m: Marks) -> None:
     """Write what friction can hold in this step: its static bound where a mass was at rest.
 
     With a jump in the law a mass that moves at the start of a step is held by its friction in
@@ -211,7 +219,7 @@ def hold(p: Problem, f: Floats, m: Ints) -> None:
 
 
 @kernel(borrows=True)
-def hold_changed(f: Floats, m: Ints, events: Events, first: int, last: int) -> None:
+def hold_changed(f: Floats, m: Marks, events: Events, first: int, last: int) -> None:
     """Do what `hold` does for constant friction, for the masses in these rows of the events."""
     for row in range(first, last):
         i = events.marks[row, 0]
@@ -219,7 +227,7 @@ def hold_changed(f: Floats, m: Ints, events: Events, first: int, last: int) -> N
 
 
 @kernel(borrows=True)
-def solve_modes(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
+def solve_modes(p: Problem, f: Floats, m: Marks, counter: Ints) -> bool:
     """Solve for the slip with the modes as they are and return whether they fit the result.
 
     The friction on slipping masses is their law's, on stuck ones what balance asks for.
@@ -246,7 +254,7 @@ def solve_modes(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
 
 
 @kernel(borrows=True)
-def correct(p: Problem, f: Floats, m: Ints, side: int) -> int:
+def correct(p: Problem, f: Floats, m: Marks, side: int) -> int:
     """Correct the modes that contradict the last solve and return how many.
 
     `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
@@ -267,7 +275,7 @@ def correct(p: Problem, f: Floats, m: Ints, side: int) -> int:
 
 
 @kernel(borrows=True)
-def again(p: Problem, f: Floats, m: Ints, counter: Ints) -> None:
+def again(p: Problem, f: Floats, m: Marks, counter: Ints) -> None:
     """Factorise for the corrected modes and solve."""
     factorise(p.n, f, m, NEW_MODE)
     solve_modes(p, f, m, counter)
@@ -275,7 +283,7 @@ def again(p: Problem, f: Floats, m: Ints, counter: Ints) -> None:
 
 @kernel(borrows=True)
 def settle_slowly(
-    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
+    p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, pull: float
 ) -> None:
     """Find the modes for constant friction where correcting them has not ended."""
     slack(p, f, pull)
@@ -307,7 +315,7 @@ def hold_in_state(p: Problem, f: Floats) -> None:
 
 @kernel(borrows=True)
 def settle_weakening(
-    p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, pull: float
+    p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, pull: float
 ) -> None:
     """Correct modes and friction together: Newton's method with the slope of mu."""
     slack(p, f, pull)
@@ -324,7 +332,7 @@ def settle_weakening(
 
 
 @kernel(borrows=True)
-def linearise(p: Problem, f: Floats, m: Ints) -> float:
+def linearise(p: Problem, f: Floats, m: Marks) -> float:
     """Put the tangent of mu(|w|) N at the present slip into the work space.
 
     Returns how far the last tangent was from the law, over what friction carries, and leaves
@@ -354,7 +362,7 @@ def linearise(p: Problem, f: Floats, m: Ints) -> float:
 
 
 @kernel(borrows=True)
-def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
+def rescue(p: Problem, f: Floats, m: Marks, counter: Ints) -> bool:
     """Settle the modes in nested monotone rounds; return whether they settled.
 
     With a jump in the law, a mass that stuck at the start of the step is held by its static
@@ -379,7 +387,7 @@ def rescue(p: Problem, f: Floats, m: Ints, counter: Ints) -> bool:
 
 
 @kernel(borrows=True)
-def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
+def freeze(p: Problem, f: Floats, m: Marks, counter: Ints) -> float:
     """Make the step with mu as it last was, and return by how much the law differs.
 
     This is no solution, but friction resists every slip, so no energy comes from nowhere.
@@ -402,7 +410,7 @@ def freeze(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
 
 
 @kernel(borrows=True)
-def let_go(p: Problem, f: Floats, m: Ints) -> bool:
+def let_go(p: Problem, f: Floats, m: Marks) -> bool:
     """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
     any_released = False
     for i in range(p.n):
@@ -440,7 +448,7 @@ def secant(p: Problem, f: Floats) -> float:
 
 
 @kernel(borrows=True)
-def nested(p: Problem, f: Floats, m: Ints, counter: Ints, last: int) -> bool:
+def nested(p: Problem, f: Floats, m: Marks, counter: Ints, last: int) -> bool:
     """Find the modes for friction that is monotone in slip; false when the solves run out.
 
     Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,

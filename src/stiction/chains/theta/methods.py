@@ -39,8 +39,10 @@ class ThetaStepper(Record):
     m_i / (theta N_i L), with L the rate at which mu falls; the audit says when the step is
     longer. With a jump between static and kinetic friction a mass sticks as long as it
     can: where its velocity passes zero within a step, its static bound decides whether it
-    sticks or turns round, under every law but one that is constant. Its release is late by up
-    to one step. With constant friction and theta = 1/2 a mass that comes to rest may be
+    sticks or turns round, under every law but one that is constant. Where the forces on it
+    are nearer to that bound than the error of the step, which is of first order in h for
+    theta > 1/2, it may take the other side until the step is shorter. Its release is late by
+    up to one step. With constant friction and theta = 1/2 a mass that comes to rest may be
     reported to reverse for one step before it sticks.
 
     Parameters

@@ -1,9 +1,9 @@
 """Passes over a chain in one step with constant friction: as few as the step allows.
 
-A long chain does not fit into the caches, so what counts is how often each row is read. Forces
-and the way forward through the factored system are one pass, the way back and the look at the
-modes another, the move and the ledger a third. Where modes are corrected only the stretches
-between stuck masses are solved again in which one was: a stuck mass parts the system.
+A long chain does not fit into the caches, so what counts is how often each row is read from
+memory. A stuck mass parts the system: a part of the chain between two of them is solved forward
+and back, looked at, and solved again where modes were corrected, all while it is in the caches.
+The move and the ledger are the second pass (`move_kernels`).
 
 A step of three masses takes less time than handing over all numbers of a run, so these kernels
 are given the few they need.
@@ -16,70 +16,146 @@ import numpy.typing as npt
 
 from stiction.chains.theta.step_kernels import (
     AFTERWARDS,
-    BLOCK,
     BOUND,
     CHANGED,
-    FORCE,
     FOUND,
-    HEAT,
-    HEAT_LOW,
     HOLD,
     INERTIA,
+    LATER,
     LINK_C,
     LINK_K,
-    MASS,
     MODE,
-    N_EVENTS,
     NEW_FORCE,
     NEW_MODE,
     PLATE_K,
     RESIST,
-    REST_SINCE,
     SHARE,
-    SLIPPING,
-    SOLVES,
-    STEP,
     UNTIL,
-    X_LOW,
-    Events,
     Problem,
     Q,
-    Sums,
     U,
     X,
-    close_books,
-    note_against,
-    note_given,
-    time_after,
 )
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import COUPLING, EXCESS, INVERSE, LOWER, SOLUTION
 
-__all__ = ["ahead", "back", "cross_zero", "mend", "move_on", "refactor", "slack_of"]
+__all__ = [
+    "LARGEST",
+    "agrees",
+    "ahead",
+    "cross_zero",
+    "mend",
+    "refactor",
+    "slack_of",
+    "there_and_back",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.int8]
 
+# a sum of squared slips beyond this is no motion any more
+LARGEST = 1e200
 # a stuck mass may exceed its bound by rounding in the forces on it
 _ROUNDING = 1e-14
+# fewest masses of a part of the chain that is settled on its own: long enough for the processor to
+# see streams, short enough for its rows to stay in the caches
+PART = 2048
+# what has not settled after so many solves is for the whole chain
+_PART_ROUNDS = 30
 # what `judge` says of a mode
 _FITS, _TIES, _CORRECTED = range(3)
 
 
 @kernel(borrows=True)
+def there_and_back(
+    p: Problem, f: Floats, m: Marks, lists: Ints, pull: float, step: int
+) -> tuple[bool, int, int, float]:
+    """Write Q, solve for the slip with the modes as they are, correct those that contradict it.
+
+    Goes over a part of the chain at a time, forward, back, and again where modes were corrected,
+    while it is in the caches: a stuck mass parts the system, so a part ends with one. Whether
+    that one lets go is for the whole chain to say, and so is the rest under a law with a jump,
+    where modes depend on the order in which they are corrected.
+
+    Returns
+    -------
+    Whether all modes fit at once, how many are left to be solved for (row CHANGED lists them,
+    rising), how often a part was solved at most, and the sum of squared slips.
+
+    Verified by: tests/unit/chains/theta/test_passes.py::test_parts_make_no_difference
+    """
+    n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
+    belt, plates, plate = p.belt, p.plates, p.plate_speed * (p.t_start + (step + p.theta) * p.h)
+    held, left, most, size, last = True, 0, 1, 0.0, 0
+    while last < n:
+        first = last
+        last = min(first + PART, n)
+        while last < n and m[NEW_MODE, last - 1] != 0:
+            last += 1
+        ahead(n, f, m, pull, ride, belt, plates, plate, first, last)
+        fits, count, part = back(n, f, m, lists, pull, far, first, last)
+        held = held and fits
+        size += part
+        rounds = 1
+        until = last if last == n else last - 1
+        while count > 0 and rounds < _PART_ROUNDS and not p.jump:
+            count, part = mend(n, f, m, lists, pull, far, count, first, until)
+            size += part
+            rounds += 1
+        most = max(most, rounds)
+        if first > 0:
+            fits, left = let_part(n, f, m, lists, pull, far, first - 1, left)
+            held = held and fits
+        for q in range(count):
+            lists[LATER, left] = lists[CHANGED, q]
+            left += 1
+    for q in range(left):
+        lists[CHANGED, q] = lists[LATER, q]
+    return held, left, most, size
+
+
+@kernel(borrows=True)
+def let_part(
+    n: int, f: Floats, m: Marks, lists: Ints, pull: float, far: float, i: int, left: int
+) -> tuple[bool, int]:
+    """Correct the mode of the stuck mass i between two parts; return if it fit, and the count."""
+    before = f[SOLUTION, i - 1] if i > 0 else 0.0
+    said = judge(n, f, m, i, before, 0.0, f[SOLUTION, i + 1], pull, far)
+    if said == _CORRECTED:
+        lists[LATER, left] = i
+        left += 1
+    return said == _FITS, left
+
+
+@kernel(borrows=True, within=True)
 def ahead(
-    n: int, f: Floats, m: Ints, pull: float, ride: float, belt: float, plates: bool, plate: float
+    n: int,
+    f: Floats,
+    m: Marks,
+    pull: float,
+    ride: float,
+    belt: float,
+    plates: bool,
+    plate: float,
+    first: int,
+    last: int,
 ) -> None:
     """Write Q, all forces but friction, and go forward through the factored system.
+
+    Does so for the masses from `first` to before `last`; the one before is stuck.
 
     Parameters
     ----------
     ride : how far the belt moves in the share theta of a step
     plate : the place of the plate, where there are `plates`
     """
-    left = f[LINK_K, 0] * (f[X, 0] + ride) + f[LINK_C, 0] * belt
+    if first == 0:
+        left = f[LINK_K, 0] * (f[X, 0] + ride) + f[LINK_C, 0] * belt
+    else:
+        left = f[LINK_K, first] * (f[X, first] - f[X, first - 1])
     value = 0.0
-    for i in range(n):
+    for i in range(first, last):
         if i + 1 < n:
             right = f[LINK_K, i + 1] * (f[X, i + 1] - f[X, i])
         else:
@@ -95,42 +171,62 @@ def ahead(
 
 
 @kernel(borrows=True)
-def back(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float) -> tuple[bool, int]:
-    """Solve backward and correct the modes that contradict the slip.
+def back(
+    n: int, f: Floats, m: Marks, lists: Ints, pull: float, far: float, first: int, last: int
+) -> tuple[bool, int, float]:
+    """Solve backward from before `last` to `first`; correct the modes that contradict the slip.
+
+    The mass before `last` is stuck or the last of all. A stuck one is left as it is, because the
+    slip to its right is not known yet.
 
     Returns
     -------
-    Whether all modes fit, and how many were corrected: row CHANGED lists them, rising.
+    Whether all modes fit, how many were corrected (row CHANGED lists them, rising), and the sum
+    of squared slips.
     """
-    count, good = 0, True
-    counter[SOLVES] += 1
-    value = after = further = 0.0
-    for i in range(n - 1, -2, -1):
-        if i >= 0:
+    good, count, until = True, 0, last if last == n else last - 1
+    size = value = after = further = 0.0
+    for i in range(last - 1, first - 2, -1):
+        if i >= first:
             value = (f[SOLUTION, i] + f[COUPLING, i + 1] * value) * f[INVERSE, i]
             f[SOLUTION, i] = value
+            size += value * value
         else:
+            # the stuck mass before this part, or the end
             value = 0.0
-        if i + 1 < n:
-            # the slip on both sides of the mass to the right is known now
-            said = judge(n, f, m, i + 1, value, after, further, pull, far)
+        # the slip on both sides of the mass to the right is known now
+        j = i + 1
+        if j < until and not agrees(f, m, j, value, after, further):
+            said = judge(n, f, m, j, value, after, further, pull, far)
             good = good and said == _FITS
             if said == _CORRECTED:
-                m[CHANGED, count] = i + 1
+                lists[CHANGED, count] = j
                 count += 1
         further, after = after, value
-    for j in range(count // 2):
-        one = m[CHANGED, j]
-        m[CHANGED, j] = m[CHANGED, count - 1 - j]
-        m[CHANGED, count - 1 - j] = one
-    return good, count
+    for k in range(count // 2):
+        one = lists[CHANGED, k]
+        lists[CHANGED, k] = lists[CHANGED, count - 1 - k]
+        lists[CHANGED, count - 1 - k] = one
+    return good, count, size
+
+
+@kernel(borrows=True, within=True)
+def agrees(f: Floats, m: Marks, i: int, before: float, w: float, after: float) -> bool:
+    """Write the friction on mass i; return whether its mode fits the slip.
+
+    Without a branch: in a long chain whether a mass sticks or slips would be guessed wrong.
+    """
+    mode = m[NEW_MODE, i]
+    drive = f[Q, i] + f[COUPLING, i] * before + f[COUPLING, i + 1] * after
+    f[NEW_FORCE, i] = -drive if mode == 0 else -mode * f[RESIST, i]
+    return bool(((mode == 0) & (abs(drive) <= f[HOLD, i])) | (mode * w > 0.0))
 
 
 @kernel(borrows=True)
 def judge(
     n: int,
     f: Floats,
-    m: Ints,
+    m: Marks,
     i: int,
     before: float,
     w: float,
@@ -174,35 +270,52 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 
 
 @kernel(borrows=True)
-def mend(n: int, f: Floats, m: Ints, counter: Ints, pull: float, far: float, count: int) -> int:
-    """Solve again around the masses in row CHANGED; correct modes and return how many."""
-    counter[SOLVES] += 1
-    stretches = solve_around(n, f, m, count)
-    found, seen = 0, -1
+def mend(
+    n: int,
+    f: Floats,
+    m: Marks,
+    lists: Ints,
+    pull: float,
+    far: float,
+    count: int,
+    first: int,
+    until: int,
+) -> tuple[int, float]:
+    """Solve again around the masses in row CHANGED; correct modes from `first` to before `until`.
+
+    Returns
+    -------
+    How many were corrected, and the sum of squared slips of what was solved again.
+    """
+    stretches, size = solve_around(n, f, m, lists, count)
+    found, seen = 0, first - 1
     for q in range(stretches):
         # the stuck masses at both ends feel another force too
-        last = min(m[UNTIL, q] + 1, n - 1)
-        for i in range(max(m[CHANGED, q] - 1, seen + 1), last + 1):
+        last = min(lists[UNTIL, q] + 1, until - 1)
+        for i in range(max(lists[CHANGED, q] - 1, seen + 1), last + 1):
             before = f[SOLUTION, i - 1] if i > 0 else 0.0
             after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
+            if agrees(f, m, i, before, f[SOLUTION, i], after):
+                continue
             if judge(n, f, m, i, before, f[SOLUTION, i], after, pull, far) == _CORRECTED:
-                m[FOUND, found] = i
+                lists[FOUND, found] = i
                 found += 1
         seen = last
     for q in range(found):
-        m[CHANGED, q] = m[FOUND, q]
-    return found
+        lists[CHANGED, q] = lists[FOUND, q]
+    return found, size
 
 
 @kernel(borrows=True)
-def solve_around(n: int, f: Floats, m: Ints, count: int) -> int:
+def solve_around(n: int, f: Floats, m: Marks, lists: Ints, count: int) -> tuple[int, float]:
     """Factorise and solve around the masses in row CHANGED, rising, up to stuck ones.
 
-    Returns how many stretches there were: rows CHANGED and UNTIL hold their ends.
+    Returns how many stretches there were, whose ends rows CHANGED and UNTIL hold, and the sum
+    of squared slips in them.
     """
-    stretches, last = 0, -1
+    stretches, last, size = 0, -1, 0.0
     for q in range(count):
-        i = m[CHANGED, q]
+        i = lists[CHANGED, q]
         if i <= last:
             continue
         first = i
@@ -211,15 +324,18 @@ def solve_around(n: int, f: Floats, m: Ints, count: int) -> int:
         last = i
         while last + 1 < n and m[NEW_MODE, last + 1] != 0:
             last += 1
-        solve_stretch(f, m, first, last)
-        m[CHANGED, stretches], m[UNTIL, stretches] = first, last
+        size += solve_stretch(f, m, first, last)
+        lists[CHANGED, stretches], lists[UNTIL, stretches] = first, last
         stretches += 1
-    return stretches
+    return stretches, size
 
 
 @kernel(borrows=True)
-def solve_stretch(f: Floats, m: Ints, first: int, last: int) -> None:
-    """Factorise and solve between two stuck masses, or ends: as for the whole chain."""
+def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
+    """Factorise and solve between two stuck masses, or ends: as for the whole chain.
+
+    Returns the sum of squared slips.
+    """
     ground, before, value = f[COUPLING, first], 0.0, 0.0
     for i in range(first, last + 1):
         mode = m[NEW_MODE, i]
@@ -235,14 +351,16 @@ def solve_stretch(f: Floats, m: Ints, first: int, last: int) -> None:
         f[LOWER, i], f[INVERSE, i] = lower, before
         value = (f[Q, i] - mode * f[RESIST, i]) + lower * value
         f[SOLUTION, i] = value
-    value = 0.0
+    size = value = 0.0
     for i in range(last, first - 1, -1):
         value = (f[SOLUTION, i] + f[COUPLING, i + 1] * value) * f[INVERSE, i]
         f[SOLUTION, i] = value
+        size += value * value
+    return size
 
 
 @kernel(borrows=True)
-def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> tuple[float, int]:
+def cross_zero(n: int, f: Floats, m: Marks, lists: Ints, theta: float) -> int:
     """Decide what the masses do whose velocity passes zero in this step.
 
     The slip w at theta may fit its mode although the velocity at the end of the step does not,
@@ -254,15 +372,14 @@ def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> tuple[float, int]:
 
     Returns
     -------
-    The sum of squared slips, and how many masses end the step in another mode than that of the
-    solve: row CHANGED lists them, rising.
+    How many masses end the step in another mode than that of the solve: row CHANGED lists them,
+    rising.
 
     Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
     """
-    size, count = 0.0, 0
+    count = 0
     for i in range(n):
         mode, w = m[MODE, i], f[SOLUTION, i]
-        size += w * w
         # the velocity at the end of the step, times theta
         end = w - (1.0 - theta) * f[U, i]
         # one condition that hardly ever holds: modes alone would be guessed wrong
@@ -274,21 +391,21 @@ def cross_zero(n: int, f: Floats, m: Ints, theta: float) -> tuple[float, int]:
         drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
         sticks, slips = abs(drive) <= f[BOUND, i], m[NEW_MODE, i] != 0
         if sticks == slips:
-            m[CHANGED, count] = i
-            m[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
-            f[AFTERWARDS, i] = -drive if sticks else -m[FOUND, count] * f[HOLD, i]
+            lists[CHANGED, count] = i
+            lists[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
+            f[AFTERWARDS, i] = -drive if sticks else -lists[FOUND, count] * f[HOLD, i]
             count += 1
     for q in range(count):
-        m[NEW_MODE, m[CHANGED, q]] = m[FOUND, q]
-    return size, count
+        m[NEW_MODE, lists[CHANGED, q]] = lists[FOUND, q]
+    return count
 
 
 @kernel(borrows=True)
-def refactor(n: int, f: Floats, m: Ints, count: int) -> None:
+def refactor(n: int, f: Floats, m: Marks, lists: Ints, count: int) -> None:
     """Write the factors that belong to the modes around the masses in row CHANGED."""
     last = -1
     for q in range(count):
-        i = m[CHANGED, q]
+        i = lists[CHANGED, q]
         if i <= last:
             continue
         first = i
@@ -298,7 +415,7 @@ def refactor(n: int, f: Floats, m: Ints, count: int) -> None:
 
 
 @kernel(borrows=True)
-def factor_stretch(n: int, f: Floats, m: Ints, first: int, least: int) -> int:
+def factor_stretch(n: int, f: Floats, m: Marks, first: int, least: int) -> int:
     """Factorise from after a stuck mass up to one beyond `least`; return the last but it."""
     ground, before = f[COUPLING, first], 0.0
     for i in range(first, n):
@@ -316,152 +433,3 @@ def factor_stretch(n: int, f: Floats, m: Ints, first: int, least: int) -> int:
             ground = after
         f[INVERSE, i] = before
     return n - 1
-
-
-@kernel(borrows=True)
-def move_on(
-    p: Problem,
-    f: Floats,
-    m: Ints,
-    clock: Floats,
-    counter: Ints,
-    events: Events,
-    pull: float,
-    held: bool,
-    crossed: int,
-) -> bool:
-    """Move the chain by the slip w, keep the ledger, note changes of mode; return if any.
-
-    The same sums in the same order as `step_kernels.commit`, and what `record` does.
-
-    Parameters
-    ----------
-    held : whether all modes are those of the last step
-    crossed : how many masses `cross_zero` listed
-    """
-    n, t, before = p.n, time_after(p, counter[STEP]), counter[N_EVENTS]
-    done = 0
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    if not held:
-        counter[SLIPPING] = 0
-    for first in range(0, n, BLOCK):
-        last = min(first + BLOCK, n)
-        sums = move(f, m, clock, first, last, t, p.belt, p.h, p.theta)
-        kinetic += sums[0]
-        stored += sums[1]
-        viscous += sums[2]
-        spread += sums[3]
-        inertia += sums[4]
-        heat += sums[5]
-        pushed += sums[6]
-        ridden += sums[7]
-        stopped += sums[8]
-        while done < crossed and m[CHANGED, done] < last:
-            # the friction of the step made the heat; from now on it is another
-            i = m[CHANGED, done]
-            f[NEW_FORCE, i] = f[AFTERWARDS, i]
-            done += 1
-        if not held:
-            note_modes(f, m, counter, events, t, first, last, p.belt)
-        for i in range(first, last):
-            f[FORCE, i] = f[NEW_FORCE, i]
-    close_books(
-        p,
-        f,
-        clock,
-        counter,
-        pull,
-        (kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
-    )
-    if counter[N_EVENTS] == before:
-        return False
-    clock[REST_SINCE] = t
-    return True
-
-
-@kernel(borrows=True)
-def move(
-    f: Floats,
-    m: Ints,
-    clock: Floats,
-    first: int,
-    last: int,
-    t: float,
-    belt: float,
-    h: float,
-    theta: float,
-) -> Sums:
-    """Move the masses from `first` to before `last` and return their sums for the ledger.
-
-    Looks at every one: whether it slips as its mode says, and what friction takes from it.
-    """
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    rate_before = f[SOLUTION, first - 1] + belt if first > 0 else 0.0
-    x_before = f[X, first - 1] if first > 0 else 0.0
-    for i in range(first, last):
-        w, mass, force = f[SOLUTION, i], f[MASS, i], f[NEW_FORCE, i]
-        du = (w - f[U, i]) / theta
-        rate = w + belt
-        # steps in x are tiny beside x: what an addition loses is kept for the next one
-        step = h * rate - f[X_LOW, i]
-        x = f[X, i] + step
-        f[X_LOW, i] = (x - f[X, i]) - step
-        f[X, i] = x
-        u = f[U, i] + du
-        inertia += mass * du * du
-        mode = m[NEW_MODE, i]
-        if mode * w < 0.0 or (mode == 0 and w != 0.0 and m[MODE, i] == 0):
-            note_against(clock, w, t)
-        if mode == 0:
-            # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
-            stopped += mass * u * u
-            ridden -= mass * u / h
-            u = 0.0
-        f[U, i] = u
-        kinetic += mass * (u + belt) * (u + belt)
-        spin, stretch = rate - rate_before, x - x_before
-        stored += f[LINK_K, i] * stretch * stretch
-        spread += f[LINK_K, i] * spin * spin
-        viscous += f[LINK_C, i] * spin * spin
-        gain = -h * force * w
-        heat += gain
-        if gain < 0.0:
-            note_given(clock, -gain, t)
-        gain -= f[HEAT_LOW, i]
-        total = f[HEAT, i] + gain
-        f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
-        f[HEAT, i] = total
-        pushed += f[SHARE, i] * rate
-        ridden += force
-        rate_before, x_before = rate, x
-    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
-
-
-@kernel(borrows=True)
-def note_modes(
-    f: Floats,
-    m: Ints,
-    counter: Ints,
-    events: Events,
-    t: float,
-    first: int,
-    last: int,
-    belt: float,
-) -> None:
-    """Note the masses from `first` to before `last` whose modes changed, and count who slips."""
-    slipping = 0
-    for i in range(first, last):
-        if m[NEW_MODE, i] != m[MODE, i]:
-            row = counter[N_EVENTS]
-            events.values[row, 0] = t
-            events.values[row, 1] = f[X, i]
-            events.values[row, 2] = f[U, i] + belt
-            events.values[row, 3] = f[FORCE, i]
-            events.values[row, 4] = f[NEW_FORCE, i]
-            events.marks[row, 0] = i
-            events.marks[row, 1] = m[MODE, i]
-            events.marks[row, 2] = m[NEW_MODE, i]
-            m[MODE, i] = m[NEW_MODE, i]
-            counter[N_EVENTS] = row + 1
-        slipping += abs(m[NEW_MODE, i])
-    counter[SLIPPING] += slipping

@@ -135,6 +135,7 @@ def make_problem(
         n_step=n_step,
         h=h,
         theta=float(scheme.theta),
+        rate=1.0 / scheme.theta if scheme.theta else 0.0,
         belt=chain.belt_speed,
         plate_speed=chain.plate_speed,
         plates=bool(chain.plate_springs.any()),
@@ -170,7 +171,7 @@ def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
     n, pieces = p.n, chain.load.pieces()
     # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
-    f, m = np.zeros((tk.F_ROWS, width)), np.zeros((tk.M_ROWS, width), np.int64)
+    f, m = np.zeros((tk.F_ROWS, width)), np.zeros((tk.M_ROWS, width), np.int8)
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     for row, values in (
         (tk.MASS, chain.masses),
@@ -193,6 +194,7 @@ def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
         sines=np.array([pieces.amplitude, pieces.angular_frequency, pieces.phase], order="C"),
         f=f,
         m=m,
+        lists=np.zeros((tk.LIST_ROWS, n + 1), np.int64),
         law=law.rows,
         clock=np.zeros(tk.CLOCK_SIZE),
         counter=np.zeros(tk.COUNTER_SIZE, np.int64),

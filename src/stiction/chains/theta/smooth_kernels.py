@@ -71,6 +71,7 @@ __all__ = ["SQUARE_ROOT", "TANH", "USER_SHAPE", "advance_smooth"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.int8]
 
 SQUARE_ROOT, TANH, USER_SHAPE = range(3)
 
@@ -86,7 +87,7 @@ _OVERSHOOT = 0.1
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with smoothed friction; return why it came back."""
-    pieces, sines, f, m, law, clock, counter = work
+    pieces, sines, f, m, _, law, clock, counter = work
     room = events.marks.shape[0] - p.n
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
@@ -142,7 +143,7 @@ def explicit(p: Problem, f: Floats) -> None:
 
 
 @kernel(borrows=True)
-def newton(p: Problem, f: Floats, m: Ints, counter: Ints) -> float:
+def newton(p: Problem, f: Floats, m: Marks, counter: Ints) -> float:
     """Solve G(w) = 0 from the slip of the last step; return the residual over its tolerance."""
     for i in range(p.n):
         f[SOLUTION, i] = f[U, i]

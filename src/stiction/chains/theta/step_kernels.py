@@ -10,10 +10,10 @@ a rigid motion of stiffly joined masses costs no digits. `_theta_exact_kernels` 
 from the set-valued law, `_theta_smooth_kernels` from a smoothed one; `commit` moves the
 chain and keeps the ledger.
 
-Arrays come as rows of two tables, because a step of three masses takes less time than
-handing over thirty arrays: `f` with numbers, `m` with modes. The first rows of `f` are the
-tridiagonal system of `numerics.tridiagonal`, whose solution is w; the others are named
-below. Entry i of a row belongs to mass i, or to the link on its left.
+Arrays come as rows of three tables, because a step of three masses takes less time than
+handing over thirty arrays: `f` with numbers, `m` with modes, `lists` with numbers of masses. The
+first rows of `f` are the tridiagonal system of `numerics.tridiagonal`, whose solution is w; the
+others are named below. Entry i of a row belongs to mass i, or to the link on its left.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from stiction.numerics.tridiagonal import ROWS, SOLUTION
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.int8]
 Sums = tuple[float, float, float, float, float, float, float, float, float]
 
 # why a kernel came back
@@ -51,10 +52,13 @@ OLD_X, OLD_U, OLD_HEAT, BEST = range(_FIRST + 23, _FIRST + 27)
 # with set-valued friction: friction from the end of a step on in which the velocity passed zero
 AFTERWARDS = BEST
 F_ROWS = _FIRST + 27
-# rows of m; FREE pins no mass; the others list masses whose modes were corrected in this step
-# and the stretches that are solved again for them
-MODE, NEW_MODE, FREE, CHANGED, FOUND, UNTIL = range(6)
-M_ROWS = 6
+# rows of m; FREE pins no mass
+MODE, NEW_MODE, FREE = range(3)
+M_ROWS = 3
+# rows of lists: masses whose modes were corrected in this step, and the stretches that are
+# solved again for them; first those found in a part of the chain, last what is left of all
+CHANGED, FOUND, UNTIL, LATER = range(4)
+LIST_ROWS = 4
 # entries of clock; a sum is followed by what its last addition lost
 LOAD, KINETIC, STORED, SCALE, WORST, WORST_TIME, REST_SINCE, SAVE_AT = range(8)
 WORK, VISCOUS, ALGORITHMIC, SUM_HEAT = 8, 10, 12, 14
@@ -76,7 +80,10 @@ _SAME = 1e-9
 
 
 class Problem(NamedTuple):
-    """The numbers of a chain and a scheme that kernels read; units as in `Chain`."""
+    """The numbers of a chain and a scheme that kernels read; units as in `Chain`.
+
+    `rate` is 1 / theta, and 0 with theta = 0.
+    """
 
     n: int
     t_start: float
@@ -84,6 +91,7 @@ class Problem(NamedTuple):
     n_step: int
     h: float
     theta: float
+    rate: float
     belt: float
     plate_speed: float
     plates: bool
@@ -120,7 +128,8 @@ class Work(NamedTuple):
     pieces: Floats
     sines: Floats
     f: Floats
-    m: Ints
+    m: Marks
+    lists: Ints
     law: Floats
     clock: Floats
     counter: Ints
@@ -181,7 +190,7 @@ def remember(p: Problem, f: Matrix, clock: Vector) -> None:
         law_value(p.commit_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, within=True)
 def time_after(p: Problem, step: int) -> float:
     """Return the time at which step number `step` (from 0) ends."""
     return p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
@@ -244,7 +253,7 @@ def note_miss(p: Problem, clock: Floats, counter: Ints, size: float) -> None:
 def commit(
     p: Problem,
     f: Floats,
-    m: Ints,
+    m: Marks,
     clock: Floats,
     counter: Ints,
     pull: float,
@@ -278,7 +287,7 @@ def commit(
     )
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, within=True)
 def close_books(
     p: Problem, f: Floats, clock: Floats, counter: Ints, pull: float, sums: Sums
 ) -> None:
@@ -302,7 +311,7 @@ def close_books(
 
 
 @kernel(borrows=True)
-def sweep(p: Problem, f: Floats, m: Ints, clock: Floats, first: int, last: int, t: float) -> Sums:
+def sweep(p: Problem, f: Floats, m: Marks, clock: Floats, first: int, last: int, t: float) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
     belt, h = p.belt, p.h
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
@@ -374,7 +383,7 @@ def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     return stored, spread, p.h * p.plate_speed * work
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, within=True)
 def balance(
     clock: Floats,
     t: float,
@@ -400,7 +409,7 @@ def balance(
         clock[WORST_TIME] = t
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, within=True)
 def add(clock: Floats, at: int, value: float) -> None:
     """Add `value` to the sum at `at`, with what the last addition lost."""
     value -= clock[at + 1]
@@ -426,7 +435,7 @@ def keep_old(p: Problem, f: Floats, law: Floats, clock: Floats) -> None:
 def save_rows(
     p: Problem,
     f: Floats,
-    m: Ints,
+    m: Marks,
     law: Floats,
     clock: Floats,
     counter: Ints,
@@ -458,7 +467,7 @@ def save_rows(
 
 
 @kernel(borrows=True)
-def record(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, events: Events) -> bool:
+def record(p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, events: Events) -> bool:
     """Note every mass whose mode changed, at the end of the step; return whether one did."""
     t = time_after(p, counter[STEP] - 1)
     slipping, first = 0, counter[N_EVENTS]
@@ -475,7 +484,7 @@ def record(p: Problem, f: Floats, m: Ints, clock: Floats, counter: Ints, events:
             events.marks[row, 2] = m[NEW_MODE, i]
             m[MODE, i] = m[NEW_MODE, i]
             counter[N_EVENTS] = row + 1
-        slipping += abs(m[NEW_MODE, i])
+        slipping += abs(int(m[NEW_MODE, i]))
     counter[SLIPPING] = slipping
     if counter[N_EVENTS] == first:
         return False

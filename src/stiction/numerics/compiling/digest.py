@@ -111,7 +111,9 @@ def _body_now(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionTyp
         inner = _inner_function(value)
         if inner is not None:
             callees.append(inner)
-            value = f"calls {inner.__module__}.{inner.__qualname__}"
+            options = getattr(value, "options", {})
+            how = "is made of" if options.get("forceinline") else "calls"
+            value = f"{how} {inner.__module__}.{inner.__qualname__}"
         parts += [name.encode(), bytes_of(value)]
     return hashlib.sha256(b"\0".join(parts)).digest(), tuple(callees)
 
