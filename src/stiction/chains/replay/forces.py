@@ -5,6 +5,7 @@ Arrays are (n, s): one column per state. Nothing here is shared with the methods
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,9 +68,7 @@ class Forces:
         self._z = [row[column] for row in table.start]
         self.kinetic = self.normal * table.mu_kinetic[column]
         self.pieces = chain.load.pieces()
-        self.dense: tuple[Floats, Floats] | None = None
-        if n <= MOST_DENSE:
-            self.dense = (-chain.stiffness_matrix(), -chain.damping_matrix())
+        self._chain = chain
         k, c = chain.link_stiffness, chain.link_damping
         stiff = (2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / chain.masses
         # no eigenvalue of the motion is larger [1/s]: Gershgorin's circles
@@ -79,6 +78,13 @@ class Forces:
         p = self.pieces
         self.steady = not (p.rate.any() or p.amplitude.size) and p.function is None
         self.steady = self.steady and p.time.size == 1
+
+    @functools.cached_property
+    def dense(self) -> tuple[Floats, Floats] | None:
+        """Minus the stiffness and damping matrices of few masses, None of many."""
+        if self.n > MOST_DENSE:
+            return None
+        return -self._chain.stiffness_matrix(), -self._chain.damping_matrix()
 
     def piece_at(self, t: Floats) -> Ints:
         """Return the piece of the load that begins at or before each time."""

@@ -56,6 +56,8 @@ def linear_ends(
     Verified by: tests/unit/chains/replay/test_linear.py::test_kernel_and_arrays_agree
     """
     for s in range(time.shape[0]):
+        if _rests(time, start, mode, s, end):
+            continue
         tau = rate * (time[s, 1] - time[s, 0])
         top = _terms(tau)
         _bessel(tau, top, weight)
@@ -75,6 +77,19 @@ def linear_ends(
         for i in range(n):
             end[s, 0, i] = start[s, 0, i] + work[6, i + 1]
             end[s, 1, i] = rate * work[7, i + 1]
+
+
+@kernel(borrows=True)
+def _rests(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
+    """Write the end of a stretch in which all masses stick, and rest or ride; return whether."""
+    n = mode.shape[1]
+    for i in range(n):
+        if mode[s, i] != 0:
+            return False
+    for i in range(n):
+        end[s, 0, i] = start[s, 0, i] + start[s, 1, i] * (time[s, 1] - time[s, 0])
+        end[s, 1, i] = start[s, 1, i]
+    return True
 
 
 @kernel(borrows=True)
@@ -227,6 +242,8 @@ def smooth_ends(
         work[r, 0] = 0.0
         work[r, n + 1] = 0.0
     for s in range(time.shape[0]):
+        if _rests(time, start, mode, s, end):
+            continue
         h = (time[s, 1] - time[s, 0]) / parts[s]
         for i in range(n):
             work[0, i + 1] = start[s, 0, i]
