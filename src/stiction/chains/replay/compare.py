@@ -7,6 +7,7 @@ the log of events and saved rows are held against the same states.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
-from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches
+from stiction.chains.replay.forces import MOST_DENSE, Stretches, forces_of
 from stiction.chains.replay.trail import Trail
 from stiction.numerics import jit
 from stiction.results.audit import Check
@@ -79,12 +80,20 @@ def replay_check(chain: Chain, history: ChainHistory, trail: Trail, rtol: float)
     return Check("replay_agrees", bool(value <= second.limit), value, second.limit, time, note)
 
 
+@functools.lru_cache(maxsize=64)
+def _spread(size: int, most: int) -> Ints:
+    """Return numbers below `size`, all of them or `most` that are evenly spread, to be read."""
+    if size <= most:
+        return np.arange(size)
+    return np.linspace(0, size - 1, most).astype(np.int64)
+
+
 class _Replay:
     """One replay: the model, what is compared, and the worst that was met."""
 
     def __init__(self, chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> None:
         self.history, self.trail = history, trail
-        self.f = f = Forces(chain)
+        self.f = f = forces_of(chain)
         own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
         # what is fitted to rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
@@ -106,21 +115,25 @@ class _Replay:
     def _size_up(self, rate: float) -> None:
         """Find the size of the terms that forces are made of: their rounding is no difference."""
         f, p, time = self.f, self.f.pieces, self.trail.time
-        ends = time[[0, -1]] if time.size else np.zeros(1)
-        late = float(np.abs(ends).max())
-        load = float(np.abs(f.straight(ends, f.piece_at(ends))).max())
-        if p.time.size > 1:
+        ends = (float(time[0]), float(time[-1])) if time.size else (0.0, 0.0)
+        late = max(map(abs, ends))
+        if p.time.size == 1:
+            begin, offset, rise = float(p.time[0]), float(p.offset[0]), float(p.rate[0])
+            load = max(abs(offset + rise * (t - begin)) for t in ends)
+        else:
+            both = np.array(ends)
+            load = float(np.abs(f.straight(both, f.piece_at(both))).max())
             load = max(load, float(np.abs(p.offset).max()))
         if p.amplitude.size:
             load += float(np.abs(p.amplitude).sum())
-        force = (2.0 * self.place) * np.maximum(f.link_k[1:], f.link_k[:-1])
-        force += np.abs(f.share) * load + f.bound
+        force = (2.0 * self.place) * f.stiffest
+        force += f.share_size * load + f.bound
         if f.damped:
             force += (2.0 * self.speed) * np.maximum(f.link_c[1:], f.link_c[:-1])
         if f.plate:
             force += f.plate_k * (self.place + abs(f.plate_speed) * late)
         hold = f.bound
-        if not hold.all():
+        if not f.held:
             # a bound of zero is compared with the forces there are
             hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
         self.hold = hold + (16.0 * _EPS / self.limit) * force
@@ -169,12 +182,12 @@ class _Replay:
     def _count(self, k: Ints, steps: Ints) -> None:
         """Find the share of the time that is gone through."""
         trail, time = self.trail, self.history.time
-        length = trail.time[k + 1] - trail.time[k]
+        all_lengths = trail.time[1:] - trail.time[:-1]
+        length = all_lengths[k]
         covered = length.sum()
         if steps.size < k.size:
             # those in which nobody slips are compared without
-            moves = trail.mode[k].any(axis=1)
-            covered += (trail.time[steps + 1] - trail.time[steps]).sum() - length[moves].sum()
+            covered += all_lengths[steps].sum() - length[self._moves[k]].sum()
         asked = time[-1] - time[0]
         self.share = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
@@ -185,7 +198,8 @@ class _Replay:
         f, h, trail, problem = self.f, self.history, self.trail, self.trail.problem
         assert problem is not None
         self._way = way = ik.Way(trail.time, trail.x, trail.v, trail.mode, trail.follows)
-        rows = ik.Rows(row, before, h.time, h.x, h.v, h.mode, h.friction)
+        sliding = self._sliding(h.v[row], trail.mode[before])
+        rows = ik.Rows(row, before, h.time, h.x, h.v, h.mode, h.friction, sliding)
         s = steps.size + row.size
         time, piece, mode = np.empty((s, 2)), np.empty(s, np.int64), np.empty((s, f.n), np.int8)
         start, goal = np.empty((2, s, 2, f.n))
@@ -196,7 +210,8 @@ class _Replay:
         sizes = (f.bound[:, 0], self.hold[:, 0], self.speed, self.place, f.rate or 1.0)
         self._sizes = ik.Sizes(*sizes)
         self.drive, worst = np.empty((trail.time.size, f.n)), np.empty((len(ik.OF_STATES), 2))
-        ik.look(problem, f.law.convex, way, rows, self._sizes, self.drive, worst)
+        self._model = ik.Model(*f.numbers)
+        ik.look(self._model, way, rows, self._sizes, self.drive, worst)
         self._note_each(worst, ik.OF_STATES)
         self._count(k, steps)
 
@@ -222,11 +237,18 @@ class _Replay:
             kernels.smooth_ends(problem, f.law.convex, *given)
             return np.asarray((np.abs(given[5] - goal[at]).max(axis=2) / sizes).max(axis=1))
 
-        rate = f.rate + f.steepness()
+        rate = f.rate + f.steepness
         parts = np.ceil(length * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
         off = apart(slice(None), parts)
         self._refine(off, parts, apart)
         return off
+
+    def _sliding(self, v: Floats, mode: npt.NDArray[np.int8]) -> Floats:
+        """Return (r, n) the size of friction [N] at (r, n) velocities, if the masses slip."""
+        f = self.f
+        if f.law.constant:
+            return np.repeat(f.kinetic.T, len(v), axis=0)
+        return np.ascontiguousarray(f.friction((mode * (v - f.belt)).T).T)
 
     def _note_each(self, worst: Floats, what: Sequence[str]) -> None:
         """Take the worst of each kind, (kinds, 2) with its time."""
@@ -235,19 +257,22 @@ class _Replay:
                 # a NaN is the worst of all
                 self.worst = value if math.isfinite(value) else 1e300, time, words
 
+    @functools.cached_property
+    def _moves(self) -> Flags:
+        """(m,) whether a mass moves from a state on."""
+        return np.asarray(self.trail.mode.any(axis=1))
+
     def _few(self, k: Ints) -> Ints:
         """Return which stretches are integrated: all, or evenly spread ones where that is dear."""
         if self.exact or k.size == 0:
             # uniform motion lasts as long as it likes, and would take as many terms
             time = self.trail.time
             return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
-        k = k[self.trail.mode[k].any(axis=1)]
+        k = k[self._moves[k]]
         most = max(_MOST_ALL, k.size // 2)
         if self.calls:
             most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
-        if k.size <= most:
-            return k
-        return k[np.linspace(0, k.size - 1, most).astype(np.int64)]
+        return k if k.size <= most else k[_spread(k.size, most)]
 
     def _integrate(self, given: Stretches, x1: Floats, v1: Floats) -> None:
         """Compare with the states at the ends; cut finer what does not agree."""
@@ -262,7 +287,7 @@ class _Replay:
         if self.exact:
             ends = self._linear_ends(part)
         else:
-            rate = self.f.rate + self.f.steepness()
+            rate = self.f.rate + self.f.steepness
             parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
             ends = self._smooth_ends(part, parts)
         if every:
@@ -371,9 +396,7 @@ class _Replay:
         """Return saved rows, evenly spread, and the state before each."""
         time, trail = self.history.time, self.trail
         most = 4 if self.calls else _MOST_ROWS
-        rows = np.arange(time.size)
-        if time.size > most:
-            rows = np.linspace(0, time.size - 1, most).astype(np.int64)
+        rows = _spread(time.size, most)
         before = np.searchsorted(trail.time, time[rows], side="right") - 1
         last = trail.time.size - 1
         known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
@@ -438,9 +461,7 @@ class _Replay:
             told, e.time, e.mass, e.before, e.after, e.x, e.v, e.friction_left, e.friction_right
         )
         worst = np.empty((len(ik.OF_EVENTS), 2))
-        convex, problem = self.f.law.convex, self.trail.problem
-        way, sizes = self._way, self._sizes
-        if not ik.look_at_log(problem, convex, way, log, sizes, self.drive, worst):
+        if not ik.look_at_log(self._model, self._way, log, self._sizes, self.drive, worst):
             self.drive = self.drive.T
             return False
         self._note_each(worst, ik.OF_EVENTS)

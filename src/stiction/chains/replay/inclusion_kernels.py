@@ -10,12 +10,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.state import Problem
-from stiction.laws.law_kernels import law_value
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
 
-__all__ = ["OF_EVENTS", "OF_STATES", "Log", "Rows", "Sizes", "Way", "gather", "look", "look_at_log"]
+__all__ = [
+    "OF_EVENTS",
+    "OF_STATES",
+    "Log",
+    "Model",
+    "Rows",
+    "Sizes",
+    "Way",
+    "gather",
+    "look",
+    "look_at_log",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,8 +60,33 @@ class Way(NamedTuple):
     follows: npt.NDArray[np.bool_]
 
 
+class Model(NamedTuple):
+    """What `Forces` knows of a chain whose load is no user's function.
+
+    It is made of the chain itself, so that a run is not held against what its method made of it.
+    `zero` is (n,) friction [N] at no speed.
+    """
+
+    link_k: Floats
+    link_c: Floats
+    share: Floats
+    plate_k: Floats
+    plate_speed: float
+    belt: float
+    zero: Floats
+    piece_time: Floats
+    piece_offset: Floats
+    piece_rate: Floats
+    sine_amplitude: Floats
+    sine_frequency: Floats
+    sine_phase: Floats
+
+
 class Rows(NamedTuple):
-    """Saved rows: which of them are looked at, the state before each, and what they say."""
+    """Saved rows: which of them are looked at, the state before each, and what they say.
+
+    `sliding` is (r, n) the size of friction [N] if the mass slips.
+    """
 
     row: Ints
     before: Ints
@@ -61,6 +95,7 @@ class Rows(NamedTuple):
     v: Floats
     mode: Modes
     friction: Floats
+    sliding: Floats
 
 
 class Log(NamedTuple):
@@ -143,7 +178,7 @@ def _piece_at(piece_time: Floats, t: float) -> int:
 
 
 @kernel(borrows=True)
-def _load(p: Problem, piece: int, t: float) -> float:
+def _load(p: Model, piece: int, t: float) -> float:
     """Return a load without a user's function [N]."""
     load = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
     for j in range(p.sine_amplitude.size):
@@ -152,9 +187,9 @@ def _load(p: Problem, piece: int, t: float) -> float:
 
 
 @kernel(borrows=True)
-def _drive(p: Problem, x: Floats, v: Floats, row: int, i: int, t: float, load: float) -> float:
+def _drive(p: Model, x: Floats, v: Floats, row: int, i: int, t: float, load: float) -> float:
     """Return the force on mass i without friction [N], at the state in a row of x and v."""
-    last = p.mass.size - 1
+    last = p.share.size - 1
     left_x = x[row, i - 1] if i > 0 else 0.0
     left_v = v[row, i - 1] if i > 0 else 0.0
     right_x = x[row, i + 1] if i < last else 0.0
@@ -166,17 +201,6 @@ def _drive(p: Problem, x: Floats, v: Floats, row: int, i: int, t: float, load: f
 
 
 @kernel(borrows=True)
-def _friction(p: Problem, convex: bool, i: int, speed: float) -> float:
-    """Return the size of the friction force [N] of mass i that slips at a speed."""
-    mu = p.mu_kinetic[i]
-    if not p.constant:
-        # a convex law is a formula that goes on below zero, where rounding may lead
-        slip = speed if convex else max(speed, 0.0)
-        mu = law_value(p.mu_address, slip, p.law_start + i * p.law_step)
-    return p.normal[i] * mu
-
-
-@kernel(borrows=True)
 def _note(worst: Floats, kind: int, value: float, t: float) -> None:
     """Keep the first largest value of a kind, and its time; a NaN is the worst of all."""
     before = worst[kind, 0]
@@ -185,20 +209,17 @@ def _note(worst: Floats, kind: int, value: float, t: float) -> None:
 
 
 @kernel
-def look(
-    p: Problem, convex: bool, way: Way, rows: Rows, sizes: Sizes, drive: Floats, worst: Floats
-) -> None:
+def look(p: Model, way: Way, rows: Rows, sizes: Sizes, drive: Floats, worst: Floats) -> None:
     """Look at stick and slip in all states, in their mode and the one before, and at saved rows.
 
     Parameters
     ----------
-    convex : whether the law is a formula that goes on below zero speed
     drive : (m, n) filled with the forces on the masses without friction [N]
     worst : (6, 2) filled with the largest value of each of `OF_STATES`, and its time [s]
 
     Verified by: tests/unit/chains/replay/test_compare.py::test_kernels_and_arrays_agree
     """
-    n, v = p.mass.size, way.v
+    n, v = p.share.size, way.v
     for kind in range(worst.shape[0]):
         worst[kind, 0], worst[kind, 1] = 0.0, 0.0
     for s in range(way.time.size):
@@ -227,7 +248,7 @@ def look(
             if mode == 0:
                 force = _drive(p, rows.x, rows.v, row, i, t, load)
             else:
-                force = mode * _friction(p, convex, i, mode * (rows.v[row, i] - p.belt))
+                force = mode * rows.sliding[q, i]
             force += rows.friction[row, i]
             _note(worst, 5, abs(force) / sizes.hold[i], t)
 
@@ -236,9 +257,7 @@ def look(
 
 
 @kernel
-def look_at_log(
-    p: Problem, convex: bool, way: Way, log: Log, sizes: Sizes, drive: Floats, worst: Floats
-) -> bool:
+def look_at_log(p: Model, way: Way, log: Log, sizes: Sizes, drive: Floats, worst: Floats) -> bool:
     """Hold each event of the log against the change of mode that it tells of.
 
     Parameters
@@ -250,7 +269,7 @@ def look_at_log(
     -------
     Whether there are as many events as changes.
     """
-    count, n = 0, p.mass.size
+    count, n = 0, p.share.size
     for kind in range(worst.shape[0]):
         worst[kind, 0], worst[kind, 1] = 0.0, 0.0
     for s in range(way.time.size):
@@ -261,13 +280,13 @@ def look_at_log(
                 continue
             if count == log.told.size:
                 return False
-            _look_at_event(p, convex, way, log, sizes, drive, worst, (s, i, log.told[count]))
+            _look_at_event(p, way, log, sizes, drive, worst, (s, i, log.told[count]))
             count += 1
     return count == log.told.size
 
 
 @kernel(borrows=True)
-def _mode_before(p: Problem, way: Way, s: int, i: int) -> int:
+def _mode_before(p: Model, way: Way, s: int, i: int) -> int:
     """Return the mode of mass i up to state s; at the start that of its slip."""
     if s > 0:
         return int(way.mode[s - 1, i])
@@ -277,8 +296,7 @@ def _mode_before(p: Problem, way: Way, s: int, i: int) -> int:
 
 @kernel(borrows=True)
 def _look_at_event(
-    p: Problem,
-    convex: bool,
+    p: Model,
     way: Way,
     log: Log,
     sizes: Sizes,
@@ -302,7 +320,7 @@ def _look_at_event(
     if t != way.time[0] or before == 0:
         _note(worst, 5, abs(slip) / sizes.speed, t)
     # friction as the log tells it: what held before, and what holds from there
-    law = _friction(p, convex, i, 0.0)
+    law = p.zero[i]
     left = (force if before == 0 else before * law) + log.left[e]
     right = (force if after == 0 else after * law) + log.right[e]
     _note(worst, 6, abs(left) / hold, t)
