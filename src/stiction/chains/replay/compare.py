@@ -222,6 +222,7 @@ class _Replay:
         from stiction.chains.replay import kernels
 
         f, problem, end = self.f, self.trail.problem, np.empty_like(start)
+        assert problem is not None
         work, length = np.empty((kernels.WORK_ROWS, f.n + 2)), time[:, 1] - time[:, 0]
         sizes = np.array([self.place, self.speed])
         if self.exact:

@@ -180,7 +180,7 @@ def _piece_at(piece_time: Floats, t: float) -> int:
 @kernel(borrows=True)
 def _load(p: Model, piece: int, t: float) -> float:
     """Return a load without a user's function [N]."""
-    load = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+    load: float = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
     for j in range(p.sine_amplitude.size):
         load += p.sine_amplitude[j] * sin(p.sine_frequency[j] * t + p.sine_phase[j])
     return load
@@ -196,8 +196,9 @@ def _drive(p: Model, x: Floats, v: Floats, row: int, i: int, t: float, load: flo
     right_v = v[row, i + 1] if i < last else 0.0
     left = p.link_k[i] * (x[row, i] - left_x) + p.link_c[i] * (v[row, i] - left_v)
     right = p.link_k[i + 1] * (right_x - x[row, i]) + p.link_c[i + 1] * (right_v - v[row, i])
-    force = right - left + p.share[i] * load
-    return force + p.plate_k[i] * (p.plate_speed * t - x[row, i])
+    plate = p.plate_k[i] * (p.plate_speed * t - x[row, i])
+    force: float = right - left + p.share[i] * load + plate
+    return force
 
 
 @kernel(borrows=True)
