@@ -154,7 +154,7 @@ def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
         return []
     bound, limit = max(1e-9, 1e3 * rtol), max(1e-9, 1e3 * rtol) * energy.scale
     heat = energy.friction_heat
-    gained = float((heat[:-1] - heat[1:]).max(initial=0.0))
+    gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
     closed = energy.imbalance_rel
     taken = "largest heat that friction gave back between saved states"
     note = "largest energy imbalance over the largest energy"
