@@ -10,6 +10,7 @@ import abc
 import functools
 import importlib
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -283,8 +284,11 @@ class Solvable(Protocol):
 
 def place_of_runner(system: Solvable, method: object) -> str:
     """Return "module:function" that solves `system` by `method`; "" if the system names none."""
-    bases = [base.__name__ for base in type(method).__mro__]
-    return next((system.solved_by[name] for name in bases if name in system.solved_by), "")
+    known = system.solved_by
+    for base in type(method).__mro__:
+        if base.__name__ in known:
+            return known[base.__name__]
+    return ""
 
 
 def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
@@ -316,4 +320,5 @@ def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
             )
         )
     module, _, name = place.partition(":")
-    return functools.partial(getattr(importlib.import_module(module), name), system, method)
+    home = sys.modules.get(module) or importlib.import_module(module)
+    return functools.partial(getattr(home, name), system, method)

@@ -65,7 +65,7 @@ def tail_from_samples() -> Floats:
     return np.ascontiguousarray(np.linalg.inv(basis)[-2:])
 
 
-@kernel
+@kernel(borrows=True)
 def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
     """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1]."""
     count = b.size
@@ -80,7 +80,7 @@ def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
     return work[0], slope
 
 
-@kernel
+@kernel(borrows=True)
 def first_fall(b: Vector, work: Matrix) -> float:
     """Return the first s in (0, 1] where the polynomial falls to zero or below, or NONE.
 
@@ -132,7 +132,7 @@ def first_fall(b: Vector, work: Matrix) -> float:
     return NONE
 
 
-@kernel
+@kernel(borrows=True)
 def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[float, float]:
     """Return the first minimum behind `begin` with a value of at most `level`, and the value.
 
@@ -159,7 +159,7 @@ def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[floa
     return NONE, NONE
 
 
-@kernel
+@kernel(borrows=True)
 def _halve(work: Matrix, top: int, count: int) -> None:
     """Split row `top` by de Casteljau at the middle: left half into row top + 1."""
     work[top + 1, 0] = work[top, 0]
@@ -169,7 +169,7 @@ def _halve(work: Matrix, top: int, count: int) -> None:
         work[top + 1, level] = work[top, 0]
 
 
-@kernel
+@kernel(borrows=True)
 def _refine(b: Vector, low: float, high: float, work: Vector) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)

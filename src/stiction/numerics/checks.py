@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -75,9 +76,9 @@ def number(
     ------
     ModelError : if it is no number, NaN, infinite, or breaks the rule.
     """
-    passes, needs = _RULES[rule]
-    if type(value) is float and passes(value):
+    if type(value) is float and math.isfinite(value) and (rule == "finite" or value > 0.0):
         return value
+    passes, needs = _RULES[rule]
     needs = needs.replace("numbers", "number")
     wanted = f"one {needs}{_unit(unit)}"
     try:

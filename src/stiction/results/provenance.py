@@ -7,6 +7,7 @@ import functools
 import importlib.metadata
 import platform
 import sys
+import time
 
 from stiction.numerics.jit import mode
 
@@ -24,6 +25,12 @@ def _versions() -> dict[str, str]:
     }
 
 
+@functools.lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    """Return the date of a second since 1970."""
+    return datetime.datetime.fromtimestamp(second, datetime.UTC).isoformat(timespec="seconds")
+
+
 def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
     """Return versions, platform, UTC date and what a solve took.
 
@@ -34,7 +41,7 @@ def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
     """
     return {
         **_versions(),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "date": _date(int(time.time())),
         "kernels": mode(),
         "wall_s": round(wall_s, 6),
         "compile_s": round(compile_s, 6),

@@ -86,24 +86,26 @@ class _Solver:
     def _from_start(self) -> Status:
         path, t = self.path, self.request.t_start
         x = self.system.start_state(t)
-        sides, near, ways = start_sides(self.system, path, t, x)
+        sides, near, ways, found = start_sides(self.system, path, t, x)
         if ways:
             first, second = np.flatnonzero(near).tolist()
             return self._start_at_intersection(first, second, ways)
-        for i in np.flatnonzero(near):
-            probe = np.where(np.arange(sides.size) == i, 0.0, sides)
-            path.place(t, x, probe)
-            here = path.landing(int(i))
-            gap = path.at_two_fold(int(i))
+        for i in np.flatnonzero(near).tolist():
+            probe = sides.copy()
+            probe[i] = 0.0
+            if sides.size > 1 or i not in found:
+                path.place(t, x, probe)
+            here = found[i] if sides.size == 1 and i in found else path.landing(i)
+            gap = path.at_two_fold(i)
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
-                return self._after(self._lost("two_fold", int(i)))
+                return self._after(self._lost("two_fold", i))
             if here.escaping:
                 path.place(t, x, probe if self.system.mode is None else sides)
                 if self.system.mode is None:
-                    return self._after(self._lost("escaping_start", int(i)))
+                    return self._after(self._lost("escaping_start", i))
                 choice = f"mode {self.system.mode!r} as the start says"
-                self._note_loss("escaping_start", int(i), choice)
+                self._note_loss("escaping_start", i, choice)
         self._place(t, x, sides)
         return self._loop()
 

@@ -78,6 +78,13 @@ class Compiled:
     stiff: bool = False
     keep: Sequence[Any] = ()
 
+    @functools.cached_property
+    def sizes_and_normals(self) -> tuple[Floats, Floats]:
+        """(n,) sizes of the states and (m n,) gradients, NaN where they may change, to be read."""
+        sure = self.plane is not None and self.plane_is_sure
+        normals = np.array(self.plane).reshape(-1) if sure else np.full(self.m * self.n, np.nan)
+        return np.array(self.scale, dtype=np.float64), normals
+
 
 @dataclass(frozen=True)
 class LineExit:

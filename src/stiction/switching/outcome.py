@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 _NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
 # two states this close, relative to the scale, belong to the same point of a cycle
 _CYCLE = 1e-6
+# so many events back the last one like it is looked for first
+_RECENT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +92,8 @@ def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Varia
     found = {}
     for j, (name, unit) in enumerate(zip(system.state_names, system.state_units, strict=True)):
         found[name] = Variable(history.x[:, j], ("time",), unit, f"state {name}")
-    mode = np.where(history.sliding, 0, np.sign(history.signs)).astype(np.int8)
+    # where nothing slides a sign is +1 or -1
+    mode = np.where(history.sliding, 0.0, history.signs).astype(np.int8)
     found["mode"] = Variable(mode, ("time", "contact"), "1", "-1 h < 0, 0 slide, 1 h > 0")
     meaning = "sign of h, the multiplier in [-1, 1] while sliding"
     found["multiplier"] = Variable(history.signs, ("time", "contact"), "1", meaning)
@@ -101,25 +105,32 @@ def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Varia
 
 def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
     rows, n = history.events, len(system.state_names)
-    names, units = system.state_names, system.state_units
-    columns = {name: rows[:, 5 + j].copy() for j, name in enumerate(names)}
+    units = _units_of_events(system.state_names, system.state_units)
+    before, after, kind = rows[:, 2:5].T.tolist()
+    told = rows[:, 5:].T
     # the state is continuous: both sides of an event differ in the multiplier alone
-    columns |= {f"{name}_after": rows[:, 5 + j].copy() for j, name in enumerate(names)}
-    columns["multiplier"] = rows[:, 5 + n].copy()
-    columns["multiplier_after"] = rows[:, 6 + n].copy()
-    # how far the split of futures was, over the error of the run; inf where none is near
-    columns["margin"] = rows[:, 7 + n].copy()
-    unit = dict(zip(names, units, strict=True))
-    after = {f"{name}_after": u for name, u in unit.items()}
+    values = (*told[:n].copy(), *told[: n + 3].copy())
     return EventLog(
         rows[:, 0].copy(),
         rows[:, 1].astype(np.int64) + 1,
-        [_NAMES[float(v)] for v in rows[:, 2]],
-        [_NAMES[float(v)] for v in rows[:, 3]],
-        [KINDS[int(v)] for v in rows[:, 4]],
-        columns,
-        {**unit, **after, "multiplier": "1", "multiplier_after": "1", "margin": "1"},
+        [_NAMES[v] for v in before],
+        [_NAMES[v] for v in after],
+        [KINDS[int(v)] for v in kind],
+        dict(zip(units, values, strict=True)),
+        dict(units),
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _units_of_events(names: tuple[str, ...], units: tuple[str, ...]) -> dict[str, str]:
+    """Return the columns of an event log in order, and their units.
+
+    The margin is how far the split of futures was over the error of the run, inf where none is
+    near.
+    """
+    unit = dict(zip(names, units, strict=True))
+    after = {f"{name}_after": u for name, u in unit.items()}
+    return {**unit, **after, "multiplier": "1", "multiplier_after": "1", "margin": "1"}
 
 
 def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
@@ -142,7 +153,8 @@ def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
     if not energy.defined:
         return []
     bound, limit = max(1e-9, 1e3 * rtol), max(1e-9, 1e3 * rtol) * energy.scale
-    gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
+    heat = energy.friction_heat
+    gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
     closed = energy.imbalance_rel
     taken = "largest heat that friction gave back between saved states"
     note = "largest energy imbalance over the largest energy"
@@ -157,15 +169,12 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
     from stiction.switching.flow.inspection import MULTIPLIER, OFF, WRONG_SIDE, inspect_states
 
     c = system.compiled
-    sure = c.plane is not None and c.plane_is_sure
-    plane = np.array(c.plane).reshape(-1) if sure else np.full(c.m * c.n, np.nan)
     worst, row = np.zeros(3), np.zeros(3, dtype=np.int64)
     inspect_states(
         c.surface,
         c.gradient,
         c.params,
-        np.array(c.scale),
-        plane,
+        *c.sizes_and_normals,
         c.k,
         np.ascontiguousarray(history.x),
         np.ascontiguousarray(history.signs),
@@ -222,7 +231,16 @@ def _period(system: SwitchingSystem, rows: Floats) -> float | None:
     if len(rows) < 2:
         return None
     n, scale = len(system.state_names), np.asarray(system.compiled.scale)
-    last = rows[-1]
+    *recent, end = rows[-1 - _RECENT :].tolist()
+    room = [_CYCLE * size for size in scale.tolist()]
+    for row in reversed(recent):
+        if row[1:5] == end[1:5]:
+            both = zip(row[5:], end[5:], room, strict=False)
+            if all(abs(a - b) <= most for a, b, most in both):
+                return float(end[0] - row[0])
+    if len(rows) <= len(recent) + 1:
+        return None
+    last, rows = rows[-1], rows[: -len(recent)]
     like = (rows[:-1, 1:5] == last[1:5]).all(axis=1)
     near = (np.abs(rows[:-1, 5 : 5 + n] - last[5 : 5 + n]) <= _CYCLE * scale).all(axis=1)
     found = np.flatnonzero(like & near)

@@ -43,7 +43,7 @@ STATIC, KINETIC, MASS, STIFFNESS, DAMPING = range(2, 7)
 J1, J2 = range(2)
 
 
-@kernel
+@kernel(borrows=True)
 def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: float) -> float:
     """Return the friction force of one side: -side (kinetic + (static - kinetic) e^(-|slip|/v))."""
     drop = static - kinetic

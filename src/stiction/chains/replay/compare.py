@@ -7,6 +7,9 @@ the log of events and saved rows are held against the same states.
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
-from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches
+from stiction.chains.replay.forces import MOST_DENSE, Stretches, forces_of
 from stiction.chains.replay.trail import Trail
 from stiction.numerics import jit
 from stiction.results.audit import Check
@@ -35,6 +38,7 @@ _FAR, _NEAR = 4.0, 0.5
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
 _LONGEST = 256.0
+_MOTION = "the motion from one state to another"
 # a stretch that disagrees is cut in two up to this many times before it counts
 _CUTS = 6
 _MOST_PARTS = 64
@@ -76,12 +80,20 @@ def replay_check(chain: Chain, history: ChainHistory, trail: Trail, rtol: float)
     return Check("replay_agrees", bool(value <= second.limit), value, second.limit, time, note)
 
 
+@functools.lru_cache(maxsize=64)
+def _spread(size: int, most: int) -> Ints:
+    """Return numbers below `size`, all of them or `most` that are evenly spread, to be read."""
+    if size <= most:
+        return np.arange(size)
+    return np.linspace(0, size - 1, most).astype(np.int64)
+
+
 class _Replay:
     """One replay: the model, what is compared, and the worst that was met."""
 
     def __init__(self, chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> None:
         self.history, self.trail = history, trail
-        self.f = f = Forces(chain)
+        self.f = f = forces_of(chain)
         own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
         # what is fitted to rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
@@ -97,25 +109,31 @@ class _Replay:
         self.worst: tuple[float, float | None, str] = (0.0, None, "")
         self.share = 1.0
         self._size_up(rate)
+        # a user's load may jump, which takes a closer look
+        self.compiled = trail.problem is not None and not own_load and jit.mode() == "compiled"
 
     def _size_up(self, rate: float) -> None:
         """Find the size of the terms that forces are made of: their rounding is no difference."""
         f, p, time = self.f, self.f.pieces, self.trail.time
-        ends = time[[0, -1]] if time.size else np.zeros(1)
-        late = float(np.abs(ends).max())
-        load = float(np.abs(f.straight(ends, f.piece_at(ends))).max())
-        if p.time.size > 1:
+        ends = (float(time[0]), float(time[-1])) if time.size else (0.0, 0.0)
+        late = max(map(abs, ends))
+        if p.time.size == 1:
+            begin, offset, rise = float(p.time[0]), float(p.offset[0]), float(p.rate[0])
+            load = max(abs(offset + rise * (t - begin)) for t in ends)
+        else:
+            both = np.array(ends)
+            load = float(np.abs(f.straight(both, f.piece_at(both))).max())
             load = max(load, float(np.abs(p.offset).max()))
         if p.amplitude.size:
             load += float(np.abs(p.amplitude).sum())
-        force = (2.0 * self.place) * np.maximum(f.link_k[1:], f.link_k[:-1])
-        force += np.abs(f.share) * load + f.bound
+        force = (2.0 * self.place) * f.stiffest
+        force += f.share_size * load + f.bound
         if f.damped:
             force += (2.0 * self.speed) * np.maximum(f.link_c[1:], f.link_c[:-1])
         if f.plate:
             force += f.plate_k * (self.place + abs(f.plate_speed) * late)
         hold = f.bound
-        if not hold.all():
+        if not f.held:
             # a bound of zero is compared with the forces there are
             hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
         self.hold = hold + (16.0 * _EPS / self.limit) * force
@@ -147,6 +165,9 @@ class _Replay:
         k = np.flatnonzero(trail.follows[1:])
         rows, before = self._rows()
         steps = self._few(k)
+        if self.compiled:
+            self._compiled_through(k, steps, rows, before)
+            return
         start, row_x, row_v = np.concatenate([steps, before]), h.x[rows], h.v[rows]
         t0, t1 = trail.time[start], np.concatenate([trail.time[steps + 1], h.time[rows]])
         x, v, mode = (a.T.copy() for a in (trail.x, trail.v, trail.mode.astype(np.float64)))
@@ -156,14 +177,91 @@ class _Replay:
         self._integrate(given, x1, v1)
         self._inclusion(x, v, mode, k)
         self._friction_of_rows(rows, given, steps.size, x1, v1)
-        length = trail.time[k + 1] - trail.time[k]
+        self._count(k, steps)
+
+    def _count(self, k: Ints, steps: Ints) -> None:
+        """Find the share of the time that is gone through."""
+        trail, time = self.trail, self.history.time
+        all_lengths = trail.time[1:] - trail.time[:-1]
+        length = all_lengths[k]
         covered = length.sum()
         if steps.size < k.size:
             # those in which nobody slips are compared without
-            moves = trail.mode[k].any(axis=1)
-            covered += (t1 - t0)[: steps.size].sum() - length[moves].sum()
-        asked = h.time[-1] - h.time[0]
+            covered += all_lengths[steps].sum() - length[self._moves[k]].sum()
+        asked = time[-1] - time[0]
         self.share = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
+
+    def _compiled_through(self, k: Ints, steps: Ints, row: Ints, before: Ints) -> None:
+        """Do with compiled kernels what the rest of this class does for all states at once."""
+        from stiction.chains.replay import inclusion_kernels as ik
+
+        f, h, trail, problem = self.f, self.history, self.trail, self.trail.problem
+        assert problem is not None
+        self._way = way = ik.Way(trail.time, trail.x, trail.v, trail.mode, trail.follows)
+        sliding = self._sliding(h.v[row], trail.mode[before])
+        rows = ik.Rows(row, before, h.time, h.x, h.v, h.mode, h.friction, sliding)
+        s = steps.size + row.size
+        time, piece, mode = np.empty((s, 2)), np.empty(s, np.int64), np.empty((s, f.n), np.int8)
+        start, goal = np.empty((2, s, 2, f.n))
+        ik.gather(problem.piece_time, way, rows, steps, time, piece, start, mode, goal)
+        off = self._ends_apart(time, piece, start, mode, goal)
+        moves = bool(mode.any())
+        self.note(off, time[:, 1], _MOTION if moves else "a state of rest")
+        sizes = (f.bound[:, 0], self.hold[:, 0], self.speed, self.place, f.rate or 1.0)
+        self._sizes = ik.Sizes(*sizes)
+        self.drive, worst = np.empty((trail.time.size, f.n)), np.empty((len(ik.OF_STATES), 2))
+        self._model = ik.Model(*f.numbers)
+        ik.look(self._model, way, rows, self._sizes, self.drive, worst)
+        self._note_each(worst, ik.OF_STATES)
+        self._count(k, steps)
+
+    def _ends_apart(
+        self, time: Floats, piece: Ints, start: Floats, mode: npt.NDArray[np.int8], goal: Floats
+    ) -> Floats:
+        """Return (s,) differences between where stretches lead and what the run says of it."""
+        from stiction.chains.replay import kernels
+
+        f, problem, end = self.f, self.trail.problem, np.empty_like(start)
+        assert problem is not None
+        work, length = np.empty((kernels.WORK_ROWS, f.n + 2)), time[:, 1] - time[:, 0]
+        sizes = np.array([self.place, self.speed])
+        if self.exact:
+            rate = linear.rate_of(f)
+            longest = linear.terms(rate * float(length.max(initial=0.0)))
+            weight = np.zeros(longest + 2 + 4 * f.pieces.amplitude.size)
+            kernels.linear_ends(problem, rate, time, piece, start, mode, end, work, weight)
+            return np.asarray((np.abs(end - goal).max(axis=2) / sizes).max(axis=1))
+
+        def apart(at: Ints | slice, parts: Floats) -> Floats:
+            cut = parts.astype(np.int64)
+            given = time[at], piece[at], cut, start[at], mode[at], end[: cut.size], work
+            kernels.smooth_ends(problem, f.law.convex, *given)
+            return np.asarray((np.abs(given[5] - goal[at]).max(axis=2) / sizes).max(axis=1))
+
+        rate = f.rate + f.steepness
+        parts = np.ceil(length * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
+        off = apart(slice(None), parts)
+        self._refine(off, parts, apart)
+        return off
+
+    def _sliding(self, v: Floats, mode: npt.NDArray[np.int8]) -> Floats:
+        """Return (r, n) the size of friction [N] at (r, n) velocities, if the masses slip."""
+        f = self.f
+        if f.law.constant:
+            return np.repeat(f.kinetic.T, len(v), axis=0)
+        return np.ascontiguousarray(f.friction((mode * (v - f.belt)).T).T)
+
+    def _note_each(self, worst: Floats, what: Sequence[str]) -> None:
+        """Take the worst of each kind, (kinds, 2) with its time."""
+        for (value, time), words in zip(worst.tolist(), what, strict=True):
+            if not value <= self.worst[0]:
+                # a NaN is the worst of all
+                self.worst = value if math.isfinite(value) else 1e300, time, words
+
+    @functools.cached_property
+    def _moves(self) -> Flags:
+        """(m,) whether a mass moves from a state on."""
+        return np.asarray(self.trail.mode.any(axis=1))
 
     def _few(self, k: Ints) -> Ints:
         """Return which stretches are integrated: all, or evenly spread ones where that is dear."""
@@ -171,13 +269,11 @@ class _Replay:
             # uniform motion lasts as long as it likes, and would take as many terms
             time = self.trail.time
             return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
-        k = k[self.trail.mode[k].any(axis=1)]
+        k = k[self._moves[k]]
         most = max(_MOST_ALL, k.size // 2)
         if self.calls:
             most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
-        if k.size <= most:
-            return k
-        return k[np.linspace(0, k.size - 1, most).astype(np.int64)]
+        return k if k.size <= most else k[_spread(k.size, most)]
 
     def _integrate(self, given: Stretches, x1: Floats, v1: Floats) -> None:
         """Compare with the states at the ends; cut finer what does not agree."""
@@ -192,7 +288,7 @@ class _Replay:
         if self.exact:
             ends = self._linear_ends(part)
         else:
-            rate = self.f.rate + self.f.steepness()
+            rate = self.f.rate + self.f.steepness
             parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
             ends = self._smooth_ends(part, parts)
         if every:
@@ -204,23 +300,37 @@ class _Replay:
         if not self.exact and not off.max() <= 0.1 * self.limit:
             where = slice(None) if every else goes
             off[where] = self._refined(part, parts, off[where], x1[:, where], v1[:, where])
-        self.note(off, given.t1, "the motion from one state to another")
+        self.note(off, given.t1, _MOTION)
 
     def _refined(
         self, given: Stretches, parts: Floats, off: Floats, x1: Floats, v1: Floats
     ) -> Floats:
         """Return (s,) differences of the smooth method, with steps as short as they need."""
+
+        def apart(at: Ints, parts: Floats) -> Floats:
+            x, v = self._smooth_ends(given.part(at), parts)
+            return self._off(x - x1[:, at], v - v1[:, at])
+
+        self._refine(off, parts, apart)
+        return off
+
+    def _refine(self, off: Floats, parts: Floats, apart: Callable[[Ints, Floats], Floats]) -> None:
+        """Cut stretches finer whose ends disagree, for as long as that changes something.
+
+        Parameters
+        ----------
+        off, parts : (s,) differences and number of steps, both written anew
+        apart : returns the differences of some stretches, cut into so many steps
+        """
         left = np.flatnonzero(~(off <= 0.1 * self.limit))
         for _ in range(_CUTS):
+            if left.size == 0:
+                break
             parts[left] *= 2.0
-            x, v = self._smooth_ends(given.part(left), parts[left])
-            before, off[left] = off[left], self._off(x - x1[:, left], v - v1[:, left])
+            before, off[left] = off[left], apart(left, parts[left])
             # a difference that shorter steps do not change is one of the run
             changes = np.abs(off[left] - before) > 0.01 * off[left]
             left = left[(off[left] > 0.1 * self.limit) & changes]
-            if left.size == 0:
-                break
-        return off
 
     def _linear_ends(self, given: Stretches) -> tuple[Floats, Floats]:
         if self.trail.problem is None or jit.mode() == "plain":
@@ -287,9 +397,7 @@ class _Replay:
         """Return saved rows, evenly spread, and the state before each."""
         time, trail = self.history.time, self.trail
         most = 4 if self.calls else _MOST_ROWS
-        rows = np.arange(time.size)
-        if time.size > most:
-            rows = np.linspace(0, time.size - 1, most).astype(np.int64)
+        rows = _spread(time.size, most)
         before = np.searchsorted(trail.time, time[rows], side="right") - 1
         last = trail.time.size - 1
         known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
@@ -314,6 +422,8 @@ class _Replay:
     def look_at_events(self) -> None:
         """Hold the log against the states: each event is there, and its condition holds."""
         trail, f, events = self.trail, self.f, self.history.events
+        if self.compiled and trail.time.size and self._compiled_log():
+            return
         first = np.sign(trail.v[:1] - f.belt).astype(np.int8)
         mode = np.concatenate([first, trail.mode])
         changes = mode[1:] != mode[:-1]
@@ -340,6 +450,23 @@ class _Replay:
         fast = np.abs(events.v[told] - trail.v[row, mass]) / self.speed
         self.note(fast, time, "the speed of an event")
         self._conditions(row, mass, before, after, told)
+
+    def _compiled_log(self) -> bool:
+        """Do the same in compiled code; return whether there are as many events as changes."""
+        from stiction.chains.replay import inclusion_kernels as ik
+
+        e, told = self.history.events, self._told(self.history.events.time)
+        if told is None:
+            told = np.arange(e.time.size)
+        log = ik.Log(
+            told, e.time, e.mass, e.before, e.after, e.x, e.v, e.friction_left, e.friction_right
+        )
+        worst = np.empty((len(ik.OF_EVENTS), 2))
+        if not ik.look_at_log(self._model, self._way, log, self._sizes, self.drive, worst):
+            self.drive = self.drive.T
+            return False
+        self._note_each(worst, ik.OF_EVENTS)
+        return True
 
     def _told(self, time: Floats) -> Ints | None:
         """Return which events of the log lie in kept stretches; None for all."""

@@ -5,14 +5,17 @@ Arrays are (n, s): one column per state. Nothing here is shared with the methods
 
 from __future__ import annotations
 
+import functools
+import weakref
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
 
-__all__ = ["Forces", "Stretches"]
+__all__ = ["Forces", "Stretches", "forces_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,9 +70,9 @@ class Forces:
         self._z = [row[column] for row in table.start]
         self.kinetic = self.normal * table.mu_kinetic[column]
         self.pieces = chain.load.pieces()
-        self.dense: tuple[Floats, Floats] | None = None
-        if n <= MOST_DENSE:
-            self.dense = (-chain.stiffness_matrix(), -chain.damping_matrix())
+        # the stiffest spring at each mass, sizes of shares, and whether friction holds all masses
+        self.stiffest = np.maximum(self.link_k[1:], self.link_k[:-1])
+        self.share_size, self.held = np.abs(self.share), bool(self.bound.all())
         k, c = chain.link_stiffness, chain.link_damping
         stiff = (2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / chain.masses
         # no eigenvalue of the motion is larger [1/s]: Gershgorin's circles
@@ -79,6 +82,14 @@ class Forces:
         p = self.pieces
         self.steady = not (p.rate.any() or p.amplitude.size) and p.function is None
         self.steady = self.steady and p.time.size == 1
+
+    @functools.cached_property
+    def dense(self) -> tuple[Floats, Floats] | None:
+        """Minus the stiffness and damping matrices of few masses, None of many."""
+        if self.n > MOST_DENSE:
+            return None
+        k, c = (_tridiagonal(link[:, 0]) for link in (self.link_k, self.link_c))
+        return k - np.diag(self.plate_k[:, 0]), c
 
     def piece_at(self, t: Floats) -> Ints:
         """Return the piece of the load that begins at or before each time."""
@@ -145,12 +156,41 @@ class Forces:
             speed = np.maximum(speed, 0.0)
         return np.asarray(self.normal * self.law.formulas.mu(speed, self._z, self._p))
 
+    @functools.cached_property
+    def numbers(self) -> tuple[Any, ...]:
+        """What compiled kernels read, in the order of `inclusion_kernels.Model`."""
+        p, none = self.pieces, np.zeros((self.n, 1))
+        zero = self.kinetic if self.law.constant else self.friction(none)
+        columns = self.link_k, self.link_c, self.share, self.plate_k, zero
+        k, c, share, plate, law = (np.array(column).reshape(-1) for column in columns)
+        load = p.time, p.offset, p.rate, p.amplitude, p.angular_frequency, p.phase
+        return k, c, share, plate, self.plate_speed, self.belt, law, *map(np.array, load)
+
+    @functools.cached_property
     def steepness(self) -> float:
-        """Return how fast friction that falls along a curve may change a speed [1/s]."""
+        """How fast friction that falls along a curve may change a speed [1/s]."""
         if not self.law.convex:
             return 0.0
         slope = self.law.formulas.slope(np.zeros((self.n, 1)), self._z, self._p)
         return float(np.max(np.abs(slope) * self.normal / self.mass, initial=0.0))
+
+
+# the last chain that was asked for, and its forces: often one chain is solved again
+_last: tuple[weakref.ref[Chain], Forces] | None = None
+
+
+def forces_of(chain: Chain) -> Forces:
+    """Return the forces of a chain."""
+    global _last
+    known = _last
+    if known is None or known[0]() is not chain:
+        _last = known = weakref.ref(chain), Forces(chain)
+    return known[1]
+
+
+def _tridiagonal(link: Floats) -> Floats:
+    """Return the matrix of the forces that (n + 1,) links put on masses at their places."""
+    return np.diag(link[1:-1], 1) + np.diag(link[1:-1], -1) - np.diag(link[:-1] + link[1:])
 
 
 def _stretch(x: Floats, out: Floats) -> None:

@@ -56,6 +56,8 @@ def linear_ends(
     Verified by: tests/unit/chains/replay/test_linear.py::test_kernel_and_arrays_agree
     """
     for s in range(time.shape[0]):
+        if _rests(time, start, mode, s, end):
+            continue
         tau = rate * (time[s, 1] - time[s, 0])
         top = _terms(tau)
         _bessel(tau, top, weight)
@@ -75,6 +77,19 @@ def linear_ends(
         for i in range(n):
             end[s, 0, i] = start[s, 0, i] + work[6, i + 1]
             end[s, 1, i] = rate * work[7, i + 1]
+
+
+@kernel(borrows=True)
+def _rests(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
+    """Write the end of a stretch in which all masses stick, and rest or ride; return whether."""
+    n = mode.shape[1]
+    for i in range(n):
+        if mode[s, i] != 0:
+            return False
+    for i in range(n):
+        end[s, 0, i] = start[s, 0, i] + start[s, 1, i] * (time[s, 1] - time[s, 0])
+        end[s, 1, i] = start[s, 1, i]
+    return True
 
 
 @kernel(borrows=True)
@@ -227,6 +242,8 @@ def smooth_ends(
         work[r, 0] = 0.0
         work[r, n + 1] = 0.0
     for s in range(time.shape[0]):
+        if _rests(time, start, mode, s, end):
+            continue
         h = (time[s, 1] - time[s, 0]) / parts[s]
         for i in range(n):
             work[0, i + 1] = start[s, 0, i]
@@ -235,12 +252,13 @@ def smooth_ends(
             t = time[s, 0] + part * h
             for j in range(_N_STAGES):
                 _stage(p, convex, t, h, piece[s], (time[s, 0], time[s, 1]), j, mode, s, work)
-            for j in range(_N_STAGES):
-                w = h * _WEIGHTS[j]
-                if w != 0.0:
-                    for c in range(1, n + 1):
-                        work[0, c] += w * work[4 + 2 * j, c]
-                        work[1, c] += w * work[5 + 2 * j, c]
+            for c in range(1, n + 1):
+                place, speed = work[0, c], work[1, c]
+                for j in range(_N_STAGES):
+                    w = h * _WEIGHTS[j]
+                    place += w * work[4 + 2 * j, c]
+                    speed += w * work[5 + 2 * j, c]
+                work[0, c], work[1, c] = place, speed
         for i in range(n):
             end[s, 0, i] = work[0, i + 1]
             end[s, 1, i] = work[1, i + 1]
@@ -261,15 +279,14 @@ def _stage(
 ) -> None:
     """Write the derivatives of stage j to rows 4 + 2 j (of x) and 5 + 2 j (of v)."""
     n, first, last = p.mass.size, span[0], span[1]
+    # mass by mass: sums over stages stay in registers
     for c in range(1, n + 1):
-        work[2, c] = work[0, c]
-        work[3, c] = work[1, c]
-    for q in range(j):
-        w = h * _STAGES[j, q]
-        if w != 0.0:
-            for c in range(1, n + 1):
-                work[2, c] += w * work[4 + 2 * q, c]
-                work[3, c] += w * work[5 + 2 * q, c]
+        place, speed = work[0, c], work[1, c]
+        for q in range(j):
+            w = h * _STAGES[j, q]
+            place += w * work[4 + 2 * q, c]
+            speed += w * work[5 + 2 * q, c]
+        work[2, c], work[3, c] = place, speed
     now = t + _TIMES[j] * h
     load = p.piece_offset[piece] + p.piece_rate[piece] * (now - p.piece_time[piece])
     for q in range(p.sine_amplitude.size):

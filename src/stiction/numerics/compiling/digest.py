@@ -34,7 +34,7 @@ def digest_of(function: Callable[..., object]) -> str:
     """Return a digest of a plain function, of all kernels it can reach and of their constants.
 
     Names of variables, comments, docstrings and line numbers do not count; those of arguments do,
-    because calls may use them.
+    because calls may use them, and so does how a kernel is to be compiled.
 
     Verified by: tests/unit/numerics/compiling/test_digest.py::test_what_counts
     """
@@ -111,9 +111,8 @@ def _body_now(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionTyp
         inner = _inner_function(value)
         if inner is not None:
             callees.append(inner)
-            options = getattr(value, "options", {})
-            how = "is made of" if options.get("forceinline") else "calls"
-            value = f"{how} {inner.__module__}.{inner.__qualname__}"
+            options = getattr(value, "options", None) or ""
+            value = f"calls {inner.__module__}.{inner.__qualname__}{options}"
         parts += [name.encode(), bytes_of(value)]
     return hashlib.sha256(b"\0".join(parts)).digest(), tuple(callees)
 

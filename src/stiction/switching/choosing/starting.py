@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.switching.flow.surfaces import Landing
 from stiction.switching.flow.trajectory import Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 
@@ -16,10 +17,12 @@ Floats = npt.NDArray[np.float64]
 
 def start_sides(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_], int]:
+) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Landing]]:
     """Return the signs at the start and on which surfaces it is, or refuse what is no start.
 
-    Where it is on two of them, also the ways on, as bits; their signs are then left open.
+    Where it is on two of them, also the ways on, as bits; their signs are then left open. Last
+    come the continuations of the surfaces that it is on, of which the trajectory was last put on
+    the last one.
     """
     name = f"{type(system).__name__}.x0"
     here = path.survey(x)
@@ -38,7 +41,7 @@ def start_sides(
             )
         )
     sides = np.where(h > 0.0, 1.0, -1.0)
-    flat = ~(np.abs(here.gradient).max(axis=1) > 0.0)
+    flat = [not (any(row) and all(g == g for g in row)) for row in here.gradient.tolist()]
     for i in range(h.size):
         if flat[i] and abs(h[i]) <= 1e-12:
             raise ModelError(
@@ -50,14 +53,15 @@ def start_sides(
                     "take another h with the same zeros, for example its square root.",
                 )
             )
-    pair, ways = np.flatnonzero(here.near), 0
-    if pair.size == 2 and not flat[pair].any():
+    pair, ways = [i for i, near in enumerate(here.near.tolist()) if near], 0
+    found: dict[int, Landing] = {}
+    if len(pair) == 2 and not any(flat[i] for i in pair):
         path.place(t, x, np.where(here.near, 0.0, sides))
-        ways = path.ways(int(pair[0]), int(pair[1]))
+        ways = path.ways(*pair)
     for i in range(h.size):
         if here.near[i] and not flat[i]:
             if not ways:
-                sides[i] = _side_on_surface(system, path, t, x, sides, i)
+                sides[i], found[i] = _side_on_surface(system, path, t, x, sides, i)
         elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
             raise ModelError(
                 explain(
@@ -68,13 +72,13 @@ def start_sides(
                     "leave the mode out, or start on the surface.",
                 )
             )
-    return sides, here.near, ways
+    return sides, here.near, ways, found
 
 
 def _side_on_surface(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
-) -> float:
-    """Return the sign with which a start on surface i goes on."""
+) -> tuple[float, Landing]:
+    """Return the sign with which a start on surface i goes on, and the ways there are."""
     probe = sides.copy()
     probe[i] = 0.0
     path.place(t, x, probe)
@@ -94,7 +98,7 @@ def _side_on_surface(
                     "leave the mode out to take what is forced.",
                 )
             )
-        return wanted
+        return wanted, here
     if here.escaping or here.along:
-        return 0.0
-    return 1.0 if here.plus else -1.0
+        return 0.0, here
+    return (1.0 if here.plus else -1.0), here

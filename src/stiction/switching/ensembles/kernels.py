@@ -108,7 +108,7 @@ class Ends(NamedTuple):
     first: Floats
 
 
-@kernel
+@kernel(borrows=True)
 def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
     """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
     m = system[M]
@@ -143,7 +143,7 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
     return DONE
 
 
-@kernel
+@kernel(borrows=True)
 def _choose_way(system: Integers, p: Vector, a: Matrix) -> int:
     """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
     i, j, many = -1, -1, 0
@@ -161,7 +161,7 @@ def _choose_way(system: Integers, p: Vector, a: Matrix) -> int:
     return DONE
 
 
-@kernel
+@kernel(borrows=True)
 def place(
     system: Integers, p: Vector, a: Matrix, t: float, x: Vector, sides: Vector, way: float
 ) -> int:
@@ -195,7 +195,7 @@ def place(
     return code
 
 
-@kernel
+@kernel(borrows=True)
 def _hops_unseen(system: Integers, p: Vector, a: Matrix) -> bool:
     """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
     found = False
@@ -208,7 +208,7 @@ def _hops_unseen(system: Integers, p: Vector, a: Matrix) -> bool:
     return found
 
 
-@kernel
+@kernel(borrows=True)
 def one(
     system: Integers,
     p: Vector,
@@ -270,7 +270,7 @@ def one(
             return code
 
 
-@kernel
+@kernel(borrows=True)
 def _speed(system: Integers, p: Vector, a: Matrix) -> float:
     """Return how fast the state moves where it ended, in units of its scale."""
     i = sliding_surface(system, a, SIDES)
@@ -292,7 +292,7 @@ def _speed(system: Integers, p: Vector, a: Matrix) -> float:
     return math.sqrt(total)
 
 
-@kernel
+@kernel(borrows=True)
 def _tally(
     system: Integers, a: Matrix, saved: Matrix, axes: Integers, cell: Matrix, cells: Matrix
 ) -> float:
@@ -317,7 +317,7 @@ def _tally(
     return outside
 
 
-@kernel
+@kernel(borrows=True)
 def note_end(
     system: Integers,
     p: Vector,

@@ -109,7 +109,7 @@ _ZERO = 64.0
 NO_EVENT, TOO_LONG = -2, -3
 
 
-@kernel
+@kernel(borrows=True)
 def advance(
     system: Integers,
     p: Vector,
@@ -192,7 +192,7 @@ def advance(
     return PAUSED
 
 
-@kernel
+@kernel(borrows=True)
 def _enter(system: Integers, a: Matrix) -> None:
     """Forget what the loop knew, unless it goes on where it paused."""
     if system[GOES_ON] == 0:
@@ -200,7 +200,7 @@ def _enter(system: Integers, a: Matrix) -> None:
         a[CLOCK, BROKEN], a[CLOCK, BROKEN_AT], a[CLOCK, FORCED] = 0.0, a[Y, system[N]], 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def _refuse(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> bool:
     """Count a step that is refused and choose a shorter one; return whether the field ends."""
     t = a[Y, system[N]]
@@ -216,7 +216,7 @@ def _refuse(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> b
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def _begin(system: Integers, p: Vector, a: Matrix) -> bool:
     """Compute rates and event functions where a step begins afresh; return whether finite."""
     a[CLOCK, SMOOTH] = 0.0
@@ -228,7 +228,7 @@ def _begin(system: Integers, p: Vector, a: Matrix) -> bool:
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def _act(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix, h: float
 ) -> int:
@@ -258,7 +258,7 @@ def _act(
     return at_event(system, p, table, a, saved, event, found.which, found.root, h)
 
 
-@kernel
+@kernel(borrows=True)
 def after_step(
     system: Integers,
     p: Vector,
@@ -321,7 +321,7 @@ def after_step(
     return RUNNING, gap
 
 
-@kernel
+@kernel(borrows=True)
 def _why_stalled(system: Integers, a: Matrix, error: float) -> int:
     """Return NOT_FINITE where steps shrink because the field ends or the state blows up."""
     size = 0.0
@@ -330,7 +330,7 @@ def _why_stalled(system: Integers, a: Matrix, error: float) -> int:
     return NOT_FINITE if error == math.inf or size > 1e10 else STALLED
 
 
-@kernel
+@kernel(borrows=True)
 def _arm(system: Integers, p: Vector, a: Matrix) -> None:
     """Set the rounding level of each event function; what starts at zero is divided out.
 
@@ -376,7 +376,7 @@ def _arm(system: Integers, p: Vector, a: Matrix) -> None:
             a[SLOPE, i] = a[SIDES, i] * rate
 
 
-@kernel
+@kernel(borrows=True)
 def _step_length(system: Integers, a: Matrix, left: float, single: bool) -> float:
     """Return the length of the next step in s."""
     h = a[CLOCK, NEXT_STEP]
@@ -396,7 +396,7 @@ def _step_length(system: Integers, a: Matrix, left: float, single: bool) -> floa
     return h
 
 
-@kernel
+@kernel(borrows=True)
 def _after_rejection(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> float:
     """Return the next trial length: to the kink or surface the step ran across, if it did."""
     m, k = system[M], system[K]
@@ -411,7 +411,7 @@ def _after_rejection(system: Integers, p: Vector, a: Matrix, h: float, error: fl
     return shorter
 
 
-@kernel
+@kernel(borrows=True)
 def _finish_two_fold(system: Integers, a: Matrix, before: float, gap: float, h: float) -> None:
     """Add what is left of the way: the gap falls as exp(-rate s), and the rates with it."""
     rate = math.log(before / gap) / h if before > gap > 0.0 else 0.0

@@ -130,7 +130,7 @@ _AT_ONCE = 1e-10
 _EPS = 2.220446049250313e-16
 
 
-@kernel
+@kernel(borrows=True)
 def _go_to(
     system: Integers, p: Vector, table: Matrix, a: Matrix, which: int, root: float, h: float
 ) -> bool:
@@ -167,14 +167,14 @@ def _go_to(
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def forget_zeros(system: Integers) -> None:
     """Let no event function be known to be zero."""
     for i in range(2 * system[M] + system[K] + 1):
         system[ORDER + i] = 0
 
 
-@kernel
+@kernel(borrows=True)
 def touches_at(system: Integers, a: Matrix, i: int, root: float, h: float) -> int:
     """Let a touch of surface i at the fraction `root` of the step wait; return its code."""
     system[WHICH] = i
@@ -182,7 +182,7 @@ def touches_at(system: Integers, a: Matrix, i: int, root: float, h: float) -> in
     return TOUCHES
 
 
-@kernel
+@kernel(borrows=True)
 def at_event(
     system: Integers,
     p: Vector,
@@ -234,7 +234,7 @@ def at_event(
     return _at_fold_of_slide(system, p, a, event, surface, which < m)
 
 
-@kernel
+@kernel(borrows=True)
 def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
     """Return where h_i is lowest behind a step that ends below zero, but little below, else 0.
 
@@ -256,7 +256,7 @@ def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
     return low if low > 0.98 and not judged else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from Y to TRIAL ends.
 
@@ -274,7 +274,7 @@ def has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
     return change < 1e-6 * a[VALUE, i]
 
 
-@kernel
+@kernel(borrows=True)
 def _at_kink(system: Integers, p: Vector, a: Matrix, event: Matrix, j: int) -> int:
     on_surface = sliding_surface(system, a, SIDES)
     if system[LINE] == 1 and j == 0 and on_surface == 0:
@@ -288,7 +288,7 @@ def _at_kink(system: Integers, p: Vector, a: Matrix, event: Matrix, j: int) -> i
     return too_many_at_once(system, a)
 
 
-@kernel
+@kernel(borrows=True)
 def _on_line(system: Integers, p: Vector, a: Matrix) -> bool:
     """Return whether h and g are both so small that rounding decides what comes next."""
     if system[LINE] == 0:
@@ -297,7 +297,7 @@ def _on_line(system: Integers, p: Vector, a: Matrix) -> bool:
     return max(abs(a[EXTRA, 0]), abs(a[EXTRA, system[M]])) <= 0.1 * a[PACE, ON_LINE]
 
 
-@kernel
+@kernel(borrows=True)
 def too_many_at_once(system: Integers, a: Matrix) -> int:
     """Return STALLED after many events at one moment."""
     t = a[Y, system[N]]
@@ -309,7 +309,7 @@ def too_many_at_once(system: Integers, a: Matrix) -> int:
     return STALLED if system[SAME_TIME] > _SAME else RUNNING
 
 
-@kernel
+@kernel(borrows=True)
 def piling(system: Integers, a: Matrix) -> int:
     """Watch the time between events at surfaces; return PILED_UP when they accumulate."""
     t = a[Y, system[N]]
@@ -327,7 +327,7 @@ def piling(system: Integers, a: Matrix) -> int:
     return stalled
 
 
-@kernel
+@kernel(borrows=True)
 def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
     """A surface is reached from one side: cross it, or stay on it."""
     came = a[SIDES, i]
@@ -345,7 +345,7 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
     return land(system, p, a, event, i)
 
 
-@kernel
+@kernel(borrows=True)
 def land(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
     """Act on the arrival at surface i alone, to which the state has been put."""
     came = a[SIDES, i]
@@ -381,7 +381,7 @@ def land(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
     return code
 
 
-@kernel
+@kernel(borrows=True)
 def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
     """Forget that the state left surface i, to which it comes back at the same moment.
 
@@ -397,7 +397,7 @@ def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def _also_here(system: Integers, p: Vector, a: Matrix, i: int) -> int:
     """Return another surface on which the state is too, as near as the tolerance tells, or -1."""
     if system[M] == 1:
@@ -409,7 +409,7 @@ def _also_here(system: Integers, p: Vector, a: Matrix, i: int) -> int:
     return -1
 
 
-@kernel
+@kernel(borrows=True)
 def _at_fold_of_slide(
     system: Integers, p: Vector, a: Matrix, event: Matrix, i: int, upper: bool
 ) -> int:

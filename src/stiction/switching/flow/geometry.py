@@ -16,7 +16,7 @@ _STEP = 0.015625
 _ROUGH, _LEVELS = 1e-8, 6
 
 
-@kernel
+@kernel(borrows=True)
 def gradients(
     surface: int,
     gradient: int,
@@ -55,7 +55,7 @@ def gradients(
             d *= 0.0625
 
 
-@kernel
+@kernel(borrows=True)
 def _differences(
     surface: int, m: int, n: int, p: Vector, j: int, d: float, y: Vector, out: Vector, row: Vector
 ) -> tuple[float, float]:
@@ -83,7 +83,7 @@ def _differences(
     return off, size
 
 
-@kernel
+@kernel(borrows=True)
 def finite(a: Matrix, row: int, count: int) -> bool:
     """Return whether the first `count` entries of a row are finite numbers."""
     total = 0.0

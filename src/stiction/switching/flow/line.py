@@ -53,7 +53,7 @@ _RAY = 0.02
 AFAR, ARRIVED, MAYBE = range(3)
 
 
-@kernel
+@kernel(borrows=True)
 def _pair(system: Integers, p: Vector, a: Matrix, x: int) -> tuple[float, float]:
     """Return sign(h) h and sign(g) g at the state in row x, with the signs the mode has."""
     call_at(system[SURFACE], row_at(a, x), row_at(a, SIDES), at(p), row_at(a, EXTRA2))
@@ -61,7 +61,7 @@ def _pair(system: Integers, p: Vector, a: Matrix, x: int) -> tuple[float, float]
     return side * a[EXTRA2, 0], a[KINKS, 0] * a[EXTRA2, system[M]]
 
 
-@kernel
+@kernel(borrows=True)
 def _pair_rates(
     system: Integers, p: Vector, a: Matrix, x: int, rate: int, ahead: float
 ) -> tuple[float, float]:
@@ -76,7 +76,7 @@ def _pair_rates(
     return (up_h - down_h) / (2.0 * ahead), (up_g - down_g) / (2.0 * ahead)
 
 
-@kernel
+@kernel(borrows=True)
 def slips_onto_line(system: Integers, p: Vector, a: Matrix, h: float) -> int:
     """Return ARRIVED where the last step of length h reached the line, else AFAR, or MAYBE.
 
@@ -106,7 +106,7 @@ def slips_onto_line(system: Integers, p: Vector, a: Matrix, h: float) -> int:
     return MAYBE if straight or rho <= 0.1 * a[PACE, ON_LINE] else AFAR
 
 
-@kernel
+@kernel(borrows=True)
 def slips_to_its_end(system: Integers, p: Vector, a: Matrix, h: float) -> bool:
     """Return whether a state that may have reached the line has; if so, go to it.
 
@@ -130,7 +130,7 @@ def slips_to_its_end(system: Integers, p: Vector, a: Matrix, h: float) -> bool:
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def _has_ray(system: Integers, p: Vector, a: Matrix, here: float, there: float) -> bool:
     """Return whether the field turns towards a ray from both sides of a direction.
 
@@ -173,7 +173,7 @@ def _has_ray(system: Integers, p: Vector, a: Matrix, here: float, there: float) 
     return turns > 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def slides_onto_line(system: Integers, p: Vector, a: Matrix, h: float) -> bool:
     """Return whether a sliding state has reached the line; if so, go to it.
 

@@ -54,7 +54,7 @@ __all__ = ["ON_SURFACE", "fold_gap", "put", "reach_of", "survey"]
 ON_SURFACE = 1e-11
 
 
-@kernel
+@kernel(borrows=True)
 def reach_of(system: Integers, a: Matrix, i: int, normal: int) -> float:
     """Return |grad h_i|, in row `normal`, times the state, or its scale where that is larger."""
     n, reach = system[N], 0.0
@@ -63,7 +63,7 @@ def reach_of(system: Integers, a: Matrix, i: int, normal: int) -> float:
     return reach
 
 
-@kernel
+@kernel(borrows=True)
 def survey(system: Integers, p: Vector, a: Matrix) -> bool:
     """Look at the state in row Y; return whether the h and the fields there are finite.
 
@@ -84,7 +84,7 @@ def survey(system: Integers, p: Vector, a: Matrix) -> bool:
     return finite(a, EXTRA, m) and finite(a, PLUS, n) and finite(a, MINUS, n)
 
 
-@kernel
+@kernel(borrows=True)
 def fold_gap(system: Integers, p: Vector, a: Matrix, i: int) -> float:
     """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|; 0 at a two-fold."""
     for j in range(system[M]):
@@ -94,7 +94,7 @@ def fold_gap(system: Integers, p: Vector, a: Matrix, i: int) -> float:
     return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def put(system: Integers, p: Vector, a: Matrix, t: float) -> None:
     """Begin at the state in row Y with the signs in row SIDES, as if it all started there."""
     n, m = system[N], system[M]
@@ -122,7 +122,7 @@ def put(system: Integers, p: Vector, a: Matrix, t: float) -> None:
     begin_mode(system, p, a)
 
 
-@kernel
+@kernel(borrows=True)
 def _set_kinks(system: Integers, p: Vector, a: Matrix) -> None:
     """Set the signs of the kink functions; where one is zero, those a little later."""
     n, m, k = system[N], system[M], system[K]

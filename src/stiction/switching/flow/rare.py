@@ -60,7 +60,7 @@ from stiction.switching.flow.touches.margins import judge, lowest_point
 __all__ = ["at_line", "at_touch", "carry_on"]
 
 
-@kernel
+@kernel(borrows=True)
 def at_touch(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
 ) -> int:
@@ -104,7 +104,7 @@ def at_touch(
     return RUNNING
 
 
-@kernel
+@kernel(borrows=True)
 def _stand(
     system: Integers,
     p: Vector,
@@ -129,13 +129,13 @@ def _stand(
     begin_mode(system, p, a)
 
 
-@kernel
+@kernel(borrows=True)
 def at_line(system: Integers, p: Vector, a: Matrix) -> int:
     """Say whether a state very near the line has come to its end there."""
     return LINE_HIT if slips_to_its_end(system, p, a, a[CLOCK, AT_LENGTH]) else RUNNING
 
 
-@kernel
+@kernel(borrows=True)
 def carry_on(
     system: Integers,
     p: Vector,

@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 
-@kernel
+@kernel(borrows=True)
 def normals(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
     """Fill row `out` with the gradients of the switching functions at the state in row x.
 
@@ -77,7 +77,7 @@ def normals(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
             a[out, c] = a[GRAD, c]
 
 
-@kernel
+@kernel(borrows=True)
 def sliding_surface(system: Integers, a: Matrix, sides: int) -> int:
     """Return the first surface the state slides on by the signs in row `sides`, or -1."""
     for i in range(system[M]):
@@ -86,7 +86,7 @@ def sliding_surface(system: Integers, a: Matrix, sides: int) -> int:
     return -1
 
 
-@kernel
+@kernel(borrows=True)
 def second_surface(system: Integers, a: Matrix, sides: int, first: int) -> int:
     """Return the surface after `first` the state slides on too, or -1."""
     for i in range(first + 1, system[M]):
@@ -95,7 +95,7 @@ def second_surface(system: Integers, a: Matrix, sides: int, first: int) -> int:
     return -1
 
 
-@kernel
+@kernel(borrows=True)
 def lie(system: Integers, a: Matrix, i: int, field: int) -> float:
     """Return how fast h_i grows along the field in row `field`."""
     n, total = system[N], 0.0
@@ -104,7 +104,7 @@ def lie(system: Integers, a: Matrix, i: int, field: int) -> float:
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def slide_data(
     system: Integers, p: Vector, a: Matrix, sides: int, i: int, x: int
 ) -> tuple[float, float]:
@@ -124,7 +124,7 @@ def slide_data(
     return up, down
 
 
-@kernel
+@kernel(borrows=True)
 def bilinear(system: Integers, p: Vector, a: Matrix, sides: int, x: int) -> Bilinear:
     """Return the rates of the two surfaces on which the state in row x slides, in both signs."""
     m = system[M]
@@ -145,7 +145,7 @@ def bilinear(system: Integers, p: Vector, a: Matrix, sides: int, x: int) -> Bili
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
-@kernel
+@kernel(borrows=True)
 def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: int) -> bool:
     """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
 
@@ -177,7 +177,7 @@ def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: 
     return found.good
 
 
-@kernel
+@kernel(borrows=True)
 def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
     """Fill row `out` with dy/ds at the y in row `y` in the present mode (see the top)."""
     n, m, q = system[N], system[M], system[Q]
@@ -213,7 +213,7 @@ def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
             a[out, c] *= a[out, n]
 
 
-@kernel
+@kernel(borrows=True)
 def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
     """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
 

@@ -46,7 +46,7 @@ __all__ = ["log_event", "save_until", "signs_at"]
 _EPS = 2.220446049250313e-16
 
 
-@kernel
+@kernel(borrows=True)
 def save_until(
     system: Integers, p: Vector, a: Matrix, saved: Matrix, t: float, share: float
 ) -> None:
@@ -82,7 +82,7 @@ def save_until(
     system[N_SAVES] = row
 
 
-@kernel
+@kernel(borrows=True)
 def _when(system: Integers, a: Matrix, target: float, s: float, share: float) -> float:
     """Return the fraction of the step at which the time is `target` (it rises with s)."""
     n, width = system[N], system[N] + 1 + system[Q]
@@ -102,7 +102,7 @@ def _when(system: Integers, a: Matrix, target: float, s: float, share: float) ->
     return s
 
 
-@kernel
+@kernel(borrows=True)
 def signs_at(system: Integers, p: Vector, a: Matrix, x: int) -> None:
     """Fill row TOLD with the signs, the multiplier on a surface the state in row x slides on."""
     m = system[M]
@@ -121,7 +121,7 @@ def signs_at(system: Integers, p: Vector, a: Matrix, x: int) -> None:
     a[TOLD, i] = (down + up) / (down - up) if down != up else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def log_event(
     system: Integers,
     a: Matrix,

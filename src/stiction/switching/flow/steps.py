@@ -88,7 +88,7 @@ HIDDEN = -2
 _SAFE = 1.8 / 3.8
 
 
-@kernel
+@kernel(borrows=True)
 def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float, out: int) -> None:
     """Fill row `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
     # the weights of stages 1 and 2 are zero in all later rows
@@ -100,7 +100,7 @@ def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float,
         a[out, c] = a[Y, c] + h * total
 
 
-@kernel
+@kernel(borrows=True)
 def is_plain(system: Integers, a: Matrix) -> bool:
     """Return whether the rates are the field alone: no sliding, no energies, forward."""
     if system[Q] > 0 or a[PACE, DIRECTION] < 0.0:
@@ -111,7 +111,7 @@ def is_plain(system: Integers, a: Matrix) -> bool:
     return free
 
 
-@kernel
+@kernel(borrows=True)
 def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> float:
     """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
@@ -153,7 +153,7 @@ def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> flo
     return error if error == error else math.inf
 
 
-@kernel
+@kernel(borrows=True)
 def _other_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
     """Take the step behind the address STEPPER; row LATER tells it what places cannot."""
     a[LATER, 0], a[LATER, 1], a[LATER, 2], a[LATER, 3] = h, a.shape[0], a.shape[1], p.size
@@ -161,7 +161,7 @@ def _other_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
     return a[LATER, 4]
 
 
-@kernel
+@kernel(borrows=True)
 def _cubic_rows(system: Integers, a: Matrix, h: float) -> None:
     """Fill rows DENSE with the polynomial through the stages of Radau IIA."""
     c1, c2 = RADAU_NODES[0], RADAU_NODES[1]
@@ -178,7 +178,7 @@ def _cubic_rows(system: Integers, a: Matrix, h: float) -> None:
             a[DENSE + d, c] = 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def finish_stages(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> None:
     """Compute the last three stages, which only the dense output needs."""
     if system[STEPPER] != 0:
@@ -188,7 +188,7 @@ def finish_stages(system: Integers, p: Vector, table: Matrix, a: Matrix, h: floa
         rates(system, p, a, SPARE, STAGE + j)
 
 
-@kernel
+@kernel(borrows=True)
 def dense_rows(system: Integers, table: Matrix, a: Matrix, h: float) -> None:
     """Fill rows DENSE with the coefficients of the dense output of a finished step."""
     if system[STEPPER] != 0:
@@ -206,7 +206,7 @@ def dense_rows(system: Integers, table: Matrix, a: Matrix, h: float) -> None:
             a[DENSE + 3 + d, c] = h * total
 
 
-@kernel
+@kernel(borrows=True)
 def dense(a: Matrix, s: float, width: int, out: int) -> None:
     """Fill row `out`[:width] with y at the fraction s of the step."""
     for c in range(width):
@@ -217,7 +217,7 @@ def dense(a: Matrix, s: float, width: int, out: int) -> None:
         a[out, c] = a[Y, c] + value
 
 
-@kernel
+@kernel(borrows=True)
 def sample_events(system: Integers, p: Vector, table: Matrix, a: Matrix) -> None:
     """Fill rows SAMPLE with the event functions along the dense output of a step."""
     plain = is_plain(system, a)
@@ -253,7 +253,7 @@ class Found(NamedTuple):
     at: float
 
 
-@kernel
+@kernel(borrows=True)
 def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
     """Return which event function falls to zero first in a step, and where one nearly does.
 
@@ -302,7 +302,7 @@ def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
     return Found(which, best, low, at)
 
 
-@kernel
+@kernel(borrows=True)
 def _look(
     system: Integers, table: Matrix, a: Matrix, i: int, h: float
 ) -> tuple[float, float, float]:
@@ -334,7 +334,7 @@ def _look(
     return least, most, tail
 
 
-@kernel
+@kernel(borrows=True)
 def _coefficients(system: Integers, table: Matrix, a: Matrix, i: int, least: float) -> None:
     """Fill row COEFFICIENT + i with the Bernstein coefficients of function i."""
     row = COEFFICIENT + i
@@ -349,7 +349,7 @@ def _coefficients(system: Integers, table: Matrix, a: Matrix, i: int, least: flo
         a[row, 0] = a[NOISE, i]
 
 
-@kernel
+@kernel(borrows=True)
 def _dip(system: Integers, a: Matrix, i: int, root: float, unseen: float) -> float:
     """Return where h_i is lowest next to zero, from above or below; NONE if nowhere.
 
@@ -382,7 +382,7 @@ def _dip(system: Integers, a: Matrix, i: int, root: float, unseen: float) -> flo
     return at
 
 
-@kernel
+@kernel(borrows=True)
 def _fall_of_slide(system: Integers, a: Matrix, i: int, root: float, tail: float) -> float:
     """Return where the slide reaches a fold for certain, NONE if nowhere; -1 if nobody can see.
 

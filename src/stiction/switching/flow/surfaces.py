@@ -65,13 +65,13 @@ FOLD_SHARE = 1e-12
 TWO_FOLD_SHARE = 1e-10
 
 
-@kernel
+@kernel(borrows=True)
 def surfaces_at(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
     """Fill row `out` with h_1 .. h_m and the kink functions at the state in row x."""
     call_at(system[SURFACE], row_at(a, x), row_at(a, SIDES), at(p), row_at(a, out))
 
 
-@kernel
+@kernel(borrows=True)
 def surface_speed(system: Integers, a: Matrix, i: int) -> float:
     """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to."""
     normal = plus = minus = 0.0
@@ -83,7 +83,7 @@ def surface_speed(system: Integers, a: Matrix, i: int) -> float:
     return math.sqrt(normal * max(plus, minus))
 
 
-@kernel
+@kernel(borrows=True)
 def project(system: Integers, p: Vector, a: Matrix, i: int) -> None:
     """Put the state exactly on surface i, moving it along the gradient."""
     n = system[N]
@@ -104,7 +104,7 @@ def project(system: Integers, p: Vector, a: Matrix, i: int) -> None:
     surfaces_at(system, p, a, Y, EXTRA)
 
 
-@kernel
+@kernel(borrows=True)
 def is_plane(system: Integers, p: Vector, a: Matrix) -> bool:
     """Return whether every h changed over the step from Y to TRIAL as its gradient says."""
     n = system[N]
@@ -122,7 +122,7 @@ def is_plane(system: Integers, p: Vector, a: Matrix) -> bool:
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def curvature(system: Integers, p: Vector, a: Matrix, i: int, side: float) -> float:
     """Return the second derivative of h_i along the field of one side, by differences of L."""
     n = system[N]
@@ -160,7 +160,7 @@ class Landing(NamedTuple):
     fold: bool
 
 
-@kernel
+@kernel(borrows=True)
 def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
     """Return which continuations a point of surface i has."""
     up, down = slide_data(system, p, a, SIDES, i, Y)
@@ -185,7 +185,7 @@ def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
     return Landing(plus, minus, slides, plus and minus, False)
 
 
-@kernel
+@kernel(borrows=True)
 def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
     """Set direction and scale of the sliding time for the mode in row SIDES."""
     m = system[M]
@@ -211,7 +211,7 @@ def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
         _choose_root(system, p, a)
 
 
-@kernel
+@kernel(borrows=True)
 def _choose_root(system: Integers, p: Vector, a: Matrix) -> None:
     """Set BRANCH to the sliding vector that is admissible; keep it where both are."""
     rate, best = bilinear(system, p, a, SIDES, Y), math.inf
@@ -227,7 +227,7 @@ def _choose_root(system: Integers, p: Vector, a: Matrix) -> None:
     system[BRANCH] = chosen
 
 
-@kernel
+@kernel(borrows=True)
 def follow_line(system: Integers, a: Matrix, rho: float) -> None:
     """Make the tolerance follow the distance rho to a codimension-2 line.
 
@@ -240,7 +240,7 @@ def follow_line(system: Integers, a: Matrix, rho: float) -> None:
     a[PACE, SHARE], a[PACE, ROUNDING] = min(1.0, 10.0 * rho), 4e-15 * size
 
 
-@kernel
+@kernel(borrows=True)
 def tighten(system: Integers, a: Matrix, i: int, gap: float) -> float:
     """Make the tolerance follow the distance to a two-fold; return |grad h| |f|.
 

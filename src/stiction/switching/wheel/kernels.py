@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 
-@kernel
+@kernel(borrows=True)
 def tyre_contact(side: float, h: float, g: float, p: Vector) -> tuple[float, float]:
     """Return force [N] and moment [N m] of the wheel's tyre; a is 0 for the paper's law.
 
@@ -78,7 +78,7 @@ def tyre_contact(side: float, h: float, g: float, p: Vector) -> tuple[float, flo
     return squeezed(side, h, g, p[KAPPA], p[MU], p[PSI0], p[SHARE])
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_forced(x: Vector, force: float, moment: float, p: Vector, out: Vector) -> None:
     """Fill out[3] with x' under a given friction force [N] and moment [N m].
 
@@ -101,7 +101,7 @@ def wheel_forced(x: Vector, force: float, moment: float, p: Vector, out: Vector)
         out[OMEGA] /= m * inertia
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_surface(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     """Fill out[2] with the lateral slip velocity h and the rolling velocity g [m/s].
 
@@ -124,7 +124,7 @@ def wheel_surface(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
             out[BORDERS + i] = top / (reach * reach + p[DELTA] * p[DELTA]) if reach > 0.0 else 1.0
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_gradient(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     """Fill out[3] with the gradient of h.
 
@@ -136,7 +136,7 @@ def wheel_gradient(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     out[OMEGA] = p[D] * p[SIN] - x[R] * p[COS]
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     """Fill out[3] with x' on the side s[0] = +1 or -1, smooth across h = 0.
 
@@ -151,7 +151,7 @@ def wheel_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     wheel_forced(x, force, moment, p, out)
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_smooth_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     """Fill out[3] with x' for s = (side, sgn(g), |g|), of which the last two may be smooth.
 
@@ -167,7 +167,7 @@ def wheel_smooth_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     wheel_forced(x, force, s[1] * moment, p, out)
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_contact(x: Vector, s: float, p: Vector) -> tuple[float, float, float]:
     """Return the lateral slip velocity, the friction force and the moment for one sign.
 
@@ -190,7 +190,7 @@ def wheel_contact(x: Vector, s: float, p: Vector) -> tuple[float, float, float]:
     return h, force, moment
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_forces(x: Matrix, s: Vector, p: Vector, out: Matrix) -> None:
     """Fill out[t, 2] with friction force [N] and moment [N m] for states x[t, 3], signs s[t].
 
@@ -201,7 +201,7 @@ def wheel_forces(x: Matrix, s: Vector, p: Vector, out: Matrix) -> None:
         _, out[i, FORCE], out[i, MOMENT] = wheel_contact(x[i], s[i], p)
 
 
-@kernel
+@kernel(borrows=True)
 def wheel_power(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     """Fill out[3] with the rates of external work, friction heat and viscous heat.
 

@@ -220,3 +220,15 @@ def test_a_replay_is_the_same_in_all_units(units):
         assert run.audit.ok
         assert len(run.event_log) == 16
         assert run.final["x"][0] / length == pytest.approx(0.65599777194014, rel=1e-12)
+
+
+@pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
+def test_kernels_and_arrays_agree(monkeypatch, chain):
+    """Both bodies of a replay find the same damage, of the same size, at the same time."""
+    history = history_of(monkeypatch, chain, 8.0)
+    for what in DAMAGE:
+        wrong = spoiled(history, what)
+        by_arrays = dataclasses.replace(wrong.trail, problem=None)
+        one, two = (replay_check(chain, wrong, trail, 1e-12) for trail in (wrong.trail, by_arrays))
+        assert one.value == pytest.approx(two.value, rel=1e-5), what
+        assert (one.time, one.note) == (two.time, two.note), what

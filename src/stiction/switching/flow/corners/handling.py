@@ -77,7 +77,7 @@ _TOGETHER = 1e-6
 _STAYS = (1 << STAYS_PLUS) | (1 << STAYS_MINUS)
 
 
-@kernel
+@kernel(borrows=True)
 def signs_of(ways: int) -> tuple[float, float]:
     """Return the signs of both surfaces on the only way of a set; 0 where it slides."""
     for c in range(4):
@@ -90,14 +90,14 @@ def signs_of(ways: int) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def _choice(system: Integers, a: Matrix, i: int, j: int, ways: int) -> int:
     """Let the choice between several ways wait; return its code."""
     system[WHICH], system[OTHER], a[MEETING, FOUND] = i, j, float(ways)
     return CROSSROADS
 
 
-@kernel
+@kernel(borrows=True)
 def _enter(system: Integers, p: Vector, a: Matrix, i: int, j: int, ways: int) -> None:
     """Take the only way."""
     a[SIDES, i], a[SIDES, j] = signs_of(ways)
@@ -107,7 +107,7 @@ def _enter(system: Integers, p: Vector, a: Matrix, i: int, j: int, ways: int) ->
     begin_mode(system, p, a)
 
 
-@kernel
+@kernel(borrows=True)
 def at_meeting(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
     """Two surfaces meet: take the only way that leads on."""
     i, j, came = system[WHICH], system[OTHER], a[CLOCK, CAME]
@@ -134,7 +134,7 @@ def at_meeting(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
     return piling(system, a)
 
 
-@kernel
+@kernel(borrows=True)
 def at_stay(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
 ) -> int:
@@ -169,7 +169,7 @@ def at_stay(
     return code
 
 
-@kernel
+@kernel(borrows=True)
 def _again(system: Integers, a: Matrix, h: float) -> int:
     """Let the loop take the step again, half as long."""
     system[REJECTED] += 1
@@ -178,7 +178,7 @@ def _again(system: Integers, a: Matrix, h: float) -> int:
     return RUNNING
 
 
-@kernel
+@kernel(borrows=True)
 def _at_opening(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, i: int, j: int
 ) -> int:
@@ -199,7 +199,7 @@ def _at_opening(
     return _choice(system, a, i, j, ways | 1 << (STAYS_PLUS if system[BRANCH] > 0 else STAYS_MINUS))
 
 
-@kernel
+@kernel(borrows=True)
 def at_end_of_stay(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
     """A multiplier has become 1 or -1, or both sliding vectors have merged: go where it leads."""
     m, which = system[M], system[WHICH]

@@ -52,7 +52,7 @@ _RESOLVED, _SMALL = 1e-5, 1e-9
 _APART = 1e-7
 
 
-@kernel
+@kernel(borrows=True)
 def others_at(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) -> int:
     """Return the ways that are open beside the sliding vector the state in row x follows."""
     if not corner_rates(system, p, a, i, j, x):
@@ -61,14 +61,14 @@ def others_at(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) ->
     return open_ways(a) & ((1 << WAYS) - 1) & ~(1 << own)
 
 
-@kernel
+@kernel(borrows=True)
 def _others_in(system: Integers, p: Vector, a: Matrix, i: int, j: int, s: float) -> int:
     """Return the other ways at the fraction s of the step."""
     dense(a, s, system[N] + 1 + system[Q], LATER)
     return others_at(system, p, a, i, j, LATER)
 
 
-@kernel
+@kernel(borrows=True)
 def _fill_functions(a: Matrix, row: int) -> None:
     """Fill the first entries of a row with the functions whose signs decide."""
     for c in range(8):
@@ -84,7 +84,7 @@ def _fill_functions(a: Matrix, row: int) -> None:
     a[row, 12] = one - two
 
 
-@kernel
+@kernel(borrows=True)
 def _resolved(table: Matrix, a: Matrix, c: int, reach: float) -> bool:
     """Return whether the samples of function c show it; its coefficients replace them.
 
@@ -107,7 +107,7 @@ def _resolved(table: Matrix, a: Matrix, c: int, reach: float) -> bool:
     return abs(near_last) + abs(last) <= max(_RESOLVED * size, _SMALL * reach)
 
 
-@kernel
+@kernel(borrows=True)
 def _next_root(a: Matrix, low: float) -> float:
     """Return the first root behind the fraction `low` of the step of any function, or NONE."""
     best = NONE
@@ -129,7 +129,7 @@ def _next_root(a: Matrix, low: float) -> float:
     return best
 
 
-@kernel
+@kernel(borrows=True)
 def _halved(
     system: Integers, p: Vector, a: Matrix, i: int, j: int, shut: float, open_: float
 ) -> float:
@@ -145,7 +145,7 @@ def _halved(
     return open_
 
 
-@kernel
+@kernel(borrows=True)
 def first_opening(system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, j: int) -> float:
     """Return the fraction of the step at which another way opens first.
 
@@ -178,7 +178,7 @@ def first_opening(system: Integers, p: Vector, table: Matrix, a: Matrix, i: int,
     return NONE
 
 
-@kernel
+@kernel(borrows=True)
 def length_to_opening(
     system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, j: int, guess: float
 ) -> float:

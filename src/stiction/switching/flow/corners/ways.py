@@ -67,7 +67,7 @@ SPEED_I, SPEED_J, FOUND = 8, 9, 10
 _AT_FOLD = 1e-6
 
 
-@kernel
+@kernel(borrows=True)
 def corner_rates(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) -> bool:
     """Fill row MEETING for surfaces i and j at the state in row x; return whether it is finite."""
     n = system[N]
@@ -92,7 +92,7 @@ def corner_rates(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int)
     return finite(a, MEETING, 10)
 
 
-@kernel
+@kernel(borrows=True)
 def turns(a: Matrix) -> tuple[float, float]:
     """Return two products of four rates, the growth and the shrinking of one turn.
 
@@ -104,7 +104,7 @@ def turns(a: Matrix) -> tuple[float, float]:
     return one, two
 
 
-@kernel
+@kernel(borrows=True)
 def _spirals_out(a: Matrix) -> bool:
     """Return whether all corners are crossed in turn, each turn wider than the last."""
     one, two = turns(a)
@@ -122,7 +122,7 @@ def _spirals_out(a: Matrix) -> bool:
     return (left and one - two > least) or (right and two - one > least)
 
 
-@kernel
+@kernel(borrows=True)
 def _half(a: Matrix, e: int) -> tuple[int, float]:
     """Return 1 where half surface e attracts, -1 where it repels, 0 else; and its rate outward."""
     first, on_i = e % 2, e < 2
@@ -140,7 +140,7 @@ def _half(a: Matrix, e: int) -> tuple[int, float]:
     return kind, side * (minus * other_plus - plus * other_minus) / (minus - plus)
 
 
-@kernel
+@kernel(borrows=True)
 def _coefficients(a: Matrix) -> Bilinear:
     """Return the bilinear rates whose values in the corners stand in row MEETING."""
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
@@ -153,7 +153,7 @@ def _coefficients(a: Matrix) -> Bilinear:
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
-@kernel
+@kernel(borrows=True)
 def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
     """Return whether the sliding vector of this name is admissible.
 
@@ -189,7 +189,7 @@ def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
     return abs(u) <= 1.0 and abs(v) <= 1.0
 
 
-@kernel
+@kernel(borrows=True)
 def _set_of_ways(a: Matrix, closed: int, opened: int) -> int:
     """Return the open ways by the rates in row MEETING (see `_stays`), as bits."""
     found = 0
@@ -218,13 +218,13 @@ def _set_of_ways(a: Matrix, closed: int, opened: int) -> int:
     return found
 
 
-@kernel
+@kernel(borrows=True)
 def open_ways(a: Matrix) -> int:
     """Return the open ways by the rates in row MEETING to first order, as bits."""
     return _set_of_ways(a, 0, 0)
 
 
-@kernel
+@kernel(borrows=True)
 def count(ways: int) -> int:
     """Return how many ways a set has."""
     total = 0
@@ -233,13 +233,13 @@ def count(ways: int) -> int:
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def _field_of(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
     """Fill row `out` with the field for the signs in row SIGNS at the state in row x."""
     call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, out))
 
 
-@kernel
+@kernel(borrows=True)
 def _ahead(system: Integers, a: Matrix, field: int, share: float) -> None:
     """Fill row TRIAL with a state a little further along the field in row `field`."""
     size = 1e-300
@@ -249,7 +249,7 @@ def _ahead(system: Integers, a: Matrix, field: int, share: float) -> None:
         a[TRIAL, e] = a[Y, e] + share / size * a[field, e]
 
 
-@kernel
+@kernel(borrows=True)
 def _bend(system: Integers, p: Vector, a: Matrix, i: int, j: int, c: int, k: int) -> float:
     """Return the sign of the second derivative of h_k along the field of corner c."""
     for e in range(system[M]):
@@ -267,7 +267,7 @@ def _bend(system: Integers, p: Vector, a: Matrix, i: int, j: int, c: int, k: int
     return 1.0 if change > 0.0 else -1.0 if change < 0.0 else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def _slides(system: Integers, p: Vector, a: Matrix, s: int, o: int, side: float, x: int) -> float:
     """Return how fast h_o grows while the state in row x slides on s; row SPARE gets the field.
 
@@ -290,7 +290,7 @@ def _slides(system: Integers, p: Vector, a: Matrix, s: int, o: int, side: float,
     return lie(system, a, o, MINUS)
 
 
-@kernel
+@kernel(borrows=True)
 def _leads_away(system: Integers, p: Vector, a: Matrix, i: int, j: int, e: int) -> bool:
     """Return whether sliding on half surface e leads away from its end in second order."""
     s, o = (i, j) if e < 2 else (j, i)
@@ -306,7 +306,7 @@ def _leads_away(system: Integers, p: Vector, a: Matrix, i: int, j: int, e: int) 
     return side * change > 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def ways_here(system: Integers, p: Vector, a: Matrix, i: int, j: int, edge: int) -> int:
     """Return the ways on from the state in row Y, where surfaces i and j meet, as bits.
 
