@@ -86,6 +86,7 @@ from stiction.switching.flow.rows import (
     TOLD,
     TOUCH,
     TRIAL,
+    VAGUE,
     VALUE,
     WHERE,
     WHICH,
@@ -429,7 +430,8 @@ def _at_fold_of_slide(
             return TWO_FOLD_HIT
         # nearer to a two-fold than its error the run cannot tell which fold comes first
         other = abs(down) if upper else abs(up)
-        margin = other / (limit + (1.0 + a[CLOCK, DRIFT]) * a[PACE, RTOL] * speed)
+        off = (1.0 + a[CLOCK, DRIFT]) * a[PACE, RTOL] + a[CLOCK, VAGUE]
+        margin = other / (limit + off * speed)
         bend = curvature(system, p, a, i, after)
         if bend * after < 0.0 and ((upper and down < 0.0) or (not upper and up > 0.0)):
             # an invisible fold at the end of an escaping region: only the other side is left
