@@ -18,6 +18,7 @@ import numpy.typing as npt
 __all__ = ["sizes_of"]
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 # states between these are of ordinary size
 _SMALL, _LARGE = 1e-3, 1e6
@@ -55,7 +56,7 @@ def sizes_of(
         size[states:] = time
     size = np.where(size > 0.0, size, largest)
     # a guess only takes a start away from one, never past it
-    return np.minimum(size, one) if largest < _SMALL else np.maximum(size, one)
+    return np.asarray(np.minimum(size, one) if largest < _SMALL else np.maximum(size, one))
 
 
 def _look_ahead(
@@ -84,7 +85,7 @@ def _look_ahead(
 
 
 def _between(
-    before: tuple[float, Floats], after: tuple[float, Floats], here: Floats, known: Floats
+    before: tuple[float, Floats], after: tuple[float, Floats], here: Floats, known: Flags
 ) -> tuple[Floats, float]:
     """Return sizes and time where the largest share of the start is one."""
     (t0, low), (t1, high), n = before, after, here.size

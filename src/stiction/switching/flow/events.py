@@ -400,12 +400,13 @@ def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
 
 @kernel
 def _also_here(system: Integers, p: Vector, a: Matrix, i: int) -> int:
-    """Return another surface on which the state is too, as near as the tolerance tells, or -1."""
+    """Return another surface on which the state is too, or may be, or is nearly, or -1."""
     if system[M] == 1:
         return -1
     surfaces_at(system, p, a, Y, EXTRA)
     for j in range(system[M]):
-        if j != i and abs(a[EXTRA, j]) <= max(16.0 * a[NOISE, j], a[TOUCH, j]):
+        near = max(a[TOUCH, j], NEARBY * a[DOUBT, j])
+        if j != i and abs(a[EXTRA, j]) <= max(16.0 * a[NOISE, j], near):
             return j
     return -1
 
