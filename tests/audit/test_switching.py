@@ -256,17 +256,15 @@ def test_no_tolerance_lets_energy_go_missing(monkeypatch):
     check_fails(st.solve(system, LOOSE, (0.0, 12.0)), "ledger_closes", limit=1e-2)
 
 
+@pytest.mark.fails_audit("switching", "stays_on_surface")
+@pytest.mark.fails_audit("switching", "stays_on_its_side")
+@pytest.mark.fails_audit("switching", "multiplier_within_bound")
 @pytest.mark.parametrize(
     ("check", "limit", "rows"),
     [
-        pytest.param(
-            check, limit, rows, marks=pytest.mark.fails_audit("switching", check), id=check
-        )
-        for check, limit, rows in [
-            ("stays_on_surface", 1e-4, {"x": [0.0, 0.51], "signs": 0.5}),
-            ("stays_on_its_side", 1e-4, {"x": [0.0, 0.51], "signs": -1.0}),
-            ("multiplier_within_bound", 1.01, {"signs": 1.1}),
-        ]
+        ("stays_on_surface", 1e-4, {"x": [0.0, 0.51], "signs": 0.5}),
+        ("stays_on_its_side", 1e-4, {"x": [0.0, 0.51], "signs": -1.0}),
+        ("multiplier_within_bound", 1.01, {"signs": 1.1}),
     ],
 )
 def test_no_tolerance_lets_a_state_be_anywhere(monkeypatch, check, limit, rows):
@@ -277,15 +275,15 @@ def test_no_tolerance_lets_a_state_be_anywhere(monkeypatch, check, limit, rows):
     check_fails(run, check, limit=limit, when=1.0, beside=beside)
 
 
+@pytest.mark.fails_audit("switching", "stays_on_surface")
+@pytest.mark.fails_audit("switching", "stays_on_its_side")
+@pytest.mark.fails_audit("switching", "multiplier_within_bound")
 @pytest.mark.parametrize(
     ("check", "rows"),
     [
-        pytest.param(check, rows, marks=pytest.mark.fails_audit("switching", check), id=check)
-        for check, rows in [
-            ("stays_on_surface", {"x": math.nan, "signs": 0.5}),
-            ("stays_on_its_side", {"x": math.nan, "signs": 1.0}),
-            ("multiplier_within_bound", {"signs": math.nan}),
-        ]
+        ("stays_on_surface", {"x": math.nan, "signs": 0.5}),
+        ("stays_on_its_side", {"x": math.nan, "signs": 1.0}),
+        ("multiplier_within_bound", {"signs": math.nan}),
     ],
 )
 def test_what_is_no_number_holds_nowhere(monkeypatch, check, rows):

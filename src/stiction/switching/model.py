@@ -398,14 +398,10 @@ class PiecewiseSmooth(SwitchingSystem):
         x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
         object.__setattr__(self, "x0", x0)
         if self.scale is not None:
+            why, try_ = "tolerances are relative to it.", "give the usual size of each state."
+            where = f"{name}.scale"
             scale = numbers(
-                f"{name}.scale",
-                self.scale,
-                size=x0.size,
-                per="state",
-                rule="positive",
-                why="differences and tolerances are taken relative to it.",
-                try_="give the usual size of each state.",
+                where, self.scale, size=x0.size, per="state", rule="positive", why=why, try_=try_
             )
             object.__setattr__(self, "scale", scale)
         if self.names is not None and len(tuple(self.names)) != x0.size:
