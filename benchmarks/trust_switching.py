@@ -5,7 +5,11 @@ known: a valley of w whose floor lies `delta` above it. Below the surface the fl
 (the futures split) or back (they do not). The case is turned, stretched and shifted at random,
 and the floor lies anywhere from far below the tolerance to far above it, on both sides.
 
+With `--orbits` the flows are nonlinear and in three states, and grow; their orbits are known from
+extrapolation in 80-bit numbers, and which future is right from the lowest point of the orbit.
+
 Run: python benchmarks/trust_switching.py --cases 10000
+     python benchmarks/trust_switching.py --cases 1000 --orbits
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ from stiction.errors import SolveError
 from stiction.methods import EventDriven
 from stiction.switching.model import Compiled, SwitchingSystem
 
+# steps of an orbit in 80-bit numbers, and columns of the extrapolation
+STEPS, COLUMNS = 40, 9
 SIGNATURE = "void(CPointer(float64), CPointer(float64), CPointer(float64), CPointer(float64))"
 # entries of p: the map x -> (u, w) and its inverse, the speed of time, then the valley
 TO, BACK, PACE, SHAPE, DEEP, WIDE, AWAY, ZERO = 0, 6, 10, 11, 12, 13, 14, 15
@@ -230,59 +236,116 @@ class Orbit(Valley):
         )
 
 
-def make_orbit(rng: np.random.Generator, rtol: float) -> tuple:
-    """Return a case as `make_valley` does; the orbits are SciPy's, as fine as they get."""
-    from scipy.integrate import solve_ivp
-    from scipy.optimize import brentq
+class Smooth:
+    """An orbit of the field above in 64 bits of mantissa, by extrapolated midpoint steps.
 
+    Parameters
+    ----------
+    a, b, c : the linear and the quadratic part and the constant one
+    start : (3,) where it begins
+    span : how long it goes
+    """
+
+    def __init__(
+        self, a: np.ndarray, b: np.ndarray, c: np.ndarray, start: np.ndarray, span: float
+    ) -> None:
+        self.parts = tuple(np.asarray(part, dtype=np.longdouble) for part in (a, b, c))
+        self.h = np.longdouble(span) / STEPS
+        self.states, self.off = [np.asarray(start, dtype=np.longdouble)], np.longdouble(0.0)
+        for _ in range(STEPS):
+            end, off = self._step(self.states[-1], self.h)
+            self.states.append(end)
+            self.off = max(self.off, off)
+            if not np.max(np.abs(end)) <= 30.0:
+                self.off = np.longdouble(np.inf)
+                break
+
+    def rate(self, x: np.ndarray) -> np.ndarray:
+        """Return x'."""
+        a, b, c = self.parts
+        return (a * x + b * (x * np.sin(x))).sum(axis=1) + c
+
+    def at(self, t: float) -> np.ndarray:
+        """Return the state at t."""
+        k = min(int(t / self.h), STEPS - 1)
+        return self._step(self.states[k], np.longdouble(t) - k * self.h)[0]
+
+    def _step(self, x: np.ndarray, h: np.longdouble) -> tuple[np.ndarray, np.longdouble]:
+        """Return the state after a step, and how far the last two columns are apart."""
+        row: list[np.ndarray] = []
+        for j in range(1, COLUMNS + 1):
+            d = h / (2 * j)
+            before, here = x, x + d * self.rate(x)
+            for _ in range(2 * j - 1):
+                before, here = here, before + 2 * d * self.rate(here)
+            new = [(before + here + d * self.rate(here)) / 2]
+            for k, old in enumerate(row):
+                ratio = np.longdouble(j) / (j - k - 1)
+                new.append(new[k] + (new[k] - old) / (ratio * ratio - 1))
+            row = new
+        return row[-1], np.max(np.abs(row[-1] - row[-2]))
+
+
+def make_orbit(rng: np.random.Generator) -> Callable[[float], tuple]:
+    """Return what makes a case, as `make_valley` does, of an orbit and a tolerance."""
     while True:
         linear = rng.normal(size=(3, 3)) + rng.uniform(-1.0, 1.0) * np.eye(3)
         square, constant = 0.5 * rng.normal(size=(3, 3)), rng.normal(size=3)
         start, normal = rng.normal(size=3), rng.normal(size=3)
         span = rng.uniform(1.0, 4.0)
-
-        def rate(_, x, a=linear, b=square, c=constant):
-            return a @ x + b @ (x * np.sin(x)) + c
-
-        found = solve_ivp(
-            rate, (0.0, span), start, "DOP853", rtol=3e-14, atol=1e-15, dense_output=True
-        )
-        if not found.success or np.max(np.abs(found.y)) > 30.0:
+        orbit = Smooth(linear, square, constant, start, span)
+        if not orbit.off < 1e-16:
             continue
-        times = np.linspace(0.0, span, 400)
-        levels = normal @ found.sol(times)
+        levels = np.array([normal @ state for state in orbit.states], dtype=np.float64)
         k = int(np.argmin(levels))
-        if not 20 < k < 360 or levels[-1] - levels[k] < 0.05 or levels[0] - levels[k] < 0.05:
+        if not STEPS > k > 0 or min(levels[0], levels[-1]) - levels[k] < 0.05:
             continue
-        # the lowest point, by orbits that end there: the dense output is not good enough
-        low = float(times[k])
-        for _ in range(4):
-            at = _to(rate, start, low)
-            ahead = (normal @ rate(0, at + 1e-4 * rate(0, at)) - normal @ rate(0, at)) / 1e-4
-            low -= float(normal @ rate(0, at)) / float(ahead)
-        at = _to(rate, start, low)
-        if abs(normal @ rate(0, at)) < 1e-9 and ahead > 0.05:
+        # the lowest point is where the level does not change
+        low = _root(lambda t, o=orbit, n=normal: n @ o.rate(o.at(t)), orbit.h, k)
+        if low is not None:
             break
-    tolerance = rtol * float(np.abs(normal) @ (1.0 + np.abs(at)))
-    floor = tolerance * 10.0 ** rng.uniform(-4, 5) * (1.0 if rng.random() < 0.5 else -1.0)
-    floor = min(max(floor, -0.02), 0.04)
-    level = float(normal @ at) - floor
-    below = -normal / (normal @ normal) * rng.uniform(0.3, 2.0) + 0.3 * np.cross(normal, start)
-    p = (*linear.ravel(), *square.ravel(), *constant, *normal, level)
-    system = Orbit(p=(*p, 0.3 if rng.random() < 0.5 else 0.0, *below), x0=start)
-    stays, when = _to(rate, start, span), low
-    if floor < 0.0:
-        when = brentq(lambda t: float(normal @ found.sol(t)) - level, 0.0, low, xtol=1e-15)
-    falls = _to(rate, start, when) + below * (span - when)
-    ends = (stays, falls) if floor > 0.0 else (falls, stays)
-    return system, span, floor / tolerance, ends[0], ends[1]
+    at, share, sign = orbit.at(low), rng.uniform(-4, 5), 1.0 if rng.random() < 0.5 else -1.0
+    leads = -normal / (normal @ normal) * rng.uniform(0.3, 2.0) + 0.3 * np.cross(normal, start)
+    bend = 0.3 if rng.random() < 0.5 else 0.0
+
+    def case(rtol: float) -> tuple:
+        tolerance = rtol * float(np.abs(normal) @ (1.0 + np.abs(at)))
+        level = float(normal @ at - min(max(sign * tolerance * 10.0**share, -0.02), 0.04))
+        floor = float(normal @ at - level)
+        p = (*linear.ravel(), *square.ravel(), *constant, *normal, level, bend, *leads)
+        stays, when = orbit.states[-1], low
+        if floor < 0.0:
+            first = int(np.argmax(levels < level)) or k
+            when = _root(lambda t: level - normal @ orbit.at(t), orbit.h, first - 1, low)
+        falls = orbit.at(when) + leads * (span - when)
+        ends = (stays, falls) if floor > 0.0 else (falls, stays)
+        right, other = (np.asarray(end, dtype=np.float64) for end in ends)
+        return Orbit(p=p, x0=start), span, floor / tolerance, right, other
+
+    return case
 
 
-def _to(rate: Callable, start: np.ndarray, t: float) -> np.ndarray:
-    """Return the state at t."""
-    from scipy.integrate import solve_ivp
-
-    return solve_ivp(rate, (0.0, t), start, "DOP853", rtol=3e-14, atol=1e-15).y[:, -1]
+def _root(
+    rises: Callable[[float], np.longdouble], h: np.longdouble, k: int, end: float | None = None
+) -> np.longdouble | None:
+    """Return where a function rises through zero around node k, None where it does not."""
+    low, high = max(k - 1, 0) * h, (k + 1) * h if end is None else min((k + 2) * h, end)
+    below, above = rises(low), rises(high)
+    if not below < 0.0 <= above:
+        return None if end is None else high
+    middle, side = low, 0
+    for _ in range(100):
+        # regula falsi, with half the value of an end that stays
+        middle = low - below * (high - low) / (above - below)
+        value = rises(middle)
+        if value < 0.0:
+            low, below, above = middle, value, above / 2 if side < 0 else above
+        else:
+            high, above, below = middle, value, below / 2 if side > 0 else below
+        side = -1 if value < 0.0 else 1
+        if abs(value) <= 1e-19 or high - low <= 1e-18 * h:
+            break
+    return middle
 
 
 def verdict(case: tuple, rtol: float) -> tuple[str, float]:
@@ -310,17 +373,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--orbits", action="store_true", help="flows without a closed form")
     options = parser.parse_args()
-    make = make_orbit if options.orbits else make_valley
-    # a finer integration knows nothing below its own error
-    for rtol in (1e-10, 1e-8, 1e-6) if options.orbits else (1e-11, 1e-8, 1e-6):
+    orbits: list[Callable[[float], tuple]] = []
+    if options.orbits:
+        rng = np.random.default_rng(options.seed)
+        orbits = [make_orbit(rng) for _ in range(options.cases)]
+    for rtol in (1e-11, 1e-8, 1e-6):
         rng, begun = np.random.default_rng(options.seed), time.perf_counter()
         table: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
         bands = ((1e-2, "< 0.01"), (1.0, "0.01 - 1"), (100.0, "1 - 100"), (np.inf, "> 100"))
         for number in range(options.cases):
-            case = make(rng, rtol)
+            case = orbits[number](rtol) if orbits else make_valley(rng, rtol)
             what, margin = verdict(case, rtol)
             band = next(name for limit, name in bands if abs(case[2]) <= limit)
-            split = "no split" if make is not make_orbit and case[0].p[AWAY] > 0.0 else "split"
+            split = "no split" if not orbits and case[0].p[AWAY] > 0.0 else "split"
             table[f"{split}, {band}"][what] += 1
             if what not in ("right", "undecided", "fold"):
                 print(f"  case {number}: {what}, {case[2]:.3g} tolerances, margin {margin:.3g}")

@@ -227,3 +227,86 @@ def test_a_multiplier_out_of_its_bound_is_told_on_both_sides(monkeypatch, system
     damage(monkeypatch, OUTCOME, HISTORY, lift)
     run = st.solve(system, t_span=(0.0, t_end))
     check_fails(run, "multiplier_within_bound", value=1.00001, when=raised[0])
+
+
+# ---- limits, numbers that are none, gradients that vanish
+
+
+def spoil(monkeypatch, **rows):
+    """Put these numbers into the last saved row of what the method hands over."""
+
+    def change(history):
+        found = {name: np.array(getattr(history, name)) for name in rows}
+        for name, value in rows.items():
+            found[name][-1] = value
+        return found
+
+    damage(monkeypatch, OUTCOME, HISTORY, change)
+
+
+# the surface is where v has the speed of the belt
+BELT = st.BeltOscillator(belt_speed=0.5)
+LOOSE = st.EventDriven(rtol=1e-2)
+
+
+@pytest.mark.fails_audit("switching", "ledger_closes")
+def test_no_tolerance_lets_energy_go_missing(monkeypatch):
+    system = StaticJumpOscillator(damping=0.3)
+    damage(monkeypatch, OUTCOME, HISTORY, lambda h: {"energy": 0.5 * h.energy})
+    check_fails(st.solve(system, LOOSE, (0.0, 12.0)), "ledger_closes", limit=1e-2)
+
+
+@pytest.mark.fails_audit("switching", "stays_on_surface")
+@pytest.mark.fails_audit("switching", "stays_on_its_side")
+@pytest.mark.fails_audit("switching", "multiplier_within_bound")
+@pytest.mark.parametrize(
+    ("check", "limit", "rows"),
+    [
+        ("stays_on_surface", 1e-4, {"x": [0.0, 0.51], "signs": 0.5}),
+        ("stays_on_its_side", 1e-4, {"x": [0.0, 0.51], "signs": -1.0}),
+        ("multiplier_within_bound", 1.01, {"signs": 1.1}),
+    ],
+)
+def test_no_tolerance_lets_a_state_be_anywhere(monkeypatch, check, limit, rows):
+    check_holds(st.solve(BELT, LOOSE, (0.0, 1.0)), check)
+    spoil(monkeypatch, **rows)
+    beside = ["ledger_closes"] if "x" in rows else []
+    run = st.solve(BELT, LOOSE, (0.0, 1.0))
+    check_fails(run, check, limit=limit, when=1.0, beside=beside)
+
+
+@pytest.mark.fails_audit("switching", "stays_on_surface")
+@pytest.mark.fails_audit("switching", "stays_on_its_side")
+@pytest.mark.fails_audit("switching", "multiplier_within_bound")
+@pytest.mark.parametrize(
+    ("check", "rows"),
+    [
+        ("stays_on_surface", {"x": math.nan, "signs": 0.5}),
+        ("stays_on_its_side", {"x": math.nan, "signs": 1.0}),
+        ("multiplier_within_bound", {"signs": math.nan}),
+    ],
+)
+def test_what_is_no_number_holds_nowhere(monkeypatch, check, rows):
+    spoil(monkeypatch, **rows)
+    # energies of what is no number are none either
+    beside = ["ledger_closes", "friction_dissipates"] if "x" in rows else []
+    run = st.solve(BELT, t_span=(0.0, 1.0))
+    found = check_fails(run, check, value=math.inf, when=1.0, beside=beside)
+    assert found.limit < 2.0
+
+
+@pytest.mark.fails_audit("switching", "stays_on_its_side")
+@pytest.mark.parametrize(("at", "ok"), [(1.0 + 1e-8, True), (1.0 + 1e-3, False)])
+def test_rounding_is_no_distance_where_the_gradient_vanishes(monkeypatch, at, ok):
+    """h = (x - 1)^2 rounds to 1e-16 on either side of zero next to x = 1, where it is flat."""
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] * x[0] - 2.0 * x[0] + 1.0,
+        f_plus=lambda x: (1.0,),
+        f_minus=lambda x: (1.0,),
+        x0=[2.0],
+    )
+    spoil(monkeypatch, x=at, signs=-1.0)
+    run = st.solve(flow, t_span=(0.0, 1.0))
+    found = (check_holds if ok else check_fails)(run, "stays_on_its_side")
+    # h / |h'| is half the distance from the place where it vanishes
+    assert ok or found.value == pytest.approx(0.5e-3 / (1.0 + 1e-3), rel=1e-6)

@@ -181,7 +181,7 @@ class _Solver:
         elif code == r.SPLIT:
             return self._split()
         elif code == r.CROSSROADS:
-            return self._lost("intersection", *path.crossroads())
+            return self._lost("intersection", *path.crossroads(), margin=path.margin_beside())
         elif code == r.UNDECIDED:
             return self._undecided()
         elif code == r.CORNER:
@@ -353,7 +353,9 @@ class _Solver:
             self.path.log(_KINDS[kind], surface, before, before)
             self._drain()
 
-    def _lost(self, kind: str, surface: int, other: int = -1, ways: int = 0) -> Status | None:
+    def _lost(
+        self, kind: str, surface: int, other: int = -1, ways: int = 0, margin: float = np.inf
+    ) -> Status | None:
         path = self.path
         place = Place(kind, path.t, path.x, path.sides, surface, other, ways)
         if len(self.losses) >= self.method.max_events:
@@ -365,11 +367,15 @@ class _Solver:
             found, why = starts_at(self.system, policy, place, self.rng, self.tolerance)
         else:
             found, why = starts(self.system, policy, place, self.rng, self.tolerance, horizon)
+        told, more = kind, {}
+        if margin < 1.0:
+            # it may pass the place on either side
+            told, more = "undecided", {"margin": margin, "of": kind, "sides": ["+", "-"]}
         if not found:
-            self._note_loss(kind, surface, why)
+            self._note_loss(told, surface, why, more)
             self.reason = f"{kind} at t = {place.t:.9g}: {why}"
             return Status.STOPPED
-        self._note_loss(kind, surface, found[0].note)
+        self._note_loss(told, surface, found[0].note, more)
         self.futures += [(place, start) for start in found]
         return self._follow(place, found[0])
 

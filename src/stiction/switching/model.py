@@ -319,7 +319,9 @@ class PiecewiseSmooth(SwitchingSystem):
     names : names of the states; x1, x2, ... when left out
     h_gradient : gradient of h (of each h one after the other); differences of order 8
         when left out, exact for a plane
-    scale : sizes of the states; 1 when left out
+    scale : sizes of the states, for tolerances, margins and differences; when left out they are 1,
+        or follow from the start and the fields where all states of the start are below 1e-3 or
+        one is above 1e6
     parameters : numbers that functions take as p: by name, read as p.mu, or in a row, read as
         p[0]. Models that differ in their values alone share their code: see `with_parameters`
     stiff : whether steps are implicit, by Radau IIA of order 5: for fields with parts that decay
@@ -347,7 +349,7 @@ class PiecewiseSmooth(SwitchingSystem):
     mode: str | None = None
     names: Sequence[str] | None = None
     h_gradient: Callable[..., Any] | None = None
-    scale: Sequence[float] | float = 1.0
+    scale: Sequence[float] | float | None = None
     parameters: Mapping[str, float] | Sequence[float] | Floats | None = None
     stiff: bool = False
 
@@ -402,16 +404,13 @@ class PiecewiseSmooth(SwitchingSystem):
         why, try_ = "a flow starts somewhere.", "for example x0=[1.0, 0.0]."
         x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
         object.__setattr__(self, "x0", x0)
-        scale = numbers(
-            f"{name}.scale",
-            self.scale,
-            size=x0.size,
-            per="state",
-            rule="positive",
-            why="differences and tolerances are taken relative to it.",
-            try_="give the usual size of each state.",
-        )
-        object.__setattr__(self, "scale", scale)
+        if self.scale is not None:
+            why, try_ = "tolerances are relative to it.", "give the usual size of each state."
+            where = f"{name}.scale"
+            scale = numbers(
+                where, self.scale, size=x0.size, per="state", rule="positive", why=why, try_=try_
+            )
+            object.__setattr__(self, "scale", scale)
         if self.names is not None and len(tuple(self.names)) != x0.size:
             raise ModelError(
                 explain(
@@ -490,10 +489,15 @@ class PiecewiseSmooth(SwitchingSystem):
             return given
         return np.concatenate([given, np.full((*given.shape[:-1], 1), t)], axis=-1)
 
-    @property
+    @functools.cached_property
     def _full_scale(self) -> Floats:
-        """(n,) sizes of the states, the clock's 1 among them."""
-        return _plain([*np.asarray(self.scale).tolist(), *[1.0] * self.functions.clocked])
+        """(n,) sizes of the states, the clock's among them."""
+        from stiction.switching.sizes import sizes_of
+
+        if self.scale is not None:
+            return _plain([*np.asarray(self.scale).tolist(), *[1.0] * self.functions.clocked])
+        states, surfaces = len(_sized(self.x0)), len(self.surfaces)
+        return sizes_of(self.functions.rate, self.start_state(), states, surfaces)
 
     def with_parameters(
         self, parameters: Mapping[str, float] | Sequence[float] | Floats = (), /, **named: float

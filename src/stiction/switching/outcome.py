@@ -27,6 +27,9 @@ _NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
 _CYCLE = 1e-6
 # so many events back the last one like it is looked for first
 _RECENT = 8
+# limits of checks follow the tolerance no further than this: energy that is missing, distances
+# over the size of the state, and a multiplier beyond its bound
+_ENERGY_MOST, _OFF_MOST, _BEYOND_MOST = 1e-2, 1e-4, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +155,8 @@ def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
     """Return whether energy closes and friction only takes, for a system that has energies."""
     if not energy.defined:
         return []
-    bound, limit = max(1e-9, 1e3 * rtol), max(1e-9, 1e3 * rtol) * energy.scale
+    bound = min(max(1e-9, 1e3 * rtol), _ENERGY_MOST)
+    limit = bound * energy.scale
     heat = energy.friction_heat
     gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
     closed = energy.imbalance_rel
@@ -182,7 +186,8 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
         row,
     )
     value, when = worst.tolist(), history.time[row].tolist()
-    near, most = max(1e-9, 10.0 * rtol), 1.0 + max(1e-6, 1e3 * rtol)
+    near = min(max(1e-9, 10.0 * rtol), _OFF_MOST)
+    most = 1.0 + min(max(1e-6, 1e3 * rtol), _BEYOND_MOST)
     off, wrong, multiplier = value[OFF], value[WRONG_SIDE], value[MULTIPLIER]
     distance = "distance from the surface while sliding, over the size of the state"
     other = "how far h has the other sign than its mode, over the size of the state"

@@ -154,6 +154,12 @@ class UserFunctions:
         names = self.taken(label)[i]
         return self.parts[label][i](*(given[name] for name in names))
 
+    def rate(self, state: Floats, signs: Floats) -> Floats:
+        """Return x' at a state, with that of the clock behind it, by the functions as they are."""
+        label = "f" if "f" in self.parts else "f_plus" if signs[0] > 0.0 else "f_minus"
+        given = np.asarray(self.call(label, 0, state, signs), dtype=np.float64).reshape(-1)
+        return np.append(given, np.ones(1 if self.clocked else 0))
+
     @property
     def _given_p(self) -> Any:
         if isinstance(self.parameters, Mapping):

@@ -8,6 +8,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, Status
 from stiction.exact.corners import CORNERS, ways_out
+from stiction.methods import EventDriven
 from stiction.switching.choosing.intersections import ways_of
 from stiction.switching.flow.corners.roots import Bilinear, root
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
@@ -284,3 +285,56 @@ def test_an_arrival_that_only_rounding_misses_is_told(seed):
     run = st.solve(st.PiecewiseSmooth(h=PLANES, f=steady, x0=x0), t_span=(0.0, 0.5))
     assert [loss.kind for loss in run.determinism.losses] == ["intersection"]
     assert run.determinism.losses[0].time == pytest.approx(0.1, abs=1e-11)
+
+
+@pytest.fixture(scope="module")
+def parting():
+    """Two surfaces that split a stream: what comes down the diagonal ends left or right of it."""
+
+    def field(x, s):
+        if s[0] > 0.0 and s[1] > 0.0:
+            return (-1.0, -1.0)
+        if s[0] > 0.0:
+            return (1.0, -1.0)
+        return (-1.0, 1.0 if s[1] > 0.0 else -1.0)
+
+    return st.PiecewiseSmooth(h=[lambda x: x[0], lambda x: x[1]], f=field, x0=[1.0, 1.0])
+
+
+@pytest.mark.parametrize("rtol", [1e-12, 1e-8, 1e-5])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_passing_a_corner_beside_a_split_has_a_margin(parting, rtol, side):
+    def after(tolerances):
+        return st.solve(
+            parting, EventDriven(rtol=rtol), (0.0, 2.0), x0=[1.0, 1.0 + side * tolerances * rtol]
+        )
+
+    for tolerances in (3.0, 30.0):
+        run = after(tolerances)
+        assert not run.determinism.losses
+        # steps add to the one tolerance that the error is at the least
+        assert 0.3 * tolerances < run.determinism.margin <= tolerances
+        assert run.final["x1"] == pytest.approx(-side, abs=1e-3)
+        assert np.min(run.events["margin"]) == run.determinism.margin
+    (loss,) = after(0.5).determinism.losses
+    if rtol > 1e-10:
+        assert loss.kind == "undecided"
+        assert loss.where["of"] == "intersection"
+        assert loss.where["margin"] < 1.0
+    else:
+        # nearer than the best tolerances it is an arrival
+        assert loss.kind == "intersection"
+    far = after(1e4 if rtol < 1e-6 else 5e3)
+    assert not far.determinism.losses
+    assert far.determinism.margin == np.inf
+
+
+def test_either_side_of_a_corner_can_be_had(parting):
+    ends = set()
+    for side in "+-":
+        run = st.solve(
+            parting, EventDriven(rtol=1e-8, policy=Leave(side)), (0.0, 2.0), x0=[1.0, 1.0 + 2e-9]
+        )
+        assert run.determinism.losses[0].kind == "undecided"
+        ends.add((round(run.final["x1"]), round(run.final["x2"])))
+    assert len(ends) == 2

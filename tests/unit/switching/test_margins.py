@@ -1,5 +1,6 @@
 """How far a run stays from a split of futures: beside folds whose two futures are known exactly."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -221,3 +222,37 @@ def test_margins_are_the_same_in_all_units(length, time, floor):
     # reason: a margin is over an estimate of the error, which depends on the steps that were taken
     assert other.determinism.margin == pytest.approx(one.determinism.margin, rel=0.1)
     assert other.final["x2"] / length == pytest.approx(one.final["x2"], rel=1e-9, abs=1e-12)
+
+
+def valley_field(x, s, p):
+    # p holds a length and a rate; the floor of the valley lies where x1 is the length
+    if s[0] < 0.0:
+        return (p[1], -p[1])
+    return (p[1], 2.0 * (x[0] / p[0] - 1.0) * p[1])
+
+
+@pytest.fixture(scope="module")
+def parted():
+    """The valley, compiled once."""
+    return st.PiecewiseSmooth(
+        h=lambda x: x[1], f=valley_field, x0=[0.0, 1.0], parameters=np.array([1.0, 1.0])
+    )
+
+
+@pytest.mark.parametrize("length", [1e-12, 1e-9, 1e-6, 1e9, 1e12])
+@pytest.mark.parametrize("time", [1e-12, 1.0, 1e12])
+def test_without_a_scale_margins_are_the_same_in_units_far_from_one(parted, length, time):
+    for floor in (-1e-12, -1e-8, 1e-8, 1e-3):
+
+        def valley(size, rate, floor=floor):
+            flow = parted.with_parameters([size, rate])
+            flow = dataclasses.replace(flow, x0=[0.0, (1.0 + floor) * size])
+            return flow, st.solve(flow, EventDriven(rtol=1e-11), (0.0, 3.0 * size / rate))
+
+        (_, one), (flow, other) = valley(1.0, 1.0), valley(length, length / time)
+        assert flow.compiled.scale == pytest.approx(length * np.ones(2), rel=2e-3)
+        kinds = [loss.kind for loss in one.determinism.losses]
+        assert [loss.kind for loss in other.determinism.losses] == kinds
+        # reason: a margin is over an estimate of the error, which depends on the steps
+        assert other.determinism.margin == pytest.approx(one.determinism.margin, rel=0.1)
+        assert other.final["x2"] / length == pytest.approx(one.final["x2"], rel=1e-9, abs=1e-12)

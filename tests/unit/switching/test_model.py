@@ -9,6 +9,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, PlainFunctionWarning
 from stiction.switching.model import PiecewiseSmooth
+from stiction.switching.sizes import sizes_of
 
 
 def flow(**changes):
@@ -97,3 +98,41 @@ def test_python_functions_are_kept_out_of_nothing():
         system = flow(f_plus=lambda x: (x[1], table["k"]))
     assert system.field([0.3, -0.8], 1.0).tolist() == [-0.8, -1.0]
     assert "numba" in sys.modules
+
+
+def oscillator(size, rate):
+    """Return x'' = -rate^2 x with friction, its start, and what its states come to."""
+
+    def field(x, s):
+        return np.array([x[1], -rate * rate * (x[0] + 0.2 * s[0] * size)])
+
+    return field, np.array([size, 0.0]), np.array([size, size * rate])
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1.0, 1e3, 1e9])
+@pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-4])
+def test_sizes_follow_the_units(size, rate):
+    field, start, states = oscillator(size, rate)
+    found = sizes_of(field, start, 2, 1)
+    # a guess takes no state past one
+    assert np.all(found >= np.minimum(states, 1.0))
+    assert np.all(found <= np.minimum(1.2 * states, 1.0))
+
+
+def test_starts_of_ordinary_size_have_the_size_one():
+    field, _, _ = oscillator(1.0, 1.0)
+    for start in ([1.0, 0.0], [1e-3, 0.0], [0.0, 1e6], [0.0, 0.0], [1e-12, 0.5]):
+        assert np.array_equal(sizes_of(field, np.array(start), 2, 1), [1.0, 1.0])
+    assert np.array_equal(sizes_of(field, np.array([1e9, 0.0]), 2, 1) >= 1e9, [True, True])
+
+
+def test_sizes_of_a_clock_and_of_fields_that_end_somewhere():
+    def field(x, s):
+        if x[0] < 0.0:
+            raise ValueError("no root")
+        return np.array([-1e-3 * s[0], 1.0])
+
+    # nothing is known beyond the end of the field
+    state, clock = sizes_of(field, np.array([1e-9, 0.0]), 1, 1)
+    assert state == pytest.approx(1e-9, rel=1e-6)
+    assert clock == pytest.approx(1e-6, rel=1e-6)

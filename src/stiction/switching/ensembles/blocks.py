@@ -61,6 +61,7 @@ class Task:
     stop : (kinds,) 1 for the kinds of events that end a trajectory
     grid : axes, lower ends, widths and numbers of cells; None for no grid
     interval : time between two looks at the state for the grid
+    off : share of their distance from a two-fold by which the starts may be off
     """
 
     system: SwitchingSystem
@@ -73,6 +74,7 @@ class Task:
     grid: tuple[Ints, Floats, Floats, tuple[int, int]] | None = None
     interval: float = 1.0
     backward: bool = False
+    off: float = 0.0
 
 
 def run_task(
@@ -122,6 +124,7 @@ def _hop_on(task: Task, out: Outcome) -> None:
             sides=np.array([[hops.side]]),
             dwell=task.dwell[i : i + 1],
             t_end=task.t_end - spent,
+            off=hops.doubt,
         )
         more = run_task(rest, 1)
         out.state[i], out.signs[i], out.codes[i] = more.state[0], more.signs[0], more.codes[0]
@@ -138,7 +141,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
     n_starts = len(task.x)
     way = -1.0 if task.backward else 1.0
     most = min(task.method.max_steps, MOST_STEPS)
-    limits = np.array([way * task.t_end, way, float(most)])
+    limits = np.array([way * task.t_end, way, float(most), task.off])
     flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
     for _ in range(workers):
         flows.put(_flow(task))

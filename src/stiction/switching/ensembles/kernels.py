@@ -50,6 +50,8 @@ from stiction.switching.flow.rows import (
     SIGNS,
     SLOPE,
     STEPS,
+    TALLEST,
+    VAGUE,
     VALUE,
     WHICH,
     M,
@@ -76,8 +78,9 @@ _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
 # what is kept of an end: its time and how fast the state moves; the code and the steps
 ENDED_AT, SPEED = range(2)
 CODE, TAKEN = range(2)
-# what limits all trajectories of a block: end time, direction of time, most steps
-END, WAY, MOST = range(3)
+# what limits all trajectories of a block: end time, direction of time, most steps; and by
+# what share of its distance from a two-fold each may begin off
+END, WAY, MOST, BEGIN_OFF = range(4)
 # when a state that slides leaves, and to which side
 UNTIL, TO_SIDE = range(2)
 
@@ -356,7 +359,7 @@ def follow(
     x, sides : (b, n) and (b, m) starts
     dwell : (b, 2) when a state that slides leaves, and to which side; inf for never
     stop : (kinds,) 1 for the kinds of events that end a trajectory
-    limits : end time, direction of time, most steps
+    limits : end time, direction of time, most steps, share by which they may begin off
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
@@ -364,6 +367,7 @@ def follow(
     counts, first, outside = out.counts, out.first, 0.0
     for b in range(x.shape[0]):
         code = place(system, p, a, 0.0, x[b], sides[b], limits[WAY])
+        a[CLOCK, VAGUE], a[CLOCK, TALLEST] = limits[BEGIN_OFF], 0.0
         if code == DONE:
             code = one(
                 system,

@@ -72,8 +72,10 @@ from stiction.switching.flow.rows import (
     STAGE,
     STEPS,
     T_END,
+    TALLEST,
     TOUCH,
     TRIAL,
+    VAGUE,
     VALUE,
     WHICH,
     K,
@@ -355,7 +357,9 @@ def _arm(system: Integers, p: Vector, a: Matrix) -> None:
         a[NOISE, m + i] = on_it
         # nearer than the best tolerances a touch, a miss and two crossings are the same
         a[TOUCH, i] = max(_ZERO * a[NOISE, i], min(a[PACE, RTOL], 1e-10) * reach)
-        a[DOUBT, i] = off * room + _ZERO * a[NOISE, i]
+        if a[SIDES, i] != 0.0:
+            a[CLOCK, TALLEST] = max(a[CLOCK, TALLEST], a[VALUE, i])
+        a[DOUBT, i] = off * room + _ZERO * a[NOISE, i] + a[CLOCK, VAGUE] * a[CLOCK, TALLEST]
     for i in range(k):
         a[NOISE, 2 * m + i] = 4.0 * _EPS * max(size, 0.1)
     a[NOISE, 2 * m + k] = 0.0

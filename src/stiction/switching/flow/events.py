@@ -86,6 +86,7 @@ from stiction.switching.flow.rows import (
     TOLD,
     TOUCH,
     TRIAL,
+    VAGUE,
     VALUE,
     WHERE,
     WHICH,
@@ -399,12 +400,13 @@ def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
 
 @kernel(borrows=True)
 def _also_here(system: Integers, p: Vector, a: Matrix, i: int) -> int:
-    """Return another surface on which the state is too, as near as the tolerance tells, or -1."""
+    """Return another surface on which the state is too, or may be, or is nearly, or -1."""
     if system[M] == 1:
         return -1
     surfaces_at(system, p, a, Y, EXTRA)
     for j in range(system[M]):
-        if j != i and abs(a[EXTRA, j]) <= max(16.0 * a[NOISE, j], a[TOUCH, j]):
+        near = max(a[TOUCH, j], NEARBY * a[DOUBT, j])
+        if j != i and abs(a[EXTRA, j]) <= max(16.0 * a[NOISE, j], near):
             return j
     return -1
 
@@ -429,7 +431,8 @@ def _at_fold_of_slide(
             return TWO_FOLD_HIT
         # nearer to a two-fold than its error the run cannot tell which fold comes first
         other = abs(down) if upper else abs(up)
-        margin = other / (limit + (1.0 + a[CLOCK, DRIFT]) * a[PACE, RTOL] * speed)
+        off = (1.0 + a[CLOCK, DRIFT]) * a[PACE, RTOL] + a[CLOCK, VAGUE]
+        margin = other / (limit + off * speed)
         bend = curvature(system, p, a, i, after)
         if bend * after < 0.0 and ((upper and down < 0.0) or (not upper and up > 0.0)):
             # an invisible fold at the end of an escaping region: only the other side is left

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import at, call_arrays, call_at
 from stiction.numerics.jit import kernel
@@ -14,6 +16,8 @@ _LOWER = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0, 0.0)
 _STEP = 0.015625
 # both formulas agree to this share where h is smooth; otherwise the points move closer
 _ROUGH, _LEVELS = 1e-8, 6
+# points are never nearer than this to a state, as a share of it
+_FARTHEST = 1e7
 
 
 @kernel(borrows=True)
@@ -47,6 +51,9 @@ def gradients(
     for j in range(n):
         # a power of two: x + d and x - d are then exact for most x
         d = _STEP * scale[j]
+        while _FARTHEST * d < abs(y[j]) < math.inf:
+            # where a state has left its scale far behind, its rounding would be seen
+            d *= 1024.0
         for _ in range(_LEVELS):
             off, size = _differences(surface, m, n, p, j, d, y, out, work[0])
             if off <= _ROUGH * size:

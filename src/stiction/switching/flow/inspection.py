@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
@@ -13,6 +15,9 @@ __all__ = ["MULTIPLIER", "OFF", "WRONG_SIDE", "inspect_states"]
 
 # what is looked for: distance off the surface, far on the wrong side, largest multiplier
 OFF, WRONG_SIDE, MULTIPLIER = range(3)
+# over how much h changes with the size of the states: a gradient that vanishes, the rounding of h,
+# and the least slope that h has over a finite distance
+_VANISHES, _ROUNDING, _FLATTEST = 1e-6, 1e-13, 1e-9
 
 
 @kernel
@@ -29,6 +34,8 @@ def inspect_states(
     row: Integers,
 ) -> None:
     """Fill worst[3] and row[3]: off the surface, on the wrong side, largest multiplier.
+
+    What is no number is infinitely far off.
 
     Parameters
     ----------
@@ -51,7 +58,31 @@ def inspect_states(
             sliding = abs(signs[t, i]) != 1.0
             found = OFF if sliding else WRONG_SIDE
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])
+            if not math.isfinite(values[i]):
+                value, reach = math.inf, 1.0
+            elif value / reach > worst[found] and not flat:
+                rise = _rise(surface, p, scale, x, i, work[0])
+                if reach < _VANISHES * rise:
+                    # the gradient vanishes here: what h rounds to is no distance
+                    value, reach = max(0.0, value - _ROUNDING * rise), max(reach, _FLATTEST * rise)
             if value / reach > worst[found]:
                 worst[found], row[found] = value / reach, t
-            if sliding and abs(signs[t, i]) > worst[MULTIPLIER]:
-                worst[MULTIPLIER], row[MULTIPLIER] = abs(signs[t, i]), t
+            most = abs(signs[t, i]) if math.isfinite(signs[t, i]) else math.inf
+            if sliding and most > worst[MULTIPLIER]:
+                worst[MULTIPLIER], row[MULTIPLIER] = most, t
+
+
+@kernel
+def _rise(surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vector) -> float:
+    """Return how much h_i changes where a state changes by its size."""
+    y, most = x.copy(), 0.0
+    call_arrays(surface, y, y, p, values)
+    here = values[i]
+    for j in range(x.size):
+        for side in range(2):
+            size = max(abs(x[j]), scale[j])
+            y[j] = x[j] + (size if side == 0 else -size)
+            call_arrays(surface, y, y, p, values)
+            most = max(most, abs(values[i] - here))
+        y[j] = x[j]
+    return most

@@ -33,6 +33,8 @@ from stiction.switching.flow.rows import (
     STATE,
     STEPPER,
     STEPS,
+    TALLEST,
+    VAGUE,
     WHICH,
     Y,
 )
@@ -150,6 +152,7 @@ class Flow:
             "kinks": self.kinks,
             "order": self.system[ORDER:],
             "clock": self.clock,
+            "vague": self.a[CLOCK, VAGUE : TALLEST + 1],
             "count": self.system[STEPS:WHICH],
             "saved": self.saved_states,
             "saved_signs": self.saved_signs,

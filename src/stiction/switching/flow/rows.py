@@ -70,12 +70,13 @@ RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
 # pauses; then the margin of the event at hand, whether a step goes on smoothly from the last one,
 # the surface (from 1) and the time of a lowest point that has been judged, the time at which that
 # step began, how far around it counts, and how deep the multiplier passed its limit without a slip
-# that could be seen
+# that could be seen; then, where the run began next to a two-fold, the share of the heights by
+# which they may be off, and the largest height since
 NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, DRIFT, LEAST = range(8)
 AT_SHARE, AT_LENGTH, CAME, FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(8, 18)
-MARGIN, SMOOTH, JUDGED, JUDGED_AT, JUDGED_FROM, WITHIN, BLUNT = range(18, 25)
+MARGIN, SMOOTH, JUDGED, JUDGED_AT, JUDGED_FROM, WITHIN, BLUNT, VAGUE, TALLEST = range(18, 27)
 # what a placement resets, what a checkpoint keeps
-CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 25, 12
+CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 27, 12
 
 # ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
 

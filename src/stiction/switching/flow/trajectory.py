@@ -17,11 +17,14 @@ from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.flow.placing import fold_gap, put, survey
 from stiction.switching.flow.rows import (
     BRANCH,
+    CLOCK,
     DIRECTION,
     EXTRA,
     GOES_ON,
     LATER,
+    LEAST,
     LEFT,
+    MARGIN,
     MEETING,
     ORDER,
     OTHER,
@@ -157,6 +160,13 @@ class Trajectory:
         flow = self.flow
         i, j = flow.system[WHICH], flow.system[OTHER]
         return int(i), int(j), int(flow.a[MEETING, FOUND])
+
+    def margin_beside(self) -> float:
+        """Return how far two surfaces meet from a choice that waits, over the error; inf at it."""
+        clock = self.flow.a[CLOCK]
+        margin, clock[MARGIN] = float(clock[MARGIN]), np.inf
+        clock[LEAST] = min(clock[LEAST], margin)
+        return margin
 
     def hops_unseen(self) -> bool:
         """Return whether a state just placed hops too near to a two-fold to be seen landing."""

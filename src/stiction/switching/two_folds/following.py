@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stiction.switching.flow.records import CROSS
-from stiction.switching.flow.rows import N_SAVES, Q
+from stiction.switching.flow.rows import CLOCK, N_SAVES, VAGUE, Q
 from stiction.switching.flow.trajectory import Trajectory
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.two_folds.hopping import hop_away
@@ -47,4 +47,6 @@ def follow_hops(
         path.log(CROSS, 0, -after, after)
         drain()
     path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
+    # how far off it is counts in the margins from here on
+    flow.a[CLOCK, VAGUE] = hops.doubt
     flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]

@@ -2,10 +2,10 @@
 
 A state at the distance rho from an invisible two-fold hops to the height rho^2, which is lost
 beside the size of the states long before rho is. Here the hops are followed in coordinates
-about the two-fold: the offset X = x - x*, and the height h itself as the integral of
-L = grad h . f. Nearest to the two-fold L is taken from its expansion in X, where it loses no
-digits. Hops grow in each round; where they have become large the flow goes on in its own
-coordinates.
+about the two-fold: the offset X = x - x*, with x* known beyond its last digit, and the height
+h itself as the integral of L = grad h . f. Nearest to the two-fold L is taken from its
+expansion in X, where it loses no digits. Hops grow in each round; where they have become large
+the flow goes on in its own coordinates.
 
 Source: formulas sheet of the wheel paper, section 5 (crossing maps of the exact model).
 """
@@ -32,8 +32,8 @@ NEAREST, _FAR = 1e-2, 2e-3
 _EXPANDED = 1e-6
 # L is so many times beyond what kernels call next to a two-fold when they go on
 _BEYOND = 3.0
-# offsets are known to about 4e-5 of themselves beyond this share of the states
-_ROUNDING = 5e-12
+# share of its distance by which a start may be off, as bounded; it is off by a fifth of that
+_KNOWN = 5e-4
 # Runge-Kutta steps in one hop; hops before it counts as lost
 _STEPS, _MOST = 12, 400
 # central differences of order 8, and their step
@@ -49,11 +49,14 @@ class Hops:
     nodes : (k, 1 + n + q) time, state and energies on the way, the last is the end
     landings : rows of `nodes` at which the surface was crossed, and the side after each
     side : the side at the end
+    doubt : share of its offset from the two-fold by which the end may be off: places are known
+        to rounding, and what they are off by grows with the hops
     """
 
     nodes: Floats
     landings: list[tuple[int, float]]
     side: float
+    doubt: float
 
     def at(self, times: Floats) -> Floats:
         """Return (t, n + q) states and energies at times on the way."""
@@ -75,6 +78,7 @@ def hop_away(
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_hops_of_the_exact_model
     """
     from stiction.switching.two_folds.finding import two_fold
+    from stiction.switching.two_folds.pinning import pinned
 
     scale = np.asarray(system.compiled.scale)
     try:
@@ -82,13 +86,20 @@ def hop_away(
     except (ModelError, SolveError):
         return None
     star = np.asarray(found.x)
-    distance = float(np.max(np.abs(x - star) / scale))
-    # nearer than this the rounding of x* itself is seen
-    known = _ROUNDING * float(np.max(np.abs(star) / scale))
-    if any(found.visible) or not known < distance <= NEAREST:
+    if any(found.visible) or not float(np.max(np.abs(x - star) / scale)) <= NEAREST:
+        return None
+    pin = pinned(found.probe, star)
+    # a start is on the surface to rounding, which is more than the height of the first hops
+    normal = system.gradient(x)[surface] * scale
+    beside = float(system.surfaces_at(x)[surface]) * normal / float(normal @ normal)
+    offset = (x - star) - pin.low - scale * beside
+    distance = float(np.max(np.abs(offset) / scale))
+    doubt = pin.doubt + float(np.max(np.abs(beside)))
+    if not doubt < _KNOWN * distance:
         return None
     bends = {1.0: found.Kpp, -1.0: found.Kmm}
-    return _Hopper(system, star, surface, signs, energies, bends).run(x - star, t_end)
+    hopper = _Hopper(system, (star, pin.low), surface, signs, energies, bends)
+    return hopper.run(offset, t_end, doubt / distance)
 
 
 class _Hopper:
@@ -97,14 +108,15 @@ class _Hopper:
     def __init__(
         self,
         system: SwitchingSystem,
-        star: Floats,
+        place: tuple[Floats, Floats],
         surface: int,
         signs: Floats,
         energies: int,
         bends: dict[float, float],
     ) -> None:
-        self.system, self.star, self.surface = system, star, surface
-        self.signs, self.q, self.n, self.bends = signs.copy(), energies, star.size, bends
+        # the place in two parts, the second below the last digit of the first
+        self.system, (self.star, self.low), self.surface = system, place, surface
+        self.signs, self.q, self.n, self.bends = signs.copy(), energies, self.star.size, bends
         self.scale = np.asarray(system.compiled.scale)
         self.expansion = {side: self._expand(side) for side in (1.0, -1.0)}
 
@@ -131,7 +143,7 @@ class _Hopper:
 
     def rate(self, y: Floats) -> Floats:
         """Return dy/dt on the side of `signs`."""
-        x, c, out = self.star + y[: self.n], self.system.compiled, np.empty(y.size)
+        x, c, out = self._at(y), self.system.compiled, np.empty(y.size)
         out[: self.n] = self.system.field(x, self.signs)
         offset = y[: self.n]
         if np.max(np.abs(offset) / self.scale) < _EXPANDED:
@@ -153,8 +165,14 @@ class _Hopper:
         four = self.rate(y + dt * three)
         return np.asarray(y + dt / 6.0 * (one + 2.0 * two + 2.0 * three + four))
 
-    def run(self, offset: Floats, t_end: float) -> Hops | None:
-        """Hop until it is far from the two-fold; None where it does not get there by hops."""
+    def run(self, offset: Floats, t_end: float, doubt: float) -> Hops | None:
+        """Hop until it is far from the two-fold; None where it does not get there by hops.
+
+        Parameters
+        ----------
+        offset : (n,) from the two-fold, on the surface
+        doubt : share of it that is not known
+        """
         n, i, t = self.n, self.surface, 0.0
         y = np.concatenate([offset, [0.0], np.zeros(self.q)])
         nodes, landings = [self._node(t, y)], []
@@ -175,14 +193,14 @@ class _Hopper:
             self.signs[i] = -side
             landings.append((len(nodes) - 1, -side))
             if self._is_far(y) and self.rate(y)[n] * side < 0.0:
-                return Hops(np.array(nodes), landings, -side)
+                return Hops(np.array(nodes), landings, -side, doubt)
         return None
 
     def _is_far(self, y: Floats) -> bool:
         """Return whether kernels see the next hops: L+ or L- has grown with the distance."""
         if np.max(np.abs(y[: self.n]) / self.scale) <= _FAR:
             return False
-        x, gap = self.star + y[: self.n], 0.0
+        x, gap = self._at(y), 0.0
         normal = self.system.gradient(x)[self.surface]
         for side in (1.0, -1.0):
             signs = self.signs.copy()
@@ -210,4 +228,8 @@ class _Hopper:
         return [total / _STEPS] * _STEPS
 
     def _node(self, t: float, y: Floats) -> Floats:
-        return np.concatenate([[t], self.star + y[: self.n], y[self.n + 1 :]])
+        return np.concatenate([[t], self._at(y), y[self.n + 1 :]])
+
+    def _at(self, y: Floats) -> Floats:
+        """Return the state."""
+        return np.asarray(self.star + (self.low + y[: self.n]))

@@ -360,7 +360,7 @@ class TwoFold(Record):
         """
         form = self.normal_form()
         points = np.asarray(x, dtype=np.float64)
-        values = self._probe.values(points.reshape(-1, self.x.size))
+        values = self.probe.values(points.reshape(-1, self.x.size))
         scaled = values * np.array([1.0, -1.0 / form.plus, 1.0 / form.minus])
         return np.asarray(scaled.reshape(*points.shape[:-1], 3))
 
@@ -382,11 +382,11 @@ class TwoFold(Record):
         point = numbers(
             "TwoFold.arrival_time", x, size=self.x.size, per="state", why=why, try_=try_
         )
-        h, up, down = (float(v) for v in self._probe.values(point[None, :])[0])
+        h, up, down = (float(v) for v in self.probe.values(point[None, :])[0])
         needs = why = ""
         if self.deterministic:
             needs, why = "a two-fold that sliding orbits reach", self.why
-        elif abs(h) > _ON * float(self._probe.sizes(point)[0]) or not up < 0.0 < down:
+        elif abs(h) > _ON * float(self.probe.sizes(point)[0]) or not up < 0.0 < down:
             needs, why = "a sliding point: h = 0 and L+ < 0 < L-", "only sliding orbits arrive."
         if needs:
             got = f"h = {h:.3g}, L+ = {up:.3g}, L- = {down:.3g} at a {self.kind} two-fold"
@@ -396,5 +396,6 @@ class TwoFold(Record):
         return float(0.25 * self.D * np.sum(np.linalg.solve(self.matrix, start)))
 
     @functools.cached_property
-    def _probe(self) -> Probe:
+    def probe(self) -> Probe:
+        """h, L+ and L- around the point."""
         return Probe(self.system, self.surface, self.signs)

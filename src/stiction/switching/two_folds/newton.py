@@ -30,6 +30,8 @@ _TO_COEFFICIENTS = np.cos(np.outer(_K, _ANGLES)) * (np.where(_K == 0, 1.0, 2.0) 
 _SLOPES = _K * np.sin(0.5 * np.pi * _K)
 _DEGREES = (6, 10, 14, 18)
 _TAIL = 6
+# values of T_k at 0, up to degree 14
+_AT_CENTRE = np.round(np.cos(0.5 * np.pi * _K[:15]))
 
 _STEP = 2.0**-17
 _MOST_STEPS = 60
@@ -142,6 +144,35 @@ class Probe:
     def gradients(self, x: Floats) -> Floats:
         """Return (3, n) the gradients of h, L+ and L- at x, as exact as they come."""
         return np.stack([self.slope(x, e)[0] for e in np.eye(x.size)], axis=1)
+
+    def averages(self, x: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+        """Return h, L+ and L- at x as seen from all around, and the rounding of each, (q, 3).
+
+        Polynomials through many points on many radii say what the values are without most of
+        their rounding. It is inf where a polynomial does not follow the function.
+
+        Parameters
+        ----------
+        slopes : (3, n) the gradients there
+        """
+        values, noises = [], []
+        for j, size in enumerate(self.scale):
+            shifts = (_RADII[:, None] * _POINTS).ravel() * size
+            points = np.repeat(x[None, :], shifts.size, axis=0)
+            points[:, j] += shifts
+            # points round, too: the difference is exact
+            off = (points[:, j] - x[j]) - shifts
+            samples = self.values(points) - off[:, None] * slopes[:, j]
+            coefficients = np.einsum(
+                "kj,rjc->rkc", _TO_COEFFICIENTS, samples.reshape(_RADII.size, _NODES, 3)
+            )
+            noise = np.sqrt(np.mean(coefficients[:, -_TAIL:] ** 2, axis=1))
+            kept = _AT_CENTRE.size
+            beyond = np.abs(coefficients[:, kept : kept + 4]).max(axis=1)
+            noises.append(np.where(beyond <= 4.0 * noise, noise, np.inf))
+            values.append(np.einsum("k,rkc->rc", _AT_CENTRE, coefficients[:, :kept]))
+        # a coefficient is a mean over the points
+        return np.concatenate(values), np.concatenate(noises) * np.sqrt(0.5 * _NODES)
 
     def jacobian(self, x: Floats) -> Floats:
         """Return (3, n) the same by differences of order 4: enough for Newton's method."""

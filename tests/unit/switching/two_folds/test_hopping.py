@@ -1,5 +1,7 @@
 """The way out of a two-fold by hops nobody sees, beside the maps of the exact model."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ import stiction as st
 from stiction.methods import EventDriven
 from stiction.switching import NormalForm
 from stiction.switching.ensembles.study import ensemble
+from stiction.switching.two_folds.finding import two_fold
 from stiction.switching.two_folds.hopping import hop_away
+from stiction.switching.two_folds.pinning import pinned
 
 J1, J2 = -1.2, -1.5
 
@@ -67,7 +71,6 @@ def test_a_run_hops_as_an_ensemble_does():
 def test_the_first_return_of_the_wheel_does_not_depend_on_the_tolerance():
     from stiction.switching.choosing.exits import EscapingWedge
     from stiction.switching.flow.trajectory import Tolerance
-    from stiction.switching.two_folds.finding import two_fold
 
     wheel = st.WheelOnTurntable()
     star = two_fold(wheel, [0.1859, -0.03012, -1.037])
@@ -81,3 +84,52 @@ def test_the_first_return_of_the_wheel_does_not_depend_on_the_tolerance():
     assert loose.time == pytest.approx(strict.time, abs=1e-5)
     # 80-bit arithmetic in coordinates about the two-fold
     assert strict.time[1] == pytest.approx(2.75916364, abs=1e-7)
+
+
+def test_the_place_beyond_its_digits():
+    # Newton's method in 113 bits, from the parameters as they are rounded
+    digits = "0.1858999999999999645385", "-0.0301216999999996830718", "-1.0369999999999996077630"
+    found = two_fold(st.WheelOnTurntable(), [0.1859, -0.03012, -1.037])
+    pin = pinned(found.probe, np.asarray(found.x))
+    off = np.array(
+        [float(Fraction(d) - Fraction(float(v))) for d, v in zip(digits, found.x, strict=True)]
+    )
+    assert np.max(np.abs(off - pin.low)) < min(0.1 * pin.doubt, 2.5e-16)
+    assert np.max(np.abs(off)) > 3e-16
+
+
+# places next to the two-fold of the wheel, and when an orbit of 113 bits first meets the line
+# h = g = 0 from there: scaled distances 2.4e-11, 2.6e-11 and 3.2e-11
+PASSES = (
+    (1.0, ("0x1.7cb923a2985b6p-3", "-0x1.ed83911911f7ep-6", "-0x1.0978d4fdf11c1p+0"), 2.64996),
+    (-1.0, ("0x1.7cb923a2936b4p-3", "-0x1.ed83911905a42p-6", "-0x1.0978d4fdf0d85p+0"), 2.57962),
+    (1.0, ("0x1.7cb923a299c67p-3", "-0x1.ed839118e3badp-6", "-0x1.0978d4fdf03afp+0"), 2.28486),
+)
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-12])
+def test_first_passes_next_to_the_two_fold_of_the_wheel(rtol):
+    sides, places, times = zip(*PASSES, strict=True)
+    starts = np.array([[float.fromhex(digits) for digits in place] for place in places])
+    found = ensemble(
+        st.WheelOnTurntable(), starts, 6.0, sides=np.array(sides), method=EventDriven(rtol=rtol)
+    )
+    assert list(found.end) == ["codim2_line"] * len(PASSES)
+    assert found.time == pytest.approx(times, abs=2e-4)
+
+
+def test_what_the_rounding_of_the_place_hides_is_not_decided():
+    # an orbit of 113 bits passes the line here and meets it at 2.927; were the distance from the
+    # two-fold, 3e-11, a thousandth larger, it would meet it at 2.230
+    starts = np.array([[0.18589999999971377, -0.030121699997447935, -1.0369999999968522]])
+    star = np.array([0.1859, -0.03012169999999968, -1.0369999999999996])
+    starts = star + (starts - star) * (1.0 - 1e-3 / 1.0432)
+    method = EventDriven(rtol=1e-12)
+    found = ensemble(st.WheelOnTurntable(), starts, 6.0, sides=np.ones(1), method=method)
+    assert list(found.end) == ["undecided"]
+    assert found.time[0] == pytest.approx(2.2297, abs=1e-3)
+    # nearer than the place is known nothing is
+    near = star + (starts - star) / 5.0
+    found = ensemble(st.WheelOnTurntable(), near, 6.0, sides=np.ones(1), method=method)
+    assert list(found.end) == ["undecided"]
+    assert found.time[0] == 0.0

@@ -6,6 +6,8 @@ several ways lead on, which then stand in entry FOUND of row MEETING.
 
 from __future__ import annotations
 
+import math
+
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import NONE
 from stiction.numerics.jit import kernel
@@ -44,9 +46,12 @@ from stiction.switching.flow.rows import (
     CAME,
     CLOCK,
     DIRECTION,
+    DOUBT,
     EXTRA,
     FRESH,
     GOES_ON,
+    LEAST,
+    MARGIN,
     MEETING,
     N_EVENTS,
     NEXT_STEP,
@@ -59,6 +64,7 @@ from stiction.switching.flow.rows import (
     SIDES,
     T_END,
     TOLD_OPEN,
+    TOUCH,
     TRIAL,
     WHICH,
     M,
@@ -108,16 +114,35 @@ def _enter(system: Integers, p: Vector, a: Matrix, i: int, j: int, ways: int) ->
 
 
 @kernel(borrows=True)
+def _pass_by(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
+    """Act on the arrival at surface i alone, whose event has a margin."""
+    margin = a[CLOCK, MARGIN]
+    code = land(system, p, a, event, i)
+    a[CLOCK, LEAST], a[CLOCK, MARGIN] = min(a[CLOCK, LEAST], margin), math.inf
+    return code
+
+
+@kernel(borrows=True)
 def at_meeting(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
-    """Two surfaces meet: take the only way that leads on."""
+    """Two surfaces meet, or nearly do: take the only way that leads on.
+
+    A state that reaches one of them beside the other passes by. Where more than one way leads on
+    from the place where they meet, that is a split of futures: its distance over the error of
+    the run decides.
+    """
     i, j, came = system[WHICH], system[OTHER], a[CLOCK, CAME]
     before = a[SIDES, j]
     ways = ways_here(system, p, a, i, j, -1)
     many = count(ways)
     surfaces_at(system, p, a, Y, EXTRA)
-    if before != 0.0 and abs(a[EXTRA, j]) > 16.0 * a[NOISE, j] and many <= 1:
-        # it passes by; only where futures split does an error decide
-        return land(system, p, a, event, i)
+    beside = abs(a[EXTRA, j])
+    if before != 0.0 and beside > 16.0 * a[NOISE, j]:
+        if many <= 1:
+            return land(system, p, a, event, i)
+        if beside > a[TOUCH, j]:
+            a[CLOCK, MARGIN] = beside / max(a[DOUBT, j], a[TOUCH, j])
+            if a[CLOCK, MARGIN] >= 1.0:
+                return _pass_by(system, p, a, event, i)
     if many == 0:
         return CORNER
     if many > 1:

@@ -30,7 +30,9 @@ from stiction.switching.flow.rows import (
     SHARE,
     SIDES,
     STAGE,
+    TALLEST,
     TRIAL,
+    VAGUE,
     M,
     N,
 )
@@ -97,7 +99,7 @@ def judge(system: Integers, p: Vector, a: Matrix, i: int) -> Touch:
     """Return how the state in row TRIAL, where surface i is lowest, stands to a split.
 
     The error of h is what the steps since the last restart were off by, and never less than
-    the tolerance in force there.
+    the tolerance in force there; and its share of the heights where the run came from a two-fold.
     """
     n, value = system[N], abs(a[SAMPLE, i])
     up, down = slide_data(system, p, a, SIDES, i, TRIAL)
@@ -109,7 +111,8 @@ def judge(system: Integers, p: Vector, a: Matrix, i: int) -> Touch:
     noise = max(a[NOISE, i], 4.0 * 2.220446049250313e-16 * reach)
     off = a[PACE, SHARE] + a[CLOCK, DRIFT]
     exact = value <= _ZERO * noise
-    margin = value / (off * room + _ZERO * noise)
+    vague = a[CLOCK, VAGUE] * a[CLOCK, TALLEST]
+    margin = value / (off * room + _ZERO * noise + vague)
     speed = surface_speed(system, a, i)
     away = -down if a[SIDES, i] > 0.0 else up
     if speed > 0.0:
