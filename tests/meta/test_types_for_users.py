@@ -1,4 +1,4 @@
-"""Type checkers know every public name, from the catalogue's own stubs."""
+"""What mypy says: it knows every public name by the stubs, and no array is a number to it."""
 
 import subprocess
 import sys
@@ -24,23 +24,94 @@ SCRIPT = textwrap.dedent(
 )
 
 
+# each function is right but for its last line; the line tells what mypy must say of it
+KERNELS = """
+import numpy as np
+from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
+from stiction.numerics.jit import kernel
+
+
+@kernel
+def right(x: Vector, a: Matrix, b: Stack, order: Integers) -> float:
+    x[0] = a[order[0], 1]
+    a[1] = b[0, 1]
+    x[1:] = a[1, 1:]
+    part: Vector = a[0]
+    whole: Matrix = b[1]
+    return x[0] * a[0, 1] + b[0, 1, 2] + part.size + whole[0, 0]
+
+
+def called() -> float:
+    b = np.zeros((2, 3, 4))
+    return right(b[0, 0], b[0], b, np.zeros(2, dtype=np.int64))
+
+
+@kernel
+def a_vector_is_no_number(x: Vector) -> float:
+    return x  # return-value
+
+
+@kernel
+def a_slice_is_no_number(x: Vector) -> float:
+    return x[1:]  # return-value
+
+
+@kernel
+def a_row_is_no_number(a: Matrix) -> float:
+    return a[1]  # return-value
+
+
+@kernel
+def a_matrix_is_no_vector(a: Matrix) -> float:
+    return a_slice_is_no_number(a)  # arg-type
+
+
+def integers_are_no_floats(order: Integers) -> float:
+    return a_slice_is_no_number(order)  # arg-type
+
+
+def numpy_tells_kinds_of_numbers_apart() -> float:
+    marks = np.zeros(2, dtype=np.int64)
+    return a_slice_is_no_number(marks)  # arg-type
+
+
+def an_entry_of_numpy_is_anything() -> float:
+    return np.zeros(2)[0]  # no-any-return
+"""
+
+
 @pytest.fixture(scope="module")
-def answer(tmp_path_factory):
+def answers(tmp_path_factory):
+    """What mypy says of both files, asked once: each time it reads the whole package."""
     folder = tmp_path_factory.mktemp("user")
-    script = folder / "script.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports"]
-    cache = folder / "cache"
+    files = {"script.py": SCRIPT, "kernels.py": KERNELS}
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
+    cache = f"--cache-dir={folder / 'cache'}"
     done = subprocess.run(
-        [*command, f"--cache-dir={cache}", str(script)], capture_output=True, text=True, cwd=folder
+        [*command, "--ignore-missing-imports", cache, *files],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
     )
     if "No module named mypy" in done.stderr:
         pytest.skip("mypy is not installed; it comes with the extra 'lint'")
-    lines = {}
+    found = {name: [] for name in files}
     for line in done.stdout.splitlines():
-        place, _, text = line.partition(": ")
-        if place.startswith("script.py:"):
-            lines.setdefault(SCRIPT.splitlines()[int(place.split(":")[1]) - 1], []).append(text)
+        name, number, text = line.split(":", 2)
+        if name in files:
+            found[name].append((int(number), text.strip()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def answer(answers):
+    """What it says of each line of the user's script."""
+    lines = {}
+    for number, text in answers["script.py"]:
+        lines.setdefault(SCRIPT.splitlines()[number - 1], []).append(text)
     return lines
 
 
@@ -74,3 +145,11 @@ def test_stubs_are_what_the_catalogue_says(root):
         [sys.executable, root / "tools" / "stubs.py", "--check"], text=True, capture_output=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_mypy_refuses_what_is_no_number(answers):
+    lines = enumerate(KERNELS.splitlines(), start=1)
+    wanted = {number: line.split("# ")[1] for number, line in lines if "# " in line}
+    errors = [(n, text) for n, text in answers["kernels.py"] if text.startswith("error: ")]
+    found = {number: text.rsplit("[", 1)[1].rstrip("]") for number, text in errors}
+    assert found == wanted, answers["kernels.py"]

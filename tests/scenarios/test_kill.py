@@ -32,14 +32,22 @@ LONG = (
     "--no-figures",
 )
 
+# for every line it reads it begins another process that saves, and tells its number; the next
+# line comes when that one has been killed
 SAVE_FOREVER = """
+import os
 import sys
-from pathlib import Path
 import stiction as st
 run = st.load(sys.argv[1])
-print("ready", flush=True)
-while True:
-    run.save(sys.argv[2], overwrite=True)
+run.save(sys.argv[2] + "-before", overwrite=True)
+for line in sys.stdin:
+    saving = os.fork()
+    if saving == 0:
+        while True:
+            run.save(sys.argv[2], overwrite=True)
+    print(saving, flush=True)
+    os.waitpid(saving, 0)
+    print("ended", flush=True)
 """
 
 
@@ -47,6 +55,7 @@ def start(words, **options):
     # Ctrl-C must be heard although this suite may run in the background, where it is ignored
     return subprocess.Popen(
         words,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -72,16 +81,20 @@ def test_killed_while_saving(stiction, here):
     delays = random.Random(20250101)
     target = here / "killed" / "run"
     found = []
-    for _ in range(12):
-        with start([sys.executable, "-c", SAVE_FOREVER, "out/slip-wave", target]) as process:
-            assert process.stdout.readline() == "ready\n"
+    with start([sys.executable, "-c", SAVE_FOREVER, "out/slip-wave", target]) as process:
+        for _ in range(12):
+            process.stdin.write("save\n")
+            process.stdin.flush()
+            saving = int(process.stdout.readline())
             time.sleep(delays.uniform(0.0, 0.25))
-            process.kill()
-        found.append(assert_complete_or_absent(target, whole))
+            os.kill(saving, signal.SIGKILL)
+            assert process.stdout.readline() == "ended\n"
+            found.append(assert_complete_or_absent(target, whole))
+        process.stdin.close()
     assert any(found)
     # the next run of the name removes what the killed ones left
     whole.save(target, overwrite=True)
-    assert [path.name for path in target.parent.iterdir()] == ["run"]
+    assert sorted(path.name for path in target.parent.iterdir()) == ["run", "run-before"]
 
 
 def test_killed_at_random_times(command, stiction, here):

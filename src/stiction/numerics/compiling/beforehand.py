@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
+import gc
+import itertools
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable
@@ -15,6 +17,9 @@ from stiction.numerics.compiling.listing import compile_line, size_of_line
 
 __all__ = ["compile_lines"]
 
+# lines that a worker has begun, and how many leave some fifty megabytes of garbage
+_COUNTED = itertools.count(1)
+_LINES_PER_COLLECTION = 8
 _KILLED = "the process that compiled it was ended from outside"
 
 
@@ -92,13 +97,20 @@ def _system(line: str) -> str:
 
 @functools.cache
 def _silent() -> None:
-    """Say nothing of single kernels: the caller tells how far all of them are."""
+    """Make this process a worker.
+
+    It says nothing of single kernels: the caller tells how far all of them are. It looks for
+    garbage now and then only, since all that was compiled would be looked through each time.
+    """
     clock.hush()
+    gc.disable()
 
 
 def _compile_one(line: str) -> str:
     """Compile one line; return what went wrong, or nothing. Runs in a worker."""
     _silent()
+    if next(_COUNTED) % _LINES_PER_COLLECTION == 0:
+        gc.collect()
     try:
         compile_line(line)
         cannot = told(CANNOT_KEEP)

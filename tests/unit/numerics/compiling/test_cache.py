@@ -1,9 +1,11 @@
 """Kernels on disk: never stale, never wrong, and no fault of the disk stops a run."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 
@@ -59,11 +61,31 @@ with ev.install_recorder("numba:compile") as seen:
 """
 
 
+def written(folder):
+    for name, text in MODULE.items():
+        (folder / name).write_text(textwrap.dedent(text))
+    return folder
+
+
 @pytest.fixture
 def place(tmp_path):
-    for name, text in MODULE.items():
-        (tmp_path / name).write_text(textwrap.dedent(text))
-    return tmp_path
+    """A folder with the modules, of which nothing is compiled."""
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory):
+    """The kernels of the modules, compiled in a folder of their own."""
+    folder = written(tmp_path_factory.mktemp("once"))
+    assert call(folder)[:3] == (70.0, 2.0, 4)
+    return folder / "kept"
+
+
+@pytest.fixture
+def filled(place, compiled_once):
+    """A folder with the modules and their kernels: names of entries hold no folder."""
+    shutil.copytree(compiled_once, place / "kept")
+    return place
 
 
 def call(place, **environment):
@@ -85,30 +107,38 @@ def test_kernels_are_compiled_once(place):
     assert call(place) == (70.0, 2.0, 0, "")
 
 
-def test_an_edited_callee_is_seen(place):
-    call(place)
-    source = place / "inner.py"
+def test_an_edited_callee_is_seen(filled):
+    source = filled / "inner.py"
     source.write_text(source.read_text().replace("FACTOR * x", "FACTOR * x * x"))
     # `alone` is in the file of a caller and does not call: it stays
-    assert call(place)[:3] == (190.0, 2.0, 3)
+    assert call(filled)[:3] == (190.0, 2.0, 3)
 
 
-def test_a_constant_that_is_frozen_counts(place):
-    call(place)
-    source = place / "inner.py"
+def test_a_constant_that_is_frozen_counts(filled):
+    source = filled / "inner.py"
     source.write_text(source.read_text().replace("FACTOR = 2.0", "FACTOR = 5.0"))
-    assert call(place)[:3] == (160.0, 2.0, 3)
+    assert call(filled)[:3] == (160.0, 2.0, 3)
+
+
+def with_constant(number):
+    """Return the digest of a kernel that refers to a number, written as Python."""
+    module = types.ModuleType("constants")
+    exec(f"import numpy as np\nFACTOR = {number}\ndef f(x): return FACTOR * x", vars(module))
+    return digest_of(module.f)
 
 
 @pytest.mark.parametrize("number", ["np.int64(5)", "np.float32(5)", "(np.int64(5), 1)[0]"])
-def test_a_constant_of_numpys_own_counts(place, number):
-    call(place)
-    source = place / "inner.py"
+def test_a_constant_of_numpys_own_counts(number):
+    assert with_constant(number) == with_constant(number)
+    assert with_constant(number) != with_constant(number.replace("5", "4"))
+
+
+def test_a_kernel_with_a_constant_of_numpys_own_is_never_stale(filled):
+    source = filled / "inner.py"
     text = source.read_text().replace("import numba", "import numba\nimport numpy as np")
-    source.write_text(text.replace("FACTOR = 2.0", f"FACTOR = {number.replace('5', '4')}"))
-    assert call(place)[0] == 130.0
-    source.write_text(text.replace("FACTOR = 2.0", f"FACTOR = {number}"))
-    assert call(place)[0] == 160.0
+    for number, answer in ((4, 130.0), (5, 160.0)):
+        source.write_text(text.replace("FACTOR = 2.0", f"FACTOR = np.int64({number})"))
+        assert call(filled)[0] == answer
 
 
 def test_the_fields_of_what_a_kernel_is_given_count(place):
@@ -127,32 +157,34 @@ def test_the_fields_of_what_a_kernel_is_given_count(place):
     assert call(place)[:3] == (6.0, 3.0, 1)
 
 
-def test_words_do_not_count(place):
-    call(place)
-    source = place / "inner.py"
+def test_words_do_not_count(filled):
+    source = filled / "inner.py"
     text = source.read_text().replace("Return something.", "Return twice as much.")
     source.write_text("# a comment\n\n" + text)
-    assert call(place)[:3] == (70.0, 2.0, 0)
+    assert call(filled) == (70.0, 2.0, 0, "")
 
 
-@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 4000], ids=len)
-def test_a_damaged_entry_is_compiled_again(place, damage):
-    call(place)
-    for path in (place / "kept").glob("*.kernel"):
-        path.write_bytes(damage)
-    outer, alone, compiled, said = call(place)
+def flipped(data):
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+DAMAGES = {
+    "outer": lambda data: b"",
+    "middle": lambda data: b"short",
+    "inner": lambda data: b"\0" * 4000,
+    "alone": flipped,
+}
+
+
+def test_damaged_entries_are_compiled_again(filled):
+    """Every entry is damaged in its own way; if one were taken, fewer would be compiled."""
+    for name, damage in DAMAGES.items():
+        (path,) = (filled / "kept").glob(f"{name}-*.kernel")
+        path.write_bytes(damage(path.read_bytes()))
+    outer, alone, compiled, said = call(filled)
     assert (outer, alone, compiled) == (70.0, 2.0, 4)
     assert said.count("a damaged kernel is compiled again") == 1
-    assert call(place) == (70.0, 2.0, 0, "")
-
-
-def test_a_bit_that_flipped_is_noticed(place):
-    call(place)
-    for path in (place / "kept").glob("*.kernel"):
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1
-        path.write_bytes(bytes(data))
-    assert call(place)[:3] == (70.0, 2.0, 4)
+    assert call(filled) == (70.0, 2.0, 0, "")
 
 
 def test_two_processes_may_compile_at_once(place):
@@ -177,15 +209,14 @@ def test_a_folder_that_cannot_be_made_costs_time_alone(place):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
-def test_code_is_read_from_safe_folders(place):
-    call(place)
-    assert is_safe(place / "kept")
-    (place / "kept").chmod(0o777)
-    assert not is_safe(place / "kept")
-    assert call(place)[2] == 4
-    (place / "kept").chmod(0o755)
-    assert is_safe(place / "kept")
-    assert not is_safe(place / "nowhere")
+def test_code_is_read_from_safe_folders(filled):
+    assert is_safe(filled / "kept")
+    (filled / "kept").chmod(0o777)
+    assert not is_safe(filled / "kept")
+    assert call(filled)[2] == 4
+    (filled / "kept").chmod(0o755)
+    assert is_safe(filled / "kept")
+    assert not is_safe(filled / "nowhere")
 
 
 def test_the_folder_is_beside_the_source_or_the_users(tmp_path, monkeypatch):
@@ -211,26 +242,21 @@ def test_digests_follow_names_and_closures():
     assert digest_of(made(2.0)) != digest_of(made(3.0))
 
 
-def test_what_a_killed_process_left_is_removed(place):
+def test_what_is_left_over_is_removed(place):
+    """Of killed processes, and of kernels as they once were; the youngest entries stay."""
     kept = place / "kept"
     kept.mkdir()
     old, young = kept / ".outer1a2b", kept / ".outer3c4d"
     for path in (old, young):
         path.write_bytes(b"half a kernel")
     os.utime(old, (0, 0))
-    call(place)
-    assert not old.exists()
-    assert young.exists()
-
-
-def test_old_entries_are_forgotten(place):
-    kept = place / "kept"
-    kept.mkdir()
     for k in range(40):
         path = kept / f"outer-{k:040d}.kernel"
         path.write_bytes(b"")
         os.utime(path, (k, k))
     call(place)
+    assert not old.exists()
+    assert young.exists()
     left = sorted(path.name for path in kept.glob("outer-*"))
     assert len(left) == 24
     assert f"outer-{39:040d}.kernel" in left

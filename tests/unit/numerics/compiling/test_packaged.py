@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -51,14 +52,15 @@ binding.get_host_cpu_features = older
 """
 
 
-@pytest.fixture
-def package(tmp_path):
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory):
     """A folder with a module and, packaged, its kernels."""
-    (tmp_path / "toy.py").write_text(textwrap.dedent(MODULE))
-    kept = tmp_path / "packaged" / "x86-64-v3"
+    folder = tmp_path_factory.mktemp("once")
+    (folder / "toy.py").write_text(textwrap.dedent(MODULE))
+    kept = folder / "packaged" / "x86-64-v3"
     kept.mkdir(parents=True)
     answer, compiled, _ = call(
-        tmp_path,
+        folder,
         STICTION_CACHE_DIR=str(kept),
         STICTION_TARGET="x86-64-v3",
         NUMBA_CPU_NAME="x86-64-v3",
@@ -67,7 +69,13 @@ def package(tmp_path):
     assert (answer, compiled) == (14.0, 2)
     for path in kept.glob("*.inner"):
         path.unlink()
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def package(compiled_once, tmp_path):
+    """A copy of that folder, to change."""
+    return shutil.copytree(compiled_once, tmp_path, dirs_exist_ok=True)
 
 
 def call(folder, before="", **variables):
