@@ -25,7 +25,8 @@ __all__ = ["System", "default_method", "solve", "started"]
 AnySystem = TypeVar("AnySystem")
 
 DEFAULT_SAVES = 1001
-MOST_BYTES = 4 << 30
+# kept beside every saved state: its time, energies, losses
+_LEDGER_NUMBERS = 16
 _DEFAULT_BYTES = 256 << 20
 
 
@@ -247,11 +248,14 @@ def _saves(
 
 
 def _check_memory(count: int, size: int) -> None:
-    if 8 * count * size > MOST_BYTES:
+    from stiction.numerics.checks import MOST_BYTES
+
+    held = 8 * count * (size + _LEDGER_NUMBERS)
+    if held > MOST_BYTES:
         raise ModelError(
             explain(
                 "solve.save",
-                f"{count} states of {size} numbers ({8 * count * size / 2**30:.1f} GiB)",
+                f"{count} states of {size} numbers ({held / 2**30:.1f} GiB with their energies)",
                 f"at most {MOST_BYTES >> 30} GiB of saved states",
                 "they are held in memory until the run is written.",
                 "save fewer states; events and the ledger are kept anyway.",

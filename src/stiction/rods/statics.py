@@ -128,9 +128,11 @@ def equilibrium(
     Verified by: tests/exact/test_rod_equilibria.py::test_cantilever_under_end_moment
     """
     number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
-    whole("equilibrium.max_iterations", max_iterations, least=2, why=_BALANCE, try_="give 40.")
+    where, most = "equilibrium.max_iterations", 10_000
+    whole(where, max_iterations, least=2, most=most, why=_BALANCE, try_="give 40.")
     solver = _Solver(rod, tolerance, max_iterations)
-    whole("equilibrium.steps", steps, least=1, why="loads grow in steps.", try_="give 10.")
+    why = "loads grow in steps."
+    whole("equilibrium.steps", steps, least=1, most=1_000_000, why=why, try_="give 10.")
     if start is not None:
         solver.take(start)
         if not solver.newton(1.0):
@@ -178,7 +180,8 @@ def follow_path(
     """
     number("follow_path.arc", arc, rule="positive", why="steps go forward.", try_="give 0.05.")
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
-    whole("follow_path.most", most, least=1, why="every loop is bounded.", try_="give 200.")
+    why, each = "every loop is bounded.", 200.0 * (rod.elements + 1)
+    whole("follow_path.most", most, least=1, each=each, why=why, try_="give 200.")
     solver = _Solver(rod, tolerance, 40)
     factor = 0.0
     if start is not None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
 from stiction.results.audit import Check
 from stiction.rods.strings.model import RollingStrings
 
@@ -78,14 +78,8 @@ class Characteristics(Record):
                 why=why,
                 try_="leave the default.",
             )
-        for name, least in (("corners", 0), ("max_steps", 1)):
-            whole(
-                f"Characteristics.{name}",
-                getattr(self, name),
-                least=least,
-                why="the work of a run is bounded.",
-                try_="leave the default.",
-            )
+        # four queues for either of two marches, each with four places per corner
+        check_counts(self, ("corners", 0, 1_000_000, 256), ("max_steps", 1, MOST_WORK, 0))
         given: object = self.check
         if not isinstance(given, bool):
             why, try_ = "the second solve is made or not.", "leave it out."

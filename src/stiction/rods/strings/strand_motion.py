@@ -29,6 +29,8 @@ RATIO = 2.0
 LEAST_RATIO = 1.5
 # the bump is taken to end this many widths from its middle
 TAIL = 6.0
+# of each strand
+MOST_CELLS = 200_000
 _MOST_STEPS = 20_000_000
 _MOST_BYTES = 1 << 30
 
@@ -141,7 +143,7 @@ def strand_motion(
     """
     if cells is not None:
         why, try_ = "they resolve the bump.", "leave it out."
-        whole("BumpStrands.cells", cells, least=4, why=why, try_=try_)
+        whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
     number("BumpStrands.step", step, rule="positive", why="time goes on.", try_="give 0.2.")
     number("BumpStrands.width", width, rule="positive", why="a bump is wide.", try_="give 0.02.")
     longest = float(step) * float(width) / max(pair.speed)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.strand_motion import (
     LEAST_RATIO,
+    MOST_CELLS,
     RATIO,
     TAIL,
     StrandMotion,
@@ -21,7 +22,6 @@ __all__ = ["StrandState"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_CELLS = 200_000
 # finer grid on which data are projected on the modes
 _FINER = 8
 
@@ -204,8 +204,8 @@ def _free_flow(omega: Floats, drag: float, t: float) -> Floats:
 
 def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
     """Refuse a bump that does not fit on a strand, or that the cells do not resolve."""
-    if cells > _MOST_CELLS:
-        refuse("width", width, f"at most {_MOST_CELLS} cells", "memory is bounded.", "a wider one.")
+    if cells > MOST_CELLS:
+        refuse("width", width, f"at most {MOST_CELLS} cells", "memory is bounded.", "a wider one.")
     for length, place in zip(pair.length, pair.start, strict=True):
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):
