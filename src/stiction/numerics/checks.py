@@ -212,7 +212,7 @@ def fits(where: str, count: int, each: float, try_: str) -> None:
     if count * each > MOST_BYTES:
         got = f"{count}, about {count * each / 2**30:.3g} GiB"
         needs = f"at most {int(MOST_BYTES / each)}"
-        why = f"by estimate each takes {each:.3g} bytes, and {MOST_BYTES >> 30} GiB is the limit."
+        why = f"by estimate each takes {each:g} bytes, and {MOST_BYTES >> 30} GiB is the limit."
         raise ModelError(explain(where, got, needs, why, try_))
 
 
