@@ -105,6 +105,12 @@ def counts():
     return sorted(found)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded():
+    """Load the functions of the flow, which is no work of the door."""
+    return FLOW.compiled
+
+
 def refused(name, module, field, value):
     """Return the message of the refusal, the time [s] and the memory [bytes] that it took."""
     thing = attribute(module, name)
