@@ -122,6 +122,7 @@ def solve_strands(system: RollingStrings, method: BumpStrands, request: Request)
         step=method.step,
         lumped=method.lumped,
         progress=request.progress,
+        checkpoint=request.checkpoint,
     )
     return build_run(system, method, _history(system, method, motion))
 
