@@ -32,6 +32,9 @@ __all__ = [
     "runner",
 ]
 
+# steps of one mass, or of a flow, that take some ten seconds
+_STEPS_OF_ONE = 2_000_000
+
 # the policies moved to the system that has them
 __getattr__ = former_names(__name__)
 
@@ -58,7 +61,9 @@ class EventDriven(Record):
     max_step : longest step [time unit]; None leaves it to the method. A flow looks at its
         switching functions at nine points of a step: give a step shorter than the narrowest
         dip of h that must not be missed
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
+        steps of None take some ten seconds: 2,000,000 of a flow or of one mass, of n masses
+        4,000,000 / (n + 1), because a step costs as much as its masses
     policy : what to do where the future is not unique. None stops a flow there and lets the
         masses of a chain stick
     replay : whether a chain is gone through a second time by another algorithm, for the line
@@ -72,7 +77,7 @@ class EventDriven(Record):
     atol: float | None = None
     order: int = 30
     max_step: float | None = None
-    max_steps: int = 2_000_000
+    max_steps: int | None = None
     max_events: int = 1_000_000
     policy: Policy | None = None
     replay: bool | None = None
@@ -109,9 +114,10 @@ class EventDriven(Record):
         check_counts(
             self,
             ("order", 8, MOST_WORK, 0),
-            ("max_steps", 1, MOST_WORK, 0),
             ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
         )
+        if self.max_steps is not None:
+            check_counts(self, ("max_steps", 1, MOST_WORK, 0))
         if self.order > 60:
             raise ModelError(
                 explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
@@ -139,6 +145,12 @@ class EventDriven(Record):
                     "leave it out to stop there.",
                 )
             )
+
+    def steps_allowed(self, masses: int = 1) -> int:
+        """Return the bound on the steps of a chain of so many masses, or of a flow."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return max(2 * _STEPS_OF_ONE // (masses + 1), 4 * masses)
 
 
 class BranchChoice(Record, abc.ABC):

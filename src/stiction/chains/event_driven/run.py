@@ -104,6 +104,7 @@ class _Solver:
 
         self.ek, self.er = ek, er
         self.method, self.chain, self.request = method, chain, request
+        self.most_steps = method.steps_allowed(chain.n_mass)
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
@@ -143,7 +144,7 @@ class _Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(now, self.method.max_steps - int(counter[er.STEPS])),
+                min(now, self.most_steps - int(counter[er.STEPS])),
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
@@ -174,8 +175,8 @@ class _Solver:
                     "name its jumps in UserLoad.breakpoints"
                 )
                 return Status.WORK_LIMIT
-            if counter[er.STEPS] >= self.method.max_steps:
-                self.reason = f"max_steps = {self.method.max_steps} were used up"
+            if counter[er.STEPS] >= self.most_steps:
+                self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
             if self._is_hopeless(t, before):
                 self.reason = (
@@ -203,7 +204,7 @@ class _Solver:
         """Return whether the last steps would have to be repeated absurdly often."""
         span = self.request.t_end - self.request.t_start
         steps = float(self.state.counter[self.er.STEPS] - before[1])
-        many = steps * span > _HOPELESS * self.method.max_steps * (t - before[0])
+        many = steps * span > _HOPELESS * self.most_steps * (t - before[0])
         return steps >= _STEPS_TO_JUDGE and many
 
     def _drain(self) -> None:

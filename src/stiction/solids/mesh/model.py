@@ -273,10 +273,11 @@ def cap(
     grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
     """
     _extents("cap", radius=radius, height=height, half_width=half_width)
-    edge = height - radius + math.sqrt(max(radius**2 - half_width**2, 0.0))
-    if half_width > radius or edge <= 0.0:
+    edge = height - radius + math.sqrt(max(radius * radius - half_width * half_width, 0.0))
+    if half_width > radius or not edge > 0.0:
         why = "the circle must stay above the base over the whole width."
-        least = math.sqrt(max(radius**2 - (radius - height) ** 2, 0.0))
+        rise = radius - height
+        least = math.sqrt(max(radius * radius - rise * rise, 0.0))
         needs = f"less than {min(least, radius):.6g} [m]"
         raise ModelError(explain("cap.half_width", half_width, needs, why, "make it narrower."))
 

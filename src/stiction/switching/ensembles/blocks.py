@@ -137,7 +137,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
 
     n_starts = len(task.x)
     way = -1.0 if task.backward else 1.0
-    most = min(task.method.max_steps, MOST_STEPS)
+    most = min(task.method.steps_allowed(), MOST_STEPS)
     limits = np.array([way * task.t_end, way, float(most)])
     flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
     for _ in range(workers):
