@@ -34,7 +34,14 @@ CASES = {
         *("detachment-wave", "system.n=2000", "system.mass=5e-4", "system.stiffness=2e5"),
         *("system.spacing=5e-4", THETA, "solve.save=21"),
     ),
-    "chains-quasi": ("quasistatic-reversal", "system.n=3000"),
+    "chains-quasi": (
+        *("quasistatic-reversal", "system.mass=1e-3", "system.n=3000", "system.damping=0.0"),
+        *(
+            "system.load={type='Sine', amplitude=9.0, angular_frequency=40.0}",
+            "solve.t_end=12",
+            "solve.save=51",
+        ),
+    ),
     "switching": ("belt-oscillator", "solve.t_end=15000", "solve.save=101"),
     "strings": ("string-symmetric", "method.step=2.5e-5", "solve.t_end=20", "solve.save=51"),
     "rods": ("rods-crossed", "solve.t_end=0.1"),
