@@ -32,8 +32,8 @@ __all__ = [
     "runner",
 ]
 
-# steps of one mass, or of a flow, that take some ten seconds
-_STEPS_OF_ONE = 2_000_000
+# steps of one mass, and of a flow, that take some ten seconds
+_STEPS_OF_ONE, _STEPS_OF_A_FLOW = 2_000_000, 800_000
 
 # the policies moved to the system that has them
 __getattr__ = former_names(__name__)
@@ -62,8 +62,8 @@ class EventDriven(Record):
         switching functions at nine points of a step: give a step shorter than the narrowest
         dip of h that must not be missed
     max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
-        steps of None take some ten seconds: 2,000,000 of a flow or of one mass, of n masses
-        4,000,000 / (n + 1), because a step costs as much as its masses
+        steps of None take some ten seconds: 800,000 of a flow, 2,000,000 of one mass, and of n
+        masses 4,000,000 / (n + 1), because a step costs as much as its masses
     policy : what to do where the future is not unique. None stops a flow there and lets the
         masses of a chain stick
     replay : whether a chain is gone through a second time by another algorithm, for the line
@@ -146,10 +146,12 @@ class EventDriven(Record):
                 )
             )
 
-    def steps_allowed(self, masses: int = 1) -> int:
-        """Return the bound on the steps of a chain of so many masses, or of a flow."""
+    def steps_allowed(self, masses: int = 0) -> int:
+        """Return the bound on the steps of a chain of so many masses; 0 for a flow."""
         if self.max_steps is not None:
             return self.max_steps
+        if masses == 0:
+            return _STEPS_OF_A_FLOW
         return max(2 * _STEPS_OF_ONE // (masses + 1), 4 * masses)
 
 

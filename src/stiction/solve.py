@@ -88,9 +88,10 @@ def solve(
 
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
+    import numpy as np
+
     from stiction.methods import runner
     from stiction.numerics.compiling.clock import spent
-    from stiction.numerics.jit import quiet
     from stiction.results.provenance import provenance
     from stiction.results.run import Request, silent
 
@@ -105,7 +106,8 @@ def solve(
     saves = _saves(2 if steps else save, t_start, t_end, system.state_size)
     request = Request(t_start, t_end, saves, progress or silent, checkpoint, every_step=steps)
     begin, compiling = clock.perf_counter(), spent()
-    with quiet():
+    # what is infinite or no number ends as a status, not as a warning of NumPy
+    with np.errstate(all="ignore"):
         run = march(request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
     run = _sound(run.told(cost, request.save))

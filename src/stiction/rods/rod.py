@@ -403,7 +403,13 @@ class CosseratRod(Record):
     def nodes(self) -> Floats:
         """Return (elements + 1, 3) positions of the nodes at the start [m]."""
         points = self.centreline.points(self.elements + 1)
-        if not (np.linalg.norm(np.diff(points, axis=0), axis=1) > 0.0).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            long = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        if not np.isfinite(long.sum()):
+            got, needs = "an axis beyond floating point", "lengths whose squares are finite too"
+            why, try_ = "a rod has a length [m].", "choose units in which it is moderate."
+            raise ModelError(explain("CosseratRod.centreline", got, needs, why, try_))
+        if not (long > 0.0).all():
             raise ModelError(
                 explain(
                     "CosseratRod.centreline",
