@@ -152,14 +152,12 @@ def fit_forces(
         if p.share[i] != 0.0:
             scale = max(scale, p.mu_static[i] * p.normal[i] / abs(p.share[i]))
     if p.load_address != 0:
-        finite = True
         for q in range(FIT):
             values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
             scale = max(scale, abs(values[q]))
-            finite = finite and np.isfinite(values[q])
-        if not finite:
-            # a NaN would pass every comparison below
-            return np.inf
+            if not np.isfinite(values[q]):
+                # a NaN would pass every comparison below
+                return np.inf
         _powers(values, tau, s.fit)
         for q in range(FIT_CHECKS.size):
             check = FIT_CHECKS[q] * tau
