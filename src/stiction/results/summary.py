@@ -59,7 +59,7 @@ def _head(run: Run) -> list[str]:
     size = f"{run.size}, " if run.size else ""
     what = f"{run.system_name} by {run.method_name}, {size}{span}"
     word = run.status.value.upper().replace("_", " ")
-    if run.status.ok and not all(check.ok for check in run.audit):
+    if run.status is Status.SOLVED and not all(check.ok for check in run.audit):
         word += ", AUDIT FAILED"
     head = _cut(_row(word, what))
     if run.status is Status.SOLVED:
