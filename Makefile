@@ -10,7 +10,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 .DELETE_ON_ERROR:
 # Two installs into one environment would trip over each other, so -j changes nothing.
 .NOTPARALLEL:
-.PHONY: help demo test mutants lint types contracts docs bench wheel clean
+.PHONY: help demo test mutants stress lint types contracts docs bench wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,12 @@ test: $(VENV)/.stamp-test ## run the tests, on all cores
 
 mutants: $(VENV)/.stamp-test ## put ten small faults into a copy, which the tests must see
 	$(PY) tools/mutate.py --sample 10 --glance
+
+stress: $(VENV)/.stamp-test ## damage, kill and fuzz at full size, for hours; see tools/stress
+	@$(VENV)/bin/stiction compile
+	@failed=; for script in tools/stress/*.py; do \
+	  echo "== $$script"; $(PY) "$$script" || failed="$$failed $$script"; \
+	done; if [ -n "$$failed" ]; then echo "make: failed:$$failed" >&2; exit 1; fi
 
 lint: $(VENV)/.stamp-lint ## check style and formatting
 	$(PY) -m ruff check .

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from stiction._lazy import former_names
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
 from stiction.results.run import Request, Run
 
@@ -32,6 +32,9 @@ __all__ = [
     "check_newton",
     "runner",
 ]
+
+# steps of one mass, and of a flow, that take some ten seconds
+_STEPS_OF_ONE, _STEPS_OF_A_FLOW = 2_000_000, 800_000
 
 # the policies moved to the system that has them
 __getattr__ = former_names(__name__)
@@ -59,7 +62,9 @@ class EventDriven(Record):
     max_step : longest step [time unit]; None leaves it to the method. A flow looks at its
         switching functions at nine points of a step: give a step shorter than the narrowest
         dip of h that must not be missed
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
+        steps of None take some ten seconds: 800,000 of a flow, 2,000,000 of one mass, and of n
+        masses 4,000,000 / (n + 1), because a step costs as much as its masses
     policy : what to do where the future is not unique. None stops a flow there and lets the
         masses of a chain stick
     replay : whether a chain is gone through a second time by another algorithm, for the line
@@ -73,7 +78,7 @@ class EventDriven(Record):
     atol: float | None = None
     order: int = 30
     max_step: float | None = None
-    max_steps: int = 2_000_000
+    max_steps: int | None = None
     max_events: int = 1_000_000
     policy: Policy | None = None
     replay: bool | None = None
@@ -107,8 +112,13 @@ class EventDriven(Record):
                 )
             )
         why, try_ = "the work of a run is bounded.", "leave the default."
-        for name, least in (("order", 8), ("max_steps", 1), ("max_events", 1)):
-            whole(f"EventDriven.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        check_counts(
+            self,
+            ("order", 8, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+        )
+        if self.max_steps is not None:
+            check_counts(self, ("max_steps", 1, MOST_WORK, 0))
         if self.order > 60:
             raise ModelError(
                 explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
@@ -136,6 +146,14 @@ class EventDriven(Record):
                     "leave it out to stop there.",
                 )
             )
+
+    def steps_allowed(self, masses: int = 0) -> int:
+        """Return the bound on the steps of a chain of so many masses; 0 for a flow."""
+        if self.max_steps is not None:
+            return self.max_steps
+        if masses == 0:
+            return _STEPS_OF_A_FLOW
+        return max(2 * _STEPS_OF_ONE // (masses + 1), 4 * masses)
 
 
 class BranchChoice(Record, abc.ABC):
@@ -233,15 +251,15 @@ class Quasistatic(Record):
                 explain("Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_)
             )
         why, try_ = "the work of a run is bounded.", "leave the default."
-        for name, least in (
-            ("load_samples", 2),
-            ("max_steps", 1),
-            ("max_events", 1),
-            ("steps", 1),
-            ("max_cuts", 0),
-            ("max_iterations", 2),
-        ):
-            whole(f"Quasistatic.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        check_counts(
+            self,
+            ("load_samples", 2, 1_000_000, 0),
+            ("max_steps", 1, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+            ("steps", 1, 10_000_000, 0),
+            ("max_cuts", 0, 60, 0),
+            ("max_iterations", 2, 10_000, 0),
+        )
         check_newton("Quasistatic", self.newton_tolerance, self.solver)
         if not isinstance(self.choice, BranchChoice):
             raise ModelError(

@@ -149,8 +149,12 @@ def _made(cls: type, given: dict[str, Any], where: str) -> Any:
 
 
 def _construct(cls: type, values: dict[str, Any], where: str) -> Any:
+    import numpy as np
+
     try:
-        return cls(**values)
+        # numbers beyond floating point are refused by the class, without a warning of NumPy
+        with np.errstate(all="ignore"):
+            return cls(**values)
     except StictionError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:

@@ -134,7 +134,7 @@ class _Solver:
         request, path = self.request, self.path
         while True:
             used = int(path.flow.system[STEPS])
-            room = min(_STEPS_PER_CALL, self.method.max_steps - used)
+            room = min(_STEPS_PER_CALL, self.method.steps_allowed() - used)
             end = min(request.t_end, self.leave_at)
             code = path.advance(end, max(room, 1), self._report)
             self._check_functions()
@@ -142,8 +142,8 @@ class _Solver:
             status = self._act(code)
             if status is not None:
                 return status
-            if int(path.flow.system[STEPS]) >= self.method.max_steps:
-                self.reason = f"max_steps = {self.method.max_steps} were used up"
+            if int(path.flow.system[STEPS]) >= self.method.steps_allowed():
+                self.reason = f"max_steps = {self.method.steps_allowed()} were used up"
                 return Status.WORK_LIMIT
             if self.n_events >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven.losses import touch_losses
+from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.chains.policies import SlipAtTouch
@@ -88,6 +89,7 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
                 "use ThetaStepper(step=...), whose cost per step is O(n).",
             )
         )
+    check_load(chain.load, request.t_start)
     return _Solver(method, chain, request).run()
 
 
@@ -102,6 +104,7 @@ class _Solver:
 
         self.ek, self.er = ek, er
         self.method, self.chain, self.request = method, chain, request
+        self.most_steps = method.steps_allowed(chain.n_mass)
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
@@ -141,7 +144,7 @@ class _Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(now, self.method.max_steps - int(counter[er.STEPS])),
+                min(now, self.most_steps - int(counter[er.STEPS])),
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
@@ -157,6 +160,9 @@ class _Solver:
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
+            if code in (ek.STALLED, ek.STEP_VANISHED) and not self._is_loaded_after(t):
+                self.reason = f"the load is not finite after t = {t:.9g} s"
+                return Status.NOT_FINITE
             if code == ek.STALLED:
                 self.reason = (
                     f"time does not pass at t = {t:.9g} s: events follow each other, or a user's "
@@ -169,8 +175,8 @@ class _Solver:
                     "name its jumps in UserLoad.breakpoints"
                 )
                 return Status.WORK_LIMIT
-            if counter[er.STEPS] >= self.method.max_steps:
-                self.reason = f"max_steps = {self.method.max_steps} were used up"
+            if counter[er.STEPS] >= self.most_steps:
+                self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
             if self._is_hopeless(t, before):
                 self.reason = (
@@ -188,11 +194,17 @@ class _Solver:
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
 
+    def _is_loaded_after(self, t: float) -> bool:
+        """Return whether a load is finite at the next moments, which a step comes near."""
+        ahead = self.problem.longest_fit / self.problem.rate * 10.0 ** -np.arange(4.0, 12.0)
+        looks = np.append(t + ahead, [t, np.nextafter(t, np.inf)])
+        return bool(np.isfinite(self.chain.load.at(looks)).all())
+
     def _is_hopeless(self, t: float, before: tuple[float, int]) -> bool:
         """Return whether the last steps would have to be repeated absurdly often."""
         span = self.request.t_end - self.request.t_start
         steps = float(self.state.counter[self.er.STEPS] - before[1])
-        many = steps * span > _HOPELESS * self.method.max_steps * (t - before[0])
+        many = steps * span > _HOPELESS * self.most_steps * (t - before[0])
         return steps >= _STEPS_TO_JUDGE and many
 
     def _drain(self) -> None:
@@ -261,6 +273,10 @@ class _Solver:
         if not status.ok:
             self._keep_last_state()
         rows = max(int(counter[er.NEXT_SAVE]), 1)
+        if status is Status.NOT_FINITE:
+            # what was saved inside the step that blew up is no part of the run
+            sound = np.isfinite(self.saved.x[:rows] + self.saved.v[:rows]).all(axis=1)
+            rows = max(int(np.argmin(np.append(sound, False))), 1)
         kept = {name: value[:rows] for name, value in self.saved._asdict().items()}
         ledger = Ledger(
             time=kept["time"],
@@ -294,7 +310,8 @@ class _Solver:
             checks=checks,
             losses=touch_losses(self.chain, self._touches()),
             quantities=quantities,
-            trail=self._trail(),
+            # what the load does behind the last moment is no part of a replay
+            trail=None if status is Status.NOT_FINITE else self._trail(),
         )
 
     def _trail(self) -> Trail | None:
@@ -318,7 +335,8 @@ class _Solver:
         er, state = self.er, self.state
         t = float(state.clock[er.TIME])
         row = int(state.counter[er.NEXT_SAVE])
-        if row < self.saved.time.size and np.isfinite(state.x).all():
+        finite = np.isfinite(state.x).all() and np.isfinite(self.chain.load.at(t))
+        if row < self.saved.time.size and finite:
             self.saved.time[row] = t
             self.saved.time[row + 1 :] = np.inf
             state.counter[er.NEXT_SAVE] = row

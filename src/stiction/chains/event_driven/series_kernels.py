@@ -155,10 +155,15 @@ def fit_forces(
         for q in range(FIT):
             values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
             scale = max(scale, abs(values[q]))
+            if not np.isfinite(values[q]):
+                # a NaN would pass every comparison below
+                return np.inf
         _powers(values, tau, s.fit)
         for q in range(FIT_CHECKS.size):
             check = FIT_CHECKS[q] * tau
             value = call(p.load_address, t + check / p.rate)
+            if not np.isfinite(value):
+                return np.inf
             misfit = max(misfit, abs(_sum(s.fit, check) - value) / max(scale, abs(value)))
         for k in range(FIT):
             s.load[k] = piece_load[k] + s.fit[k]

@@ -78,7 +78,17 @@ def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None
 @functools.cache
 def _versions() -> str:
     tags = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
-    return " ".join([*map(str, tags), platform.system(), platform.machine()])
+    return " ".join([*map(str, tags), platform.system(), platform.machine(), *_asked_for()])
+
+
+def _asked_for() -> list[str]:
+    """Return what the environment asks of the compiler beyond the default, such as bounds checks.
+
+    Code with such checks is kept apart: it is slower, and code without them checks nothing.
+    """
+    wanted = {"BOUNDSCHECK": (None, 0), "OPT": (3,), "DEBUGINFO_DEFAULT": (0,)}
+    given = {name: getattr(config, name, usual[0]) for name, usual in wanted.items()}
+    return [f"{name}={given[name]}" for name, usual in wanted.items() if given[name] not in usual]
 
 
 def _processor(generator: Any) -> object:

@@ -71,9 +71,11 @@ class RodOnPlane(Record):
             why = "it has three components."
             value = vector(f"RodOnPlane.{name}", getattr(self, name), unit=unit, why=why)
             object.__setattr__(self, name, value)
-        if not np.any(self.normal):
-            why = "it points to the side of the rod."
-            _refuse("normal", "zero", "a direction", why, "give [0, 0, 1].")
+        with np.errstate(over="ignore"):
+            size = float(np.linalg.norm(self.normal))
+        if not 0.0 < size < np.inf:
+            why, got = "it points to the side of the rod.", f"a vector of length {size}"
+            _refuse("normal", got, "a direction", why, "give [0, 0, 1].")
         for name in ("restitution", "tangential_restitution"):
             where, why = f"RodOnPlane.{name}", "it is the part of the velocity that comes back."
             part = number(where, getattr(self, name), rule="nonnegative", why=why, try_="0.5.")

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.solids.mesh import checks
 from stiction.solids.mesh.gradings import (
     dense_between,
@@ -50,6 +50,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# of a cell in the mesh, the assembled matrix and its factors
+BYTES_OF_CELL = 4000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,10 +273,11 @@ def cap(
     grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
     """
     _extents("cap", radius=radius, height=height, half_width=half_width)
-    edge = height - radius + math.sqrt(max(radius**2 - half_width**2, 0.0))
-    if half_width > radius or edge <= 0.0:
+    edge = height - radius + math.sqrt(max(radius * radius - half_width * half_width, 0.0))
+    if half_width > radius or not edge > 0.0:
         why = "the circle must stay above the base over the whole width."
-        least = math.sqrt(max(radius**2 - (radius - height) ** 2, 0.0))
+        rise = radius - height
+        least = math.sqrt(max(radius * radius - rise * rise, 0.0))
         needs = f"less than {min(least, radius):.6g} [m]"
         raise ModelError(explain("cap.half_width", half_width, needs, why, "make it narrower."))
 
@@ -316,6 +320,7 @@ def half_disc(
     why = "the ring has cells."
     across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
     parts = 2 * side + top
+    fits("half_disc", parts * across + side * top, BYTES_OF_CELL, "give fewer cells.")
     graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
     # the rectangle's corners lie on the rays through the arc's nodes that they are joined to
     corner = 0.5 * math.pi * float(graded_arc[side] + 1.0 - graded_arc[side + top])
@@ -393,4 +398,5 @@ def _counts(where: str, cells: object) -> tuple[int, int]:
     if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
         raise ModelError(explain(where, repr(cells), "two whole numbers", why, try_))
     nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)
+    fits(where, nx * ny, BYTES_OF_CELL, try_)
     return nx, ny

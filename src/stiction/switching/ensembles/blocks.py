@@ -140,7 +140,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
 
     n_starts = len(task.x)
     way = -1.0 if task.backward else 1.0
-    most = min(task.method.max_steps, MOST_STEPS)
+    most = min(task.method.steps_allowed(), MOST_STEPS)
     limits = np.array([way * task.t_end, way, float(most), task.off])
     flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
     for _ in range(workers):
@@ -203,7 +203,8 @@ def _grid(task: Task) -> Grid:
 
 def _workers(system: SwitchingSystem, workers: int | None) -> int:
     if workers is not None:
-        whole("ensemble.workers", workers, least=1, why="it counts threads.", try_="leave it out.")
+        why, try_ = "it counts threads.", "leave it out."
+        whole("ensemble.workers", workers, least=1, most=4096, why=why, try_=try_)
     # plain kernels hold the interpreter: threads would only take turns
     if not system.compiled.parallel or mode() == "plain":
         return 1

@@ -79,7 +79,7 @@ def ensemble_on_gpu(
     )
     threads = min(n_starts, _MOST_THREADS)
     arrays = _arrays(wheel, method, threads)
-    limits = np.array([end, 1.0, float(min(method.max_steps, MOST_STEPS))])
+    limits = np.array([end, 1.0, float(min(method.steps_allowed(), MOST_STEPS))])
     leave = np.array([np.inf, 0.0])
     given = [cuda.to_device(a) for a in (*arrays.values(), x, signs, stop, limits, leave)]
     results = [cuda.to_device(a) for a in out[:6]]

@@ -261,3 +261,17 @@ def test_what_is_left_over_is_removed(place):
     assert len(left) == 24
     assert f"outer-{39:040d}.kernel" in left
     assert f"outer-{0:040d}.kernel" not in left
+
+
+def test_kernels_that_check_bounds_are_kept_apart(monkeypatch):
+    from numba.core import config
+
+    from stiction.numerics.compiling import cache
+
+    plain = cache._versions.__wrapped__()
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+    checked = cache._versions.__wrapped__()
+    assert checked != plain
+    assert "BOUNDSCHECK" in checked
+    monkeypatch.setattr(config, "BOUNDSCHECK", 0)
+    assert cache._versions.__wrapped__() == plain

@@ -1,0 +1,150 @@
+"""Runs that are interrupted and go on: the same bits as those that are left alone."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+
+SINE = st.chains.Sine(amplitude=4.0, angular_frequency=1.0)
+USER = st.UserLoad(lambda t: 4.0 * np.sin(t) + 0.2 * np.sin(9.0 * t))
+THREE = {"mass": [1.0, 1.2, 0.8], "stiffness": 20.0}
+PLAIN = {**THREE, "law": st.Coulomb(0.1)}
+ONE = {"mass": [1.0], "stiffness": 20.0}
+WEAK = {**ONE, "damping": 0.5, "law": st.ExponentialWeakening(0.2, 0.1, 0.1)}
+CHAINS = {
+    "play": (st.Chain(**PLAIN, load=SINE), 20.0),
+    "play_mirrored": (
+        st.Chain(**PLAIN, load=SINE, supports="right", load_vector=[1.0, 0.0, 0.0]),
+        20.0,
+    ),
+    "sweep": (st.Chain(**PLAIN, load=SINE, supports="both"), 8.0),
+    "sweep_damped": (st.Chain(**PLAIN, damping=2.0, load=USER), 4.0),
+    "slide": (st.Chain(**WEAK, load=SINE), 1.2),
+}
+CELLS = ["method={type='BumpStrands', bump_width=0.08}", "solve.t_end=0.05", "solve.save=41"]
+SCENARIOS = {
+    "strings": ("string-symmetric", ["solve.t_end=5.0", "solve.save=21"], 1),
+    "strings_of_cells": ("string-symmetric", CELLS, 9),
+    "rod_on_plane": ("rod-on-plane", ["solve.t_end=0.02", "solve.save=6"], 1),
+}
+
+
+class Interrupted(Exception):
+    """The process ends here."""
+
+
+class Memory:
+    """A checkpoint in memory that ends the run when it has been saved so often."""
+
+    def __init__(self, every, last):
+        self.every, self.last, self.asked, self.kept = every, last, 0, None
+
+    def due(self):
+        self.asked += 1
+        return self.asked % self.every == 0
+
+    def save(self, state):
+        self.kept = {name: np.array(values) for name, values in state.items()}
+        self.last -= 1
+        if self.last == 0:
+            raise Interrupted
+
+    def load(self):
+        return self.kept
+
+
+def bits(run):
+    return {
+        **{name: v.values.tobytes() for name, v in run.variables.items()},
+        **{name: c.tobytes() for name, c in run.energy.columns().items()},
+        "moments": run.event_log.time.tobytes(),
+        "kinds": tuple(run.event_log.kind),
+        "told": repr((run.status, run.reason, run.t_end, list(run.audit), run.determinism)),
+        "quantities": repr({name: q.value for name, q in run.quantities.items()}),
+        "stats": dict(run.stats),
+    }
+
+
+def check_same_bits(solve, every=1):
+    whole, memory = bits(solve(None)), Memory(every, 10**9)
+    assert bits(solve(memory)) == whole
+    saves = 10**9 - memory.last
+    assert saves > 0
+    for last in {max(1, saves // 2), saves}:
+        memory = Memory(every, last)
+        with pytest.raises(Interrupted):
+            solve(memory)
+        assert bits(solve(memory)) == whole
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_quasistatic_chains_go_on(name):
+    chain, end = CHAINS[name]
+
+    def solve(checkpoint):
+        span = (0.0, end)
+        return st.solve(chain, st.Quasistatic(), span, save=11, throw=False, checkpoint=checkpoint)
+
+    check_same_bits(solve)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenarios_go_on(name):
+    base, changes, every = SCENARIOS[name]
+    scenario = st.read_scenario(base, changes)
+    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept), every)
+
+
+def test_states_between_saved_times_are_kept(monkeypatch):
+    monkeypatch.setattr("stiction.rods.plane.run._NODE_STEPS_PER_CALL", 10)
+    monkeypatch.setattr("stiction.rods.strings.characteristics._STEPS_PER_CALL", 2000)
+    plane = st.read_scenario("rod-on-plane", ["solve.t_end=0.03", "solve.save=2"])
+    strings = st.read_scenario("string-symmetric", ["solve.t_end=3.0", "solve.save=2"])
+    for scenario in (plane, strings):
+        check_same_bits(lambda kept, s=scenario: s.solve(throw=False, checkpoint=kept))
+
+
+def arch(load):
+    axis = st.rods.Arc(
+        [0.0, 0.0, 0.0],
+        [np.cos(0.4), np.sin(0.4), 0.0],
+        [np.sin(0.4), -np.cos(0.4), 0.0],
+        1.25,
+        0.8,
+    )
+    return st.rods.CosseratRod(
+        st.rods.CircularSection(0.02, 8e6, 0.5, 1000.0),
+        axis,
+        elements=16,
+        natural_curvature=None,
+        loads=[st.rods.PointForce([0.0, load, 0.0], at=0.5)],
+    )
+
+
+def numbers(state):
+    single = (state.factor, state.energy, state.residual, state.iterations, state.softest)
+    return [*single, *state.position.ravel(), *state.frame.ravel()]
+
+
+def test_rods_at_rest_go_on():
+    rod = arch(-5.0)
+    whole = numbers(st.rods.equilibrium(rod))
+    memory = Memory(1, 4)
+    with pytest.raises(Interrupted):
+        st.rods.equilibrium(rod, checkpoint=memory)
+    assert numbers(st.rods.equilibrium(rod, checkpoint=memory)) == whole
+
+
+def test_paths_of_rods_go_on_behind_a_limit_point():
+    rod = arch(-60.0)
+
+    def follow(checkpoint):
+        path = st.rods.follow_path(rod, arc=0.04, most=60, checkpoint=checkpoint)
+        return [numbers(state) for state in path.states], list(path.losses)
+
+    whole = follow(None)
+    assert whole[1]
+    memory = Memory(1, len(whole[0]) - 2)
+    with pytest.raises(Interrupted):
+        follow(memory)
+    assert follow(memory) == whole

@@ -1,0 +1,355 @@
+"""Scenarios with mistakes and odd numbers, read and solved in children within bounds.
+
+Built-in scenarios of all five families are changed at one to three places: plausible numbers
+over many decades, which reach the solvers, or NaN, other types, missing and unknown keys, broken
+text, which must not. Whatever comes out is a run or a refusal in four parts; no other error, no
+NaN in a run that says solved, no warning of a library, no run beyond ten seconds of the processor.
+
+Usage: python tools/stress/fuzz.py [TRIALS] [--seed N] [--families chains,rods] [--log FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import gc
+import json
+import math
+import os
+import random
+import resource
+import signal
+import sys
+import time
+import tomllib
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import stiction as st
+from stiction.scenario import read_scenario, write_scenario
+from stiction.scenario.built_in import built_in
+
+SECONDS, BYTES = 10.0, 6 << 30
+SHORT = {"solve.t_end": 0.002, "solve.save": 3}
+SHORTER = {"solve.t_end": 0.001, "solve.save": 3}
+FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
+    "chains": (
+        50,
+        {
+            **{name: {} for name in ("baseline", "slip-wave", "slip-wave-damped", "theta-0")},
+            **{name: {} for name in ("theta-half", "theta-one", "energy-balance", "belt")},
+            **{name: {} for name in ("quasistatic-ramp", "quasistatic-reversal", "stick-set")},
+            **{name: {} for name in ("quasistatic-branches", "reachability", "random-friction")},
+            "burridge-knopoff": {"solve.t_end": 5.0},
+            "ramp-wave-50": {"solve.t_end": 2.0},
+            "detachment-wave": {"solve.t_end": 0.3},
+        },
+    ),
+    "switching": (
+        25,
+        {
+            **{name: {} for name in ("belt-oscillator", "normal-form", "relay-feedback")},
+            **{name: {} for name in ("static-jump-oscillator", "two-block-stick-slip")},
+            **{name: {} for name in ("wheel-gamma-0", "wheel-gamma-90", "wheel-recurrent")},
+            **{name: {} for name in ("wheel-slips-then-slides", "wheel-physical-time")},
+        },
+    ),
+    "strings": (
+        10,
+        {
+            **{name: {} for name in ("string-symmetric", "string-offset", "string-periodic")},
+            **{name: {} for name in ("string-plucked", "string-breakdown")},
+        },
+    ),
+    "rods": (
+        9,
+        {
+            **dict.fromkeys(("rods-crossed", "rods-slip", "rod-on-plane"), SHORT),
+            **dict.fromkeys(("rods-net", "rods-knot"), SHORTER),
+            "rods-on-rod": SHORT,
+        },
+    ),
+    "solids": (
+        6,
+        {
+            "strip-peeling": {"method.steps": 2, "system.u_end": 1.0},
+            "cap-sliding": {"method.steps": 2, "system.u_end": 0.1},
+            "cylinders": {"method.steps": 2},
+        },
+    ),
+}
+ODD: list[Any] = [
+    *(math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-308, 5e-324, 0.0, -0.0, -1.0, 1, 0, -1, 2),
+    *(3, 2**31, 2**63 - 1, 2**63, -(2**63), 10**30, 1e-12, 1e12, 1e5, 1e-5, 0.5, "", "x", "1.0"),
+    *("a\nb", "../../../etc/passwd", "nan", True, False, [], [1.0], [1.0, 2.0], [1.0, math.nan]),
+    *([0.0] * 1000, [1e308] * 3, [[1.0], [2.0]], ["a"], {}, {"type": "Chain"}, {"type": 3}),
+    *({"type": ""}, {"type": "Coulomb", "mu": 1e-300}, {"a": {"b": {"c": 1}}}),
+]
+SETTINGS = [
+    *("system.law.mu=", "=3", "system=1", "system.mass=[1,2,4", "a.b.c.d=1", "solve.t_end=1e-300"),
+    *("system..mass=1", "system.law={}", "method={type='Quasistatic'}", "system.law.mu=nan"),
+    *("method={type='EventDriven', rtol=0}", "solve.save=1", "solve.save=[0,0]", "solve.mode='x'"),
+    *("solve.x0=[1,2,3]", "solve.t_start=5", "method={type='Continuation'}", "\x00=1"),
+    *("method={type='ThetaStepper', step=1e-3, theta=0.5}", "method={type='RollingMidpoint'}"),
+    "system.law={type='ExponentialWeakening', mu_static=0.3, mu_kinetic=0.1, v_scale=1e-12}",
+    "system.load={type='Sine', amplitude=1e9, angular_frequency=1e6}",
+    *("system.mass=" + "[" * 500, "method={type='Characteristics'}", "method={type='BumpStrands'}"),
+    "method={type='RegularizedTheta', step=1e-3, theta=0.5, smoothing=1e-3}",
+]
+
+
+def put(table: dict[str, Any], path: str, value: Any) -> None:
+    """Set the entry of a dotted path."""
+    *owners, key = path.split(".")
+    for name in owners:
+        table = table.setdefault(name, {})
+    table[key] = value
+
+
+def base_of(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario with all fields of its system and method written out."""
+    table = tomllib.loads(built_in()[name].read_text("utf-8"))
+    for key in ("title", "paper", "figure", "note"):
+        table.pop(key, None)
+    full = tomllib.loads(write_scenario(read_scenario(name)))
+    for part in ("system", "method"):
+        if part in full:
+            table[part] = {**full[part], **table.get(part, {})}
+    for path, value in changes.items():
+        put(table, path, value)
+    return table
+
+
+def leaves(table: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all entries."""
+    if isinstance(table, dict):
+        return [leaf for key, value in table.items() for leaf in leaves(value, (*path, key))]
+    return [path]
+
+
+def toml_of(value: Any) -> str:
+    """Return a value as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_of, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(k)} = {toml_of(v)}' for k, v in value.items())}}}"
+    return str(value)
+
+
+def other(rng: random.Random, value: Any) -> Any:
+    """Return a plausible number, or list of numbers, in place of one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, list) and value and all(isinstance(x, int | float) for x in value):
+        at = rng.randrange(len(value))
+        return [other(rng, x) if i == at else x for i, x in enumerate(value)]
+    if not isinstance(value, int | float):
+        return value
+    chance = rng.random()
+    if chance < 0.45:
+        new = value * 10.0 ** rng.uniform(-6.0, 6.0)
+    elif chance < 0.6:
+        new = -float(value)
+    elif chance < 0.8:
+        new = value * rng.uniform(0.5, 2.0)
+    else:
+        new = rng.choice([1e-300, 1e300, 1e-15, 1e15, 1e-9, 1e9, value + 1.0, 0.0])
+    if isinstance(value, int) and rng.random() < 0.8:
+        return int(min(max(new, -1e9), 1e9))
+    return float(new)
+
+
+class Mutants:
+    """Scenarios with mistakes, each given by its seed.
+
+    Parameters
+    ----------
+    families : which of them
+    """
+
+    def __init__(self, families: list[str]) -> None:
+        self.weights = {name: FAMILIES[name][0] for name in families}
+        self.bases = {
+            family: [(name, base_of(name, more)) for name, more in FAMILIES[family][1].items()]
+            for family in families
+        }
+
+    def made(self, seed: int) -> tuple[str, str, str, list[str]]:
+        """Return family, name, text and settings of one."""
+        rng = random.Random(seed)
+        family = rng.choices(list(self.weights), weights=list(self.weights.values()))[0]
+        name, base = rng.choice(self.bases[family])
+        table, settings, numeric = json.loads(json.dumps(base)), [], rng.random() < 0.6
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            paths = [p for p in leaves(table) if p[0] != "solve" or rng.random() < 0.3]
+            path = rng.choice(paths or [("solve", "t_end")])
+            owner = table
+            for key in path[:-1]:
+                owner = owner[key]
+            self._change(rng, owner, path[-1], settings, numeric=numeric)
+        text = "".join(f"{json.dumps(k)} = {toml_of(v)}\n" for k, v in table.items())
+        if not numeric and rng.random() < 0.15:
+            letters = list(text)
+            for _ in range(rng.randrange(1, 6)):
+                letters[rng.randrange(len(letters))] = rng.choice(
+                    ["", "\n", "[", "=", '"', "9" * 50]
+                )
+            text = "".join(letters)
+        return family, name, text, settings
+
+    @staticmethod
+    def _change(
+        rng: random.Random, owner: dict[str, Any], key: str, settings: list[str], *, numeric: bool
+    ) -> None:
+        value, chance = owner.get(key), rng.random()
+        if numeric:
+            owner[key] = other(rng, value)
+            if key == "t_end" and isinstance(owner[key], int | float):
+                owner[key] = min(float(owner[key]), 50.0)
+        elif chance < 0.6:
+            owner[key] = rng.choice(ODD)
+        elif chance < 0.7:
+            owner.pop(key, None)
+        elif chance < 0.8:
+            owner[f"{key}x"] = value
+        elif chance < 0.9:
+            owner[key] = [value, value]
+        else:
+            settings.append(rng.choice(SETTINGS))
+
+
+def holes(run: st.Run) -> set[str]:
+    """Return what of a run is not finite."""
+    found = {
+        name
+        for name, v in run.variables.items()
+        if v.values.dtype.kind == "f" and not np.isfinite(v.values).all()
+    }
+    found |= {
+        f"final.{name}"
+        for name, v in run.final.items()
+        if not np.isfinite(np.asarray(v, dtype=np.float64)).all()
+    }
+    columns = run.energy.columns() if run.energy.defined else {}
+    return found | {f"energy.{k}" for k, c in columns.items() if not np.isfinite(c).all()}
+
+
+def trial(text: str, settings: list[str]) -> dict[str, Any]:
+    """Read and solve one scenario; return what became of it."""
+    found: dict[str, Any] = {"holes": []}
+    begin = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            run = read_scenario(text, settings).solve(throw=False)
+            str(run)
+            found |= {"kind": f"status {run.status.value}", "holes": sorted(holes(run))}
+            found["ok"] = run.status.ok
+        except st.StictionError as error:
+            said = str(error)
+            found["kind"] = "refused" if "Why:" in said and "Try:" in said else "BARE REFUSAL"
+            found["said"] = said[:300]
+        except MemoryError:
+            found["kind"] = "OUT OF MEMORY"
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
+            found |= {
+                "kind": f"FOREIGN {type(error).__name__}",
+                "said": traceback.format_exc()[-900:],
+            }
+    told = {f"{w.category.__name__}: {str(w.message)[:80]}" for w in caught}
+    return {**found, "warned": sorted(told), "cpu": time.process_time() - begin}
+
+
+def in_child(text: str, settings: list[str]) -> dict[str, Any]:
+    """Do one trial in a fork with bounded time and memory."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(read)
+            most = math.ceil(SECONDS)
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
+            resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            os.write(write, json.dumps(trial(text, settings)).encode()[:60_000])
+        finally:
+            os._exit(0)
+    os.close(write)
+    data = b""
+    while part := os.read(read, 65536):
+        data += part
+    os.close(read)
+    _, status = os.waitpid(pid, 0)
+    if data:
+        found: dict[str, Any] = json.loads(data)
+        return found
+    by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    over = by in (signal.SIGXCPU, signal.SIGKILL)
+    kind = "BEYOND 10 S" if over else f"CRASHED by {by}"
+    return {"kind": kind, "holes": [], "warned": [], "cpu": SECONDS}
+
+
+def usual_holes(mutants: Mutants) -> dict[str, set[str]]:
+    """Solve every base, which loads the kernels; return what is not finite in it by design."""
+    found = {}
+    for bases in mutants.bases.values():
+        for name, table in bases:
+            text = "".join(f"{json.dumps(k)} = {toml_of(v)}\n" for k, v in table.items())
+            found[name] = holes(read_scenario(text).solve(throw=False))
+    return found
+
+
+def main() -> int:
+    """Make the trials and count what came of them; return 1 if something must be mended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trials", nargs="?", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of wall time")
+    given = parser.parse_args()
+    mutants = Mutants(given.families.split(","))
+    usual = usual_holes(mutants)
+    gc.freeze()
+    kinds: collections.Counter[str] = collections.Counter()
+    bad, begin = 0, time.monotonic()
+    log = given.log.open("w") if given.log else None
+    for i in range(given.trials):
+        if time.monotonic() - begin > given.seconds:
+            break
+        seed = given.seed * 1_000_000 + i
+        family, name, text, settings = mutants.made(seed)
+        found = in_child(text, settings)
+        silent = set(found["holes"]) - usual[name] if found.get("ok") else set()
+        kinds[f"{family}: {found['kind']}"] += 1
+        kinds["warned"] += bool(found["warned"])
+        kinds["silent NaN"] += bool(silent)
+        if (
+            found["kind"].isupper()
+            or found["kind"].split()[0].isupper()
+            or silent
+            or found["warned"]
+        ):
+            bad += 1
+            print(seed, name, found["kind"], sorted(silent), found["warned"], flush=True)
+        if log is not None:
+            log.write(json.dumps({"seed": seed, "family": family, "name": name, **found}) + "\n")
+    for what, count in sorted(kinds.items()):
+        print(f"{count:6d} {what}")
+    print(f"{i + 1} solves, {bad} to mend")
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
