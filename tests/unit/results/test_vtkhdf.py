@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from solid_runs import strip
 
+from stiction.errors import StoreError
 from stiction.results.run import Variable
 from stiction.results.store import load, save
 from stiction.results.vtkhdf import has_snapshots, write_vtkhdf
@@ -104,7 +105,9 @@ def test_saved_runs_hold_the_file(run, tmp_path):
         again.variables["drawn_position"].values, run.variables["drawn_position"].values
     )
     (folder / FILE).unlink()
-    assert load(folder).system_name == "StripPeeling"
+    with pytest.raises(StoreError, match=f"{FILE} is missing"):
+        load(folder)
+    assert load(folder, unverified=True).system_name == "StripPeeling"
 
 
 def test_runs_without_snapshots_have_no_file(run, tmp_path):
