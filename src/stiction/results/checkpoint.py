@@ -11,7 +11,7 @@ import struct
 import time as clock
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -44,14 +44,23 @@ class FileCheckpoint:
     scenario : text that tells problems apart; a checkpoint of another one is refused
     resume : whether `load` gives back what is there
     every : wall time between two saves [s]
+    told : is told, once, that the file cannot be written, and the run goes on; without it that
+        is an error
 
     Verified by: tests/unit/results/test_checkpoint.py::test_state_survives
     """
 
     def __init__(
-        self, path: Path, scenario: str, *, resume: bool = False, every: float = EVERY
+        self,
+        path: Path,
+        scenario: str,
+        *,
+        resume: bool = False,
+        every: float = EVERY,
+        told: Callable[[str], None] | None = None,
     ) -> None:
-        self.path, self.resume, self.every = path, resume, every
+        self.path, self.resume, self.every, self._told = path, resume, every, told
+        self._failed = False
         digest = hashlib.sha256(f"{__version__}\n{scenario}".encode()).hexdigest()
         self._key = np.array(digest)
         self._last = clock.monotonic()
@@ -65,7 +74,7 @@ class FileCheckpoint:
 
         Raises
         ------
-        StoreError : if the file cannot be written.
+        StoreError : if the file cannot be written and nobody is to be told.
         """
         # a name of its own: another process may keep its state in the same place
         fresh = self.path.with_name(f"{self.path.name}.new-{secrets.token_hex(4)}")
@@ -80,14 +89,18 @@ class FileCheckpoint:
                 os.fsync(file.fileno())
             os.replace(fresh, self.path)
         except OSError as error:
+            got, needs = error.strerror or str(error), "a file that can be written"
+            why = "a long run leaves its state there, so that it can go on after a kill."
+            if self._told is None:
+                try_ = "make room on the disk; --resume goes on from the last checkpoint."
+                raise StoreError(explain(str(self.path), got, needs, why, try_)) from error
+            if not self._failed:
+                try_ = "make room meanwhile: the run goes on, and tries again."
+                self._told(explain(str(self.path), got, needs, why, try_))
+            self._failed = True
+        finally:
             with contextlib.suppress(OSError):
                 fresh.unlink()
-            got = error.strerror or str(error)
-            why = "a long run leaves its state there, so that it can go on after a kill."
-            try_ = "make room on the disk; --resume goes on from the last checkpoint."
-            raise StoreError(
-                explain(str(self.path), got, "a file that can be written", why, try_)
-            ) from error
         self._last = clock.monotonic()
 
     def load(self) -> dict[str, npt.NDArray[Any]] | None:

@@ -251,14 +251,17 @@ def _remove_leftovers(path: Path) -> None:
 
     Only who holds the claim may do so: nobody else writes there.
     """
-    # whole names: `.run.old-1.checkpoint` belongs to a run called run.old-1
-    name = re.compile(rf"\.{re.escape(path.name)}\.(old-[0-9a-f]{{8}}|partial-[a-z0-9_]{{8}})")
+    # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
+    kinds = r"old-\w+|partial-\w+|checkpoint\.new(-\w+)?"
+    name = re.compile(rf"\.{re.escape(path.name)}\.({kinds})")
     for found in sorted(path.parent.iterdir()):
         match = name.fullmatch(found.name)
-        # marked as in use by a run of an earlier version, which knew no claims
-        if match is None or not found.is_dir() or in_use(found):
+        # a run of an earlier version, which knew no claims, has marked its folder
+        if match is None or in_use(found):
             continue
-        if match[1].startswith("old") and not os.path.lexists(path):
+        if match[1].startswith("checkpoint"):
+            found.unlink(missing_ok=True)
+        elif match[1].startswith("old") and not os.path.lexists(path):
             os.rename(found, path)
         else:
             shutil.rmtree(found, ignore_errors=True)

@@ -28,6 +28,7 @@ from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.netcdf import read_netcdf, write_netcdf
 from stiction.results.places.contents import FIGURES, MARK, holds_good
+from stiction.results.places.swap import whereabouts
 from stiction.results.run import Quantity, Run, Variable
 from stiction.results.staging import Claim, claimed, staged
 from stiction.results.trust.digests import regular, sealed
@@ -172,8 +173,8 @@ def load(path: str | Path, *, unverified: bool = False) -> Run:
 
     Verified by: tests/unit/results/test_store.py::test_round_trip
     """
-    folder = Path(path)
     for _ in range(_MOST_READS):
+        folder = whereabouts(Path(path))
         before = _stamp(folder)
         try:
             run = _load(folder, unverified)

@@ -2,7 +2,6 @@
 
 import ctypes
 import signal
-from types import SimpleNamespace
 
 import pytest
 
@@ -59,20 +58,15 @@ def test_other_errors_go_through():
 
 
 @pytest.mark.parametrize("drawing", [True, False])
-def test_figures_may_be_lost_and_numbers_may_not(monkeypatch, tmp_path, drawing):
+def test_figures_may_be_lost_and_numbers_may_not(monkeypatch, tmp_path, capsys, drawing):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    def save(run, folder, *, draw, **_):
-        return draw(folder) if drawing else interrupted()
-
     monkeypatch.setattr("stiction.plot.write_figures", interrupted)
-    monkeypatch.setattr(cli_run, "save", save)
-    monkeypatch.setattr(cli_run, "write_scenario", str)
-    solved = SimpleNamespace(status=SimpleNamespace(ok=True))
-    job = cli_run.Job("slip-wave", out=str(tmp_path / "out"))
-    if drawing:
-        assert cli_run._written(job, None, solved) is False
-    else:
-        with pytest.raises(KeyboardInterrupt):
-            cli_run._written(job, None, solved)
+    if not drawing:
+        monkeypatch.setattr("stiction.results.store.write_netcdf", interrupted)
+    folder = tmp_path / "out"
+    assert cli_run.run_job(cli_run.Job("slip-wave", out=str(folder))) == cli_run.INTERRUPTED
+    told = f"{folder} is complete but for its figures" if drawing else "nothing was written"
+    assert told in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["out"] * drawing

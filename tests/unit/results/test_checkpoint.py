@@ -5,6 +5,7 @@ import pytest
 
 from stiction.errors import StoreError
 from stiction.results.checkpoint import FileCheckpoint, checkpoint_path
+from stiction.results.places.locks import mark_in_use
 
 STATE = {"x": np.sqrt(np.arange(5.0)), "step": np.array(17), "mode": np.array([1, 0, -1], np.int8)}
 
@@ -91,3 +92,43 @@ def test_removed_after_success(path):
     checkpoint.remove()
     checkpoint.remove()
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_full_disk_does_not_end_the_run(path, tmp_path):
+    told = []
+    checkpoint = FileCheckpoint(path, "problem", resume=True, told=told.append)
+    checkpoint.save(STATE)
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.write_text("")
+    for _ in range(2):
+        checkpoint.save({"x": np.zeros(2)})
+    (text,) = told
+    assert all(word in text for word in ("got", "needs", "Why:", "Try: make room meanwhile"))
+    path.parent.unlink()
+    (tmp_path / "elsewhere").rename(path.parent)
+    assert np.array_equal(checkpoint.load()["x"], STATE["x"])
+    checkpoint.save({"x": np.zeros(2)})
+    assert checkpoint.load()["x"].size == 2
+
+
+def test_what_is_cut_short_leaves_no_file(path, monkeypatch):
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    checkpoint = FileCheckpoint(path, "problem")
+    checkpoint.save(STATE)
+    monkeypatch.setattr(np, "savez", press)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.save(STATE)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_halves_of_killed_runs_are_removed_those_of_others_kept(path):
+    checkpoint = FileCheckpoint(path, "problem")
+    checkpoint.save(STATE)
+    for end in (".new", ".new-0123abcd", ".new-4567cdef"):
+        path.with_name(path.name + end).write_bytes(b"")
+    with path.with_name(path.name + ".new-4567cdef").open("wb") as alive:
+        mark_in_use(alive.fileno())
+        checkpoint.remove()
+        assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.new-4567cdef"]

@@ -1,6 +1,7 @@
 """Folders that appear complete or not at all."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from stiction.errors import StoreError
-from stiction.results.staging import MARK, check_target, staged
+from stiction.results import staging
+from stiction.results.staging import MARK, TABLE, check_target, claimed, staged
 
 
 def listing(folder):
@@ -146,16 +148,134 @@ def test_leftovers_of_killed_runs_are_removed(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=False)
     assert done.returncode == -9
-    (leftover,) = tmp_path.iterdir()
+    lock, leftover = sorted(tmp_path.iterdir())
+    assert lock.name == ".run.lock"
     assert leftover.name.startswith(".run.partial-")
     with staged(tmp_path / "run") as alive:
-        # a second run of the same name must not take the first one's folder for a leftover
         assert not leftover.exists()
-        with pytest.raises(ZeroDivisionError), staged(tmp_path / "run"):
-            raise ZeroDivisionError
+        alive.complete()
+    assert listing(tmp_path) == ["run"]
+
+
+def test_the_second_of_two_runs_is_refused(tmp_path):
+    run = tmp_path / "run"
+    with claimed(run) as claim, staged(claim) as alive:
+        for second in (claimed(run), claimed(run, overwrite=True), staged(run)):
+            with pytest.raises(StoreError, match=rf"process {os.getpid()} on .*, since") as caught:
+                second.__enter__()
+            assert all(word in str(caught.value) for word in ("needs", "Why:", "Try:"))
+        # neither is the first one's folder taken for a leftover
         assert alive.folder.exists()
         alive.complete()
     assert listing(tmp_path) == ["run"]
+
+
+def test_a_run_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch):
+    """It ends between the look at the folder and the lock."""
+    taken = staging._first_taken
+
+    def late(path, ended):
+        path.mkdir()
+        return taken(path, ended)
+
+    monkeypatch.setattr(staging, "_first_taken", late)
+    with pytest.raises(StoreError, match="a folder that exists"), claimed(tmp_path / "run"):
+        raise AssertionError
+    assert listing(tmp_path) == ["run"]
+
+
+def test_a_claim_leaves_no_folders(tmp_path):
+    with claimed(tmp_path / "a" / "b" / "run"):
+        assert listing(tmp_path) == ["a", "a/b", "a/b/.run.lock"]
+    assert listing(tmp_path) == []
+
+
+def test_a_folder_that_vanished_is_made_again(tmp_path):
+    with claimed(tmp_path / "a" / "run") as claim:
+        shutil.rmtree(tmp_path / "a")
+        with staged(claim) as stage:
+            (stage.folder / MARK).write_text("1")
+            stage.complete()
+    assert listing(tmp_path) == ["a", "a/run", f"a/run/{MARK}"]
+
+
+def test_a_claim_that_another_took_meanwhile_is_lost(tmp_path):
+    with claimed(tmp_path / "run") as claim:
+        (tmp_path / ".run.lock").unlink()
+        with claimed(tmp_path / "run"), pytest.raises(StoreError, match="about to write"):
+            claim.renew()
+    assert listing(tmp_path) == []
+
+
+def test_what_belongs_to_other_runs_is_no_leftover(tmp_path):
+    theirs = [".run.old-1.checkpoint", ".run.partial-a.lock", ".run2.partial-abc", ".runs.old-1"]
+    for name in theirs:
+        (tmp_path / name).write_text("")
+    ours = [".run.checkpoint.new-1234abcd", ".run.checkpoint.new"]
+    for name in ours:
+        (tmp_path / name).write_text("")
+    write(tmp_path / "run")
+    assert listing(tmp_path) == [*sorted(theirs), "run", f"run/{MARK}"]
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["notes.txt", "figures/mine.png"], "figures/mine.png, notes.txt"),
+        (["figures/phase.png.bak"], "figures/phase.png.bak"),
+        (["figures/more/phase.png"], "figures/more/"),
+        (["more/run.nc"], "more/"),
+        ([f"{k}.txt" for k in range(7)], "0.txt, 1.txt, 2.txt, 3.txt, 4.txt and 2 more"),
+    ],
+)
+def test_files_of_the_user_are_named(tmp_path, names, told):
+    run = tmp_path / "run"
+    write(run, "old")
+    for name in names:
+        (run / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / name).write_text("mine")
+    before = listing(tmp_path)
+    with pytest.raises(StoreError) as caught:
+        check_target(run, overwrite=True)
+    assert f"files of yours in it: {told}; needs" in str(caught.value)
+    assert listing(tmp_path) == before
+
+
+def test_files_that_appear_meanwhile_are_kept(tmp_path):
+    run = tmp_path / "run"
+    write(run, "old")
+
+    def race():
+        with staged(run, overwrite=True) as stage:
+            (run / "notes.txt").write_text("mine")
+            stage.complete()
+
+    with pytest.raises(StoreError, match=r"notes\.txt"):
+        race()
+    assert listing(tmp_path) == ["run", "run/notes.txt", f"run/{MARK}"]
+
+
+def test_what_we_wrote_is_replaced(tmp_path):
+    run = tmp_path / "run"
+    write(run, "old")
+    ours = ["figures/phase.png", "figures/phase.pdf", "figures/animation.gif", "run.nc"]
+    ours += ["figures/.phase.png.part", "figures/spectrum.svg", ".DS_Store", "snapshots.vtkhdf"]
+    (run / "figures" / "empty").mkdir(parents=True)
+    for name in ours:
+        (run / name).write_text("")
+    write(run, overwrite=True)
+    assert listing(tmp_path) == ["run", f"run/{MARK}"]
+
+
+def test_a_table_is_replaced_with_its_runs_alone(tmp_path):
+    folder = tmp_path / "5"
+    write(folder / "wave")
+    for name in (TABLE, "comparison.csv", "5.png", "5.csv"):
+        (folder / name).write_text("")
+    assert check_target(folder, overwrite=True) == folder
+    (folder / "wave" / "notes.txt").write_text("")
+    with pytest.raises(StoreError, match=r"wave/notes\.txt"):
+        check_target(folder, overwrite=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks of folders are a POSIX thing")

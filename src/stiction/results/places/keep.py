@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stiction.errors import StoreError
+from stiction.errors import StoreError, explain
 from stiction.results.checkpoint import FileCheckpoint
 from stiction.results.run import Run
 from stiction.results.staging import Claim
@@ -103,7 +103,10 @@ def _elsewhere(
     run: Run, claim: Claim, checkpoint: FileCheckpoint, scenario: str, error: BaseException
 ) -> str:
     """Save `run` wherever there is room, and return what to tell."""
-    told = str(error) if isinstance(error, StoreError) else f"{claim.path}: got too little memory"
+    told = str(error)
+    if not isinstance(error, StoreError):
+        needs, why = "room for the file of the arrays", "a file is built in memory."
+        told = explain(str(claim.path), "too little memory", needs, why, "")
     told = told.partition("\nTry: ")[0]
     for folder in _refuges(claim.path):
         with contextlib.suppress(OSError, MemoryError):

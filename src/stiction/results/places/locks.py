@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
 import secrets
-import socket
 import sys
 import time
 import weakref
@@ -69,7 +69,7 @@ class Owner:
     @property
     def alive(self) -> bool | None:
         """Whether the process runs; None if that cannot be told from here."""
-        if (self.host, self.boot) != (socket.gethostname(), _boot()) or sys.platform == "win32":
+        if (self.host, self.boot) != (platform.node(), _boot()) or sys.platform == "win32":
             return None
         try:
             os.kill(self.pid, 0)
@@ -244,7 +244,7 @@ def in_use(path: Path) -> bool:
 def _myself() -> Owner:
     pid = os.getpid()
     since = time.strftime("%Y-%m-%d %H:%M:%S")
-    return Owner(pid, socket.gethostname(), _boot(), _started(pid), since, secrets.token_hex(4))
+    return Owner(pid, platform.node(), _boot(), _started(pid), since, secrets.token_hex(4))
 
 
 def _boot() -> str:

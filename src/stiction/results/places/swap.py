@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import glob
 import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["flush", "put_in_place"]
+__all__ = ["flush", "put_in_place", "whereabouts"]
 
 _HERE = -100  # AT_FDCWD: paths are those of the process
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
@@ -41,17 +42,29 @@ def put_in_place(folder: Path, path: Path, aside: Path) -> None:
         old = folder
     else:
         os.rename(path, aside)
-        old = aside
         try:
             os.rename(folder, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.rename(aside, path)
             raise
+        # that name is for the moment in which there is no other
+        os.rename(aside, folder)
+        old = folder
     # the one that was there is removed when nothing can bring its name back any more
     _flush_folder(path.parent)
     if old is not None:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def whereabouts(path: Path) -> Path:
+    """Return where the result called `path` lies: there, unless a kill left it between renames."""
+    if not os.path.lexists(path) and path.name:
+        with contextlib.suppress(OSError):
+            asides = list(path.parent.glob(glob.escape(f".{path.name}.old-") + "?" * 8))
+            if len(asides) == 1:
+                return asides[0]
+    return path
 
 
 def _exchanged(one: Path, other: Path) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from stiction.errors import StoreError, explain
 from stiction.results.places.contents import MARK
+from stiction.results.places.swap import whereabouts
 from stiction.results.trust.digests import DATA, DIGEST, FILES, digest_of, file_digest, regular
 
 __all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "refusal", "verified"]
@@ -137,6 +138,7 @@ def refusal(verdict: Verdict) -> StoreError:
 
 def _saved_runs(path: Path) -> list[Path]:
     """Return `path` if it is a saved run or there is none below it, else those below it."""
+    path = whereabouts(path)
     if regular(path / MARK) or not path.is_dir():
         return [path]
     return sorted(_below(path)) or [path]

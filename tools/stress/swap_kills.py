@@ -1,0 +1,126 @@
+"""Kills inside the swap of an old result for a new one: at every moment one of the two is there.
+
+Half of the kills come between any two steps of the swap, half at a random time. Both ways of
+swapping are killed: in one step, and by renames where a file system has no such step.
+
+Usage: python tools/stress/swap_kills.py [KILLS]
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import stiction as st
+from stiction.results.places import swap
+from stiction.results.staging import staged
+
+STEPS = ("rename", "fsync", "unlink", "rmdir")
+
+
+def dying(after: int) -> None:
+    """Let this process be killed before or after one of its next calls for files."""
+    count = itertools.count()
+
+    def counted(call: Any) -> Any:
+        def inner(*args: Any, **options: Any) -> Any:
+            if next(count) == after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = call(*args, **options)
+            if next(count) == after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return inner
+
+    for name in STEPS:
+        setattr(os, name, counted(getattr(os, name)))
+    one_step = swap._exchange()
+    swap._exchange = lambda: None if one_step is None else counted(one_step)
+
+
+def killed(fresh: st.Run, after: int | None, wait: float, renames: bool) -> bool:
+    """Overwrite the result in another process; return whether it was killed."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            if renames:
+                swap._exchange = lambda: None
+            if after is None:
+                while True:
+                    fresh.save("run", overwrite=True)
+            with staged(Path("run"), overwrite=True) as stage:
+                shutil.copytree("fresh", stage.folder, dirs_exist_ok=True)
+                dying(after)
+                stage.complete()
+            code = 0
+        finally:
+            os._exit(code)
+    if after is None:
+        time.sleep(wait)
+        os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+def wrong(values: list[np.ndarray]) -> list[str]:
+    """Return what is wrong with the result after a kill."""
+    try:
+        found = st.load("run").variables["x"].values
+    except st.StictionError as error:
+        return [f"lost or hidden: {error}"]
+    return [] if any(np.array_equal(found, one) for one in values) else ["neither old nor new"]
+
+
+def main() -> int:
+    """Kill, print the counts; return 1 if anything was lost."""
+    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    rng = random.Random(20260101)
+    runs = []
+    for mu in ("0.05", "0.06"):
+        scenario = st.read_scenario("baseline", (f"system.law.mu={mu}", "solve.save=21"))
+        runs.append(st.solve(scenario.system, scenario.method, scenario.t_span))
+    values = [run.variables["x"].values for run in runs]
+    lost, absent, left, done = 0, 0, 0, 0
+    with tempfile.TemporaryDirectory() as root:
+        os.chdir(root)
+        runs[1].save("fresh")
+        for renames in (False, True):
+            runs[0].save("run", overwrite=True)
+            inside = 0
+            while inside < kills:
+                stepwise = inside % 2 == 0
+                step = inside // 2 % 40 if stepwise else None
+                if not killed(runs[1], step, rng.uniform(0.0, 0.05), renames):
+                    # more steps than there are: the swap was over
+                    step, stepwise = rng.randrange(20), True
+                    if not killed(runs[1], step, 0.0, renames):
+                        continue
+                inside, done = inside + 1, done + 1
+                absent += not Path("run").exists()
+                if found := wrong(values):
+                    lost += 1
+                    print(f"renames {renames}, step {step}: {found}", flush=True)
+                runs[0].save("run", overwrite=True)
+                rest = sorted({path.name for path in Path().iterdir()} - {"run", "fresh"})
+                left += bool(rest)
+                if rest:
+                    print(f"renames {renames}, step {step}: left behind: {rest}", flush=True)
+            print(f"{'renames' if renames else 'one step'}: {kills} kills, name absent {absent}")
+        os.chdir("/")
+    print(f"swap: {lost} of {done} results lost or hidden, {left} times something left behind")
+    return int(lost + left > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
