@@ -20,6 +20,7 @@ from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
+from stiction.results.trust.kept import Form, check_arrays, check_count, like, unpacking
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
@@ -493,6 +494,8 @@ class _Solver:
             count[N_EVENTS] = 0
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        # what was done since the kernel came back may have left an event in its rows
+        self._drain()
         arrays: dict[str, npt.NDArray[Any]] = dict(self.path.flow.moving())
         arrays["events"] = self._events()
         arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
@@ -515,6 +518,28 @@ class _Solver:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
+        self._check(kept)
+        with unpacking():
+            self._unpack(kept)
+        return True
+
+    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Refuse a checkpoint whose arrays are not those of `_pack`."""
+        n, flow = self.system.compiled.n, self.path.flow
+        # no margin and no event yet are infinitely far
+        forms = {name: like(array, inf=name == "clock") for name, array in flow.moving().items()}
+        forms["events"] = like(flow.event, "events", inf=True)
+        forms["leave"] = Form((3,), inf=True)
+        forms["lost"] = Form(("losses", 1 + n), nan=True)
+        forms["lost_words"] = Form(("losses", 3), "U")
+        forms["futures"] = Form(("futures", 5 + n + self.system.compiled.m), inf=True)
+        forms |= {name: Form((), "U") for name in ("lost_where", "rng")}
+        check_arrays(kept, forms)
+        saves = int(kept["count"][N_SAVES - STEPS])
+        check_count("count", saves, 0, flow.saved_states.shape[0])
+        check_count("count", int(kept["count"][N_EVENTS - STEPS]), 0, 0)
+
+    def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         for name, array in self.path.flow.moving().items():
             array[...] = kept[name]
         self.rows, self.n_events = [kept["events"]], len(kept["events"])
@@ -530,7 +555,6 @@ class _Solver:
             start = Start(x, sides, wait=float(row[2]), rest=bool(row[3]), branch=int(row[4]))
             self.futures.append((place, start))
         self.rng.bit_generator.state = json.loads(str(kept["rng"]))
-        return True
 
     def _events(self) -> Floats:
         width = self.path.flow.event.shape[1]

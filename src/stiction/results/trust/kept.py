@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import StoreError, explain
 
-__all__ = ["Form", "check_arrays", "like", "refused", "unpacking"]
+__all__ = ["Form", "check_arrays", "check_count", "like", "refused", "unpacking"]
 
 Array = npt.NDArray[Any]
 
@@ -29,14 +29,15 @@ class Form:
     ----------
     shape : length of each axis; a word stands for a length that all axes of that name share
     dtype : as NumPy writes it, such as "f8", "i8", "i1"; "U" for text of any length
-    finite : whether neither NaN nor infinity may be in it
+    inf, nan : whether infinity, and NaN, may be in it
     least, most : what its numbers must lie between; None for anything
     needed : False for an array that need not be there
     """
 
     shape: tuple[int | str, ...] = ()
     dtype: str = "f8"
-    finite: bool = True
+    inf: bool = False
+    nan: bool = False
     least: float | None = None
     most: float | None = None
     needed: bool = True
@@ -44,11 +45,11 @@ class Form:
     def __str__(self) -> str:
         """Return the form in words."""
         sizes = " x ".join(str(n) for n in self.shape)
-        return f"{sizes or 'one'} of {self.dtype}{', all finite' if self._counts_finite else ''}"
-
-    @property
-    def _counts_finite(self) -> bool:
-        return self.finite and self.dtype.startswith("f")
+        barred = [word for word, may in (("NaN", self.nan), ("infinity", self.inf)) if not may]
+        without = (
+            f" without {' and '.join(barred)}" if barred and self.dtype.startswith("f") else ""
+        )
+        return f"{sizes or 'one'} of {self.dtype}{without}"
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
         """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
@@ -60,8 +61,10 @@ class Form:
             for size, want in zip(array.shape, self.shape, strict=True)
         ):
             return f"an array of shape {array.shape}"
-        if self._counts_finite and not np.isfinite(array).all():
-            return "NaN or infinity"
+        if self.dtype.startswith("f") and not self.nan and np.isnan(array).any():
+            return "NaN"
+        if self.dtype.startswith("f") and not self.inf and np.isinf(array).any():
+            return "infinity"
         low, high = self.least, self.most
         if array.size and low is not None and not (array >= low).all():
             return f"{array.min()}, below {low}"
@@ -70,20 +73,22 @@ class Form:
         return ""
 
 
-def like(array: Array, *, finite: bool = True, rows: str = "") -> Form:
+def like(array: Array, rows: str = "", *, inf: bool = False, nan: bool = False) -> Form:
     """Return the form of an array that is there.
 
     Parameters
     ----------
     array : of the right shape and type
-    finite : see `Form`
     rows : name of the length of the first axis; "" takes that of `array`
+    inf, nan : see `Form`
     """
     shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
-    return Form(shape, array.dtype.str.lstrip("<>=|"), finite)
+    return Form(shape, array.dtype.str.lstrip("<>=|"), inf, nan)
 
 
-def check_arrays(kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int) -> None:
+def check_arrays(
+    kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int
+) -> dict[str, int]:
     """Refuse a checkpoint whose arrays are not those that a method keeps.
 
     Parameters
@@ -91,6 +96,10 @@ def check_arrays(kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: 
     kept : what `Checkpoint.load` returned
     forms : what must be there, by name; nothing else may be there
     sizes : lengths that are known already, by the names that stand in forms
+
+    Returns
+    -------
+    The lengths of all named axes.
 
     Raises
     ------
@@ -111,6 +120,19 @@ def check_arrays(kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: 
     for name in kept:
         if name not in forms:
             raise refused(name, "an array that is not known", "the arrays of this method alone")
+    return known
+
+
+def check_count(name: str, count: int, least: int, most: int) -> int:
+    """Return a number of rows from a checkpoint; refuse one outside its bounds.
+
+    Raises
+    ------
+    StoreError : naming the array that holds it.
+    """
+    if not least <= count <= most:
+        raise refused(name, f"a count of {count}", f"{least} ... {most}")
+    return count
 
 
 @contextlib.contextmanager
