@@ -16,7 +16,7 @@ from typing import Protocol
 
 from stiction._lazy import former_names
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
 from stiction.results.run import Request, Run
 
@@ -106,8 +106,12 @@ class EventDriven(Record):
                 )
             )
         why, try_ = "the work of a run is bounded.", "leave the default."
-        for name, least in (("order", 8), ("max_steps", 1), ("max_events", 1)):
-            whole(f"EventDriven.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        check_counts(
+            self,
+            ("order", 8, MOST_WORK, 0),
+            ("max_steps", 1, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+        )
         if self.order > 60:
             raise ModelError(
                 explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
@@ -232,15 +236,15 @@ class Quasistatic(Record):
                 explain("Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_)
             )
         why, try_ = "the work of a run is bounded.", "leave the default."
-        for name, least in (
-            ("load_samples", 2),
-            ("max_steps", 1),
-            ("max_events", 1),
-            ("steps", 1),
-            ("max_cuts", 0),
-            ("max_iterations", 2),
-        ):
-            whole(f"Quasistatic.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        check_counts(
+            self,
+            ("load_samples", 2, 1_000_000, 0),
+            ("max_steps", 1, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+            ("steps", 1, 10_000_000, 0),
+            ("max_cuts", 0, 60, 0),
+            ("max_iterations", 2, 10_000, 0),
+        )
         check_newton("Quasistatic", self.newton_tolerance, self.solver)
         if not isinstance(self.choice, BranchChoice):
             raise ModelError(

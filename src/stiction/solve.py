@@ -7,12 +7,13 @@ the module of the same name; all that is heavy is therefore imported inside the 
 from __future__ import annotations
 
 import dataclasses
+import math
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from stiction.catalogue import CATALOGUE, attribute
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError, Status, explain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,8 @@ __all__ = ["System", "default_method", "solve", "started"]
 AnySystem = TypeVar("AnySystem")
 
 DEFAULT_SAVES = 1001
-MOST_BYTES = 4 << 30
+# kept beside every saved state: its time, energies, losses
+_LEDGER_NUMBERS = 16
 _DEFAULT_BYTES = 256 << 20
 
 
@@ -106,7 +108,7 @@ def solve(
     with quiet():
         run = march(request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = run.told(cost, request.save)
+    run = _sound(run.told(cost, request.save))
     if throw and not run.status.ok:
         unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         raise SolveError(
@@ -158,6 +160,14 @@ def started(
                 )
             )
     return dataclasses.replace(system, **given)  # type: ignore[type-var]
+
+
+def _sound(run: Run) -> Run:
+    """Return the run; as one that is not finite where it says solved and its energies are not."""
+    if not run.status.ok or not run.energy.defined or math.isfinite(run.energy.imbalance_rel):
+        return run
+    reason = "an energy is not finite, as of a state, a load or a law beyond floating point"
+    return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
 
 
 def _check_kinds(system: object, method: object) -> None:
@@ -247,11 +257,14 @@ def _saves(
 
 
 def _check_memory(count: int, size: int) -> None:
-    if 8 * count * size > MOST_BYTES:
+    from stiction.numerics.checks import MOST_BYTES
+
+    held = 8 * count * (size + _LEDGER_NUMBERS)
+    if held > MOST_BYTES:
         raise ModelError(
             explain(
                 "solve.save",
-                f"{count} states of {size} numbers ({8 * count * size / 2**30:.1f} GiB)",
+                f"{count} states of {size} numbers ({held / 2**30:.1f} GiB with their energies)",
                 f"at most {MOST_BYTES >> 30} GiB of saved states",
                 "they are held in memory until the run is written.",
                 "save fewer states; events and the ledger are kept anyway.",

@@ -25,6 +25,7 @@ __all__ = [
     "Sine",
     "SumOf",
     "UserLoad",
+    "check_load",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -319,6 +320,30 @@ class UserLoad(Load):
         time = np.unique(np.array([0.0, *self.breakpoints]))
         zero = np.zeros(time.size)
         return Pieces(time, zero, zero, _EMPTY, _EMPTY, _EMPTY, self.function)
+
+
+def check_load(load: Load, t: float) -> None:
+    """Refuse a load that is not finite at the start of a run.
+
+    Parameters
+    ----------
+    t : start [s]
+
+    Raises
+    ------
+    ModelError : with the value.
+    """
+    value = float(load.at(t))
+    if not np.isfinite(value):
+        raise ModelError(
+            explain(
+                type(load).__name__,
+                f"{value} N at the start, t = {t:.9g} s",
+                "a finite force [N]",
+                "an infinite or undefined load leaves no finite motion.",
+                "let the run start where the load is finite.",
+            )
+        )
 
 
 def _line(offset: float, rate: float) -> Pieces:

@@ -20,7 +20,7 @@ from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability,
 from stiction.chains.signed_qp import signed_minimum
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import without_memory
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 
 __all__ = ["StickSet", "outside"]
 
@@ -254,8 +254,10 @@ class StickSet(Record):
         seed : whole number >= 0
         """
         try_ = "for example sample(100, seed=1)."
-        whole("StickSet.sample.count", count, least=1, why="it is a number of states.", try_=try_)
-        whole("StickSet.sample.seed", seed, least=0, why="draws are reproducible.", try_=try_)
+        where, why, each = "StickSet.sample", "it is a number of states.", 40.0 * self.chain.n_mass
+        whole(f"{where}.count", count, least=1, each=each, why=why, try_=try_)
+        why = "draws are reproducible."
+        whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
         rng = np.random.Generator(np.random.PCG64(seed))
         friction = rng.uniform(-1.0, 1.0, (count, self.chain.n_mass)) * self._bound
         return self._elastic.solve((self._pushed - friction).T).T

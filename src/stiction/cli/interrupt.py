@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 
 __all__ = ["Interrupts"]
 
@@ -39,12 +39,7 @@ class Interrupts:
         if self._caught:
             raise KeyboardInterrupt
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         sys.unraisablehook = self._hook
         if self._ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from types import FrameType, TracebackType
+from types import FrameType
 
 from stiction.numerics.compiling.folders import is_ready, mark_ready
 from stiction.numerics.jit import GIVEN, Mode
@@ -88,12 +88,7 @@ class Trial:
             signal.setitimer(signal.ITIMER_PROF, _BUDGET, _BUDGET)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._before is not None:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
             signal.signal(signal.SIGPROF, self._before)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from stiction.cli.output import put, silence
+from stiction.cli.output import open_streams, put, silence
 from stiction.errors import StictionError, explain
 
 __all__ = ["app", "main"]
@@ -34,6 +34,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; the entry point of the `stiction` command."""
+    open_streams()
     if not sys.warnoptions:
         # a warning of a library says nothing to a user; what matters is in the audit
         warnings.simplefilter("ignore")
@@ -43,7 +44,8 @@ def main() -> None:
 def guarded(command: C) -> C:
     """Return `command` with errors turned into messages and exit codes.
 
-    0 solved; 1 the solve failed; 2 bad input; 130 interrupted.
+    0 solved; 1 the solve failed; 2 bad input; 3 solved, but not to be trusted (with --strict);
+    130 interrupted.
     """
 
     @functools.wraps(command)
@@ -83,7 +85,7 @@ _TOO_LARGE = explain(
 _NO_HELP = (
     "a system that reads and writes",
     "the operating system refused it.",
-    "check disks and permissions.",
+    "check disks, permissions and redirections; > /dev/null prints nowhere.",
 )
 
 
@@ -139,6 +141,9 @@ def run(
         bool, typer.Option("--resume", help="Go on from the checkpoint of a killed run.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if an audit line or determinism failed.")
+    ] = False,
     checkpoint_every: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="Wall time between checkpoints.")
     ] = 10.0,
@@ -146,16 +151,8 @@ def run(
     """Solve a scenario, print its one-screen summary and write its folder."""
     from stiction.cli.run import Job, run_job
 
-    job = Job(
-        scenario,
-        changes or (),
-        out,
-        figures=not no_figures,
-        overwrite=overwrite,
-        resume=resume,
-        quiet=quiet,
-        every=checkpoint_every,
-    )
+    flags = {"overwrite": overwrite, "resume": resume, "quiet": quiet, "strict": strict}
+    job = Job(scenario, changes or (), out, figures=not no_figures, every=checkpoint_every, **flags)
     raise typer.Exit(run_job(job))
 
 

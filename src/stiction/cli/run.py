@@ -14,7 +14,7 @@ import typer
 
 from stiction.cli.interrupt import Interrupts
 from stiction.cli.kernels import TooSlow, Trial, choose, note_ready, system_of
-from stiction.cli.output import put
+from stiction.cli.output import check_stream, put
 from stiction.cli.progress import Bar
 from stiction.errors import Status
 from stiction.methods import place_of_runner
@@ -23,13 +23,13 @@ from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
 from stiction.results.places.keep import keep
 from stiction.results.run import Run
 from stiction.results.staging import Claim, claimed
-from stiction.results.summary import screen
+from stiction.results.summary import doubts, screen
 from stiction.scenario import Scenario, read_scenario, write_scenario
 from stiction.solve import default_method, solve
 
-__all__ = ["FAILED", "INTERRUPTED", "SOLVED", "Job", "run_job"]
+__all__ = ["DOUBTED", "FAILED", "INTERRUPTED", "SOLVED", "Job", "run_job"]
 
-SOLVED, FAILED, INTERRUPTED = 0, 1, 130
+SOLVED, FAILED, DOUBTED, INTERRUPTED = 0, 1, 3, 130
 
 _SMALL = (
     "No kernels are compiled on this machine yet, and the run is small: it ran as plain Python.\n"
@@ -46,7 +46,7 @@ class Job:
     name : a built-in scenario, or the path of a file
     changes : settings "path=value"
     out : folder of the result; None for out/NAME
-    figures, overwrite, resume, quiet : as on the command line
+    figures, overwrite, resume, quiet, strict : as on the command line
     every : wall time between two checkpoints [s]
     """
 
@@ -57,6 +57,7 @@ class Job:
     overwrite: bool = False
     resume: bool = False
     quiet: bool = False
+    strict: bool = False
     every: float = EVERY
 
     @property
@@ -70,6 +71,7 @@ class Job:
         settings = [word for change in self.changes for word in ("--set", change)]
         words = ["stiction", "run", self.name, *settings, "--out", str(self.folder), "--resume"]
         words += ["--overwrite"] * self.overwrite + ["--no-figures"] * (not self.figures)
+        words += ["--strict"] * self.strict
         return shlex.join(words)
 
 
@@ -79,6 +81,8 @@ def run_job(job: Job) -> int:
     Verified by: tests/scenarios/test_run.py::test_exit_codes
     """
     # whatever is wrong is refused here, before anything is solved or written
+    if not job.quiet:
+        check_stream()
     scenario = read_scenario(job.name, job.changes)
     with claimed(job.folder, overwrite=job.overwrite) as claim:
         return _run(job, scenario, claim)
@@ -105,6 +109,9 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
         return INTERRUPTED
     if not job.quiet:
         put(f"{screen(run)}\n{kept}")
+    if run.status.ok and job.strict and (what := doubts(run)):
+        _say(f"--strict: {', '.join(what)}.")
+        return DOUBTED
     if run.status.ok:
         return SOLVED
     unit = "" if run.time_unit == "1" else f" {run.time_unit}"

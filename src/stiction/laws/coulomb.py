@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import Formulas, Friction, FrictionTable
-from stiction.numerics.checks import Numbers, number, numbers, shape_of, whole
+from stiction.numerics.checks import MOST_SEED, Numbers, number, numbers, shape_of, whole
 from stiction.numerics.jit import native
 
 __all__ = [
@@ -129,6 +129,7 @@ class RandomCoulomb(Friction):
             "RandomCoulomb.seed",
             self.seed,
             least=0,
+            most=MOST_SEED,
             why="the seed makes a random chain reproducible.",
             try_="give any whole number, such as 1.",
         )

@@ -12,12 +12,33 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.shown import record_text, table_html
 
-__all__ = ["Numbers", "Record", "number", "numbers", "shape_of", "whole"]
+__all__ = [
+    "BYTES_OF_EVENT",
+    "MOST_BYTES",
+    "MOST_SEED",
+    "MOST_WORK",
+    "Numbers",
+    "Record",
+    "check_counts",
+    "fits",
+    "number",
+    "numbers",
+    "shape_of",
+    "whole",
+]
 
 Floats = npt.NDArray[np.float64]
 
 # what a user may give for a field with one value per member: a number stands for all
 Numbers = float | Sequence[float] | Floats
+
+# memory that a system, a method or the saved states of a run may take, by estimate [bytes]
+MOST_BYTES = 4 << 30
+# no count is larger: at a microsecond each, so many of anything take a day
+MOST_WORK = 100_000_000_000
+MOST_SEED = (1 << 63) - 1
+# a row of the log of events, with what is kept beside it while it grows
+BYTES_OF_EVENT = 100
 
 _RULES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "finite": (lambda a: np.isfinite(a), "finite numbers"),
@@ -131,14 +152,68 @@ def numbers(
     return array
 
 
-def whole(where: str, value: object, *, least: int, why: str, try_: str) -> int:
-    """Return `value` as an integer not below `least`; raise ModelError otherwise."""
+def whole(
+    where: str,
+    value: object,
+    *,
+    least: int,
+    most: int = MOST_WORK,
+    each: float = 0.0,
+    why: str,
+    try_: str,
+) -> int:
+    """Return `value` as an integer from `least` to `most` that fits into memory.
+
+    Parameters
+    ----------
+    each : what each of them takes of the memory [bytes], see `fits`
+
+    Raises
+    ------
+    ModelError : if it is no integer, too small, or beyond reason.
+
+    Verified by: tests/unit/test_bounds.py::test_every_count_is_bounded
+    """
     wanted = f"a whole number >= {least}"
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ModelError(explain(where, repr(value), wanted, why, try_))
     if value < least:
         raise ModelError(explain(where, repr(int(value)), wanted, why, try_))
+    if value > most:
+        wanted = f"a whole number from {least} to {most}"
+        raise ModelError(explain(where, repr(int(value)), wanted, why, try_))
+    fits(where, int(value), each, try_)
     return int(value)
+
+
+def check_counts(method: object, *rules: tuple[str, int, int, int]) -> None:
+    """Refuse counts of a method that are too small, or beyond reason.
+
+    Parameters
+    ----------
+    rules : of each field its name, the least and the largest value, and what each takes [bytes]
+    """
+    why, try_ = "the work of a run is bounded.", "leave the default."
+    for name, least, most, each in rules:
+        where, value = f"{type(method).__name__}.{name}", getattr(method, name)
+        whole(where, value, least=least, most=most, each=each, why=why, try_=try_)
+
+
+def fits(where: str, count: int, each: float, try_: str) -> None:
+    """Refuse `count` things of `each` bytes that together exceed `MOST_BYTES`.
+
+    Called before anything of that size is made, so that a slip of the keyboard ends in a
+    message and not in a machine without memory.
+
+    Raises
+    ------
+    ModelError : with the estimate and the limit.
+    """
+    if count * each > MOST_BYTES:
+        got = f"{count}, about {count * each / 2**30:.3g} GiB"
+        needs = f"at most {int(MOST_BYTES / each)}"
+        why = f"by estimate each takes {each:g} bytes, and {MOST_BYTES >> 30} GiB is the limit."
+        raise ModelError(explain(where, got, needs, why, try_))
 
 
 _NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)

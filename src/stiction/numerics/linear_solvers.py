@@ -104,7 +104,8 @@ class Pardiso(LinearSolver):
         if self.threads is not None:
             why = "threads are counted"
             hint = "give 1 inside worker processes, or None"
-            threads = whole("Pardiso.threads", self.threads, least=1, why=why, try_=hint)
+            where = "Pardiso.threads"
+            threads = whole(where, self.threads, least=1, most=4096, why=why, try_=hint)
             object.__setattr__(self, "threads", threads)
 
     def start(self) -> Workspace:

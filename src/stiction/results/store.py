@@ -203,7 +203,7 @@ def _load(folder: Path, unverified: bool) -> Run:
     from stiction.results.trust.verify import examine, refusal
 
     verdict = examine(folder)
-    if verdict.summary is None or (verdict.wrong and not unverified):
+    if verdict.summary is None or (verdict.suspect and not unverified):
         raise refusal(verdict)
     summary, file = verdict.summary, MARK
     try:

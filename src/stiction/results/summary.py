@@ -13,7 +13,7 @@ from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.run import NUMBERED, Quantity, Run, plural
 
-__all__ = ["screen"]
+__all__ = ["doubts", "screen"]
 
 _WIDTH = 92
 _MOST_WIDTH = 100
@@ -44,11 +44,25 @@ def screen(run: Run) -> str:
     return "\n".join(lines)
 
 
+def doubts(run: Run) -> list[str]:
+    """Return what of a finished run is not to be trusted: failed checks, lost determinism.
+
+    Verified by: tests/scenarios/test_strict.py::test_strict_runs_exit_with_three
+    """
+    found = [f"the audit line {check.check} failed" for check in run.audit if not check.ok]
+    if run.determinism.losses:
+        found.append("determinism was lost")
+    return found
+
+
 def _head(run: Run) -> list[str]:
     span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
     size = f"{run.size}, " if run.size else ""
     what = f"{run.system_name} by {run.method_name}, {size}{span}"
-    head = _row(run.status.value.upper().replace("_", " "), what)
+    word = run.status.value.upper().replace("_", " ")
+    if run.status.ok and not all(check.ok for check in run.audit):
+        word += ", AUDIT FAILED"
+    head = _cut(_row(word, what))
     if run.status is Status.SOLVED:
         return [head]
     wanted = ""

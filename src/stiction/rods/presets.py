@@ -11,11 +11,18 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
-from stiction.numerics.checks import number, whole
+from stiction.numerics.checks import MOST_WORK, fits, number, whole
 from stiction.rods.centreline import Curve, Straight, vector
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
-from stiction.rods.rod import CosseratRod, Free, RigidMotion, SineSpin, SineVelocity
+from stiction.rods.rod import (
+    BYTES_OF_ELEMENT,
+    CosseratRod,
+    Free,
+    RigidMotion,
+    SineSpin,
+    SineVelocity,
+)
 from stiction.rods.section import CircularSection
 
 __all__ = ["CrossedRods", "RodNet", "RodOnFixedRod", "spline_nodes"]
@@ -42,9 +49,12 @@ MATERIAL = {
 }
 
 
-def check_whole(system: RodSystem, name: str, least: int, why: str) -> None:
-    where = f"{type(system).__name__}.{name}"
-    whole(where, getattr(system, name), least=least, why=why, try_=TRY)
+def check_whole(
+    system: RodSystem, name: str, least: int, why: str, *, rods: int = 1, most: int = MOST_WORK
+) -> None:
+    """Check a count of a preset, each of which adds an element to so many rods."""
+    where, each = f"{type(system).__name__}.{name}", rods * BYTES_OF_ELEMENT
+    whole(where, getattr(system, name), least=least, most=most, each=each, why=why, try_=TRY)
 
 
 def _inside(system: RodSystem, name: str, low: float, high: float, unit: str, why: str) -> None:
@@ -309,6 +319,8 @@ class RodNet(RodSystem):
         for name in ("rows", "columns"):
             check_whole(self, name, 1, "a net has rods in both directions.")
         check_whole(self, "cell_elements", LEAST_MARGIN + 1, ROOM)
+        cells = self.rows * (self.columns + 1) + self.columns * (self.rows + 1)
+        fits("RodNet", cells * self.cell_elements, BYTES_OF_ELEMENT, "take a smaller net.")
         for name in ("woven", "found"):
             if not isinstance(getattr(self, name), bool):
                 why, got = "it is so, or not.", repr(getattr(self, name))
@@ -371,7 +383,23 @@ def spline_nodes(points: Floats) -> Floats:
     Verified by: tests/unit/rods/test_presets.py::test_spline_nodes_bring_the_curve_to_the_points
     """
     n = len(points)
+    if n > _MOST_DENSE:
+        return _banded_nodes(points)
     matrix = np.eye(n)
     for k in range(1, n - 1):
         matrix[k, k - 1 : k + 2] = (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0)
     return np.asarray(np.linalg.solve(matrix, points))
+
+
+# rows of the matrix beyond which only its band is kept
+_MOST_DENSE = 2000
+
+
+def _banded_nodes(points: Floats) -> Floats:
+    """Return the nodes of `spline_nodes` for long rods, whose full matrix would not fit."""
+    from scipy.linalg import solve_banded
+
+    band = np.full((3, len(points)), 1.0 / 6.0)
+    band[1] = 4.0 / 6.0
+    band[1, [0, -1]], band[0, 1], band[2, -2] = 1.0, 0.0, 0.0
+    return np.asarray(solve_banded((1, 1), band, points))

@@ -113,7 +113,8 @@ class SineVelocity(RodMotion):
 
     def __post_init__(self) -> None:
         why = "it counts half waves along the rod."
-        whole("SineVelocity.mode_number", self.mode_number, least=1, why=why, try_="give 1.")
+        where, most = "SineVelocity.mode_number", 1_000_000
+        whole(where, self.mode_number, least=1, most=most, why=why, try_="give 1.")
         why = "it is the amplitude of the wave."
         value = vector("SineVelocity.velocity", self.velocity, unit="m/s", why=why)
         object.__setattr__(self, "velocity", value)
@@ -139,7 +140,8 @@ class SineSpin(RodMotion):
 
     def __post_init__(self) -> None:
         why = "it counts half waves along the rod."
-        whole("SineSpin.mode_number", self.mode_number, least=1, why=why, try_="give 1.")
+        where, most = "SineSpin.mode_number", 1_000_000
+        whole(where, self.mode_number, least=1, most=most, why=why, try_="give 1.")
         why = "it is the amplitude of the wave."
         number("SineSpin.rate", self.rate, unit="rad/s", why=why, try_="give 1.0.")
 
@@ -365,7 +367,7 @@ class CosseratRod(Record):
         _parts(self, "motion", RodMotion)
         _parts(self, "loads", RodLoad)
         why = "every element carries one frame, and the contact needs several."
-        whole("CosseratRod.elements", self.elements, least=LEAST_ELEMENTS, why=why, try_="give 40.")
+        check_elements("CosseratRod.elements", self.elements, LEAST_ELEMENTS, why)
         if self.length is not None:
             why = "it is the rest length of the axis."
             number(
@@ -419,6 +421,21 @@ class CosseratRod(Record):
         if self.length is not None:
             return self.length
         return float(np.linalg.norm(np.diff(self.nodes(), axis=0), axis=1).sum())
+
+
+# of an element in the arrays of a rod and of the march, besides what is saved
+BYTES_OF_ELEMENT = 2000
+
+
+def check_elements(where: str, elements: object, least: int, why: str, rods: int = 1) -> None:
+    """Refuse a number of elements that is too small, or that would not fit into memory.
+
+    Parameters
+    ----------
+    rods : how many rods have so many each
+    """
+    each = rods * BYTES_OF_ELEMENT
+    whole(where, elements, least=least, each=each, why=why, try_="give 40.")
 
 
 def _parts(rod: CosseratRod, name: str, kind: type) -> None:

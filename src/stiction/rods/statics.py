@@ -7,8 +7,9 @@ element length. Dynamics hold the first frame itself, which shortens a rod by ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,9 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
 from stiction.numerics.jit import quiet
+from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.determinism import Loss
+from stiction.results.run import Checkpoint
 from stiction.rods import rod_kernels as rk
 from stiction.rods.rod import (
     Clamped,
@@ -110,6 +113,7 @@ def equilibrium(
     start: Equilibrium | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 40,
+    checkpoint: Checkpoint | None = None,
 ) -> Equilibrium:
     """Return the rod at rest under its full loads, which grow in `steps` load steps.
 
@@ -118,6 +122,7 @@ def equilibrium(
     rod : its loads act at factor 1, whatever their history in time
     start : where Newton's method starts, at full load; None grows the load from zero
     tolerance : of the unbalanced force over the largest load
+    checkpoint : where to leave the state between load steps; None for nowhere
 
     Raises
     ------
@@ -128,17 +133,23 @@ def equilibrium(
     Verified by: tests/exact/test_rod_equilibria.py::test_cantilever_under_end_moment
     """
     number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
-    whole("equilibrium.max_iterations", max_iterations, least=2, why=_BALANCE, try_="give 40.")
+    where, most = "equilibrium.max_iterations", 10_000
+    whole(where, max_iterations, least=2, most=most, why=_BALANCE, try_="give 40.")
     solver = _Solver(rod, tolerance, max_iterations)
-    whole("equilibrium.steps", steps, least=1, why="loads grow in steps.", try_="give 10.")
+    why = "loads grow in steps."
+    whole("equilibrium.steps", steps, least=1, most=1_000_000, why=why, try_="give 10.")
     if start is not None:
         solver.take(start)
         if not solver.newton(1.0):
             raise _unconverged(1.0)
         return solver.state(1.0)
-    factor, step = 0.0, 1.0 / steps
-    halvings = 0
+    factor, step, halvings = 0.0, 1.0 / steps, 0
+    left = None if checkpoint is None else checkpoint.load()
+    if left is not None:
+        factor, step, halvings = solver.take_up(left)
     while factor < 1.0 - 1e-12:
+        if checkpoint is not None and checkpoint.due():
+            checkpoint.save(solver.pack(factor, step, halvings))
         kept = solver.keep()
         wanted = min(1.0, factor + step)
         if solver.newton(wanted):
@@ -160,6 +171,7 @@ def follow_path(
     largest_factor: float = 1.0,
     start: Equilibrium | None = None,
     tolerance: float = 1e-9,
+    checkpoint: Checkpoint | None = None,
 ) -> Path:
     """Return equilibria along the path of loads, through limit points.
 
@@ -169,6 +181,7 @@ def follow_path(
     most : equilibria at most
     largest_factor : the path ends where the load factor leaves [-largest, largest]
     start : equilibrium it starts from; None starts without loads
+    checkpoint : where to leave what was found between two steps; None for nowhere
 
     Raises
     ------
@@ -178,18 +191,28 @@ def follow_path(
     """
     number("follow_path.arc", arc, rule="positive", why="steps go forward.", try_="give 0.05.")
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
-    whole("follow_path.most", most, least=1, why="every loop is bounded.", try_="give 200.")
+    why, each = "every loop is bounded.", 200.0 * (rod.elements + 1)
+    whole("follow_path.most", most, least=1, each=each, why=why, try_="give 200.")
     solver = _Solver(rod, tolerance, 40)
     factor = 0.0
     if start is not None:
         solver.take(start)
         factor = start.factor
-    if not solver.newton(factor):
-        raise _unconverged(factor)
-    states, losses = [solver.state(factor)], []
-    direction, rise, size, halvings = np.zeros(solver.size), 1.0, arc, 0
-    ways = [(direction, rise)]
+    left = None if checkpoint is None else checkpoint.load()
+    if left is not None:
+        states, ways, losses = _taken_up(solver, left)
+        factor, size, halvings = solver.take_up(left)
+    else:
+        if not solver.newton(factor):
+            raise _unconverged(factor)
+        states, losses = [solver.state(factor)], []
+        size, halvings = arc, 0
+        ways = [(np.zeros(solver.size), 1.0)]
+    direction, rise = ways[-1]
     while len(states) < most and abs(factor) <= largest_factor:
+        if checkpoint is not None and checkpoint.due():
+            found_so_far = _packed(states, ways, losses)
+            checkpoint.save({**solver.pack(factor, size, halvings), **found_so_far})
         kept = solver.keep()
         found = solver.arc_step(factor, direction, rise, size)
         if found is None:
@@ -209,6 +232,44 @@ def follow_path(
     return Path(tuple(states), tuple(losses))
 
 
+_NUMBERS = ("factor", "energy", "residual", "iterations", "softest", "stiffest")
+
+
+def _packed(
+    states: Sequence[Equilibrium], ways: Sequence[tuple[Floats, float]], losses: Sequence[Loss]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return what of a path a checkpoint keeps; of the ways the last three are needed."""
+    return {
+        "position": np.array([state.position for state in states]),
+        "frame": np.array([state.frame for state in states]),
+        "found": np.array([[float(getattr(s, name)) for name in _NUMBERS] for s in states]),
+        "way": np.array([np.append(*way) for way in ways[-3:]]),
+        "lost": np.array([[loss.time, *loss.where["tip"]] for loss in losses]).reshape(-1, 4),  # type: ignore[misc]
+    }
+
+
+def _taken_up(
+    solver: _Solver, left: Mapping[str, npt.NDArray[Any]]
+) -> tuple[list[Equilibrium], list[tuple[Floats, float]], list[Loss]]:
+    """Return equilibria, ways and limit points of a checkpoint, as `_packed` gave them."""
+    found = kept_array(left, "found", (None, len(_NUMBERS)))
+    position = kept_array(left, "position", (len(found), solver.slots - 1, 3))
+    frame = kept_array(left, "frame", (len(found), *left["frame"].shape[1:]))
+    conservative = not bool(solver.torque.any())
+    states = []
+    for place, turn, row in zip(position, frame, found.tolist(), strict=True):
+        given = {**dict(zip(_NUMBERS, row, strict=True)), "iterations": int(row[3])}
+        states.append(Equilibrium(position=place, frame=turn, conservative=conservative, **given))
+    ways = [(row[:-1].copy(), float(row[-1])) for row in kept_array(left, "way", (None, None))]
+    lost = kept_array(left, "lost", (None, 4)).tolist()
+    return states, ways, [_loss(tuple(row[1:]), row[0]) for row in lost]
+
+
+def _loss(tip: tuple[float, ...], factor: float) -> Loss:
+    where = {"tip": tip, "load_factor": factor}
+    return Loss(factor, "limit_point", where, "the path was followed by its length")
+
+
 def _limit_point(
     solver: _Solver, start: Equilibrium, way: tuple[Floats, float], size: float
 ) -> Loss:
@@ -225,8 +286,7 @@ def _limit_point(
         tip = solver.r[:, -1].copy()
         if former * rise < 0.0:
             break
-    where = {"tip": tuple(float(x) for x in tip), "load_factor": _extreme(factors)}
-    return Loss(_extreme(factors), "limit_point", where, "the path was followed by its length")
+    return _loss(tuple(float(x) for x in tip), _extreme(factors))
 
 
 def _extreme(factors: Sequence[float]) -> float:
@@ -396,6 +456,18 @@ class _Solver:
         )
 
     iterations = 0
+
+    # ---- checkpoint
+
+    def pack(self, *numbers: float) -> dict[str, npt.NDArray[Any]]:
+        """Return the state and three numbers: load factor, step, how often it was halved."""
+        return {"r": self.r, "q": self.q, "numbers": np.array(numbers)}
+
+    def take_up(self, left: Mapping[str, npt.NDArray[Any]]) -> tuple[float, float, int]:
+        """Take up a state; return load factor, step, how often it was halved."""
+        put_back({"r": self.r, "q": self.q}, left)
+        factor, step, halvings = kept_array(left, "numbers", (3,)).tolist()
+        return factor, step, int(halvings)
 
     # ---- equations
 

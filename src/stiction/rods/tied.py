@@ -80,7 +80,8 @@ class Braid(RodSystem):
                 "internal_damping": ("nonnegative", "s", "damping takes energy out."),
             },
         )
-        check_whole(self, "elements", 4 * LEAST_MARGIN, ROOM)
+        # every point of a strand is compared with every point of another one
+        check_whole(self, "elements", 4 * LEAST_MARGIN, ROOM, rods=3, most=5000)
         if self.strands not in (2, 3):
             why = "these are the patterns that are known here."
             raise ModelError(explain("Braid.strands", self.strands, "2 or 3", why, TRY))

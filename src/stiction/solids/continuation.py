@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, explain
 from stiction.methods import check_newton
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import Record, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
 
 if TYPE_CHECKING:
@@ -54,10 +54,13 @@ class Continuation(Record):
     solver: LinearSolver | None = None
 
     def __post_init__(self) -> None:
-        why, try_ = "the work of a run is bounded.", "leave the default."
-        rules = (("steps", 1), ("max_steps", 1), ("max_cuts", 0), ("max_iterations", 2))
-        for name, least in rules:
-            whole(f"Continuation.{name}", getattr(self, name), least=least, why=why, try_=try_)
+        check_counts(
+            self,
+            ("steps", 1, 10_000_000, 0),
+            ("max_steps", 1, 10_000_000, 0),
+            ("max_cuts", 0, 60, 0),
+            ("max_iterations", 2, 10_000, 0),
+        )
         why = "arcs may grow by this."
         longest = number(
             "Continuation.longest", self.longest, rule="positive", why=why, try_="give 2."

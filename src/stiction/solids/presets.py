@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, EA, AdhesiveFriction, Frictionless
-from stiction.numerics.checks import number, whole
+from stiction.numerics.checks import fits, number, whole
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Program, Rigid
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.elements.kinds import Q1H, Q1N2, Q2N2
 from stiction.solids.materials import Material, NearlyIncompressible, NeoHookean
 from stiction.solids.mesh.model import (
+    BYTES_OF_CELL,
     cap,
     dense_between,
     graded,
@@ -376,6 +378,7 @@ def _check_cells(name: str, cells: object) -> None:
         raise ModelError(explain(f"{name}.cells", repr(cells), needs, why, try_))
     for value in cells:  # type: ignore[attr-defined]
         whole(f"{name}.cells", value, least=2, why=why, try_="give [100, 2].")
+    fits(f"{name}.cells", math.prod(cells), BYTES_OF_CELL, "give [100, 2].")  # type: ignore[call-overload]
 
 
 def with_numbers(

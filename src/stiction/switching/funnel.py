@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import N_SAVES
@@ -238,9 +238,11 @@ def futures(
     Verified by: tests/unit/switching/test_funnel.py::test_futures_of_the_normal_form
     """
     x = _checked(system, x_star, horizon)
-    for name, value, least in (("angles", angles, 2), ("distances", distances, 2)):
-        whole(f"futures.{name}", value, least=least, why="it is a grid.", try_="give 16.")
-    whole("futures.times", times, least=2, why="it is a grid.", try_="give 201.")
+    for name, value in (("angles", angles), ("distances", distances), ("times", times)):
+        whole(f"futures.{name}", value, least=2, why="it is a grid.", try_="leave it out.")
+    # both sides of every exit are followed and kept at all times
+    each = 2.0 * 8.0 * system.compiled.n
+    fits("futures", angles * distances * times, each, "give a coarser grid.")
     tolerance = Tolerance(method.rtol, method.atol)
     wedge = EscapingWedge(system, x, tolerance)
     grid = np.linspace(0.0, horizon, times)

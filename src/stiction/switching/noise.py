@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven, runner
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
 
@@ -217,8 +217,10 @@ def _checked(
         why="it is the strength of the noise.",
         try_="for example [1e-4, 1e-3].",
     )
-    whole("noise_study.paths", paths, least=1, why="paths are counted.", try_="give 200.")
-    whole("noise_study.seed", seed, least=0, why="it makes draws repeatable.", try_="give 0.")
+    each, why = 100.0 * level.size, "paths are counted."
+    whole("noise_study.paths", paths, least=1, each=each, why=why, try_="give 200.")
+    why = "it makes draws repeatable."
+    whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     number("noise_study.t_end", t_end, rule="positive", why="paths start at 0.", try_="give 3.0.")
     number("noise_study.step", step, rule="positive", why="time goes on.", try_="give 1e-4.")
     steps = int(np.ceil(float(t_end) / step))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from stiction.errors import ModelError, explain
 from stiction.methods import Policy
-from stiction.numerics.checks import number, whole
+from stiction.numerics.checks import MOST_SEED, number, whole
 
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]
 
@@ -77,9 +77,8 @@ class Sample(Policy):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole(
-            "Sample.n", self.n, least=1, why="at least one future is followed.", try_="give n = 1."
-        )
+        why, try_ = "at least one future is followed.", "give n = 1."
+        whole("Sample.n", self.n, least=1, most=1_000_000, why=why, try_=try_)
         number(
             "Sample.hazard",
             self.hazard,
@@ -88,7 +87,7 @@ class Sample(Policy):
             try_="give 1 over the mean time you expect.",
         )
         why = "it makes the draws repeatable."
-        whole("Sample.seed", self.seed, least=0, why=why, try_="give seed = 0.")
+        whole("Sample.seed", self.seed, least=0, most=MOST_SEED, why=why, try_="give seed = 0.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +103,7 @@ class Enumerate(Policy):
 
     def __post_init__(self) -> None:
         why = "a grid needs two points per direction."
-        whole("Enumerate.grid", self.grid, least=2, why=why, try_="give grid = 8.")
+        whole("Enumerate.grid", self.grid, least=2, most=100_000, why=why, try_="give grid = 8.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -200,7 +200,8 @@ def smoothing_study(
         why="the runs start at 0.",
         try_="give an end time such as 2.5.",
     )
-    whole("smoothing_study.saves", saves, least=2, why="runs are compared there.", try_="401.")
+    why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)
+    whole("smoothing_study.saves", saves, least=2, each=each, why=why, try_="401.")
     time = np.linspace(0.0, float(t_end), saves)
     run = runner(system, EventDriven(rtol=1e-11))(Request(0.0, float(t_end), time))
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf

@@ -16,7 +16,7 @@ from stiction.results.store import load, save
 def test_says_what_matters(run):
     text = str(run)
     lines = text.splitlines()
-    assert lines[0] == "SOLVED       Chain by EventDriven, 3 masses, t = 0 ... 8 s"
+    assert lines[0] == "SOLVED, AUDIT FAILED Chain by EventDriven, 3 masses, t = 0 ... 8 s"
     assert "onset time [s]" in lines[1]
     assert lines[2].split() == ["1", "0.1"]
     assert lines[4].split() == ["3", "never"]
@@ -43,7 +43,7 @@ def test_a_table_of_numbers_is_no_column(run):
 
 def test_failed_checks_come_first(run):
     lines = str(run).splitlines()
-    failed = next(i for i, line in enumerate(lines) if "AUDIT FAILED" in line)
+    failed = next(i for i, line in enumerate(lines) if line.startswith("AUDIT FAILED"))
     held = next(i for i, line in enumerate(lines) if line.startswith("audit"))
     assert failed < held
     assert "made_up 0.667 (limit 0.5) at t = 1.25 s: what it means" in lines[failed]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven.losses import touch_losses
+from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.chains.policies import SlipAtTouch
@@ -89,6 +90,7 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
                 "use ThetaStepper(step=...), whose cost per step is O(n).",
             )
         )
+    check_load(chain.load, request.t_start)
     return _Solver(method, chain, request).run()
 
 
@@ -158,6 +160,9 @@ class _Solver:
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
+            if code in (ek.STALLED, ek.STEP_VANISHED) and not self._is_loaded_after(t):
+                self.reason = f"the load is not finite after t = {t:.9g} s"
+                return Status.NOT_FINITE
             if code == ek.STALLED:
                 self.reason = (
                     f"time does not pass at t = {t:.9g} s: events follow each other, or a user's "
@@ -188,6 +193,12 @@ class _Solver:
             request.progress((t - request.t_start) / span, f"{self.n_logged} events")
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
+
+    def _is_loaded_after(self, t: float) -> bool:
+        """Return whether a load is finite at the next moments, which a step comes near."""
+        ahead = self.problem.longest_fit / self.problem.rate * 10.0 ** -np.arange(4.0, 12.0)
+        looks = np.append(t + ahead, [t, np.nextafter(t, np.inf)])
+        return bool(np.isfinite(self.chain.load.at(looks)).all())
 
     def _is_hopeless(self, t: float, before: tuple[float, int]) -> bool:
         """Return whether the last steps would have to be repeated absurdly often."""
@@ -281,6 +292,10 @@ class _Solver:
         if not status.ok:
             self._keep_last_state()
         rows = max(int(counter[er.NEXT_SAVE]), 1)
+        if status is Status.NOT_FINITE:
+            # what was saved inside the step that blew up is no part of the run
+            sound = np.isfinite(self.saved.x[:rows] + self.saved.v[:rows]).all(axis=1)
+            rows = max(int(np.argmin(np.append(sound, False))), 1)
         kept = {name: value[:rows] for name, value in self.saved._asdict().items()}
         ledger = Ledger(
             time=kept["time"],
@@ -314,7 +329,8 @@ class _Solver:
             checks=checks,
             losses=touch_losses(self.chain, self._touches()),
             quantities=quantities,
-            trail=self._trail(),
+            # what the load does behind the last moment is no part of a replay
+            trail=None if status is Status.NOT_FINITE else self._trail(),
         )
 
     def _trail(self) -> Trail | None:
@@ -338,7 +354,8 @@ class _Solver:
         er, state = self.er, self.state
         t = float(state.clock[er.TIME])
         row = int(state.counter[er.NEXT_SAVE])
-        if row < self.saved.time.size and np.isfinite(state.x).all():
+        finite = np.isfinite(state.x).all() and np.isfinite(self.chain.load.at(t))
+        if row < self.saved.time.size and finite:
             self.saved.time[row] = t
             self.saved.time[row + 1 :] = np.inf
             state.counter[er.NEXT_SAVE] = row

@@ -152,13 +152,20 @@ def fit_forces(
         if p.share[i] != 0.0:
             scale = max(scale, p.mu_static[i] * p.normal[i] / abs(p.share[i]))
     if p.load_address != 0:
+        finite = True
         for q in range(FIT):
             values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
             scale = max(scale, abs(values[q]))
+            finite = finite and np.isfinite(values[q])
+        if not finite:
+            # a NaN would pass every comparison below
+            return np.inf
         _powers(values, tau, s.fit)
         for q in range(FIT_CHECKS.size):
             check = FIT_CHECKS[q] * tau
             value = call(p.load_address, t + check / p.rate)
+            if not np.isfinite(value):
+                return np.inf
             misfit = max(misfit, abs(_sum(s.fit, check) - value) / max(scale, abs(value)))
         for k in range(FIT):
             s.load[k] = piece_load[k] + s.fit[k]

@@ -17,7 +17,15 @@ import numpy.typing as npt
 from stiction.chains.loads import Load, Pieces
 from stiction.chains.polynomials import FIT_NODES, derivative, first_fall, fitted
 
-__all__ = ["LoadPath", "breakpoints", "jumps_at", "left_value", "one_piece", "slope"]
+__all__ = [
+    "LoadPath",
+    "breakpoints",
+    "finite_until",
+    "jumps_at",
+    "left_value",
+    "one_piece",
+    "slope",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,6 +87,27 @@ class LoadPath:
             first += values[:-1].tolist()
             last += values[1:].tolist()
         return LoadPath(pieces, np.array(time), np.array(first), np.array(last))
+
+
+def finite_until(pieces: Pieces, t_start: float, t_end: float, samples: int) -> float:
+    """Return the time [s] up to which a user's load is finite where it is looked at.
+
+    Between two breakpoints it is looked at `samples` times; the last moment before the first
+    NaN or infinity is found by bisection.
+    """
+    if pieces.function is None:
+        return t_end
+    cuts = breakpoints(pieces, t_start, t_end)
+    looks = [np.linspace(a, b, samples + 1) for a, b in itertools.pairwise(cuts)]
+    t = np.unique(np.concatenate(looks))
+    sound = np.isfinite(pieces.at(t))
+    if sound.all():
+        return t_end
+    bad = int(np.argmin(sound))
+    low, high = float(t[max(bad - 1, 0)]), float(t[bad])
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if np.isfinite(pieces.at(middle)) else (low, middle)
+    return low
 
 
 def breakpoints(pieces: Pieces, t_start: float, t_end: float) -> Floats:

@@ -9,6 +9,7 @@ from any compatible start: a stretch of monotone load costs O(n), whatever happe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.errors import Status
+from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.determinism import Loss
 from stiction.results.ledger import Ledger
 from stiction.results.run import Request
@@ -99,10 +101,11 @@ class _Play:
         self.end = request.t_end
 
     def run(self) -> ChainHistory:
-        path, save, filled = self.path, self.request.save, 0
+        path, save = self.path, self.request.save
+        first, filled = self._resumed()
         t_end = self.request.t_end
         reached = float(path.time[-1])
-        for j in range(path.first.size):
+        for j in range(first, path.first.size):
             begin, end = float(path.time[j]), float(path.time[j + 1])
             if not self._continues(j):
                 reached = begin
@@ -117,12 +120,49 @@ class _Play:
                 (end - self.request.t_start) / (t_end - self.request.t_start),
                 f"{self.logged} events",
             )
+            checkpoint = self.request.checkpoint
+            if checkpoint is not None and checkpoint.due():
+                checkpoint.save(self._pack(j + 1, filled))
         if self.status is Status.SOLVED and (reached < t_end or self.logged > self.most):
             self.status = Status.WORK_LIMIT
             self.reason = f"max_events = {self.most} were used up"
         if not self.status.ok:
             filled = self._close(filled, reached)
         return self._history(filled)
+
+    # ---- checkpoint
+
+    def _pack(self, stretch: int, filled: int) -> dict[str, npt.NDArray[Any]]:
+        """Return what is needed to go on with a stretch, so many saved states being filled."""
+        rows = {f"seen_{name}": values[:filled] for name, values in vars(self.rows).items()}
+        log = {
+            f"log_{k}": np.concatenate(c, axis=-1)
+            for k, c in enumerate(zip(*self.log, strict=True))
+        }
+        scalars = (float(stretch), float(filled), self.work, self.last_stick)
+        return {
+            **rows,
+            **log,
+            "tension": self.tension,
+            "modes": self.mode,
+            "heat": self.heat,
+            "numbers": np.array(scalars),
+        }
+
+    def _resumed(self) -> tuple[int, int]:
+        """Take up a checkpoint; return the stretch to go on with, and the saved states filled."""
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return 0, 0
+        stretch, filled, self.work, self.last_stick = kept_array(kept, "numbers", (4,)).tolist()
+        rows = {f"seen_{name}": v[: int(filled)] for name, v in vars(self.rows).items()}
+        put_back({**rows, "tension": self.tension, "modes": self.mode, "heat": self.heat}, kept)
+        if "log_0" in kept:
+            time, mass = kept_array(kept, "log_0", (None,)), kept_array(kept, "log_1", (None,), "i")
+            modes = kept_array(kept, "log_2", (2, time.size), "i")
+            x, v, left, right = (kept_array(kept, f"log_{k}", time.shape) for k in range(3, 7))
+            self.log, self.logged = [(time, mass, modes, x, v, left, right)], time.size
+        return int(stretch), int(filled)
 
     def _continues(self, j: int) -> bool:
         """Whether a jump of the load into stretch j leaves every link where it is."""

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import Elastic
+from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, build_run
-from stiction.chains.quasistatic.load_path import LoadPath, slope
+from stiction.chains.quasistatic.load_path import LoadPath, finite_until, slope
 from stiction.chains.quasistatic.weakening import Weakening
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import Quasistatic
 from stiction.results.audit import Check
@@ -27,6 +28,8 @@ __all__ = ["solve_chain"]
 Floats = npt.NDArray[np.float64]
 
 _SLOW_ENOUGH = 0.5
+# of the time, or of a second: a little more than `slope` looks ahead
+_AHEAD = 4e-5
 
 
 def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
@@ -54,6 +57,10 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
         "use ThetaStepper(step=...), with masses as small as you like.",
     )
     Elastic(chain, "Quasistatic")
+    check_load(chain.load, request.t_start)
+    until = finite_until(chain.load.pieces(), request.t_start, request.t_end, method.load_samples)
+    if until < request.t_end:
+        return _cut_short(chain, method, request, until)
     weak = Weakening.of(chain)
     if not chain.link_damping.any() and not weak.strengthens:
         _check_start(chain, request.t_start)
@@ -62,6 +69,20 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     quantities = {**_onsets(chain, history), **history.quantities}
     history = dataclasses.replace(history, checks=checks, quantities=quantities)
     return build_run(chain, method, request, history)
+
+
+def _cut_short(chain: Chain, method: Quasistatic, request: Request, until: float) -> Run:
+    """Return the run up to the moment from which the load is no number, and say so.
+
+    Rates of the load are differenced over a little time ahead, which is left out.
+    """
+    end = max(until - _AHEAD * max(1.0, abs(until)), 0.5 * (request.t_start + until))
+    save = np.append(request.save[request.save < end], end)
+    run = solve_chain(chain, method, dataclasses.replace(request, t_end=end, save=save))
+    if not run.status.ok:
+        return run
+    reason = f"the load is not finite after t = {until:.9g} s"
+    return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
 
 
 def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,13 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory
 from stiction.chains.polynomials import derivative, first_fall, value
 from stiction.chains.quasistatic.fast_flow import FastFlow
+from stiction.chains.quasistatic.keeping import (
+    numbers_of,
+    pack_losses,
+    pack_recorder,
+    unpack_losses,
+    unpack_recorder,
+)
 from stiction.chains.quasistatic.load_path import one_piece, slope
 from stiction.chains.quasistatic.slip_branch import Arc, Dense, SlipBranch
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
@@ -26,6 +33,7 @@ from stiction.chains.quasistatic.sweeping import Step
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
+from stiction.results.checkpoint import kept_array
 from stiction.results.determinism import Loss
 from stiction.results.run import Request
 
@@ -167,7 +175,7 @@ class Slide:
     # ---- the loop
 
     def _loop(self) -> Status:
-        request, fresh = self.request, True
+        request, fresh = self.request, self._resumed()
         while self.t < request.t_end:
             limit = self._limit()
             if fresh and not self._choose():
@@ -186,7 +194,45 @@ class Slide:
                 self.reason = f"{name} = {getattr(self.method, name)} were used up"
                 return Status.WORK_LIMIT
             request.progress((self.t - request.t_start) / self.span, f"{events} events")
+            if request.checkpoint is not None and request.checkpoint.due():
+                request.checkpoint.save(self._pack(fresh))
         return Status.SOLVED
+
+    # ---- checkpoint
+
+    def _pack(self, fresh: bool) -> dict[str, npt.NDArray[Any]]:
+        """Return what the loop needs to go on; `fresh` says that a choice is due."""
+        last = np.nan if self.last_stick is None else self.last_stick
+        flags = (fresh, self.open, self.chosen, self.unsure, self.steps, self.idle)
+        found = {
+            **pack_recorder(self.recorder),
+            "losses": pack_losses(self.losses),
+            "modes": self.mode,
+            "state": np.array([self.y, self.v, self.seed]),
+            "numbers": np.array([self.t, last, *flags]),
+        }
+        if self.window is not None:
+            begin, h, series = self.window
+            found |= {"window": np.array([begin, h]), "series": series}
+        return found
+
+    def _resumed(self) -> bool:
+        """Take up a checkpoint; return whether a choice is due."""
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return True
+        unpack_recorder(self.recorder, kept)
+        self.losses, n = unpack_losses(kept), self.frame.n
+        self.mode = kept_array(kept, "modes", (n,), "i")
+        self.y, self.v, self.seed = kept_array(kept, "state", (3, n))
+        self.t, last, *flags = numbers_of(kept, 8)
+        self.last_stick = None if np.isnan(last) else last
+        fresh, self.open, self.chosen, self.unsure = (bool(flag) for flag in flags[:4])
+        self.steps, self.idle = int(flags[4]), int(flags[5])
+        if "window" in kept:
+            begin, h = kept_array(kept, "window", (2,)).tolist()
+            self.window = (begin, h, kept_array(kept, "series", (None,)))
+        return fresh
 
     def _choose(self) -> bool:
         """Find the branch from here on, starting from the velocities before."""

@@ -15,7 +15,7 @@ strictly convex problem with one solution.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,17 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory
 from stiction.chains.polynomials import derivative, first_fall, powers, value
 from stiction.chains.quasistatic.deciding import Decider, Moment, tridiagonal_solver
+from stiction.chains.quasistatic.keeping import (
+    numbers_of,
+    pack_losses,
+    pack_recorder,
+    unpack_losses,
+    unpack_recorder,
+)
 from stiction.chains.quasistatic.load_path import jumps_at
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.errors import ModelError, Status, explain
+from stiction.results.checkpoint import kept_array
 from stiction.results.determinism import Loss
 from stiction.results.run import Request
 
@@ -124,7 +132,7 @@ class Sweep:
             stop = self.last_stick if self.last_stick is not None else self.request.t_start
         stats: dict[str, int | float] = {"steps": self.steps}
         if frame.pieces.function is not None:
-            stats["load_misfit"] = self.misfit
+            stats["load_misfit"] = float(self.misfit)
         return self.recorder.history(status, self.reason, stop, stats, self.losses)
 
     def _still(self) -> bool:
@@ -135,8 +143,7 @@ class Sweep:
 
     def _loop(self) -> Status:
         request, frame = self.request, self.frame
-        before, step, gone = self.mode * 0, None, self.mode * 0
-        settled = False
+        before, step, gone, settled = self._resumed()
         while self.t < request.t_end:
             if not settled:
                 new = self._next_modes(step, gone)
@@ -162,7 +169,49 @@ class Sweep:
             status = self._work_left()
             if status is not None:
                 return status
+            checkpoint = request.checkpoint
+            if checkpoint is not None and checkpoint.due():
+                checkpoint.save(self._pack(before, step, gone, settled))
         return Status.SOLVED
+
+    # ---- checkpoint
+
+    def _pack(
+        self, before: Signs, step: Step, gone: Signs, settled: bool
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return what the loop needs to go on behind this step."""
+        last = np.nan if self.last_stick is None else self.last_stick
+        flags = (self.jumped, settled, self.steps, self.idle)
+        scalars = (self.t, self.begun, self.window, self.misfit, last, *flags)
+        return {
+            **pack_recorder(self.recorder),
+            "losses": pack_losses(self.losses),
+            "modes": np.array([before, gone, self.mode]),
+            "place": self.y,
+            "step_y": step.y,
+            "step_force": step.force,
+            "step": np.array([step.t, step.h, *step.u, step.nodes]),
+            "numbers": np.array(scalars),
+        }
+
+    def _resumed(self) -> tuple[Signs, Step | None, Signs, bool]:
+        """Take up a checkpoint; return modes before the last step, the step, stops, settled."""
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return self.mode * 0, None, self.mode * 0, False
+        unpack_recorder(self.recorder, kept)
+        self.losses = unpack_losses(kept)
+        n = self.frame.n
+        before, gone, self.mode = kept_array(kept, "modes", (3, n), "i")
+        self.y = kept_array(kept, "place", (n,))
+        self.t, self.begun, self.window, self.misfit, last, *flags = numbers_of(kept, 9)
+        self.last_stick = None if np.isnan(last) else last
+        self.jumped, self.steps, self.idle = bool(flags[0]), int(flags[2]), int(flags[3])
+        t, h, *u, nodes = kept_array(kept, "step", (5,)).tolist()
+        y, force = (kept_array(kept, name, (n, None)) for name in ("step_y", "step_force"))
+        return before, Step(t, h, y, force, (u[0], u[1]), int(nodes)), gone, bool(flags[1])
+
+    # ---- work
 
     def _work_left(self) -> Status | None:
         method, t = self.method, self.t

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.theta.setup import (
@@ -50,6 +51,7 @@ class March:
     def __init__(self, scheme: Scheme, chain: Chain, request: Request) -> None:
         from stiction.chains.theta import step_kernels as tk
 
+        check_load(chain.load, request.t_start)
         self.tk, self.scheme, self.chain, self.request = tk, scheme, chain, request
         self.calls = callbacks(chain, scheme)
         self.law = make_law(chain, request, scheme)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from stiction.errors import ModelError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 
 __all__ = ["RegularizedTheta", "ThetaStepper"]
 
@@ -163,7 +163,7 @@ def _positive(method: Record, name: str, unit: str, why: str, try_: str) -> None
 
 
 def _check_bounds(method: Record, *names: str) -> None:
-    for name in names:
-        where = f"{type(method).__name__}.{name}"
-        why, try_ = "the work of a run is bounded.", "leave the default."
-        whole(where, getattr(method, name), least=1, why=why, try_=try_)
+    each = {"max_events": BYTES_OF_EVENT}
+    most = {"max_steps": MOST_WORK, "max_events": MOST_WORK}
+    rules = [(name, 1, most.get(name, 1_000_000), each.get(name, 0)) for name in names]
+    check_counts(method, *rules)

@@ -12,10 +12,13 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["DATA", "DIGEST", "FILES", "digest_of", "file_digest", "regular", "sealed"]
+__all__ = ["DATA", "DIGEST", "FILES", "UNREAD", "digest_of", "file_digest", "regular", "sealed"]
 
 DATA = ("events.csv", "run.nc", "scenario.toml", "snapshots.vtkhdf")
 """Data files of a saved run; figures are drawn again at will and have no digests."""
+
+UNREAD = "snapshots.vtkhdf"
+"""The one that is for other programs alone: a run without it is read all the same."""
 
 FILES, DIGEST = "files", "digest"
 """Keys of `summary.json`: digests of the data files, and its own."""

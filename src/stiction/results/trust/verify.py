@@ -16,7 +16,15 @@ from typing import Any
 from stiction.errors import StoreError, explain
 from stiction.results.places.contents import MARK
 from stiction.results.places.swap import whereabouts
-from stiction.results.trust.digests import DATA, DIGEST, FILES, digest_of, file_digest, regular
+from stiction.results.trust.digests import (
+    DATA,
+    DIGEST,
+    FILES,
+    UNREAD,
+    digest_of,
+    file_digest,
+    regular,
+)
 
 __all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "refusal", "verified"]
 
@@ -51,10 +59,16 @@ class Verdict:
         return DAMAGED if self.wrong else SOUND if self.sealed else UNVERIFIED
 
     @property
+    def suspect(self) -> dict[str, str]:
+        """The wrong files from which a reader could take wrong numbers."""
+        absent = (UNREAD, _MISSING)
+        return {name: what for name, what in self.wrong.items() if (name, what) != absent}
+
+    @property
     def doubt(self) -> str:
-        """Why the run is not verified, in a line; "" if it is."""
-        if self.wrong:
-            return ", ".join(f"{name} {what}" for name, what in self.wrong.items())
+        """Why what is read is not verified, in a line; "" if it is."""
+        if self.suspect:
+            return ", ".join(f"{name} {what}" for name, what in self.suspect.items())
         return "" if self.sealed else _NO_DIGESTS
 
     def __str__(self) -> str:
@@ -105,7 +119,7 @@ def examine(folder: Path) -> Verdict:
             if os.path.lexists(path) and not wrong:
                 wrong[name] = "was not saved with this run"
         elif os.path.basename(name) != name or not regular(path):
-            wrong[name] = "is missing"
+            wrong[name] = _MISSING
         else:
             try:
                 size += path.stat().st_size
@@ -116,6 +130,7 @@ def examine(folder: Path) -> Verdict:
     return Verdict(folder, summary, wrong, True, size)
 
 
+_MISSING = "is missing"
 _CHANGED = "was changed since it was saved"
 _OTHER = f"is not what {MARK} says"
 _TRY_LOAD = f"check the path; a folder that holds {MARK} is a saved run."
@@ -123,7 +138,7 @@ _TRY_LOAD = f"check the path; a folder that holds {MARK} is a saved run."
 
 def refusal(verdict: Verdict) -> StoreError:
     """Return the error for a run whose files are not what was saved."""
-    names = list(verdict.wrong)
+    names = list(verdict.suspect)
     where = ", ".join(str(verdict.folder / name) for name in names)
     got = verdict.doubt
     why = "a damaged file can hold wrong numbers that look right, so nothing of it is read."

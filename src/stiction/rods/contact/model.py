@@ -127,4 +127,4 @@ class ContactSearch(RodTouch):
         why = "pairs nearer than this are watched between two searches."
         number("ContactSearch.margin", self.margin, rule="positive", unit="1", why=why, try_="1.0.")
         why = "memory for contacts is set aside at the start."
-        whole("ContactSearch.most", self.most, least=1, why=why, try_="give 256.")
+        whole("ContactSearch.most", self.most, least=1, each=4000, why=why, try_="give 256.")

@@ -59,7 +59,8 @@ def _render(folder: Path, window: str, count: int) -> str:
     words = dict(os.environ)
     if window:
         words["VTK_DEFAULT_OPENGL_WINDOW"] = window
-    command = [sys.executable, "-m", "stiction.rods.figures.render", str(folder)]
+    # isolated, so that neither the current folder nor the environment adds code of its own
+    command = [sys.executable, "-I", str(Path(__file__).with_name("render.py")), str(folder)]
     start, each = _SECONDS
     try:
         done = subprocess.run(

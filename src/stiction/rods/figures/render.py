@@ -1,6 +1,6 @@
 """Paints tubes by PyVista in a process of its own.
 
-It is started as ``python -m stiction.rods.figures.render FOLDER``.
+It is started as ``python -I render.py FOLDER``, by itself, and imports nothing of this package.
 
 A missing or broken graphics library ends the process that loads it, and does so in machine code,
 where Python cannot catch it. Therefore the picture is painted here and not in the process of the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import Record, check_counts, number
 
 if TYPE_CHECKING:
     pass
@@ -46,5 +46,4 @@ class RollingMidpoint(Record):
                 why="a step is solved to this tolerance.",
                 try_="for example step = 1e-3, tolerance = 1e-11.",
             )
-        why = "every loop is bounded."
-        whole("RollingMidpoint.max_iterations", self.max_iterations, least=2, why=why, try_="30.")
+        check_counts(self, ("max_iterations", 2, 10_000, 0))

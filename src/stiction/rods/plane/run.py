@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
+from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
@@ -21,6 +24,9 @@ from stiction.rods.stability import step_limit
 __all__ = ["run_on_plane"]
 
 Floats = npt.NDArray[np.float64]
+
+# a call of the kernel lasts a few tenths of a second, so that Ctrl-C and checkpoints wait no longer
+_NODE_STEPS_PER_CALL = 1_000_000
 
 _KINDS = ("close", "open", "slip", "stick", "bounce")
 _MODES = ("open", "roll", "slip")
@@ -115,19 +121,22 @@ class _Walk:
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
-        f, save = self.flat, self.request.save
+        f, save, resumed = self.flat, self.request.save, self._resume()
         motion = mk.Motion(f.r, f.q, f.v, f.p)
         forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
-        self._observe(0)
-        self._begin()
-        self._first_forces(forcing)
-        for k in range(1, len(save)):
+        if not resumed:
+            self._observe(0)
+            self._begin()
+            self._first_forces(forcing)
+        at_once = max(200, _NODE_STEPS_PER_CALL // self.size)
+        for k in range(self.reached + 1, len(save)):
             code = pk.EVENTS_FULL
             while code == pk.EVENTS_FULL:
+                left = self.method.max_steps - self.steps
                 code, done = mk.march(
                     motion,
                     float(save[k]),
-                    self.method.max_steps - self.steps,
+                    min(at_once, left),
                     self.par,
                     f.mat,
                     forcing,
@@ -140,13 +149,56 @@ class _Walk:
                 )
                 self.steps += done
                 self.events.append(self.buffer[: self.written[0]].copy())
+                if code == pk.TOO_MANY_STEPS and done < left:
+                    code = pk.EVENTS_FULL
+                if code == pk.EVENTS_FULL:
+                    part = (float(self.tally[pk.NOW]) - save[k - 1]) / (save[k] - save[k - 1])
+                    self._pause((k - 1 + part) / (len(save) - 1))
             if code in _REASONS:
                 self.status, what = _REASONS[code]
                 self.reason = f"{what} at t = {self.tally[pk.NOW]:.9g} s"
                 return
             self.reached = k
             self._observe(k)
-            self.request.progress(k / (len(save) - 1), f"{self.steps} steps")
+            self._pause(k / (len(save) - 1))
+
+    def _pause(self, part: float) -> None:
+        """Report, and keep the state if it is time to."""
+        self.request.progress(part, f"{self.steps} steps")
+        checkpoint = self.request.checkpoint
+        if checkpoint is not None and checkpoint.due():
+            checkpoint.save(self._pack())
+
+    # ---- checkpoint
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that kernels change in place, by name."""
+        names = ("marks", "work", "scratch", "tally")
+        moving = {name: getattr(self.flat, name) for name in "rqvp"}
+        return moving | {name: getattr(self, name) for name in names}
+
+    def _seen(self, upto: int) -> dict[str, npt.NDArray[Any]]:
+        """Return what was seen at the first saved times, by name."""
+        names = ("position", "energy", "heat", "force", "gap", "slip", "mode", "momentum")
+        return {f"seen_{name}": getattr(self, name)[:upto] for name in names}
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            **self._arrays(),
+            **self._seen(self.reached + 1),
+            "events": np.vstack([*self.events, np.zeros((0, pk.EVENT_COLUMNS))]),
+            "numbers": np.array([self.reached, self.steps]),
+        }
+
+    def _resume(self) -> bool:
+        """Take up the state of a checkpoint; return whether there was one."""
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return False
+        self.reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
+        put_back(self._arrays() | self._seen(self.reached + 1), kept)
+        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS))]
+        return True
 
     def _begin(self) -> None:
         """Close what touches at the start, with an impact if it comes down or must not slip."""

@@ -7,16 +7,17 @@ its velocity with a delay, V(t) = <v_t>, s1' = G1 F V, s2' = G2 V.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
 from stiction.results.audit import Check
+from stiction.results.checkpoint import kept_array, put_back
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 
 # kinetic energy and the split into sum and difference come from this many Gauss points a panel
 _GAUSS = 4
+# of the kernel in one call, so that Ctrl-C and checkpoints wait a second at most
+_STEPS_PER_CALL = 50_000
 # two paths that differ by less than this over the length agree
 _AGREE = 1e-6
 
@@ -78,14 +81,8 @@ class Characteristics(Record):
                 why=why,
                 try_="leave the default.",
             )
-        for name, least in (("corners", 0), ("max_steps", 1)):
-            whole(
-                f"Characteristics.{name}",
-                getattr(self, name),
-                least=least,
-                why="the work of a run is bounded.",
-                try_="leave the default.",
-            )
+        # four queues for either of two marches, each with four places per corner
+        check_counts(self, ("corners", 0, 1_000_000, 256), ("max_steps", 1, MOST_WORK, 0))
         given: object = self.check
         if not isinstance(given, bool):
             why, try_ = "the second solve is made or not.", "leave it out."
@@ -130,12 +127,13 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
             )
         )
     method.check_step(system)
+    kept = None if request.checkpoint is None else request.checkpoint.load()
     path = _Path(system, method, request)
-    path.follow()
+    path.follow("path", kept or {})
     history = path.history()
     if method.check:
         twin = _Path(system, replace(method, step=2.0 * method.step), _quiet(request))
-        twin.follow()
+        twin.follow("twin", kept or {}, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))
     return build_run(system, method, history)
 
@@ -213,17 +211,32 @@ class _Path:
             self.queue[f, tail] = self.marks[self.kernels.COUNT, f]
             self.marks[self.kernels.TAIL, f] = tail + 1
 
-    def follow(self) -> None:
-        """March until the end, the breakdown, or the bound on the work."""
+    def follow(
+        self,
+        name: str,
+        kept: Mapping[str, npt.NDArray[Any]],
+        beside: Mapping[str, npt.NDArray[Any]] | None = None,
+    ) -> None:
+        """March until the end, the breakdown, or the bound on the work.
+
+        Parameters
+        ----------
+        name : of this march in a checkpoint
+        kept : the checkpoint from which it goes on, if it got so far
+        beside : what else a checkpoint keeps
+        """
         kernels, now = self.kernels, self.now
-        size = self.targets.size
+        size, most = self.targets.size, self.method.max_steps
+        if f"{name}_now" in kept:
+            self._unpack(name, kept)
         while self.flag == kernels.REACHED and self.done < size:
             upto = min(size, self.done + max(1, size // 50))
+            gone = max(float(now[kernels.STEPS]), 0.25 * float(now[kernels.TRIES]))
             self.flag, self.done = kernels.march(
                 self.targets[:upto],
                 self.rows,
                 self.done,
-                self.method.max_steps,
+                min(int(gone) + _STEPS_PER_CALL, most),
                 self.par,
                 now,
                 self.wave,
@@ -235,9 +248,39 @@ class _Path:
                 # twice the room
                 self.wave = np.pad(self.wave, ((0, 0), (0, self.wave.shape[1] - 1), (0, 0)))
                 self.flag = kernels.REACHED
+            elif self.flag == kernels.LIMIT and self._may_go_on():
+                self.flag = kernels.REACHED
             elif self.flag == kernels.REACHED and not np.isfinite(now[: kernels.SAVED]).all():
                 self.flag = -1
             self.request.progress(float(now[kernels.TIME] / self.targets[-1]), "strings")
+            checkpoint = self.request.checkpoint
+            if checkpoint is not None and self.flag == kernels.REACHED and checkpoint.due():
+                checkpoint.save({**(beside or {}), **self.pack(name)})
+
+    def _may_go_on(self) -> bool:
+        """Whether a march that came to the end of a call has steps left."""
+        kernels, most = self.kernels, self.method.max_steps
+        return bool(self.now[kernels.STEPS] < most and self.now[kernels.TRIES] <= 4.0 * most)
+
+    # ---- checkpoint
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that kernels change in place, but for the waves, by name."""
+        return {"now": self.now, "node": self.node, "marks": self.marks, "queue": self.queue}
+
+    def pack(self, name: str) -> dict[str, npt.NDArray[Any]]:
+        """Return what this march needs to go on, under names that begin with `name`."""
+        used = min(int(self.marks[self.kernels.COUNT].max()) + 3, self.wave.shape[1])
+        numbers = np.array([self.done, self.flag, self.wave.shape[1], used])
+        found = {**self._arrays(), "wave": self.wave[:, :used], "rows": self.rows[: self.done]}
+        return {f"{name}_{key}": value for key, value in (found | {"numbers": numbers}).items()}
+
+    def _unpack(self, name: str, kept: Mapping[str, npt.NDArray[Any]]) -> None:
+        found = {key.removeprefix(f"{name}_"): kept[key] for key in kept if key.startswith(name)}
+        self.done, self.flag, room, used = (int(n) for n in kept_array(found, "numbers", (4,), "i"))
+        self.wave = np.zeros((4, room, self.kernels.WAVE_COLUMNS))
+        seen = {"wave": self.wave[:, :used], "rows": self.rows[: self.done]}
+        put_back(self._arrays() | seen, found)
 
     @property
     def kept(self) -> Floats:

@@ -112,7 +112,9 @@ class RollingStrings(Record):
                 try_="leave it out for ideal strings.",
             )
         why = "the fields are kept at this many points of each string."
-        whole("RollingStrings.nodes", self.nodes, least=2, why=why, try_="leave the default.")
+        # four fields at two saved times at the least, and what is read from them
+        where, try_ = "RollingStrings.nodes", "leave the default."
+        whole(where, self.nodes, least=2, each=1000, why=why, try_=try_)
         for i, name in enumerate(("s1", "s2")):
             self._check_inside(name, getattr(self, name), self.lengths[i])
         for i, name in enumerate(_SHAPES):

@@ -63,7 +63,8 @@ class Sine(Shape):
 
     def __post_init__(self) -> None:
         why = "it counts the half waves on fixed ends, the waves on a circle."
-        whole("Sine.mode_number", self.mode_number, least=1, why=why, try_="give 1, 2, 3, ...")
+        where, try_ = "Sine.mode_number", "give 1, 2, 3, ..."
+        whole(where, self.mode_number, least=1, most=1_000_000, why=why, try_=try_)
         number("Sine.amplitude", self.amplitude, why="it is the height of the wave.", try_=_TRY)
         number("Sine.phase", self.phase, why="it shifts the wave on a circle.", try_=_TRY)
 

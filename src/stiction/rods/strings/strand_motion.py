@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.results.run import Checkpoint
 
 __all__ = ["StrandMotion", "StrandPair", "strand_motion", "to_zero_width"]
 
@@ -29,6 +30,8 @@ RATIO = 2.0
 LEAST_RATIO = 1.5
 # the bump is taken to end this many widths from its middle
 TAIL = 6.0
+# of each strand
+MOST_CELLS = 200_000
 _MOST_STEPS = 20_000_000
 _MOST_BYTES = 1 << 30
 
@@ -114,6 +117,7 @@ def strand_motion(
     step: float = 0.2,
     lumped: bool = False,
     progress: Callable[[float, str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> StrandMotion:
     """Return the motion of two strands joined by a bump.
 
@@ -126,6 +130,7 @@ def strand_motion(
     lumped : vibrate like equal masses on springs, which slows short waves down; else like
         the continuous string
     progress : called with the fraction done and a short note
+    checkpoint : where to leave the state of a long run; None for nowhere
 
     Raises
     ------
@@ -141,7 +146,7 @@ def strand_motion(
     """
     if cells is not None:
         why, try_ = "they resolve the bump.", "leave it out."
-        whole("BumpStrands.cells", cells, least=4, why=why, try_=try_)
+        whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
     number("BumpStrands.step", step, rule="positive", why="time goes on.", try_="give 0.2.")
     number("BumpStrands.width", width, rule="positive", why="a bump is wide.", try_="give 0.02.")
     longest = float(step) * float(width) / max(pair.speed)
@@ -155,10 +160,14 @@ def strand_motion(
         got, needs = f"{time.size} saved times", f"at most {_MOST_BYTES // (16 * state.a.size)}"
         why = f"all {state.a.size} amplitudes and rates are kept at each."
         refuse("save", got, needs, why, "save fewer, or take a wider bump.")
-    rows, kept = [state.seen()], [float(time[0])]
-    for when, gap in zip(time[1:], np.diff(time), strict=True):
+    found = None if checkpoint is None else checkpoint.load()
+    rows, kept = ([state.seen()], [float(time[0])]) if found is None else state.resume(found)
+    done = len(rows) - 1
+    for when, gap in zip(time[1 + done :], np.diff(time)[done:], strict=True):
         if state.ended:
             break
+        if checkpoint is not None and checkpoint.due():
+            checkpoint.save(state.pack(kept, rows))
         count = max(int(np.ceil(gap / longest - 1e-9)), 1)
         kept.append(float(when - gap) + state.go(count, float(gap) / count))
         rows.append(state.seen())

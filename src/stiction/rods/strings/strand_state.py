@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.results.checkpoint import kept_array, put_back
 from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.strand_motion import (
     LEAST_RATIO,
+    MOST_CELLS,
     RATIO,
     TAIL,
     StrandMotion,
@@ -21,7 +24,6 @@ __all__ = ["StrandState"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_CELLS = 200_000
 # finer grid on which data are projected on the modes
 _FINER = 8
 
@@ -120,6 +122,36 @@ class StrandState:
             0.5 * float((both / norm[0]).sum()),
         )
 
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that kernels change in place, by name."""
+        names = ("a", "p", "s", "strands", "shared", "work", "spare", "record", "out")
+        return {name: getattr(self, name) for name in names}
+
+    def pack(
+        self, kept: Sequence[float], rows: Sequence[tuple[Floats | float, ...]]
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return what a run needs to go on, `rows` as `seen` returns them at the times `kept`."""
+        columns = {f"row_{j}": np.array(c) for j, c in enumerate(zip(*rows, strict=True))}
+        return {
+            **self._arrays(),
+            **columns,
+            "kept": np.array(kept),
+            "steps": np.array([self.steps]),
+        }
+
+    def resume(
+        self, found: Mapping[str, npt.NDArray[Any]]
+    ) -> tuple[list[tuple[Floats | float, ...]], list[float]]:
+        """Take up the state of a checkpoint; return the rows and times it had seen."""
+        seen = [np.asarray(part) for part in self.seen()]
+        put_back(self._arrays(), found)
+        self.steps = int(kept_array(found, "steps", (1,), "i")[0])
+        kept = kept_array(found, "kept", (None,))
+        columns = [
+            kept_array(found, f"row_{j}", (kept.size, *part.shape)) for j, part in enumerate(seen)
+        ]
+        return list(zip(*columns, strict=True)), kept.tolist()
+
     def motion(
         self, kept: Sequence[float], rows: Sequence[tuple[Floats | float, ...]]
     ) -> StrandMotion:
@@ -204,8 +236,8 @@ def _free_flow(omega: Floats, drag: float, t: float) -> Floats:
 
 def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
     """Refuse a bump that does not fit on a strand, or that the cells do not resolve."""
-    if cells > _MOST_CELLS:
-        refuse("width", width, f"at most {_MOST_CELLS} cells", "memory is bounded.", "a wider one.")
+    if cells > MOST_CELLS:
+        refuse("width", width, f"at most {MOST_CELLS} cells", "memory is bounded.", "a wider one.")
     for length, place in zip(pair.length, pair.start, strict=True):
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):

@@ -21,6 +21,7 @@ from stiction.rods.strings.outcome import StringHistory, build_run, grid
 from stiction.rods.strings.shapes import Shape
 from stiction.rods.strings.strand_motion import (
     LEAST_RATIO,
+    MOST_CELLS,
     TAIL,
     StrandMotion,
     StrandPair,
@@ -99,7 +100,7 @@ class BumpStrands(Record):
             raise ModelError(explain("BumpStrands.step", self.step, needs, why, "give 0.2."))
         if self.cells is not None:
             why, try_ = "they resolve the bump.", "leave it out."
-            whole("BumpStrands.cells", self.cells, least=4, why=why, try_=try_)
+            whole("BumpStrands.cells", self.cells, least=4, most=MOST_CELLS, why=why, try_=try_)
         given: object = self.lumped
         if not isinstance(given, bool):
             why, try_ = "masses are lumped or not.", "leave it out."
@@ -121,6 +122,7 @@ def solve_strands(system: RollingStrings, method: BumpStrands, request: Request)
         step=method.step,
         lumped=method.lumped,
         progress=request.progress,
+        checkpoint=request.checkpoint,
     )
     return build_run(system, method, _history(system, method, motion))
 

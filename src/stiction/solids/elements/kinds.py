@@ -77,7 +77,8 @@ class Element(Record, abc.ABC):
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
             raise ModelError(explain(f"{name}.exact_arc", "True", needs, why, try_))
         why = "tractions are integrated along the boundary."
-        whole(f"{name}.contact_points", self.contact_points, least=1, why=why, try_="give 5.")
+        where, points = f"{name}.contact_points", self.contact_points
+        whole(where, points, least=1, most=64, why=why, try_="give 5.")
 
 
 class Q1(Element):

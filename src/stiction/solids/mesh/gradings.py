@@ -151,7 +151,8 @@ def _mirrored(values: Floats) -> Floats:
 
 
 def _count(name: str, n: int) -> int:
-    return whole(name, n, least=1, why="there is at least one cell.", try_="give 10.")
+    why = "there is at least one cell."
+    return whole(name, n, least=1, each=1000.0, why=why, try_="give 10.")
 
 
 def _ratio(name: str, value: float) -> float:

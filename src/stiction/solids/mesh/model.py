@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.solids.mesh import checks
 from stiction.solids.mesh.gradings import (
     dense_between,
@@ -50,6 +50,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# of a cell in the mesh, the assembled matrix and its factors
+BYTES_OF_CELL = 4000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,6 +319,7 @@ def half_disc(
     why = "the ring has cells."
     across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
     parts = 2 * side + top
+    fits("half_disc", parts * across + side * top, BYTES_OF_CELL, "give fewer cells.")
     graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
     # the rectangle's corners lie on the rays through the arc's nodes that they are joined to
     corner = 0.5 * math.pi * float(graded_arc[side] + 1.0 - graded_arc[side + top])
@@ -393,4 +397,5 @@ def _counts(where: str, cells: object) -> tuple[int, int]:
     if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
         raise ModelError(explain(where, repr(cells), "two whole numbers", why, try_))
     nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)
+    fits(where, nx * ny, BYTES_OF_CELL, try_)
     return nx, ny

@@ -200,7 +200,8 @@ def _grid(task: Task) -> Grid:
 
 def _workers(system: SwitchingSystem, workers: int | None) -> int:
     if workers is not None:
-        whole("ensemble.workers", workers, least=1, why="it counts threads.", try_="leave it out.")
+        why, try_ = "it counts threads.", "leave it out."
+        whole("ensemble.workers", workers, least=1, most=4096, why=why, try_=try_)
     # plain kernels hold the interpreter: threads would only take turns
     if not system.compiled.parallel or mode() == "plain":
         return 1

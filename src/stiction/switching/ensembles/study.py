@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.ensembles.blocks import Outcome, Task, run_task
 from stiction.switching.model import SwitchingSystem
 
@@ -75,6 +76,8 @@ class Occupation(Record):
                 )
         for count in self.bins:
             whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
+        # every block of starts has a grid of its own until they are added up
+        fits("Occupation.bins", math.prod(self.bins), 512.0, "(100, 100).")
         number(
             "Occupation.interval",
             self.interval,

@@ -378,7 +378,7 @@ def _check_steps(where: str, make_system: object, step: float, most_points: int)
     why, try_ = "it is the distance between points of the curve.", "for example 0.05."
     number(f"{where}.step", step, rule="positive", why=why, try_=try_)
     why, try_ = "it bounds the work.", "for example 400."
-    whole(f"{where}.most_points", most_points, least=2, why=why, try_=try_)
+    whole(f"{where}.most_points", most_points, least=2, most=10_000_000, why=why, try_=try_)
 
 
 def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floats:

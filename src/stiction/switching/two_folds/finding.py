@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain
-from stiction.numerics.checks import numbers, whole
+from stiction.numerics.checks import MOST_SEED, numbers, whole
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.two_folds.local_flow import LocalForm, TwoFold
 from stiction.switching.two_folds.newton import Probe, Search, search
@@ -108,8 +108,10 @@ def all_two_folds(
     if not (low < high).all():
         got, needs = f"{low.tolist()} and {high.tolist()}", "lower < upper in every state"
         raise ModelError(explain(where, got, needs, why, "exchange them."))
-    n = whole(f"{where}.n", n, least=1, why="it is a number of searches.", try_="for example 100.")
-    seed = whole(f"{where}.seed", seed, least=0, why="it fixes the starts.", try_="give 0.")
+    why, try_ = "it is a number of searches.", "for example 100."
+    n = whole(f"{where}.n", n, least=1, each=8.0 * size, why=why, try_=try_)
+    why = "it fixes the starts."
+    seed = whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     starts = np.random.default_rng(seed).uniform(low, high, size=(n, size))
     found: list[TwoFold] = []
     for start in starts:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.tyre import StretchedString
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 from stiction.results.audit import Audit, Check
 from stiction.results.ledger import Ledger
 
@@ -223,6 +223,7 @@ class DynamicTyreWheel(Record):
             "DynamicTyreWheel.nodes",
             self.nodes,
             least=4,
+            most=100_000,
             why="the patch is cut into elements; the error falls with their number.",
             try_="give 32 to 200.",
         )
@@ -468,6 +469,10 @@ def sensitivity(
 
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_linear_at_first
     """
+    why, each = "copies are counted.", 100.0 * max(np.size(times), 1)
+    whole("sensitivity.copies", copies, least=1, each=each, why=why, try_="give 6.")
+    why = "it makes draws repeatable."
+    whole("sensitivity.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 1.")
     base = wheel.integrate(start, times)
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = numbers(
@@ -544,6 +549,8 @@ def lyapunov_exponent(
     Source: Benettin's method.
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_lyapunov_exponent_of_a_spiral
     """
+    why, try_ = "the motion lasts so many windows.", "give 200."
+    whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)
     state = np.array(start, dtype=np.float64)
     way = np.full(3, np.sqrt(1.0 / 3.0))
     times = np.array([0.0, window])

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
-from stiction.numerics.checks import number, whole
+from stiction.numerics.checks import MOST_SEED, number, whole
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.parameters import COS, SIN
 
@@ -58,7 +58,10 @@ def escaping_points(
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_points_of_the_escaping_region
     """
     wheel.only_for_the_paper_law("escaping_points")
-    whole("escaping_points.count", count, least=1, why="it counts points.", try_="1000.")
+    why = "it makes draws repeatable."
+    whole("escaping_points.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
+    why = "it counts points."
+    whole("escaping_points.count", count, least=1, each=200.0, why=why, try_="1000.")
     for value in (r_low, r_high):
         number("escaping_points.r", value, unit="m", why="it bounds a place.", try_="0.152, 0.186.")
     if abs(wheel.params[SIN]) < 1e-12:

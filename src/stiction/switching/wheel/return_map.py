@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.methods import EventDriven
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of
 from stiction.switching.wheel.escapes import Escapes
 from stiction.switching.wheel.model import WheelOnTurntable
@@ -266,7 +266,10 @@ def line_orbits(
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_rules_and_fates
     """
     wheel.only_for_the_paper_law("line_orbits")
-    whole("line_orbits.returns", returns, least=1, why="it counts returns.", try_="20.")
+    why = "it makes draws repeatable."
+    whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
+    why, each = "it counts returns.", 64.0 * max(np.size(r), 1)
+    whole("line_orbits.returns", returns, least=1, each=each, why=why, try_="20.")
     why, try_ = "each is a place on the line.", "for example np.linspace(0.16, 0.18, 100)."
     places = numbers(
         "line_orbits.r", np.atleast_1d(r), per="orbit", unit="m", why=why, try_=try_
