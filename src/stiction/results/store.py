@@ -430,6 +430,8 @@ def _cells(column: Any) -> list[object]:
 
 
 def _read_events(path: Path, units: Mapping[str, str]) -> EventLog:
+    if not regular(path):
+        raise FileNotFoundError(2, "no such file")
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = list(csv.reader(file))
     if tuple(head[: len(_HEAD)]) != _HEAD:

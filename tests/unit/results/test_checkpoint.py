@@ -132,3 +132,33 @@ def test_halves_of_killed_runs_are_removed_those_of_others_kept(path):
         mark_in_use(alive.fileno())
         checkpoint.remove()
         assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.new-4567cdef"]
+
+
+def test_every_bit_counts(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    data = path.read_bytes()
+    rng = np.random.default_rng(3)
+    for at in rng.integers(0, len(data), 50):
+        harmed = bytearray(data)
+        harmed[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(harmed)
+        with pytest.raises(StoreError, match="cannot be read"):
+            FileCheckpoint(path, "problem", resume=True).load()
+        assert FileCheckpoint(path, "problem", resume=True).kernels() is None
+
+
+def test_a_file_without_a_digest_is_refused(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    with np.load(path) as file:
+        kept = dict(file)
+    with path.open("wb") as file:
+        np.savez(file, **kept)
+    with pytest.raises(StoreError, match="no digest") as caught:
+        FileCheckpoint(path, "problem", resume=True).load()
+    assert "earlier version" in str(caught.value)
+
+
+def test_what_is_no_file_is_refused(path):
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be read"):
+        FileCheckpoint(path, "problem", resume=True).load()
