@@ -20,13 +20,14 @@ from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
-from stiction.results.trust.kept import Form, check_arrays, check_count, like, unpacking
+from stiction.results.trust.kept import unpacking
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
 from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
 from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
+from stiction.switching.flow.keeping import check_kept
 from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
@@ -518,26 +519,10 @@ class _Solver:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
-        self._check(kept)
+        check_kept(kept, self.path.flow)
         with unpacking():
             self._unpack(kept)
         return True
-
-    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Refuse a checkpoint whose arrays are not those of `_pack`."""
-        n, flow = self.system.compiled.n, self.path.flow
-        # no margin and no event yet are infinitely far
-        forms = {name: like(array, inf=name == "clock") for name, array in flow.moving().items()}
-        forms["events"] = like(flow.event, "events", inf=True)
-        forms["leave"] = Form((3,), inf=True)
-        forms["lost"] = Form(("losses", 1 + n), nan=True)
-        forms["lost_words"] = Form(("losses", 3), "U")
-        forms["futures"] = Form(("futures", 5 + n + self.system.compiled.m), inf=True)
-        forms |= {name: Form((), "U") for name in ("lost_where", "rng")}
-        check_arrays(kept, forms)
-        saves = int(kept["count"][N_SAVES - STEPS])
-        check_count("count", saves, 0, flow.saved_states.shape[0])
-        check_count("count", int(kept["count"][N_EVENTS - STEPS]), 0, 0)
 
     def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         for name, array in self.path.flow.moving().items():

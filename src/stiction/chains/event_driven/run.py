@@ -262,10 +262,15 @@ class _Solver:
     def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Refuse a checkpoint whose arrays are not those of `_pack`."""
         er = self.er
-        forms = {f"state_{name}": like(value) for name, value in self.state._asdict().items()}
-        forms |= {f"saved_{k}": like(v, "rows") for k, v in self.saved._asdict().items()}
-        # where a mass had no friction on one side there is none to tell
-        forms |= {f"log_{j}": like(v, "events", nan=j > 3) for j, v in enumerate(self.events[:8])}
+        state, saved, modes = self.state._asdict(), self.saved._asdict(), (-1, 1)
+        marks = dict.fromkeys(("mode", "shown", "side", "band"), modes)
+        marks["lead"] = (0, self.method.order)
+        forms = {f"state_{k}": like(v, within=marks.get(k)) for k, v in state.items()}
+        forms |= {f"saved_{k}": like(v, "rows", within=marks.get(k)) for k, v in saved.items()}
+        # the mass, its mode before and after; where it had no friction there is none to tell
+        ranges = {1: (0, self.chain.n_mass), 2: modes, 3: modes}
+        for j, v in enumerate(self.events[:8]):
+            forms[f"log_{j}"] = like(v, "events", nan=j > 3, within=ranges.get(j))
         forms |= self.trail.forms()
         forms["touches"] = Form(("touches", er.N_COLUMN), inf=True)
         forms["stop_time"] = Form((1,), nan=True)

@@ -264,10 +264,11 @@ class March:
         forms = {name: like(values) for name, values in self._tables().items()}
         # the rest since when may be infinite, and a state for which there is no bound NaN
         forms["clock"] = like(self.work.clock, inf=True)
+        forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
         for name, values in self.saved._asdict().items():
             forms[f"saved_{name}"] = like(values, "rows", nan=name in ("friction", "state"))
         forms["event_values"] = like(self.events.values, "events", nan=True)
-        forms["event_marks"] = like(self.events.marks, "events")
+        forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
         forms["stop_time"] = Form((1,), nan=True)
         sizes = check_arrays(kept, forms)
         tk, counter = self.tk, kept["counter"]
@@ -276,6 +277,8 @@ class March:
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
         check_count("counter", int(counter[tk.PIECE]), 0, self.work.pieces.shape[1] - 1)
         check_count("counter", int(counter[tk.STEP]), 0, self.problem.n_step)
+        modes = kept["event_marks"][:, 1:]
+        check_count("event_marks", int(abs(modes).max(initial=0)), 0, 1)
 
     # ---- report
 

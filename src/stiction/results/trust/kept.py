@@ -73,7 +73,14 @@ class Form:
         return ""
 
 
-def like(array: Array, rows: str = "", *, inf: bool = False, nan: bool = False) -> Form:
+def like(
+    array: Array,
+    rows: str = "",
+    *,
+    inf: bool = False,
+    nan: bool = False,
+    within: tuple[float, float] | None = None,
+) -> Form:
     """Return the form of an array that is there.
 
     Parameters
@@ -81,9 +88,11 @@ def like(array: Array, rows: str = "", *, inf: bool = False, nan: bool = False) 
     array : of the right shape and type
     rows : name of the length of the first axis; "" takes that of `array`
     inf, nan : see `Form`
+    within : what its numbers lie between
     """
     shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
-    return Form(shape, array.dtype.str.lstrip("<>=|"), inf, nan)
+    low, high = (None, None) if within is None else within
+    return Form(shape, array.dtype.str.lstrip("<>=|"), inf, nan, low, high)
 
 
 def check_arrays(
@@ -114,7 +123,7 @@ def check_arrays(
                 raise refused(name, "no such array", str(form))
             continue
         if fault := form.fault(np.asarray(kept[name]), known):
-            lengths = [f"{n} = {known[n]}" for n in form.shape if isinstance(n, str)]
+            lengths = [f"{n} = {known[n]}" for n in form.shape if n in known]
             told = f" ({', '.join(lengths)})" if lengths else ""
             raise refused(name, fault, f"{form}{told}")
     for name in kept:
