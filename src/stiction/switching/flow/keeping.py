@@ -33,7 +33,7 @@ def check_kept(kept: Mapping[str, npt.NDArray[Any]], flow: Flow) -> None:
     ------
     StoreError : naming the array.
 
-    Verified by: tests/unit/switching/test_resume.py::test_wrong_arrays_are_refused
+    Verified by: tests/unit/test_wrong_checkpoints.py::test_wrong_arrays_are_refused
     """
     n, m = int(flow.system[N]), int(flow.system[M])
     # no margin and no event yet are infinitely far
