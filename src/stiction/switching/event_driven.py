@@ -27,9 +27,9 @@ from stiction.switching.choosing.intersections import leave, rests_at, starts_at
 from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
 from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
-from stiction.switching.flow.keeping import check_kept
 from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.keeping import check_kept
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
