@@ -31,7 +31,7 @@ LEDGER = {
 # DESIGN.md, "Command line and files", summary.json
 SUMMARY = (
     "status", "system", "method", "t_end", "final", "energy", "determinism", "audit",
-    "quantities", "stats", "provenance",
+    "quantities", "stats", "provenance", "files", "digest",
 )  # fmt: skip
 
 

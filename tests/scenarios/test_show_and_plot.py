@@ -34,4 +34,6 @@ def test_animations_are_written_when_asked(stiction, saved, here):
 
 def test_plots_need_no_scenario(stiction, saved, here):
     (here / "out" / "slip-wave" / "scenario.toml").unlink()
-    assert stiction("plot", "out/slip-wave", "--what", "energy").code == 0
+    answer = stiction("plot", "out/slip-wave", "--what", "energy", "--unverified")
+    assert answer.code == 0
+    assert answer.err == "UNVERIFIED: scenario.toml is missing\n"

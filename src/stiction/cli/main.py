@@ -19,6 +19,10 @@ BAD_INPUT, INTERRUPTED = 2, 130
 
 C = TypeVar("C", bound=Callable[..., None])
 
+Unverified = Annotated[
+    bool, typer.Option("--unverified", help="Read files that were changed since they were saved.")
+]
+
 app = typer.Typer(
     name="stiction",
     help="Frictional contact where stick is exact and every result says how far to trust it.",
@@ -156,12 +160,24 @@ def run(
 @guarded
 def show(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
+    unverified: Unverified = False,
 ) -> None:
     """The one-screen summary of a saved run."""
     from stiction.results.store import load
     from stiction.results.summary import screen
 
-    put(screen(load(folder)))
+    put(screen(load(folder, unverified=unverified)))
+
+
+@app.command()
+@guarded
+def verify(
+    folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Saved runs.")],
+) -> None:
+    """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
+    from stiction.results.trust.verify import verified
+
+    raise typer.Exit(verified(folders, put))
 
 
 @app.command()
@@ -179,11 +195,12 @@ def plot(
         list[str] | None,
         typer.Option(metavar="gif|mp4|html", help="Write an animation, and figures only if named."),
     ] = None,
+    unverified: Unverified = False,
 ) -> None:
     """Draw a saved run again: files in DIR/figures."""
     from stiction.cli.plot import draw
 
-    for path in draw(folder, what or (), format_, animate or ()):
+    for path in draw(folder, what or (), format_, animate or (), unverified=unverified):
         put(str(path))
 
 

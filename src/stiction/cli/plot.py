@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from stiction.errors import ModelError, explain, nearest
 from stiction.results.places.contents import FIGURES
 from stiction.results.store import load
@@ -14,7 +16,14 @@ __all__ = ["draw"]
 _FILMS = ("gif", "html", "mp4")
 
 
-def draw(folder: str, what: Sequence[str], format: str, films: Sequence[str]) -> list[Path]:
+def draw(
+    folder: str,
+    what: Sequence[str],
+    format: str,
+    films: Sequence[str],
+    *,
+    unverified: bool = False,
+) -> list[Path]:
     """Write figures and animations of the run in `folder`, and return their paths.
 
     Parameters
@@ -23,10 +32,13 @@ def draw(folder: str, what: Sequence[str], format: str, films: Sequence[str]) ->
     what : names of figures; none means those that fit the run
     format : "png", "pdf" or "svg"
     films : formats of animations; when there are some, figures are written only if named
+    unverified : read files that were changed since they were saved
 
     Verified by: tests/scenarios/test_show_and_plot.py::test_plot_writes_what_is_asked
     """
-    run = load(folder)
+    run = load(folder, unverified=unverified)
+    if run.unverified:
+        typer.echo(f"UNVERIFIED: {run.unverified}", err=True)
     for film in films:
         if film not in _FILMS:
             raise ModelError(

@@ -7,11 +7,13 @@ import glob
 import hashlib
 import os
 import secrets
+import struct
 import time as clock
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from stiction._version import __version__
 from stiction.errors import StoreError, explain
 from stiction.numerics.jit import Mode, mode
 from stiction.results.places.locks import in_use, mark_in_use
+from stiction.results.trust.digests import regular
 
 __all__ = ["EVERY", "FileCheckpoint", "checkpoint_path", "kept_array", "put_back"]
 
@@ -77,10 +80,11 @@ class FileCheckpoint:
         fresh = self.path.with_name(f"{self.path.name}.new-{secrets.token_hex(4)}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with fresh.open("xb") as file:
+            with fresh.open("x+b") as file:
                 mark_in_use(file.fileno())
                 kept = {_KEY: self._key, _KERNELS: np.array(mode())}
                 np.savez(file, allow_pickle=False, **kept, **state)
+                _seal(file)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(fresh, self.path)
@@ -106,16 +110,10 @@ class FileCheckpoint:
         ------
         StoreError : if the file is damaged or belongs to another problem.
         """
-        if not self.resume or not self.path.is_file():
+        if not self.resume or not os.path.lexists(self.path):
             return None
-        try:
-            # opened here, because np.load leaves a damaged file open
-            with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                state = {name: file[name] for name in file.files}
-            key, kernels = str(state.pop(_KEY)), str(state.pop(_KERNELS))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            got = f"a file that cannot be read ({type(error).__name__})"
-            raise self._refused(got, "it is damaged.") from error
+        state = self._arrays()
+        key, kernels = str(state.pop(_KEY)), str(state.pop(_KERNELS))
         if key != str(self._key):
             got = "the checkpoint of another problem"
             why = "a run goes on only from a state of the same scenario and version."
@@ -128,10 +126,10 @@ class FileCheckpoint:
 
     def kernels(self) -> Mode | None:
         """Return the mode of the kernels that left the file; None for no file, or a damaged one."""
-        if not self.resume:
+        if not self.resume or not os.path.lexists(self.path):
             return None
-        with contextlib.suppress(Exception), self.path.open("rb") as raw, np.load(raw) as file:
-            kept = str(file[_KERNELS])
+        with contextlib.suppress(StoreError):
+            kept = str(self._arrays()[_KERNELS])
             return cast(Mode, kept) if kept in ("compiled", "plain") else None
         return None
 
@@ -142,10 +140,85 @@ class FileCheckpoint:
             if not in_use(half):
                 half.unlink(missing_ok=True)
 
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays of the file, whose digest is compared before anything is unpacked."""
+        try:
+            if not regular(self.path):
+                raise OSError("no file")
+            # opened here, because np.load leaves a damaged file open
+            with self.path.open("rb") as raw:
+                if (fault := _fault(raw)) is not None:
+                    raise self._refused(*fault)
+                with np.load(raw, allow_pickle=False) as file:
+                    found = {name: file[name] for name in file.files}
+        except StoreError:
+            raise
+        except _UNREADABLE as error:
+            got = f"a file that cannot be read ({type(error).__name__})"
+            raise self._refused(got, _DAMAGED) from error
+        if not {_KEY, _KERNELS} <= found.keys():
+            raise self._refused("a file that cannot be read (no key)", _DAMAGED)
+        return found
+
     def _refused(self, got: str, why: str) -> StoreError:
         needs = "a checkpoint of this run"
         try_ = "leave --resume out to start afresh, or give another --out."
         return StoreError(explain(str(self.path), got, needs, why, try_))
+
+
+# at the end of the file, where ZIP has its comment
+_LABEL = b"sha256 "
+_SEAL = len(_LABEL) + 64
+_DAMAGED = "it is damaged."
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    SyntaxError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
+
+
+def _seal(file: BinaryIO) -> None:
+    """Append the SHA-256 of all bytes of a ZIP file that has no comment, as its comment."""
+    file.seek(-2, os.SEEK_END)
+    file.write(_SEAL.to_bytes(2, "little"))
+    digest = _digest(file, file.seek(0, os.SEEK_END))
+    file.seek(0, os.SEEK_END)
+    file.write(digest)
+
+
+def _fault(file: BinaryIO) -> tuple[str, str] | None:
+    """Return what was got and why it is refused if the digest is not that of the content."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _SEAL, 0))
+    seal = file.read()
+    if len(seal) < _SEAL or not seal.startswith(_LABEL):
+        got = "a file that cannot be read (no digest)"
+        return got, "it is damaged, or was written by an earlier version."
+    if seal != _digest(file, size - _SEAL):
+        return "a file that cannot be read (another digest)", _DAMAGED
+    file.seek(0)
+    return None
+
+
+def _digest(file: BinaryIO, size: int) -> bytes:
+    """Return the label and the SHA-256 of the first bytes of a file."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size > 0 and (block := file.read(min(size, _BLOCK))):
+        digest.update(block)
+        size -= len(block)
+    return _LABEL + digest.hexdigest().encode("ascii")
+
+
+_BLOCK = 1 << 20
 
 
 def put_back(arrays: Mapping[str, npt.NDArray[Any]], kept: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -192,6 +192,8 @@ class Run:
     time_unit : unit of every time above, "1" for a dimensionless system
     energy_unit : unit of every energy: "J", "J/m" in a plane, "1" for a dimensionless system
     size : how large the system is, in words: "3 masses"
+    unverified : why the files that it was loaded from are not known to be what was saved; ""
+        for a live run, and for one whose digests fit
     """
 
     system: object | None
@@ -216,6 +218,7 @@ class Run:
     time_unit: str = "s"
     energy_unit: str = "J"
     size: str = ""
+    unverified: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantities", Quantities(self.quantities))
@@ -333,6 +336,7 @@ class Run:
             f"ledger {self.energy.imbalance_rel:.1e}" if self.energy.defined else "no energy",
             self.determinism.status,
             f"audit: {failed} failed" if failed else "audit held",
+            *(["UNVERIFIED"] if self.unverified else []),
         ]
         return f"<Run: {', '.join(parts)}>"
 

@@ -3,7 +3,8 @@
 `summary.json` holds status, final state, energies, determinism, audit, quantities and cost;
 `events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` what was run
 (running it again gives the same numbers); `figures/` what was drawn. Deformed bodies are also in
-`snapshots.vtkhdf`, for ParaView; nothing here reads it.
+`snapshots.vtkhdf`, for ParaView; nothing here reads it. `summary.json` keeps the digests of all but
+the figures.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from stiction.errors import Status, StictionError, StoreError, explain
 from stiction.results.audit import Audit, Check
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
 from stiction.results.netcdf import read_netcdf, write_netcdf
 from stiction.results.places.contents import FIGURES, MARK, holds_good
 from stiction.results.places.swap import whereabouts
-from stiction.results.run import Quantity, Run
+from stiction.results.run import Quantity, Run, Variable
 from stiction.results.staging import Claim, claimed, staged
+from stiction.results.trust.digests import regular, sealed
 from stiction.results.vtkhdf import has_snapshots, write_vtkhdf
 
 __all__ = ["FiguresError", "load", "save"]
@@ -36,6 +39,7 @@ __all__ = ["FiguresError", "load", "save"]
 _EVENTS, _ARRAYS, _SCENARIO = "events.csv", "run.nc", "scenario.toml"
 _SNAPSHOTS = "snapshots.vtkhdf"
 _MOST_FAILED = 9
+_MOST_READS = 5
 _HEAD = ("time", "contact", "from", "to", "kind")
 
 
@@ -120,12 +124,17 @@ def _write(
 ) -> None:
     drawn = draw is None
     with staged(claim) as stage:
-        (stage.folder / MARK).write_text(_json(summary) + "\n", encoding="utf-8")
+        names = [_EVENTS, _ARRAYS, _SCENARIO]
         _write_events(run.event_log, stage.folder / _EVENTS)
         write_netcdf(run, stage.folder / _ARRAYS, _details(run))
         if has_snapshots(run):
             write_vtkhdf(run, stage.folder / _SNAPSHOTS)
+            names.append(_SNAPSHOTS)
         (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
+        # the digest is that of the text: what is read back, not what it was made from
+        plain = json.loads(_json(summary))
+        text = _json(sealed(plain, stage.folder, names))
+        (stage.folder / MARK).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:
                 draw(stage.folder / FIGURES)
@@ -147,75 +156,71 @@ def _undrawn(path: Path, error: OSError) -> FiguresError:
     return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
 
 
-def load(path: str | Path) -> Run:
+def load(path: str | Path, *, unverified: bool = False) -> Run:
     """Return the run that was saved in the folder `path`.
 
-    `system` and `method` are built from its scenario.toml; they are None when that file
-    is gone or names what only Python can hold.
+    The digests of its files are compared before anything is read. `system` and `method` are built
+    from its scenario.toml; they are None when that names what only Python can hold.
+
+    Parameters
+    ----------
+    path : the folder
+    unverified : read files that were changed since they were saved, as far as they can be read;
+        the field `unverified` of the run names them
 
     Raises
     ------
-    StoreError : if there is no saved run, or a file of it is missing or damaged.
+    StoreError : if there is no saved run, or a file of it is missing, damaged or was changed.
 
     Verified by: tests/unit/results/test_store.py::test_round_trip
     """
-    from stiction.results.shape import check_summary
+    for _ in range(_MOST_READS):
+        folder = whereabouts(Path(path))
+        before = _stamp(folder)
+        try:
+            run = _load(folder, unverified)
+        except StoreError:
+            if _stamp(folder) == before:
+                raise
+        else:
+            if _stamp(folder) == before:
+                return run
+    got = "a run that was replaced again and again while it was read"
+    why = "its files must be those of one run."
+    raise StoreError(explain(str(path), got, "a saved run that stays", why, "wait, and try again."))
 
-    folder = whereabouts(Path(path))
-    if not (folder / MARK).is_file():
-        got = f"no {MARK}" if folder.is_dir() else "no such folder"
-        why = "`stiction run` and `run.save` write such folders."
-        raise StoreError(explain(str(path), got, "the folder of a saved run", why, _TRY_LOAD))
-    file = MARK
+
+def _stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes when another run takes the place of this one."""
     try:
-        summary = json.loads((folder / file).read_text(encoding="utf-8"))
+        found = (folder / MARK).stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _load(folder: Path, unverified: bool) -> Run:
+    from stiction.results.shape import check_summary
+    from stiction.results.trust.verify import examine, refusal
+
+    verdict = examine(folder)
+    if verdict.summary is None or (verdict.suspect and not unverified):
+        raise refusal(verdict)
+    summary, file = verdict.summary, MARK
+    try:
         check_summary(summary)
         file = _ARRAYS
+        if verdict.doubt:
+            from stiction.results.trust.trial import check_readable
+
+            check_readable(folder / file)
         variables, energy, details = read_netcdf(folder / file)
         file = _EVENTS
         log = _read_events(folder / file, details["event_units"])
         file = MARK
-        system, method = _objects(folder / _SCENARIO)
-        time = variables.pop("time").values
-        asked = variables.pop("asked").values if "asked" in variables else time
-        return Run(
-            system=system,
-            method=method,
-            system_name=summary["system"],
-            method_name=summary["method"],
-            status=Status(summary["status"]),
-            reason=details["reason"],
-            t_end=float(summary["t_end"]),
-            time=time,
-            variables=variables,
-            final={k: _number_or_array(v) for k, v in summary["final"].items()},
-            event_log=log,
-            energy=energy,
-            determinism=_determinism(summary),
-            audit=Audit(
-                tuple(
-                    Check(**check, note=note)
-                    for check, note in zip(summary["audit"], details["notes"], strict=True)
-                )
-            ),
-            quantities={
-                name: Quantity(
-                    q["value"],
-                    q["unit"],
-                    details["meanings"].get(name, ""),
-                    **details.get("words", {}).get(name, {}),
-                )
-                for name, q in summary["quantities"].items()
-            },
-            stats=summary["stats"],
-            provenance=summary["provenance"],
-            citations=tuple(details["citations"]),
-            asked=asked,
-            time_unit=details["time_unit"],
-            energy_unit=details["energy_unit"],
-            size=details.get("size", ""),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        doubt = verdict.doubt or str(summary.get("unverified", ""))
+        return _run_of(summary, (variables, energy, details), log, _objects(folder), doubt)
+    except _UNREADABLE as error:
         name = f"{type(error).__name__}: {error}".splitlines()[0]
         raise StoreError(
             explain(
@@ -228,15 +233,80 @@ def load(path: str | Path) -> Run:
         ) from error
 
 
-_TRY_LOAD = "check the path; a folder that holds summary.json is a saved run."
+# what damaged text, JSON, CSV and HDF5 end in, beneath the readers
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    AssertionError,
+    MemoryError,
+    EOFError,
+    csv.Error,
+)
 
 
-def _objects(path: Path) -> tuple[object | None, object | None]:
-    if not path.is_file():
+def _run_of(
+    summary: dict[str, Any],
+    arrays: tuple[dict[str, Variable], Ledger, dict[str, Any]],
+    log: EventLog,
+    objects: tuple[object | None, object | None],
+    doubt: str,
+) -> Run:
+    """Return the run from what its files hold."""
+    variables, energy, details = arrays
+    time = variables.pop("time").values
+    asked = variables.pop("asked").values if "asked" in variables else time
+    return Run(
+        system=objects[0],
+        method=objects[1],
+        system_name=summary["system"],
+        method_name=summary["method"],
+        status=Status(summary["status"]),
+        reason=details["reason"],
+        t_end=float(summary["t_end"]),
+        time=time,
+        variables=variables,
+        final={k: _number_or_array(v) for k, v in summary["final"].items()},
+        event_log=log,
+        energy=energy,
+        determinism=_determinism(summary),
+        audit=Audit(
+            tuple(
+                Check(**check, note=note)
+                for check, note in zip(summary["audit"], details["notes"], strict=True)
+            )
+        ),
+        quantities={
+            name: Quantity(
+                q["value"],
+                q["unit"],
+                details["meanings"].get(name, ""),
+                **details.get("words", {}).get(name, {}),
+            )
+            for name, q in summary["quantities"].items()
+        },
+        stats=summary["stats"],
+        provenance=summary["provenance"],
+        citations=tuple(details["citations"]),
+        asked=asked,
+        time_unit=details["time_unit"],
+        energy_unit=details["energy_unit"],
+        size=details.get("size", ""),
+        unverified=doubt,
+    )
+
+
+def _objects(folder: Path) -> tuple[object | None, object | None]:
+    path = folder / _SCENARIO
+    if not regular(path):
         return None, None
     try:
         scenario = importlib.import_module("stiction.scenario").read_scenario(path)
-    except StictionError:
+    except (StictionError, *_UNREADABLE):
         # the numbers can be read and drawn without the objects that made them
         return None, None
     return scenario.system, scenario.method
@@ -275,6 +345,7 @@ def _summary(run: Run) -> dict[str, object]:
         },
         "stats": run.stats,
         "provenance": run.provenance,
+        **({"unverified": run.unverified} if run.unverified else {}),
     }
 
 
@@ -360,6 +431,8 @@ def _cells(column: Any) -> list[object]:
 
 
 def _read_events(path: Path, units: Mapping[str, str]) -> EventLog:
+    if not regular(path):
+        raise FileNotFoundError(2, "no such file")
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = list(csv.reader(file))
     if tuple(head[: len(_HEAD)]) != _HEAD:

@@ -31,6 +31,7 @@ def screen(run: Run) -> str:
     """
     lines = [
         *_head(run),
+        *_unverified(run),
         *_table(run),
         *_words(run),
         *_final(run),
@@ -68,6 +69,11 @@ def _head(run: Run) -> list[str]:
     if run.asked is not None:
         wanted = f"; wanted until {_short(run.asked[-1])}{_unit(run.time_unit)}"
     return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.advice)]
+
+
+def _unverified(run: Run) -> list[str]:
+    """Return a warning for a run from files that are not known to be what was saved."""
+    return _wrapped("UNVERIFIED", run.unverified)[:3] if run.unverified else []
 
 
 def _dims(run: Run) -> dict[str, int]:

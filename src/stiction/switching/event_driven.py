@@ -20,6 +20,7 @@ from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.results.determinism import Loss
 from stiction.results.run import Request, Run, Variable
+from stiction.results.trust.kept import unpacking
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
@@ -28,6 +29,7 @@ from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.keeping import check_kept
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
@@ -501,6 +503,8 @@ class _Solver:
             count[N_EVENTS] = 0
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        # what was done since the kernel came back may have left an event in its rows
+        self._drain()
         arrays: dict[str, npt.NDArray[Any]] = dict(self.path.flow.moving())
         arrays["events"] = self._events()
         arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
@@ -523,6 +527,12 @@ class _Solver:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
+        check_kept(kept, self.path.flow)
+        with unpacking():
+            self._unpack(kept)
+        return True
+
+    def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         for name, array in self.path.flow.moving().items():
             array[...] = kept[name]
         self.rows, self.n_events = [kept["events"]], len(kept["events"])
@@ -538,7 +548,6 @@ class _Solver:
             start = Start(x, sides, wait=float(row[2]), rest=bool(row[3]), branch=int(row[4]))
             self.futures.append((place, start))
         self.rng.bit_generator.state = json.loads(str(kept["rng"]))
-        return True
 
     def _events(self) -> Floats:
         width = self.path.flow.event.shape[1]

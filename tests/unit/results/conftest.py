@@ -1,6 +1,7 @@
 """A small run written by hand, so that these tests need no solver."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -84,3 +85,15 @@ def make_run():
 @pytest.fixture
 def run():
     return write_run()
+
+
+def _without_digests(folder):
+    """Make a saved run like one of an earlier version."""
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["files"], summary["digest"]
+    (folder / "summary.json").write_text(json.dumps(summary))
+
+
+@pytest.fixture
+def without_digests():
+    return _without_digests

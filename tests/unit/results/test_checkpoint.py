@@ -154,3 +154,33 @@ def test_arrays_of_another_shape_are_refused():
     ):
         with pytest.raises(StoreError, match=rf"checkpoint, {name}: got .*; needs "):
             kept_array(STATE, name, shape, kind)
+
+
+def test_every_bit_counts(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    data = path.read_bytes()
+    rng = np.random.default_rng(3)
+    for at in rng.integers(0, len(data), 50):
+        harmed = bytearray(data)
+        harmed[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(harmed)
+        with pytest.raises(StoreError, match="cannot be read"):
+            FileCheckpoint(path, "problem", resume=True).load()
+        assert FileCheckpoint(path, "problem", resume=True).kernels() is None
+
+
+def test_a_file_without_a_digest_is_refused(path):
+    FileCheckpoint(path, "problem").save(STATE)
+    with np.load(path) as file:
+        kept = dict(file)
+    with path.open("wb") as file:
+        np.savez(file, **kept)
+    with pytest.raises(StoreError, match="no digest") as caught:
+        FileCheckpoint(path, "problem", resume=True).load()
+    assert "earlier version" in str(caught.value)
+
+
+def test_what_is_no_file_is_refused(path):
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be read"):
+        FileCheckpoint(path, "problem", resume=True).load()

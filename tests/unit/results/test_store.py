@@ -30,6 +30,8 @@ KEYS = [
     "quantities",
     "stats",
     "provenance",
+    "files",
+    "digest",
 ]
 
 
@@ -77,8 +79,8 @@ def test_a_loaded_run_can_be_saved_again(run, tmp_path):
     save(run, tmp_path / "first")
     save(load(tmp_path / "first"), tmp_path / "second")
     assert_same_run(run, load(tmp_path / "second"))
-    for name in ("summary.json", "events.csv", "scenario.toml"):
-        assert (tmp_path / "first" / name).read_text() == (tmp_path / "second" / name).read_text()
+    for name in ("summary.json", "events.csv", "scenario.toml", "run.nc"):
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
 
 def test_run_saves_itself(run, tmp_path):
@@ -317,8 +319,11 @@ def test_what_is_no_run_is_refused(tmp_path):
 def test_a_run_without_its_scenario_still_loads(run, tmp_path):
     folder = save(run, tmp_path / "run")
     (folder / "scenario.toml").unlink()
-    loaded = load(folder)
+    with pytest.raises(StoreError, match=r"scenario\.toml is missing"):
+        load(folder)
+    loaded = load(folder, unverified=True)
     assert loaded.system is None
+    assert loaded.unverified == "scenario.toml is missing"
     assert np.array_equal(loaded.final["x"], run.final["x"])
     again = save(loaded, tmp_path / "again")
     assert "not known" in (again / "scenario.toml").read_text()

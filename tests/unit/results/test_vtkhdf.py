@@ -9,6 +9,7 @@ from solid_runs import strip
 
 from stiction.results.run import Variable
 from stiction.results.store import load, save
+from stiction.results.trust.verify import examine
 from stiction.results.vtkhdf import has_snapshots, write_vtkhdf
 
 NX, NY, STEPS = 12, 3, 4
@@ -104,7 +105,9 @@ def test_saved_runs_hold_the_file(run, tmp_path):
         again.variables["drawn_position"].values, run.variables["drawn_position"].values
     )
     (folder / FILE).unlink()
+    # it is for other programs: nothing is read from it
     assert load(folder).system_name == "StripPeeling"
+    assert str(examine(folder)) == f"DAMAGED      {folder / FILE}: is missing"
 
 
 def test_runs_without_snapshots_have_no_file(run, tmp_path):

@@ -26,6 +26,7 @@ from stiction.methods import EventDriven
 from stiction.results.audit import Check
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
+from stiction.results.trust.kept import Form, check_arrays, check_count, like
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State, Track
@@ -245,6 +246,7 @@ class _Solver:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
+        self._check(kept)
         for name, value in self.state._asdict().items():
             value[...] = kept[f"state_{name}"]
         rows = int(self.state.counter[self.er.NEXT_SAVE])
@@ -257,6 +259,29 @@ class _Solver:
         stop = float(kept["stop_time"][0])
         self.stop_time = None if np.isnan(stop) else stop
         return True
+
+    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Refuse a checkpoint whose arrays are not those of `_pack`."""
+        er = self.er
+        state, saved, modes = self.state._asdict(), self.saved._asdict(), (-1, 1)
+        marks = dict.fromkeys(("mode", "shown", "side", "band"), modes)
+        marks["lead"] = (0, self.method.order)
+        forms = {f"state_{k}": like(v, within=marks.get(k)) for k, v in state.items()}
+        forms |= {f"saved_{k}": like(v, "rows", within=marks.get(k)) for k, v in saved.items()}
+        # the mass, its mode before and after; where it had no friction there is none to tell
+        ranges = {1: (0, self.chain.n_mass), 2: modes, 3: modes}
+        for j, v in enumerate(self.events[:8]):
+            forms[f"log_{j}"] = like(v, "events", nan=j > 3, within=ranges.get(j))
+        forms |= self.trail.forms()
+        forms["touches"] = Form(("touches", er.N_COLUMN), inf=True)
+        forms["stop_time"] = Form((1,), nan=True)
+        sizes, counter = check_arrays(kept, forms), kept["state_counter"]
+        check_count("state_counter", int(counter[er.NEXT_SAVE]), sizes["rows"], sizes["rows"])
+        check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
+        pieces = self.problem.piece_time.size
+        check_count("state_counter", int(counter[er.PIECE]), 0, max(pieces - 1, 0))
+        blocks = kept["trail_blocks"][:, 1]
+        check_count("trail_blocks", int(blocks.sum()), sizes["trail"], sizes["trail"])
 
     # ---- report
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.results.trust.kept import Form
+
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Problem
 
@@ -105,6 +107,15 @@ class TrailKeeper:
         arrays["trail_blocks"] = np.array([[at, b[0].size] for at, b in blocks], np.int64)
         arrays["trail_stride"] = np.array([self._stride], np.int64)
         return arrays
+
+    def forms(self) -> dict[str, Form]:
+        """Return what the arrays of `pack` must be."""
+        forms = {f"trail_{name}": Form(("trail", self._n)) for name in ("x", "v")}
+        forms["trail_time"] = Form(("trail",))
+        forms["trail_mode"] = Form(("trail", self._n), "i1")
+        forms["trail_blocks"] = Form(("blocks", 2), "i8", least=0)
+        forms["trail_stride"] = Form((1,), "i8", least=1)
+        return forms
 
     def unpack(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `pack` returned."""

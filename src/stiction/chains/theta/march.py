@@ -25,6 +25,7 @@ from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.ledger import Ledger
 from stiction.results.run import Request
+from stiction.results.trust.kept import Form, check_arrays, check_count, like
 
 if TYPE_CHECKING:
     from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work
@@ -245,6 +246,7 @@ class March:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
+        self._check(kept)
         for name, values in self._tables().items():
             values[...] = kept[name]
         for name, values in self.saved._asdict().items():
@@ -256,6 +258,27 @@ class March:
         stop = float(kept["stop_time"][0])
         self.stop_time = None if np.isnan(stop) else stop
         return True
+
+    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Refuse a checkpoint whose arrays are not those of `_pack`."""
+        forms = {name: like(values) for name, values in self._tables().items()}
+        # the rest since when may be infinite, and a state for which there is no bound NaN
+        forms["clock"] = like(self.work.clock, inf=True)
+        forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
+        for name, values in self.saved._asdict().items():
+            forms[f"saved_{name}"] = like(values, "rows", nan=name in ("friction", "state"))
+        forms["event_values"] = like(self.events.values, "events", nan=True)
+        forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
+        forms["stop_time"] = Form((1,), nan=True)
+        sizes = check_arrays(kept, forms)
+        tk, counter = self.tk, kept["counter"]
+        check_count("counter", int(counter[tk.NEXT_SAVE]), sizes["rows"], sizes["rows"])
+        check_count("counter", int(counter[tk.N_EVENTS]), sizes["events"], sizes["events"])
+        check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
+        check_count("counter", int(counter[tk.PIECE]), 0, self.work.pieces.shape[1] - 1)
+        check_count("counter", int(counter[tk.STEP]), 0, self.problem.n_step)
+        modes = kept["event_marks"][:, 1:]
+        check_count("event_marks", int(abs(modes).max(initial=0)), 0, 1)
 
     # ---- report
 

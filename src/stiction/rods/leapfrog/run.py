@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
+from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
@@ -449,6 +450,7 @@ class Marcher:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
+        self._check(kept)
         self.reached, self.steps, self.searches = (int(n) for n in kept["numbers"])
         self.projected, self.touch.limit = (float(x) for x in kept["floats"])
         for name, array in self._arrays().items():
@@ -460,6 +462,38 @@ class Marcher:
             values[:upto] = kept[f"contact_{name}"]
         self.events = [kept["events"]]
         return True
+
+    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Refuse a checkpoint whose arrays are not those of `_pack`."""
+        # perfect friction has an infinite coefficient, and an open contact nothing to tell
+        forms = {name: like(v, inf=name == "touch_law") for name, v in self._arrays().items()}
+        for name in ("position", "energy", "momentum"):
+            forms[name] = like(getattr(self, name), "rows")
+        forms["seen_heat"] = like(self.heat, "rows")
+        forms |= {
+            f"contact_{name}": like(values, "rows", inf=True, nan=True)
+            for name, values in self.contact.items()
+        }
+        forms["events"] = like(self.buffer, "events", inf=True, nan=True)
+        forms["numbers"] = Form((3,), "i8", least=0)
+        forms["floats"] = Form((2,), inf=True)
+        sizes = check_arrays(kept, forms)
+        rows = sizes["rows"]
+        check_count("numbers", int(kept["numbers"][0]) + 1, rows, rows)
+        check_count("position", rows, 1, len(self.save))
+        index, flat = kept["touch_index"], self.flat
+        for rod, first, count in (
+            (ck.ROD1, ck.FIRST1, ck.COUNT1),
+            (ck.ROD2, ck.FIRST2, ck.COUNT2),
+        ):
+            which = index[:, rod]
+            if which.size:
+                check_count("touch_index", int(which.min()), 0, flat.first.size - 1)
+                check_count("touch_index", int(which.max()), 0, flat.first.size - 1)
+            held = index[:, ck.MODE] != ck.EMPTY
+            same = (index[held, first] == flat.first[which[held]]).all()
+            if not (same and (index[held, count] == flat.count[which[held]]).all()):
+                raise refused("touch_index", "elements of no rod", "those of the rods that touch")
 
     def _search(self) -> None:
         self.touch.search(self.flat)

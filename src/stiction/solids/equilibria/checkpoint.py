@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.results.determinism import Loss
+from stiction.results.trust.kept import Form, check_arrays, check_count, unpacking
 from stiction.solids.contact.model import Found, History
+from stiction.solids.contact.sweeps import OUT
 from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row
 from stiction.solids.equilibria.problem import State, Trial
 from stiction.solids.equilibria.stability import Ways
@@ -115,7 +117,7 @@ def pack_record(record: Recorder) -> Arrays:
     seen = record.extremes
     made: Arrays = {
         **_rows("row", rows, names),
-        **_rows("path", record.path, names),
+        **_rows("steps", record.path, names),
         "row_kept": np.array(len(record.rows)),
         "row_names": np.array(json.dumps([names, points])),
         "extremes": np.array(
@@ -134,8 +136,90 @@ def pack_record(record: Recorder) -> Arrays:
     return made
 
 
+def _check(kept: Arrays, march: March) -> None:
+    """Refuse a checkpoint whose arrays are not those of `pack`."""
+    problem, points = march.problem, (march.problem.size, 2)
+    forms = {name: Form(points) for name in ("u", "residual", "internal")}
+    forms["time"] = Form()
+    forms["counts"], forms["step"] = Form((5,), "i8", least=0), Form((2,))
+    forms["ways"], forms["places"] = Form(("ways",), "i8", least=0), Form((), "i8", least=0)
+    forms["analysed"] = Form(("entries",))
+    forms |= _energy_forms("energy", 1)
+    forms["before_time"], forms["before_u"] = Form(needed=False), Form(points, needed=False)
+    for i, one in enumerate(problem.passes):
+        # a point that found no partner has an infinite gap, and no origin
+        forms[f"out{i}"] = Form((one.count, OUT), inf=True, nan=True)
+        forms[f"history{i}_origin"] = Form((one.count,), inf=True, nan=True)
+        for name in ("has_origin", "stuck"):
+            forms[f"history{i}_{name}"] = Form((one.count,), "b1")
+        forms[f"found{i}_element"] = Form((one.count,), "i8")
+        forms[f"found{i}_xi"] = Form((one.count,), inf=True, nan=True)
+        forms[f"found{i}_normal"] = Form((one.count,), "b1")
+        for name in ("rows", "columns"):
+            shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
+            forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
+    forms |= _record_forms(kept, points)
+    forms["path"] = Form((8,), needed=False)
+    forms["path_pending"] = Form((), "U", needed=False)
+    forms["path_t"] = Form(("path",), needed=False)
+    forms["path_u"] = Form(("path", *points), needed=False)
+    sizes = check_arrays(kept, forms)
+    check_count("row_time", sizes["rows"], 1, sizes["rows"] + 1)
+    check_count("steps_time", sizes["steps"], 1, sizes["steps"] + 1)
+    check_count("ways", sizes["ways"] % 2, 0, 0)
+    whole = sum(one.count for one in problem.passes)
+    check_count("pulled", sizes["pulled"] % max(whole, 1), 0, 0)
+    check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
+    for group in (("before_time", "before_u"), ("path", "path_pending", "path_t", "path_u")):
+        check_count(group[0], sum(name in kept for name in group) % len(group), 0, 0)
+
+
+def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:
+    return {f"{name}_plain": Form((rows, 5)), f"{name}_heat": Form((rows, "heats"))}
+
+
+def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
+    """Return what the arrays of `pack_record` must be; curves need not be known everywhere."""
+    forms = {
+        "row_time": Form(("rows",)),
+        "row_iterations": Form(("rows",), "i8"),
+        "row_kept": Form((), "i8"),
+        "row_curves": Form(("rows", "curves"), inf=True, nan=True),
+        "row_names": Form((), "U"),
+        "missed": Form(("missed", 2)),
+        "losses": Form((), "U"),
+        "picture_time": Form(("pictures",)),
+        "picture_u": Form(("pictures", *points)),
+        **_energy_forms("row_energy", "rows"),
+        "steps_time": Form(("steps",)),
+        "steps_iterations": Form(("steps",), "i8"),
+        "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
+        **_energy_forms("steps_energy", "steps"),
+        # without contact nothing has a pressure or a gap
+        "extremes": Form((7,), inf=True),
+        "pulled": Form(("pulled",), "b1"),
+    }
+    for name in kept:
+        if name.startswith("row_point_"):
+            forms[name] = Form(("rows", "points"), inf=True, nan=True)
+        elif name.removeprefix("balance").isdecimal():
+            forms[name] = Form(("missed", 2, 2), inf=True, nan=True)
+    return forms
+
+
 def unpack(kept: Arrays, march: March) -> None:
-    """Put a march back to where it was."""
+    """Put a march back to where it was.
+
+    Raises
+    ------
+    StoreError : if the arrays are not those of such a march.
+    """
+    _check(kept, march)
+    with unpacking():
+        _unpack(kept, march)
+
+
+def _unpack(kept: Arrays, march: March) -> None:
     problem = march.problem
     t = float(kept["time"])
     passes = range(len(problem.passes))
@@ -169,7 +253,7 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     ]
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
-    record.path = _rows_back("path", kept, names)
+    record.path = _rows_back("steps", kept, names)
     over, when, gap, at, residual, unbalanced, force = (float(v) for v in kept["extremes"])
     pulled = kept["pulled"]
     record.extremes = Extremes((over, when), (gap, at), pulled, residual, unbalanced, force)

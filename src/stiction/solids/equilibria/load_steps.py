@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
 from stiction.results.determinism import Loss
+from stiction.results.trust.kept import check_count
 from stiction.solids.equilibria.checkpoint import pack, unpack
 from stiction.solids.equilibria.history import (
     Energies,
@@ -180,6 +181,8 @@ class March:
         assert self.kept is not None
         before = self.space.factorisations
         reduced = self.problem.reduced(matrix)
+        entries, size = reduced.data.size, self.kept["analysed"].size
+        check_count("analysed", size, entries, entries)
         reduced.data = self.kept["analysed"]
         for _ in range(2):
             with contextlib.suppress(LinearSolveError):

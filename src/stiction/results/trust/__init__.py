@@ -1,0 +1,1 @@
+"""Whether files are what was written: digests of runs, arrays of checkpoints."""

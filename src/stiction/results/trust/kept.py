@@ -1,0 +1,162 @@
+"""Arrays of a checkpoint, checked before a kernel sees them.
+
+A kernel trusts shapes and counts: it would read beyond an array that is too short, and go on with
+NaN. So each system says which arrays it keeps, and `check_arrays` compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import StoreError, explain
+
+__all__ = ["Form", "check_arrays", "check_count", "like", "refused", "unpacking"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an array of a checkpoint must be.
+
+    Parameters
+    ----------
+    shape : length of each axis; a word stands for a length that all axes of that name share
+    dtype : as NumPy writes it, such as "f8", "i8", "i1"; "U" for text of any length
+    inf, nan : whether infinity, and NaN, may be in it
+    least, most : what its numbers must lie between; None for anything
+    needed : False for an array that need not be there
+    """
+
+    shape: tuple[int | str, ...] = ()
+    dtype: str = "f8"
+    inf: bool = False
+    nan: bool = False
+    least: float | None = None
+    most: float | None = None
+    needed: bool = True
+
+    def __str__(self) -> str:
+        """Return the form in words."""
+        sizes = " x ".join(str(n) for n in self.shape)
+        barred = [word for word, may in (("NaN", self.nan), ("infinity", self.inf)) if not may]
+        without = (
+            f" without {' and '.join(barred)}" if barred and self.dtype.startswith("f") else ""
+        )
+        return f"{sizes or 'one'} of {self.dtype}{without}"
+
+    def fault(self, array: Array, sizes: dict[str, int]) -> str:
+        """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
+        kind = array.dtype.str.lstrip("<>=|")
+        if kind != self.dtype and not (self.dtype == "U" and kind.startswith("U")):
+            return f"numbers of type {kind}"
+        if array.ndim != len(self.shape) or any(
+            size != (want if isinstance(want, int) else sizes.setdefault(want, size))
+            for size, want in zip(array.shape, self.shape, strict=True)
+        ):
+            return f"an array of shape {array.shape}"
+        if self.dtype.startswith("f") and not self.nan and np.isnan(array).any():
+            return "NaN"
+        if self.dtype.startswith("f") and not self.inf and np.isinf(array).any():
+            return "infinity"
+        low, high = self.least, self.most
+        if array.size and low is not None and not (array >= low).all():
+            return f"{array.min()}, below {low}"
+        if array.size and high is not None and not (array <= high).all():
+            return f"{array.max()}, above {high}"
+        return ""
+
+
+def like(
+    array: Array,
+    rows: str = "",
+    *,
+    inf: bool = False,
+    nan: bool = False,
+    within: tuple[float, float] | None = None,
+) -> Form:
+    """Return the form of an array that is there.
+
+    Parameters
+    ----------
+    array : of the right shape and type
+    rows : name of the length of the first axis; "" takes that of `array`
+    inf, nan : see `Form`
+    within : what its numbers lie between
+    """
+    shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
+    low, high = (None, None) if within is None else within
+    return Form(shape, array.dtype.str.lstrip("<>=|"), inf, nan, low, high)
+
+
+def check_arrays(
+    kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int
+) -> dict[str, int]:
+    """Refuse a checkpoint whose arrays are not those that a method keeps.
+
+    Parameters
+    ----------
+    kept : what `Checkpoint.load` returned
+    forms : what must be there, by name; nothing else may be there
+    sizes : lengths that are known already, by the names that stand in forms
+
+    Returns
+    -------
+    The lengths of all named axes.
+
+    Raises
+    ------
+    StoreError : naming the first array that is missing, unknown, or of another form.
+
+    Verified by: tests/unit/results/test_kept.py::test_wrong_arrays_are_named
+    """
+    known = dict(sizes)
+    for name, form in forms.items():
+        if name not in kept:
+            if form.needed:
+                raise refused(name, "no such array", str(form))
+            continue
+        if fault := form.fault(np.asarray(kept[name]), known):
+            lengths = [f"{n} = {known[n]}" for n in form.shape if n in known]
+            told = f" ({', '.join(lengths)})" if lengths else ""
+            raise refused(name, fault, f"{form}{told}")
+    for name in kept:
+        if name not in forms:
+            raise refused(name, "an array that is not known", "the arrays of this method alone")
+    return known
+
+
+def check_count(name: str, count: int, least: int, most: int) -> int:
+    """Return a number of rows from a checkpoint; refuse one outside its bounds.
+
+    Raises
+    ------
+    StoreError : naming the array that holds it.
+    """
+    if not least <= count <= most:
+        raise refused(name, f"a count of {count}", f"{least} ... {most}")
+    return count
+
+
+@contextlib.contextmanager
+def unpacking() -> Iterator[None]:
+    """Let what a checkpoint's content runs into, such as text that is no JSON, be a refusal."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        got = f"content that does not fit together ({type(error).__name__}: {error})"
+        raise refused("", got.splitlines()[0], "the state of a run of this scenario") from error
+
+
+def refused(name: str, got: str, needs: str) -> StoreError:
+    """Return the error for an array of a checkpoint."""
+    where = f"checkpoint, array {name!r}" if name else "checkpoint"
+    why = "it is damaged, or was written by another version, and a run from it would go astray."
+    try_ = "leave --resume out to start afresh."
+    return StoreError(explain(where, got, needs, why, try_))
