@@ -38,7 +38,7 @@ _UNITS = {
     "contact_mode": ("1", "0 open, 1 rolls, 2 slips"),
     "line_contact": ("1", "1 for a point of a line contact between nearly parallel rods"),
     "contact_force": ("N", "force on the first rod"),
-    "contact_point": ("m", "middle between the axes"),
+    "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
 }
 
 

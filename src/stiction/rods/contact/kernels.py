@@ -1,9 +1,11 @@
 """Contact of two spline axes: where it is, how it responds to a force, and the laws it obeys.
 
 The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in
-units of elements; angular velocities are weighted by B at element midpoints. A force l acts on
-the first rod and -l on the second, moments D x l / 2 on both, D = R2 - R1. Its power is l . u
-with the slip velocity u = R1' + W1 x D / 2 - R2' + W2 x D / 2, so that u = 0 conserves energy.
+units of elements; angular velocities are weighted by B at element midpoints. The surfaces touch at
+R1 + b1 D, D = R2 - R1, where the levers b1 = a1 / (a1 + a2) and b2 = a2 / (a1 + a2) divide D in
+the ratio of the radii. A force l acts there on the first rod and -l on the second, with moments
+b1 D x l and b2 D x l. Its power is l . u with the slip velocity
+u = R1' + b1 W1 x D - R2' + b2 W2 x D, so that u = 0 conserves energy.
 
 `place` (contacts, 2): s on both rods. `index` (contacts, columns below). `geom` (contacts,
 columns below), refreshed by `locate` whenever the axes have moved. `kick` (contacts, columns
@@ -39,9 +41,10 @@ EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
 # per impulse [1/kg]
 B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 # (3) first and second derivatives of both axes [m]; |D| [m]; sine of the angle between the axes
-# and, after it, the determinant of the conditions of tangency; the part of G that nodes have
-T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G = 31, 34, 37, 40, 43, 44, 46
-GEOM_COLUMNS = 47
+# and, after it, the determinant of the conditions of tangency; the part of G that nodes have;
+# (2) levers of both rods, parts of D that do not change
+T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER = 31, 34, 37, 40, 43, 44, 46, 47
+GEOM_COLUMNS = 49
 # columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m]
 MU, RESTITUTION, TANGENTIAL, REACH = range(4)
 LAW_COLUMNS = 4
@@ -201,13 +204,13 @@ def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> 
         for j in range(4):
             b = g[B1 + 4 * side + j]
             nodes += b * b * free[index[c, NODE1 + side] + j]
-            e = g[E1 + 4 * side + j]
+            e = g[LEVER + side] * g[E1 + 4 * side + j]
             i = index[c, ELEM1 + side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-            w0 = 0.25 * e * e * across[i]
-            w1 = 0.25 * e * e * (along[i] - across[i])
+            w0 = e * e * across[i]
+            w1 = e * e * (along[i] - across[i])
             xx += w0 + w1 * ax * ax
             yy += w0 + w1 * ay * ay
             zz += w0 + w1 * az * az
@@ -251,7 +254,7 @@ def slip_velocity(
             ux += b * v[0, i]
             uy += b * v[1, i]
             uz += b * v[2, i]
-            e = 0.5 * g[E1 + 4 * side + j]
+            e = g[LEVER + side] * g[E1 + 4 * side + j]
             i = index[c, ELEM1 + side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
@@ -282,9 +285,9 @@ def push(
 ) -> None:
     """Add the velocities that the impulse l on the first rod gives."""
     g = geom[c]
-    tx = 0.5 * (g[D + 1] * lz - g[D + 2] * ly)
-    ty = 0.5 * (g[D + 2] * lx - g[D] * lz)
-    tz = 0.5 * (g[D] * ly - g[D + 1] * lx)
+    tx = g[D + 1] * lz - g[D + 2] * ly
+    ty = g[D + 2] * lx - g[D] * lz
+    tz = g[D] * ly - g[D + 1] * lx
     for side in range(2):
         sign = 1.0 - 2.0 * side
         for j in range(4):
@@ -294,7 +297,7 @@ def push(
             v[1, i] += b * ly
             v[2, i] += b * lz
             i = index[c, ELEM1 + side] + j
-            e = g[E1 + 4 * side + j]
+            e = g[LEVER + side] * g[E1 + 4 * side + j]
             across, along = mobility[1, i], mobility[2, i]
             # p counts the axial part twice: its inertia is twice that across
             extra = 2.0 * along - across

@@ -18,6 +18,7 @@ from stiction.rods.contact.kernels import (
     EMPTY,
     FIRST1,
     KIND,
+    LEVER,
     LINE,
     MODE,
     R1,
@@ -41,7 +42,7 @@ Ints = npt.NDArray[np.int64]
 # entries of what `survey` fills for all rods: energies [J], (3) each linear and angular momentum
 KINETIC, STORED, MOMENTUM, ANGULAR = 0, 1, 2, 5
 WHOLE_ENTRIES = 8
-# and columns for each contact: (2) s', (3) slip velocity [m/s], middle between the axes [m]
+# and columns for each contact: (2) s', (3) slip velocity [m/s], where the surfaces touch [m]
 RATES, SLIPPING, POINT = 0, 2, 5
 EACH_COLUMNS = 8
 
@@ -110,7 +111,8 @@ def slip_drift(
         fraction = s - math.floor(s)
         for j in range(4):
             i = index[c, ELEM1 + side] + j
-            e, de = 0.5 * g[E1 + 4 * side + j], 0.5 * rate * spline_slope(fraction, j)
+            lever = g[LEVER + side]
+            e, de = lever * g[E1 + 4 * side + j], lever * rate * spline_slope(fraction, j)
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -256,4 +258,4 @@ def survey(
         for a in range(3):
             x1, _, _ = axis_point(r, index[c, FIRST1], place[c, 0], a)
             x2, _, _ = axis_point(r, index[c, FIRST1 + 1], place[c, 1], a)
-            e[POINT + a] = 0.5 * (x1 + x2)
+            e[POINT + a] = x1 + geom[c, LEVER] * (x2 - x1)

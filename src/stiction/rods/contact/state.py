@@ -67,7 +67,9 @@ class ContactState:
         self.index[c, [ck.FIRST1, ck.FIRST2]] = f.first[a], f.first[b]
         self.index[c, [ck.COUNT1, ck.COUNT2]] = f.count[a], f.count[b]
         self.place[c] = s1, s2
-        self.law[c, ck.REACH] = f.radius[a] + f.radius[b]
+        reach = f.radius[a] + f.radius[b]
+        self.law[c, ck.REACH] = reach
+        self.geom[c, ck.LEVER : ck.LEVER + 2] = f.radius[a] / reach, f.radius[b] / reach
 
     def open_slot(self, c: int, row: Floats) -> None:
         """Watch a pair that a search found, a row as `search_kernels` describes it."""

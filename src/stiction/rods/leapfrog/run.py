@@ -172,8 +172,8 @@ class Marcher:
         return self.scratch[first : first + 3]
 
     def _make_room(self) -> None:
-        t, slots, c = len(self.save), self.flat.r.shape[1], self.touch.size
-        self.position = np.zeros((t, slots, 3))
+        t, c = len(self.save), self.touch.size
+        self.position = np.zeros((t, self.flat.nodes.size, 3))
         self.energy, self.heat = np.zeros((t, 6)), np.zeros((t, c))
         self.momentum = np.zeros((t, 6))
         names: tuple[str, ...] = ("s1", "s2", "s1_rate", "s2_rate", "lambda_n", "gap")
@@ -476,7 +476,7 @@ class Marcher:
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
         f, t = self.flat, self.touch
-        self.position[k] = f.r.T
+        self.position[k] = f.r[:, f.nodes].T
         part, whole = 0.5 if k else 0.0, t.survey(v, p)
         half = self.sums[:, mk.TOTAL] - part * self.sums[:, mk.LATEST]
         self.energy[k] = (
