@@ -7,6 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.rods.contact.kernels import CURVE, PLANE, SPHERE
+from stiction.rods.contact.partners import (
+    CylinderPartner,
+    PlanePartner,
+    RodPartner,
+    SpherePartner,
+)
 from stiction.rods.driving_kernels import (
     DRIVEN_COLUMNS,
     FROM,
@@ -74,9 +81,11 @@ class Flat:
 
     Parameters
     ----------
-    first, count : (rods,) first slot of each rod, and its number of elements
+    first, count : (bodies,) first slot of each rod, then of each partner, and its elements
+    shape : (bodies,) what it is, see `contact.kernels.SHAPE`
     nodes : (nodes,) the slots that are nodes of rods, in order
-    ds, radius : (rods,) rest length of an element and radius [m]
+    partners : number of rigid bodies among the bodies
+    ds, radius : (bodies,) rest length of an element and radius [m]
     r, q : (3, slots), (4, slots) positions and quaternions
     v, p : (3, slots) velocities, and spatial angular momenta over the inertia
     mat : (13, slots) table of materials, rows as in `rod_kernels`
@@ -88,7 +97,9 @@ class Flat:
 
     first: Ints
     count: Ints
+    shape: Ints
     nodes: Ints
+    partners: int
     ds: Floats
     radius: Floats
     r: Floats
@@ -102,6 +113,11 @@ class Flat:
     times: Floats
     factors: Floats
     driven: Floats
+
+    @property
+    def rods(self) -> int:
+        """Number of rods; partners come behind them."""
+        return len(self.first) - self.partners
 
     @property
     def flags(self) -> tuple[bool, bool, bool]:
@@ -129,13 +145,22 @@ def assemble(rods: Rods) -> Flat:
     first = np.concatenate([[0], np.cumsum(counts + 1 + before)[:-1]]).astype(np.int64) + before
     # loops over joints leave out the last slot of all
     slots = int(np.sum(counts + 1 + before)) + int(holds_section(rods.rods[-1].right))
+    bodies = [partner.points for partner in rods.partners]
+    more = np.array([len(points) for points in bodies], dtype=np.int64)
+    behind = (slots + np.cumsum(more) - more).astype(np.int64)
+    slots += int(more.sum())
     parts = zip(first, counts, strict=True)
     flat = Flat(
-        first=first,
-        count=counts,
+        first=np.concatenate([first, behind]),
+        count=np.concatenate([counts, more - 1]),
+        shape=np.array([0] * len(counts) + [_shape(p) for p in rods.partners], dtype=np.int64),
+        partners=len(bodies),
         nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in parts]),
-        ds=np.array([rod.rest_length / rod.elements for rod in rods.rods]),
-        radius=np.array([rod.section.radius for rod in rods.rods]),
+        ds=np.array([rod.rest_length / rod.elements for rod in rods.rods] + _spacings(bodies)),
+        radius=np.array(
+            [rod.section.radius for rod in rods.rods]
+            + [getattr(partner, "radius", 0.0) for partner in rods.partners]
+        ),
         r=np.zeros((3, slots)),
         q=np.vstack([np.ones((1, slots)), np.zeros((3, slots))]),
         v=np.zeros((3, slots)),
@@ -161,6 +186,8 @@ def assemble(rods: Rods) -> Flat:
         loads += _load(flat, rod, start, history)
         part = slice(start, start + rod.elements + 1)
         flat.constant[:, part] += np.outer(rods.gravity, flat.mat[MASS, part])
+    for partner, points, start in zip(rods.partners, bodies, behind.tolist(), strict=True):
+        driven += _place_partner(flat, partner, points, start)
     return Flat(
         **{
             **{name: getattr(flat, name) for name in flat.__dataclass_fields__},
@@ -170,6 +197,42 @@ def assemble(rods: Rods) -> Flat:
             "driven": np.array(driven).reshape(-1, DRIVEN_COLUMNS),
         }
     )
+
+
+def _shape(partner: RodPartner) -> int:
+    return {SpherePartner: SPHERE, PlanePartner: PLANE}.get(type(partner), CURVE)
+
+
+def _spacings(bodies: list[Floats]) -> list[float]:
+    """Return how far the points of partners stand apart; 1 for those of a sphere."""
+    apart = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
+    return [ds if ds > 0.0 else 1.0 for ds in apart]
+
+
+def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Floats]:
+    """Put a partner into slots without mass or stiffness; return the rows that drive them."""
+    part = slice(start, start + len(points))
+    flat.r[:, part] = points.T
+    if isinstance(partner, CylinderPartner):
+        flat.q[:, part] = first_frames(points, None)[:, :1]
+    if not partner.moves:
+        return []
+    rows = []
+    for slot in range(start, start + len(points)):
+        for first in (flat.r[:, slot], flat.q[:, slot]):
+            row = np.zeros(DRIVEN_COLUMNS)
+            row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), partner.rise
+            row[ORIGIN : ORIGIN + 3] = points[0]
+            row[VELOCITY : VELOCITY + 3] = partner.velocity
+            row[SPIN : SPIN + 3] = partner.angular_velocity
+            row[START : START + first.size] = first
+            rows.append(row)
+    if partner.rise == 0.0:
+        spin = np.asarray(partner.angular_velocity)
+        flat.v[:, part] = (partner.velocity + np.cross(spin, points - points[0])).T
+        axis = third_directors(flat.q[:, part])
+        flat.p[:, part] = spin[:, None] + (spin @ axis) * axis
+    return rows
 
 
 def third_directors(q: Floats) -> Floats:

@@ -21,7 +21,7 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
-_KINDS = ("close", "open", "slip", "stick", "bounce")
+_KINDS = ("close", "open", "slip", "stick", "bounce", "end", "side", "fall")
 _MODES = {-1: "none", 0: "open", 1: "roll", 2: "slip"}
 _UNITS = {
     "s1": ("m", "contact point on the first rod, rest length from its start"),
@@ -67,7 +67,7 @@ def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory
         time=history.time,
         variables=variables,
         final=final,
-        event_log=_event_log(history, rods),
+        event_log=_event_log(history),
         energy=energy,
         checks=(*_checks(rods, history, energy), *history.checks),
         quantities=_quantities(history),
@@ -102,9 +102,9 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
     return found
 
 
-def _event_log(history: RodHistory, rods: Rods) -> EventLog:
+def _event_log(history: RodHistory) -> EventLog:
     rows = history.events.reshape(-1, ik.EVENT_COLUMNS)
-    ds = np.array([rod.rest_length / rod.elements for rod in rods.rods])
+    ds = history.ds
     contact = rows[:, ik.CONTACT].astype(np.int64)
     pairs = history.pairs[contact] - 1 if len(rows) else np.zeros((0, 2), dtype=np.int64)
     columns = {

@@ -30,10 +30,15 @@ Ints = npt.NDArray[np.int64]
 
 # columns of index: numbers of the rods, from 0; CROSSING or LINE; the mode; 1 where it may open;
 # first slot and number of elements of both rods; first of the four nodes and of the four elements
-# around the contact on both; step of the last closing; 1 where a search found it
+# around the contact on both; step of the last closing; 1 where a search found it; what the second
+# body is; which rods it touches at an end: 1, 2, or 3 for both; the same as events tell it, and 4
+# more if it came there from a side
 ROD1, ROD2, KIND, MODE, OPENS, FIRST1, FIRST2, COUNT1, COUNT2 = range(9)
-NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND = range(9, 15)
-INDEX_COLUMNS = 15
+NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND, SHAPE, AT_END, TOLD_END = range(9, 18)
+INDEX_COLUMNS = 18
+# values of SHAPE: a rod or a rigid cylinder, a sphere at its first node, a plane through its first
+# three nodes, which are a metre apart
+CURVE, SPHERE, PLANE = 0, 1, 2
 # values of KIND and MODE
 CROSSING, LINE = 0, 1
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
@@ -54,6 +59,9 @@ U, P, HEAT, HEAT_NOW = 0, 3, 6, 7
 KICK_COLUMNS = 8
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
+# sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
+# their place on one rod; so a crossing is far from losing its nearest points when it is found
+LINE_BELOW = 0.3420201433256687
 
 
 class Touch(NamedTuple):
@@ -80,13 +88,20 @@ def weights(x: float, out: Vector, at: int) -> None:
 
 
 @kernel
-def axis_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
-    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`."""
-    k = math.floor(s)
+def axis_point(
+    r: Matrix, first: int, count: int, s: float, axis: int
+) -> tuple[float, float, float]:
+    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`.
+
+    Beyond an end the nodes go on in a straight line, so that the curve ends at the last node.
+    """
+    k = min(math.floor(s), count - 1)
     x = s - k
     y = 1.0 - x
-    j = first + k - 1
-    a, b, c, d = r[axis, j], r[axis, j + 1], r[axis, j + 2], r[axis, j + 3]
+    j = first + k
+    b, c = r[axis, j], r[axis, j + 1]
+    a = r[axis, j - 1] if k > 0 else 2.0 * b - c
+    d = r[axis, j + 2] if k < count - 1 else 2.0 * c - b
     value = (
         a * (y * y * y / 6.0)
         + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
@@ -104,28 +119,65 @@ def axis_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float
 
 
 @kernel
-def inside(s: float, count: int) -> bool:
-    """Return whether the four nodes and four elements around s belong to the rod."""
-    return s >= 1.5 and s <= count - 1.5
+def shift(w: Vector, at: int, over: int) -> None:
+    """Let weights beyond the ends act on the last two there are, as a straight line does.
+
+    `over` is how many of the four stand before the start, or less than zero behind the end.
+    """
+    a, b, c, d = w[at], w[at + 1], w[at + 2], w[at + 3]
+    if over == 1:
+        w[at], w[at + 1], w[at + 2], w[at + 3] = b + 2.0 * a, c - a, d, 0.0
+    elif over == 2:
+        w[at], w[at + 1], w[at + 2], w[at + 3] = c + 2.0 * b + 3.0 * a, d - b - 2.0 * a, 0.0, 0.0
+    elif over == -1:
+        w[at], w[at + 1], w[at + 2], w[at + 3] = 0.0, a, b - d, c + 2.0 * d
+    elif over == -2:
+        w[at], w[at + 1], w[at + 2], w[at + 3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
+
+
+@kernel
+def four_around(s: float, last: int) -> tuple[int, float, int]:
+    """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
+    k = math.floor(s)
+    x, start = s - k, k - 1
+    over = 0
+    if start < 0:
+        over, start = -start, 0
+    elif start > last - 3:
+        over, start = last - 3 - start, last - 3
+    return start, x, over
+
+
+@kernel
+def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
+    """Return whether a contact stays at an end: `outward` > 0 lowers the distance towards larger s.
+
+    Between nearly parallel rods an end is a point like any other, and stays one.
+    """
+    if s <= 0.0:
+        return parallel or outward <= 0.0
+    return s >= count and (parallel or outward >= 0.0)
 
 
 @kernel
 def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
-    A crossing solves D . t1 = D . t2 = 0, a line contact keeps its place on the first rod.
+    A crossing solves D . t1 = D . t2 = 0, or stays at an end as long as the distance falls beyond
+    it; a line contact keeps its place on the first rod.
     """
+    if index[c, SHAPE] != CURVE:
+        return locate_on(r, c, place, index, geom)
     first1, first2 = index[c, FIRST1], index[c, FIRST2]
+    count1, count2 = index[c, COUNT1], index[c, COUNT2]
     s1, s2 = place[c, 0], place[c, 1]
     g = geom[c]
     fixed = index[c, KIND] == LINE
     for _ in range(30):
-        if not (inside(s1, index[c, COUNT1]) and inside(s2, index[c, COUNT2])):
-            return OUTSIDE
         dd = 0.0
         for a in range(3):
-            x1, t1, b1 = axis_point(r, first1, s1, a)
-            x2, t2, b2 = axis_point(r, first2, s2, a)
+            x1, t1, b1 = axis_point(r, first1, count1, s1, a)
+            x2, t2, b2 = axis_point(r, first2, count2, s2, a)
             g[D + a] = x2 - x1
             g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
             dd += (x2 - x1) * (x2 - x1)
@@ -141,10 +193,27 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
         det = a11 * a22 + t12 * t12
         g[TANGENCY] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
         g[TANGENCY + 1] = det / (t11 * t22)
+        parallel = index[c, FOUND] == 1 and g[TANGENCY] < LINE_BELOW
+        end1 = at_end(s1, count1, f1, parallel)
+        end2 = at_end(s2, count2, -f2, parallel)
+        index[c, AT_END] = (1 if end1 else 0) + (2 if end2 else 0)
         if fixed:
+            # beyond the end of the other rod its end is in touch, not this point
+            if end2:
+                return OUTSIDE
             if a22 <= 0.0:
                 return SINGULAR
             move1, move2 = 0.0, -f2 / a22
+        elif end1 or end2:
+            move1, move2 = 0.0, 0.0
+            if not end1:
+                if a11 >= 0.0:
+                    return SINGULAR
+                move1 = -f1 / a11
+            elif not end2:
+                if a22 <= 0.0:
+                    return SINGULAR
+                move2 = -f2 / a22
         else:
             if det >= 0.0:
                 return SINGULAR
@@ -154,8 +223,8 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
         if size > 0.5:
             move1 *= 0.5 / size
             move2 *= 0.5 / size
-        s1 += move1
-        s2 += move2
+        s1 = min(max(s1 + move1, 0.0), float(count1))
+        s2 = min(max(s2 + move2, 0.0), float(count2))
         # Newton's error after this move is about its square
         if size < 1e-8:
             break
@@ -164,23 +233,102 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
 
 
 @kernel
+def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
+    """Locate a contact with a sphere or a plane; return as `locate`.
+
+    On a sphere it is nearest to the centre, on a plane it keeps its place on the rod.
+    """
+    g, first2, s = geom[c], index[c, FIRST2], place[c, 0]
+    for j in range(4):
+        g[B2 + j] = 0.0
+        g[E2 + j] = 0.0
+    g[B2], g[E2] = 1.0, 1.0
+    g[TANGENCY], g[TANGENCY + 1] = 1.0, -1.0
+    index[c, NODE2], index[c, ELEM2] = first2, first2
+    if index[c, SHAPE] == SPHERE:
+        for _ in range(30):
+            f1, t11, c1 = 0.0, 0.0, 0.0
+            for a in range(3):
+                x, t, b = axis_point(r, index[c, FIRST1], index[c, COUNT1], s, a)
+                d = r[a, first2] - x
+                f1 += d * t
+                t11 += t * t
+                c1 += d * b
+            end = at_end(s, index[c, COUNT1], f1, False)
+            index[c, AT_END] = 1 if end else 0
+            if end:
+                break
+            if t11 - c1 <= 0.0:
+                return SINGULAR
+            move = f1 / (t11 - c1)
+            s = min(max(s + min(max(move, -0.5), 0.5), 0.0), float(index[c, COUNT1]))
+            if abs(move) < 1e-8:
+                break
+        place[c, 0] = s
+    else:
+        index[c, AT_END] = 1 if s <= 0.0 or s >= index[c, COUNT1] else 0
+    return refresh_on(r, c, place, index, geom)
+
+
+@kernel
+def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
+    """Put weights, D, n and derivatives for a sphere or a plane into geom; return INSIDE."""
+    g, first2, count = geom[c], index[c, FIRST2], index[c, COUNT1]
+    weigh(c, 0, place, index, geom)
+    for a in range(3):
+        x, t, b = axis_point(r, index[c, FIRST1], count, place[c, 0], a)
+        g[D + a] = r[a, first2] - x
+        g[T1 + a], g[R1 + a], g[T2 + a], g[R2 + a] = t, b, 0.0, 0.0
+    distance = math.sqrt(g[D] * g[D] + g[D + 1] * g[D + 1] + g[D + 2] * g[D + 2])
+    if index[c, SHAPE] == PLANE:
+        i, j, k = first2, first2 + 1, first2 + 2
+        ax, ay, az = r[0, j] - r[0, i], r[1, j] - r[1, i], r[2, j] - r[2, i]
+        bx, by, bz = r[0, k] - r[0, i], r[1, k] - r[1, i], r[2, k] - r[2, i]
+        nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        # the foot of the perpendicular, by weights of the three nodes
+        alpha = -(g[D] * ax + g[D + 1] * ay + g[D + 2] * az)
+        beta = -(g[D] * bx + g[D + 1] * by + g[D + 2] * bz)
+        g[B2], g[B2 + 1], g[B2 + 2] = 1.0 - alpha - beta, alpha, beta
+        # with a sign: what is below the plane has passed through it
+        distance = -(g[D] * nx + g[D + 1] * ny + g[D + 2] * nz)
+        g[D], g[D + 1], g[D + 2] = -distance * nx, -distance * ny, -distance * nz
+        g[N], g[N + 1], g[N + 2] = -nx, -ny, -nz
+    else:
+        for a in range(3):
+            g[N + a] = g[D + a] / distance
+    g[DISTANCE] = distance
+    return INSIDE
+
+
+@kernel
+def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
+    """Put the weights of nodes and elements on one side into geom."""
+    g, s, count = geom[c], place[c, side], index[c, COUNT1 + side]
+    first = index[c, FIRST1 + side]
+    start, x, over = four_around(s, count)
+    if s >= count:
+        start, x, over = count - 3, 1.0, -1
+    weights(x, g, B1 + 4 * side)
+    if over != 0:
+        shift(g, B1 + 4 * side, over)
+    index[c, NODE1 + side] = first + start
+    start, x, over = four_around(s - 0.5, count - 1)
+    weights(x, g, E1 + 4 * side)
+    if over != 0:
+        shift(g, E1 + 4 * side, over)
+    index[c, ELEM1 + side] = first + start
+
+
+@kernel
 def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
-    """Put weights, D, n and derivatives at the present place into geom; return as `locate`."""
+    """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
-    for side in range(2):
-        s = place[c, side]
-        first, count = index[c, FIRST1 + side], index[c, COUNT1 + side]
-        if not inside(s, count):
-            return OUTSIDE
-        k, e = math.floor(s), math.floor(s - 0.5)
-        weights(s - k, g, B1 + 4 * side)
-        weights(s - 0.5 - e, g, E1 + 4 * side)
-        index[c, NODE1 + side] = first + k - 1
-        index[c, ELEM1 + side] = first + e - 1
+    weigh(c, 0, place, index, geom)
+    weigh(c, 1, place, index, geom)
     dd = 0.0
     for a in range(3):
-        x1, t1, b1 = axis_point(r, index[c, FIRST1], place[c, 0], a)
-        x2, t2, b2 = axis_point(r, index[c, FIRST2], place[c, 1], a)
+        x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)
+        x2, t2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], place[c, 1], a)
         g[D + a] = x2 - x1
         g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
         dd += (x2 - x1) * (x2 - x1)

@@ -101,6 +101,7 @@ class RodHistory:
     contact : name -> (t, contacts) or (t, contacts, 3)
     events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
+    first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
     """
 
     time: Floats
@@ -112,6 +113,7 @@ class RodHistory:
     events: Floats
     pairs: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
+    ds: Floats
     stats: dict[str, int | float]
     status: Status
     reason: str
@@ -223,6 +225,12 @@ class Marcher:
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap
             self._add_work(0.25 * h)
+            # what is driven pushes against contacts from the start
+            touch = self.touch
+            touch.kick[:, ck.P : ck.P + 3] = 0.5 * h * touch.force
+            work = tk.drive_work(f.q, touch.index, touch.geom, self.mobility, f.v, f.p, touch.kick)
+            self.sums[mk.EXTERNAL, mk.TOTAL] += work
+            touch.kick[:, ck.P : ck.P + 3] = 0.0
             return
         self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
@@ -291,7 +299,7 @@ class Marcher:
             ap,
             touch.given,
             touch.force,
-            np.zeros(6),
+            np.zeros(10),
         )
         return av, ap
 
@@ -504,6 +512,7 @@ class Marcher:
             events=events[events[:, ik.TIME] <= self.save[upto - 1] * (1.0 + 1e-12)],
             pairs=self.touch.index[:, [ck.ROD1, ck.ROD2]] + 1,
             first=self.flat.first,
+            ds=self.flat.ds,
             stats={
                 "steps": self.steps,
                 "step": float(self.h[:-1].max()),
