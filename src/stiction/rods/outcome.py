@@ -12,6 +12,7 @@ from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.rods.leapfrog import impact_kernels as ik
+from stiction.rods.section import CircularSection
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.run import RodHistory
@@ -21,6 +22,8 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
+# deepest overlap that counts as none, over a radius
+_OVERLAP = 1e-3
 _KINDS = ("close", "open", "slip", "stick", "bounce", "end", "side", "fall")
 _MODES = {-1: "none", 0: "open", 1: "roll", 2: "slip"}
 _UNITS = {
@@ -37,6 +40,8 @@ _UNITS = {
     "slip_speed": ("m/s", "speed of one surface over the other"),
     "contact_mode": ("1", "0 open, 1 rolls, 2 slips"),
     "line_contact": ("1", "1 for a point of a line contact between nearly parallel rods"),
+    "at_end": ("1", "1 or 2: at an end of the first or the second rod, 3: of both"),
+    "normal_force": ("N", "normal contact force, positive if the contact presses"),
     "contact_force": ("N", "force on the first rod"),
     "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
 }
@@ -131,6 +136,13 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "largest energy imbalance over the largest energy; falls as the step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
+    if all(isinstance(rod.section, CircularSection) for rod in rods.rods):
+        depth, when, a, b = history.overlap.tolist()
+        note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
+        if depth > 0.0:
+            note += f"; rods {a:.0f} and {b:.0f}"
+        time = when if depth > 0.0 else None
+        found.append(Check("no_overlap", depth <= _OVERLAP, depth, _OVERLAP, time, note))
     if not contact["s1"].shape[1]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
@@ -141,7 +153,8 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "normal force of a contact; a positive one pulls, which only a bilateral contact can do"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(Check("contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note))
-    crossing = np.where(contact["line_contact"] > 0.0, np.nan, contact["crossing_angle"])
+    single = (contact["line_contact"] == 0.0) & (contact["at_end"] == 0.0)
+    crossing = np.where(single, contact["crossing_angle"], np.nan)
     sine = _worst(-np.sin(crossing), history.time)
     least = float(np.sin(np.deg2rad(10.0)))
     note = "sine of the angle at single points; below ten degrees rods touch along a line"

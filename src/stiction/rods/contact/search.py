@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["found_pairs", "refresh_slots"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # two places nearer than this, in elements, are the same contact
 _SAME = 2.0
@@ -34,13 +35,7 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     """
     from stiction.rods.contact.search_kernels import ROW_COLUMNS, find_candidates
 
-    curves = np.flatnonzero(flat.shape == ck.CURVE)
-    tables = tuple(a[curves] for a in (flat.first, flat.count, flat.radius, flat.ds))
-    _, elements, radius, ds = tables
-    # along one rod, surfaces nearer than half a circle of contact are the rod itself
-    apart = np.ceil(np.pi * radius / ds + 4.0)
-    bends = self_contact & (curves < flat.rods)
-    separation = np.where(bends, apart, elements + 1.0).astype(np.int64)
+    tables, separation, curves = curve_tables(flat, self_contact)
     while True:
         rows = np.zeros((capacity, ROW_COLUMNS))
         count = find_candidates(flat.r, *tables, margin, separation, rows)
@@ -54,6 +49,20 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     # partners do not touch each other
     rows = rows[rows[:, 0] < flat.rods]
     return np.concatenate([rows, *_beside(flat, margin)])
+
+
+def curve_tables(flat: Flat, self_contact: bool) -> tuple[tuple[Any, ...], Ints, Ints]:
+    """Return first slots, elements, radii, lengths of elements of all curves, and two more.
+
+    These are how many elements apart a curve can touch itself, and the numbers of the bodies.
+    """
+    curves = np.flatnonzero(flat.shape == ck.CURVE)
+    tables = tuple(a[curves] for a in (flat.first, flat.count, flat.radius, flat.ds))
+    _, elements, radius, ds = tables
+    # along one rod, surfaces nearer than half a circle of contact are the rod itself
+    apart = np.ceil(np.pi * radius / ds + 4.0)
+    bends = self_contact & (curves < flat.rods)
+    return tables, np.where(bends, apart, elements + 1.0).astype(np.int64), curves
 
 
 def _beside(flat: Flat, margin: float) -> list[Floats]:

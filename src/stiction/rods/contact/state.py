@@ -210,6 +210,8 @@ class ContactState:
                 "slip_speed": float(np.linalg.norm(slip)),
                 "contact_mode": float(mode),
                 "line_contact": float(self.index[c, ck.KIND] == ck.LINE),
+                "at_end": float(self.index[c, ck.AT_END]),
+                "normal_force": -along,
             }
             for name, value in row.items():
                 out[name][k, c] = value

@@ -15,6 +15,7 @@ from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
+from stiction.rods.contact.overlap import deepest
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
@@ -30,6 +31,7 @@ from stiction.rods.rod_kernels import (
     TURNS,
     State,
 )
+from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
 
 __all__ = ["Marcher", "run_leapfrog"]
@@ -101,6 +103,7 @@ class RodHistory:
     contact : name -> (t, contacts) or (t, contacts, 3)
     events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
+    overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
     first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
     """
 
@@ -119,6 +122,7 @@ class RodHistory:
     reason: str
     checks: tuple[Check, ...]
     projected: float
+    overlap: Floats
     rates: dict[str, Floats] = field(default_factory=dict)
 
 
@@ -156,6 +160,8 @@ class Marcher:
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.steps, self.searches, self.reached = 0, 0, 0
         self.projected = 0.0
+        # over the smaller radius, when [s], numbers of the bodies
+        self.overlap = np.zeros(4)
         self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
         self.forcing = self._forcing()
@@ -187,6 +193,8 @@ class Marcher:
             "slip_speed",
             "contact_mode",
             "line_contact",
+            "at_end",
+            "normal_force",
         )
         self.contact = {name: np.full((t, c), np.nan) for name in names}
         for name in ("contact_force", "contact_point"):
@@ -432,7 +440,7 @@ class Marcher:
         found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
         for name in ("place", "index", "geom", "law", "kick", "given"):
             found[f"touch_{name}"] = getattr(t, name)
-        for name in ("v_old", "p_old", "built", "sums", "worst"):
+        for name in ("v_old", "p_old", "built", "sums", "worst", "overlap"):
             found[name] = getattr(self, name)
         return found
 
@@ -479,6 +487,8 @@ class Marcher:
         self.reason = f"{_REASONS[code]}{where} at t = {now:.9g} s"
         bad = code == mk.NOT_FINITE
         self.status = Status.NOT_FINITE if bad else Status.NO_CONTINUATION
+        if not bad:
+            self._look_for_overlap(now)
 
     # ---- what is seen
 
@@ -494,9 +504,18 @@ class Marcher:
         )
         self.heat[k] = t.kick[:, ck.HEAT] - part * t.kick[:, ck.HEAT_NOW]
         self.momentum[k] = whole[ok.MOMENTUM :]
+        self._look_for_overlap(float(self.save[k]))
         if t.size:
             self._accelerations(v, p, float(self.save[k]))
             t.observe(k, self.contact)
+
+    def _look_for_overlap(self, now: float) -> None:
+        """Keep the deepest overlap of any two bodies, and when it was met."""
+        if not all(isinstance(rod.section, CircularSection) for rod in self.rods.rods):
+            return
+        depth, a, b = deepest(self.flat)
+        if not depth <= self.overlap[0]:
+            self.overlap[:] = depth, now, a + 1, b + 1
 
     def history(self) -> RodHistory:
         """Return what was seen up to the last saved time that was reached."""
@@ -533,4 +552,5 @@ class Marcher:
                 ),
             ),
             projected=self.projected,
+            overlap=self.overlap,
         )
