@@ -119,20 +119,20 @@ def axis_point(
 
 
 @kernel
-def shift(w: Vector, at: int, over: int) -> None:
+def shift(w: Vector, over: int) -> None:
     """Let weights beyond the ends act on the last two there are, as a straight line does.
 
     `over` is how many of the four stand before the start, or less than zero behind the end.
     """
-    a, b, c, d = w[at], w[at + 1], w[at + 2], w[at + 3]
+    a, b, c, d = w[0], w[1], w[2], w[3]
     if over == 1:
-        w[at], w[at + 1], w[at + 2], w[at + 3] = b + 2.0 * a, c - a, d, 0.0
+        w[0], w[1], w[2], w[3] = b + 2.0 * a, c - a, d, 0.0
     elif over == 2:
-        w[at], w[at + 1], w[at + 2], w[at + 3] = c + 2.0 * b + 3.0 * a, d - b - 2.0 * a, 0.0, 0.0
+        w[0], w[1], w[2], w[3] = c + 2.0 * b + 3.0 * a, d - b - 2.0 * a, 0.0, 0.0
     elif over == -1:
-        w[at], w[at + 1], w[at + 2], w[at + 3] = 0.0, a, b - d, c + 2.0 * d
+        w[0], w[1], w[2], w[3] = 0.0, a, b - d, c + 2.0 * d
     elif over == -2:
-        w[at], w[at + 1], w[at + 2], w[at + 3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
+        w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
 
 
 @kernel
@@ -245,6 +245,7 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
     g[B2], g[E2] = 1.0, 1.0
     g[TANGENCY], g[TANGENCY + 1] = 1.0, -1.0
     index[c, NODE2], index[c, ELEM2] = first2, first2
+    parallel = index[c, SHAPE] == CURVE
     if index[c, SHAPE] == SPHERE:
         for _ in range(30):
             f1, t11, c1 = 0.0, 0.0, 0.0
@@ -254,7 +255,7 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
                 f1 += d * t
                 t11 += t * t
                 c1 += d * b
-            end = at_end(s, index[c, COUNT1], f1, False)
+            end = at_end(s, index[c, COUNT1], f1, parallel)
             index[c, AT_END] = 1 if end else 0
             if end:
                 break
@@ -274,7 +275,8 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
 def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives for a sphere or a plane into geom; return INSIDE."""
     g, first2, count = geom[c], index[c, FIRST2], index[c, COUNT1]
-    weigh(c, 0, place, index, geom)
+    for side in range(1):
+        weigh(c, side, place, index, geom)
     for a in range(3):
         x, t, b = axis_point(r, index[c, FIRST1], count, place[c, 0], a)
         g[D + a] = r[a, first2] - x
@@ -310,12 +312,12 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
         start, x, over = count - 3, 1.0, -1
     weights(x, g, B1 + 4 * side)
     if over != 0:
-        shift(g, B1 + 4 * side, over)
+        shift(g[B1 + 4 * side :], over)
     index[c, NODE1 + side] = first + start
     start, x, over = four_around(s - 0.5, count - 1)
     weights(x, g, E1 + 4 * side)
     if over != 0:
-        shift(g, E1 + 4 * side, over)
+        shift(g[E1 + 4 * side :], over)
     index[c, ELEM1 + side] = first + start
 
 
@@ -323,8 +325,8 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
 def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
-    weigh(c, 0, place, index, geom)
-    weigh(c, 1, place, index, geom)
+    for side in range(2):
+        weigh(c, side, place, index, geom)
     dd = 0.0
     for a in range(3):
         x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)

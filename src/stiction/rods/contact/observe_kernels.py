@@ -141,7 +141,7 @@ def slip_drift(
         for j in range(4):
             out[6 + j] = spline_slope(fraction, j)
         if over != 0:
-            shift(out, 6, over)
+            shift(out[6:], over)
         for j in range(4):
             i = index[c, ELEM1 + side] + j
             lever = g[LEVER + side]

@@ -248,7 +248,7 @@ def touch_end(
         return False
     if which == 1 and abs(f2) > small * math.sqrt(t22):
         return False
-    if which != 2 and not at_end(s1, pair[2], f1, parallel):
+    if which != 2 and not at_end(s1, pair[2], f1, parallel and which == 1):
         return False
     return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
 
