@@ -104,6 +104,7 @@ class RodHistory:
     events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
     overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
+    parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
     first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
     """
 
@@ -123,6 +124,7 @@ class RodHistory:
     checks: tuple[Check, ...]
     projected: float
     overlap: Floats
+    parallel: Floats
     rates: dict[str, Floats] = field(default_factory=dict)
 
 
@@ -162,6 +164,7 @@ class Marcher:
         self.projected = 0.0
         # over the smaller radius, when [s], numbers of the bodies
         self.overlap = np.zeros(4)
+        self.parallel = np.array([1.0, 0.0])
         self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
         self.forcing = self._forcing()
@@ -489,6 +492,8 @@ class Marcher:
         self.status = Status.NOT_FINITE if bad else Status.NO_CONTINUATION
         if not bad:
             self._look_for_overlap(now)
+        if code == mk.NEAR_PARALLEL:
+            self.parallel[:] = self.touch.geom[contact, ck.TANGENCY], now
 
     # ---- what is seen
 
@@ -553,4 +558,5 @@ class Marcher:
             ),
             projected=self.projected,
             overlap=self.overlap,
+            parallel=self.parallel,
         )
