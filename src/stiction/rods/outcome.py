@@ -187,7 +187,8 @@ def _subsonic(rods: Rods, history: RodHistory) -> Check:
     waves = [np.sqrt(r.section.shear_stiffness / r.section.line_density) for r in rods.rods]
     # no wave runs in a rigid partner
     limits = np.array([*waves, *[np.inf] * len(rods.partners)])
-    closed, worst = history.contact["contact_mode"] > 0.0, (0.0, None, float(min(waves)))
+    closed = history.contact["contact_mode"] > 0.0
+    worst: tuple[float, float | None, float] = (0.0, None, float(min(waves)))
     for c, pair in enumerate(history.pairs - 1):
         for name, limit in zip(("s1_rate", "s2_rate"), limits[pair], strict=True):
             rate = np.where(closed[:, c], np.abs(history.contact[name][:, c]), np.nan)

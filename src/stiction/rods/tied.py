@@ -12,7 +12,15 @@ from stiction.laws.coulomb import Friction
 from stiction.rods.centreline import Curve
 from stiction.rods.contact.model import ContactSearch
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
-from stiction.rods.presets import HELD, MATERIAL, ROOM, TRY, check_numbers, check_whole, spline_nodes
+from stiction.rods.presets import (
+    HELD,
+    MATERIAL,
+    ROOM,
+    TRY,
+    check_numbers,
+    check_whole,
+    spline_nodes,
+)
 from stiction.rods.rod import CosseratRod, Driven
 from stiction.rods.section import CircularSection
 

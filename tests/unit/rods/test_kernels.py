@@ -96,8 +96,12 @@ def rod(**more):
 
 
 def test_columns_of_a_moving_clamp():
-    clamp = Driven(velocity=(1.0, 2.0, 3.0), angular_velocity=(4.0, 5.0, 6.0), rise=0.7, hold="element")
-    flat = assemble(Rods((rod(left=Free()), rod(left=Free(), right=clamp)), gravity=(0.0, 0.0, 0.0)))
+    clamp = Driven(
+        velocity=(1.0, 2.0, 3.0), angular_velocity=(4.0, 5.0, 6.0), rise=0.7, hold="element"
+    )
+    flat = assemble(
+        Rods((rod(left=Free()), rod(left=Free(), right=clamp)), gravity=(0.0, 0.0, 0.0))
+    )
     table = flat.driven
     assert table.shape == (3, DRIVEN_COLUMNS)
     # nodes 9 and 8, element 8 of ten slots

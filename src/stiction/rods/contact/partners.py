@@ -22,16 +22,12 @@ _MOST_PIECES = 400
 _LEAST_PIECES = 4
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RodPartner(Record):
-    """Base of rigid bodies: they move as told, whatever rods do to them.
+    """Base of rigid bodies: they move as told, whatever rods do to them."""
 
-    Parameters
-    ----------
-    velocity : of the pivot [m/s]
-    angular_velocity : about the pivot [rad/s]
-    rise : time in which both grow linearly from zero [s]
-    """
+    velocity: Vector
+    angular_velocity: Vector
+    rise: float
 
     def _check_motion(self) -> None:
         name = type(self).__name__
@@ -39,26 +35,23 @@ class RodPartner(Record):
         for field, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
             value = vector(f"{name}.{field}", getattr(self, field), unit=unit, why=why)
             object.__setattr__(self, field, value)
-        rise = getattr(self, "rise")  # noqa: B009
         why = "the motion grows from zero in this time."
-        number(f"{name}.rise", rise, rule="nonnegative", unit="s", why=why, try_="give 0.")
+        number(f"{name}.rise", self.rise, rule="nonnegative", unit="s", why=why, try_="give 0.")
 
     def _check_vector(self, field: str, why: str) -> None:
         where = f"{type(self).__name__}.{field}"
         value = vector(where, getattr(self, field), unit="m", why=why)
         object.__setattr__(self, field, value)
 
-    def _check_radius(self) -> None:
+    def _check_radius(self, radius: float) -> None:
         why = "without thickness it has no surface to roll on."
-        where, radius = f"{type(self).__name__}.radius", getattr(self, "radius")  # noqa: B009
+        where = f"{type(self).__name__}.radius"
         number(where, radius, rule="positive", unit="m", why=why, try_="give 0.02.")
 
     @property
     def moves(self) -> bool:
         """Whether it is driven."""
-        return bool(np.any(getattr(self, "velocity"))) or bool(  # noqa: B009
-            np.any(getattr(self, "angular_velocity"))  # noqa: B009
-        )
+        return bool(np.any(self.velocity)) or bool(np.any(self.angular_velocity))
 
     @property
     def points(self) -> Floats:
@@ -96,7 +89,7 @@ class CylinderPartner(RodPartner):
             why, try_ = "the axis has a direction.", "give an end away from the start."
             got = "the start itself"
             raise ModelError(explain("CylinderPartner.end", got, "another point", why, try_))
-        self._check_radius()
+        self._check_radius(self.radius)
         self._check_motion()
 
     @property
@@ -131,7 +124,7 @@ class SpherePartner(RodPartner):
 
     def __post_init__(self) -> None:
         self._check_vector("centre", "it is the middle of the sphere.")
-        self._check_radius()
+        self._check_radius(self.radius)
         self._check_motion()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -51,24 +51,26 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     return np.concatenate([rows, *_beside(flat, margin)])
 
 
-def curve_tables(flat: Flat, self_contact: bool) -> tuple[tuple[Any, ...], Ints, Ints]:
+def curve_tables(
+    flat: Flat, self_contact: bool
+) -> tuple[tuple[Ints, Ints, Floats, Floats], Ints, Ints]:
     """Return first slots, elements, radii, lengths of elements of all curves, and two more.
 
     These are how many elements apart a curve can touch itself, and the numbers of the bodies.
     """
     curves = np.flatnonzero(flat.shape == ck.CURVE)
-    tables = tuple(a[curves] for a in (flat.first, flat.count, flat.radius, flat.ds))
-    _, elements, radius, ds = tables
+    elements, radius, ds = flat.count[curves], flat.radius[curves], flat.ds[curves]
     # along one rod, surfaces nearer than half a circle of contact are the rod itself
     apart = np.ceil(np.pi * radius / ds + 4.0)
     bends = self_contact & (curves < flat.rods)
-    return tables, np.where(bends, apart, elements + 1.0).astype(np.int64), curves
+    separation = np.where(bends, apart, elements + 1.0).astype(np.int64)
+    return (flat.first[curves], elements, radius, ds), separation, curves
 
 
 def _beside(flat: Flat, margin: float) -> list[Floats]:
     """Return rows of places of rods that are near spheres and planes."""
     found = []
-    for b in np.flatnonzero(flat.shape != ck.CURVE):
+    for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
         for a in range(flat.rods):
             found.append(_near_sphere(flat, a, b, margin))
             if flat.shape[b] == ck.PLANE:

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from audit_lines import line
 from numpy.testing import assert_allclose
 from scipy.interpolate import BSpline
-
-from audit_lines import line
 
 import stiction as st
 from stiction.rods import (
@@ -89,7 +88,9 @@ def test_two_tips_meet():
     assert run.events.iloc[0].time == pytest.approx(0.01, abs=1e-9)
     assert np.nanmax(run.data.at_end.values) == 3.0
     # free rods keep their momenta to rounding
-    assert_allclose(run.data.momentum.values, run.data.momentum.values[[0]].repeat(11, 0), atol=1e-14)
+    assert_allclose(
+        run.data.momentum.values, run.data.momentum.values[[0]].repeat(11, 0), atol=1e-14
+    )
     assert_allclose(run.data.angular_momentum.values, 0.0, atol=1e-15)
 
 

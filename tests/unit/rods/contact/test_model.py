@@ -197,9 +197,7 @@ def start(system):
     ("place", "label"), [(-0.01, "s1"), (1.01, "s1"), (-0.5, "s1"), (2.0, "s1")]
 )
 def test_a_contact_off_the_rod_is_refused(place, label):
-    with pytest.raises(
-        ModelError, match=rf"Rods\.contacts\[1\]\.{label}.*\n?.*between 0 and 1 m"
-    ):
+    with pytest.raises(ModelError, match=rf"Rods\.contacts\[1\]\.{label}.*\n?.*between 0 and 1 m"):
         crossed_rods(s1=place)
 
 
