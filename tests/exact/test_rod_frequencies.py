@@ -97,4 +97,5 @@ def test_a_held_element_shortens_the_rod_by_half_of_it():
     # the square of the length: 2 / 40 of it for 20 elements
     # reason: first order, as the convention of the reference case has it
     assert held[0] / exact - 1.0 == pytest.approx(0.05, abs=5e-3)
-    assert np.log2((held[0] - exact) / (held[1] - exact)) == pytest.approx(1.0, abs=0.1)
+    order = np.log2((held[0] - exact) / (held[1] - exact))
+    assert 0.9 < order < 1.1

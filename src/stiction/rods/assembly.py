@@ -67,8 +67,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # lengths, in elements, of the joint between a clamp and the first frame, and of the next one. With
-# 1/2 and 1 a clamp would lower frequencies by about as much as the elements themselves do; moved by
-# a sixteenth, the error of a clamped rod is that of its waves. Masses beside a free end are the dual.
+# 1/2 and 1 a clamp would lower frequencies by about as much as the elements themselves do; moved
+# by a sixteenth, the error of a clamped rod is that of its waves. Masses beside its free end are
+# the dual: they share in the same way.
 END_PART, NEXT_PART = 7.0 / 16.0, 17.0 / 16.0
 
 

@@ -1,10 +1,11 @@
 """Pairs of short pieces of rods that may be near each other, at a cost linear in the pieces.
 
 Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
-curve stays inside their convex hull; beyond an end the nodes go on in a straight line. Every piece gets a sphere around these points, every few
-pieces in a row a larger one. Large spheres of like size share a grid, grids double their cells
-from level to level, and a sphere looks at the cells around it on its own and on each coarser
-level: thick and thin rods together cost no more than either alone.
+curve stays inside their convex hull; beyond an end the nodes go on in a straight line. Every piece
+gets a sphere around these points, every few pieces in a row a larger one. Large spheres of like
+size share a grid, grids double their cells from level to level, and a sphere looks at the cells
+around it on its own and on each coarser level: thick and thin rods together cost no more than
+either alone.
 """
 
 from __future__ import annotations

@@ -171,8 +171,7 @@ def impacts(
         plastic = plastic or step - index[c, CLOSED_AT] <= 2
         done = strike(q, index, geom, law, mobility, v, p, touch.kick, c, plastic)
         spare.sums[IMPACT, TOTAL] += done
-        work = drive_work(q, index, geom, mobility, v, p, touch.kick)
-        spare.sums[EXTERNAL, TOTAL] += work
+        spare.sums[EXTERNAL, TOTAL] += drive_work(q, index, geom, mobility, v, p, touch.kick)
         index[c, CLOSED_AT] = step
         before, kind = index[c, MODE], BOUNCES
         if plastic:
