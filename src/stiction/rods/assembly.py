@@ -70,7 +70,7 @@ Ints = npt.NDArray[np.int64]
 # 1/2 and 1 a clamp would lower frequencies by about as much as the elements themselves do; moved
 # by a sixteenth, the error of a clamped rod is that of its waves. Masses beside its free end are
 # the dual: they share in the same way.
-END_PART, NEXT_PART = 7.0 / 16.0, 17.0 / 16.0
+END_PART = 7.0 / 16.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,14 +368,17 @@ def holds_section(end: RodEnd) -> bool:
     return isinstance(end, Clamped | Driven) and end.hold == "section"
 
 
-def end_lengths(rod: CosseratRod) -> Floats:
-    """Return (n + 1,) lengths of the joints at all nodes, in elements; 0 where there is none."""
+def end_lengths(rod: CosseratRod, part: float = END_PART) -> Floats:
+    """Return (n + 1,) lengths of the joints at all nodes, in elements; 0 where there is none.
+
+    `part` is the length of the joint at a clamp; the next one makes up for what it lacks.
+    """
     n = rod.elements
     lengths = np.ones(n + 1)
     for end, at, beside in ((rod.left, 0, 1), (rod.right, n, n - 1)):
         lengths[at] = 0.0
         if holds_section(end):
-            lengths[at], lengths[beside] = END_PART, NEXT_PART
+            lengths[at], lengths[beside] = part, 1.5 - part
     return lengths
 
 
@@ -385,7 +388,7 @@ def end_shares(rod: CosseratRod) -> Floats:
     shares = np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
     for end, other, at, beside in ((rod.left, rod.right, 0, 1), (rod.right, rod.left, n, n - 1)):
         if isinstance(end, Free) and holds_section(other):
-            shares[at], shares[beside] = END_PART, NEXT_PART
+            shares[at], shares[beside] = END_PART, 1.5 - END_PART
     return shares
 
 
