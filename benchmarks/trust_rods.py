@@ -81,9 +81,7 @@ def drop(rng):
         section = CircularSection(radius, 10.0 ** rng.uniform(5.5, 6.5), density=1000.0)
         motion = [] if held else [RigidMotion((*rng.normal(0.0, 0.3, 2), -rng.uniform(0.3, 2.0)))]
         ends = {"left": end(), "right": end()}
-        rods.append(
-            CosseratRod(section, Straight(*line), elements=ELEMENTS, motion=motion, **ends)
-        )
+        rods.append(CosseratRod(section, Straight(*line), elements=ELEMENTS, motion=motion, **ends))
         placed.append((samples, radius))
     floor = [PlanePartner()] if rng.random() < 0.5 else []
     mu = st.Coulomb(float(rng.choice([0.0, 0.3, 1.0])))

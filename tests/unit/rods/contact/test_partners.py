@@ -133,6 +133,12 @@ def test_bad_partners_are_refused(make, what):
         make()
 
 
+def test_the_midpoint_rule_knows_no_partners():
+    system = st.Rods([stiff(0.02, 0.03)], partners=[PlanePartner()])
+    with pytest.raises(st.ModelError, match="rigid partners"):
+        st.solve(system, st.RollingMidpoint(1e-4), (0.0, 1e-3), save=2)
+
+
 def test_partners_touch_as_second():
     with pytest.raises(st.ModelError, match="partners come after them"):
         st.Rods([stiff(0.02, 0.02)], [RollingContact(0.2, 0.2, 2, 1)], partners=[PlanePartner()])
