@@ -5,7 +5,7 @@
     python benchmarks/trust_rods.py 300        # cases, from seed 0
     python benchmarks/trust_rods.py 50 700     # 50 cases from seed 700
 
-Rods of random radii, lengths and directions fall on a fixed rod or on each other, ends first or not,
+Rods of random radii, lengths and directions fall on a fixed rod or on each other, ends first too,
 some onto a floor. Overlaps are measured by SciPy on samples of the splines, with no code of the
 package; a sample point is at most a hundredth of a radius off.
 """

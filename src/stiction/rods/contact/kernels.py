@@ -42,8 +42,8 @@ CURVE, SPHERE, PLANE = 0, 1, 2
 # values of KIND and MODE
 CROSSING, LINE = 0, 1
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
-# columns of geom: (4) weights of nodes and of elements on both rods; (3) D [m] and n; (9) G, slip
-# per impulse [1/kg]
+# columns of geom: (4) weights of nodes on both rods, and of elements times their levers; (3) D [m]
+# and n; (9) G, slip per impulse [1/kg]
 B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 # (3) first and second derivatives of both axes [m]; |D| [m]; sine of the angle between the axes
 # and, after it, the determinant of the conditions of tangency; the part of G that nodes have;
@@ -85,6 +85,62 @@ def weights(x: float, out: Vector, at: int) -> None:
     out[at + 1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
     out[at + 2] = 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
     out[at + 3] = x * x * x / 6.0
+
+
+@kernel
+def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
+    """Return what `axis_point` does, at least one element from both ends: faster."""
+    k = math.floor(s)
+    x = s - k
+    y = 1.0 - x
+    j = first + k - 1
+    a, b, c, d = r[axis, j], r[axis, j + 1], r[axis, j + 2], r[axis, j + 3]
+    value = (
+        a * (y * y * y / 6.0)
+        + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
+        + c * (2.0 / 3.0 - 0.5 * y * y * (2.0 - y))
+        + d * (x * x * x / 6.0)
+    )
+    slope = (
+        -0.5 * y * y * a
+        + (1.5 * x * x - 2.0 * x) * b
+        + (2.0 * y - 1.5 * y * y) * c
+        + 0.5 * x * x * d
+    )
+    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
+    return value, slope, bend
+
+
+@kernel
+def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
+    """Put D and derivatives at a pair of places near ends into g; return D . D."""
+    dd = 0.0
+    for a in range(3):
+        x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a)
+        x2, t2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a)
+        g[D + a] = x2 - x1
+        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
+        dd += (x2 - x1) * (x2 - x1)
+    return dd
+
+
+@kernel
+def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
+    """Put D and derivatives at a pair of places apart from ends into g; return D . D."""
+    dd, first1, first2 = 0.0, index[c, FIRST1], index[c, FIRST2]
+    for a in range(3):
+        x1, t1, b1 = inner_point(r, first1, s1, a)
+        x2, t2, b2 = inner_point(r, first2, s2, a)
+        g[D + a] = x2 - x1
+        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
+        dd += (x2 - x1) * (x2 - x1)
+    return dd
+
+
+@kernel
+def apart_from_ends(s: float, count: int) -> bool:
+    """Return whether the four nodes and the four elements around s belong to the rod."""
+    return s >= 1.5 and s <= count - 1.5
 
 
 @kernel
@@ -168,19 +224,16 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """
     if index[c, SHAPE] != CURVE:
         return locate_on(r, c, place, index, geom)
-    first1, first2 = index[c, FIRST1], index[c, FIRST2]
     count1, count2 = index[c, COUNT1], index[c, COUNT2]
     s1, s2 = place[c, 0], place[c, 1]
     g = geom[c]
     fixed = index[c, KIND] == LINE
     for _ in range(30):
-        dd = 0.0
-        for a in range(3):
-            x1, t1, b1 = axis_point(r, first1, count1, s1, a)
-            x2, t2, b2 = axis_point(r, first2, count2, s2, a)
-            g[D + a] = x2 - x1
-            g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
-            dd += (x2 - x1) * (x2 - x1)
+        inner = apart_from_ends(s1, count1) and apart_from_ends(s2, count2)
+        if inner:
+            dd = both_inside(r, c, s1, s2, index, g)
+        else:
+            dd = both_at_ends(r, c, s1, s2, index, g)
         f1 = g[D] * g[T1] + g[D + 1] * g[T1 + 1] + g[D + 2] * g[T1 + 2]
         f2 = g[D] * g[T2] + g[D + 1] * g[T2 + 1] + g[D + 2] * g[T2 + 2]
         t11 = g[T1] * g[T1] + g[T1 + 1] * g[T1 + 1] + g[T1 + 2] * g[T1 + 2]
@@ -193,9 +246,11 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
         det = a11 * a22 + t12 * t12
         g[TANGENCY] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
         g[TANGENCY + 1] = det / (t11 * t22)
-        parallel = index[c, FOUND] == 1 and g[TANGENCY] < LINE_BELOW
-        end1 = at_end(s1, count1, f1, parallel)
-        end2 = at_end(s2, count2, -f2, parallel)
+        end1, end2 = False, False
+        if not inner:
+            parallel = index[c, FOUND] == 1 and g[TANGENCY] < LINE_BELOW
+            end1 = at_end(s1, count1, f1, parallel)
+            end2 = at_end(s2, count2, -f2, parallel)
         index[c, AT_END] = (1 if end1 else 0) + (2 if end2 else 0)
         if fixed:
             # beyond the end of the other rod its end is in touch, not this point
@@ -242,7 +297,7 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
     for j in range(4):
         g[B2 + j] = 0.0
         g[E2 + j] = 0.0
-    g[B2], g[E2] = 1.0, 1.0
+    g[B2], g[E2] = 1.0, g[LEVER + 1]
     g[TANGENCY], g[TANGENCY + 1] = 1.0, -1.0
     index[c, NODE2], index[c, ELEM2] = first2, first2
     parallel = index[c, SHAPE] == CURVE
@@ -318,6 +373,8 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
     weights(x, g, E1 + 4 * side)
     if over != 0:
         shift(g[E1 + 4 * side :], over)
+    for j in range(4):
+        g[E1 + 4 * side + j] *= g[LEVER + side]
     index[c, ELEM1 + side] = first + start
 
 
@@ -325,15 +382,24 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
 def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
+    count1, count2 = index[c, COUNT1], index[c, COUNT2]
+    inner = apart_from_ends(place[c, 0], count1) and apart_from_ends(place[c, 1], count2)
     for side in range(2):
-        weigh(c, side, place, index, geom)
-    dd = 0.0
-    for a in range(3):
-        x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)
-        x2, t2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], place[c, 1], a)
-        g[D + a] = x2 - x1
-        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
-        dd += (x2 - x1) * (x2 - x1)
+        if not inner:
+            weigh(c, side, place, index, geom)
+            continue
+        s, first = place[c, side], index[c, FIRST1 + side]
+        k, e = math.floor(s), math.floor(s - 0.5)
+        weights(s - k, g, B1 + 4 * side)
+        weights(s - 0.5 - e, g, E1 + 4 * side)
+        for j in range(4):
+            g[E1 + 4 * side + j] *= g[LEVER + side]
+        index[c, NODE1 + side] = first + k - 1
+        index[c, ELEM1 + side] = first + e - 1
+    if inner:
+        dd = both_inside(r, c, place[c, 0], place[c, 1], index, g)
+    else:
+        dd = both_at_ends(r, c, place[c, 0], place[c, 1], index, g)
     g[DISTANCE] = math.sqrt(dd)
     for a in range(3):
         g[N + a] = g[D + a] / g[DISTANCE]
@@ -354,7 +420,7 @@ def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> 
         for j in range(4):
             b = g[B1 + 4 * side + j]
             nodes += b * b * free[index[c, NODE1 + side] + j]
-            e = g[LEVER + side] * g[E1 + 4 * side + j]
+            e = g[E1 + 4 * side + j]
             i = index[c, ELEM1 + side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
@@ -404,7 +470,7 @@ def slip_velocity(
             ux += b * v[0, i]
             uy += b * v[1, i]
             uz += b * v[2, i]
-            e = g[LEVER + side] * g[E1 + 4 * side + j]
+            e = g[E1 + 4 * side + j]
             i = index[c, ELEM1 + side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
@@ -447,7 +513,7 @@ def push(
             v[1, i] += b * ly
             v[2, i] += b * lz
             i = index[c, ELEM1 + side] + j
-            e = g[LEVER + side] * g[E1 + 4 * side + j]
+            e = g[E1 + 4 * side + j]
             across, along = mobility[1, i], mobility[2, i]
             # p counts the axial part twice: its inertia is twice that across
             extra = 2.0 * along - across

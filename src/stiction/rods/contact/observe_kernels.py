@@ -144,8 +144,7 @@ def slip_drift(
             shift(out[6:], over)
         for j in range(4):
             i = index[c, ELEM1 + side] + j
-            lever = g[LEVER + side]
-            e, de = lever * g[E1 + 4 * side + j], lever * rate * out[6 + j]
+            e, de = g[E1 + 4 * side + j], g[LEVER + side] * rate * out[6 + j]
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])

@@ -16,6 +16,9 @@ __all__ = ["deepest"]
 
 Floats = npt.NDArray[np.float64]
 
+# points of a curve per element that are held against spheres and planes
+_FINE = 16
+
 
 def deepest(flat: Flat) -> tuple[float, int, int]:
     """Return the deepest overlap over the smaller radius, 0 if there is none, and both bodies.
@@ -50,12 +53,14 @@ def _into(flat: Flat, a: int, b: int) -> float:
 
 
 def curve_points(flat: Flat, a: int) -> Floats:
-    """Return (3, 2 n + 1) points of the contact curve of a rod, at nodes and between them [m]."""
+    """Return (3, 16 n + 1) points of the contact curve of a rod, evenly spread in s [m]."""
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     before, behind = 2.0 * nodes[:, :1] - nodes[:, 1:2], 2.0 * nodes[:, -1:] - nodes[:, -2:-1]
     wide = np.concatenate([before, nodes, behind], axis=1)
-    points = np.empty((3, 2 * nodes.shape[1] - 1))
-    points[:, ::2] = (wide[:, :-2] + 4.0 * wide[:, 1:-1] + wide[:, 2:]) / 6.0
-    inner = 23.0 * (wide[:, 1:-2] + wide[:, 2:-1])
-    points[:, 1::2] = (wide[:, :-3] + inner + wide[:, 3:]) / 48.0
-    return points
+    x = np.arange(_FINE) / _FINE
+    y = 1.0 - x
+    inner = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x), 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
+    parts = zip((y**3 / 6.0, *inner, x**3 / 6.0), range(4), strict=True)
+    n = flat.count[a]
+    points = sum(wide[:, k : k + n, None] * part for part, k in parts)
+    return np.concatenate([np.reshape(points, (3, -1)), nodes[:, -1:]], axis=1)

@@ -30,7 +30,6 @@ from stiction.rods.contact.kernels import (
     INDEX_COLUMNS,
     INSIDE,
     KIND,
-    LEVER,
     LINE,
     LINE_BELOW,
     MODE,
@@ -288,7 +287,7 @@ def drive_work(
                     work -= b * (k[P] * v[0, i] + k[P + 1] * v[1, i] + k[P + 2] * v[2, i])
                 i = index[c, ELEM1 + side] + j
                 if mobility[1, i] == 0.0:
-                    e = g[LEVER + side] * g[E1 + 4 * side + j]
+                    e = g[E1 + 4 * side + j]
                     wx, wy, wz, _, _, _ = spatial_spin(q, p, i)
                     work -= e * (tx * wx + ty * wy + tz * wz)
     return work

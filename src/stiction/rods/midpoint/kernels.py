@@ -15,7 +15,7 @@ from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import B1, E1, ELEM1, LEVER, NODE1, D
+from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
 from stiction.rods.driving_kernels import Switches
 from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, copy, elastic
 
@@ -158,7 +158,7 @@ def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
             column = 6 * (index[c, NODE1 + side] + j)
             for a in range(3):
                 rows[a, column + a] += sign * g[B1 + 4 * side + j]
-            e = g[LEVER + side] * g[E1 + 4 * side + j]
+            e = g[E1 + 4 * side + j]
             column = 6 * (index[c, ELEM1 + side] + j) + 3
             # w x D as a matrix on w
             rows[0, column + 1] += e * dz

@@ -58,6 +58,8 @@ def test_the_curve_reaches_the_end_nodes_and_its_weights_are_those_of_the_curve(
     index = np.zeros((1, ck.INDEX_COLUMNS), dtype=np.int64)
     index[0, [ck.COUNT1, ck.COUNT2]] = n
     geom, place = np.zeros((1, ck.GEOM_COLUMNS)), np.array([[s, s]])
+    # weights of elements hold the lever
+    geom[0, ck.LEVER :] = 1.0
     ck.weigh(0, int(rng.integers(2)), place, index, geom)
     ck.weigh(0, 0, place, index, geom)
     weights, start = geom[0, ck.B1 : ck.B1 + 4], index[0, ck.NODE1]

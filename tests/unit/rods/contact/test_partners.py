@@ -136,7 +136,7 @@ def test_bad_partners_are_refused(make, what):
 def test_the_midpoint_rule_knows_no_partners():
     system = st.Rods([stiff(0.02, 0.03)], partners=[PlanePartner()])
     with pytest.raises(st.ModelError, match="rigid partners"):
-        st.solve(system, st.RollingMidpoint(1e-4), (0.0, 1e-3), save=2)
+        st.solve(system, st.rods.RollingMidpoint(1e-4), (0.0, 1e-3), save=2)
 
 
 def test_partners_touch_as_second():
