@@ -210,6 +210,14 @@ CATALOGUE: Mapping[str, Kind] = {
             "ContactSearch": "stiction.rods.contact.model",
         },
     ),
+    "RodPartner": Kind(
+        "a rigid partner of rods",
+        {
+            "CylinderPartner": "stiction.rods.contact.partners",
+            "SpherePartner": "stiction.rods.contact.partners",
+            "PlanePartner": "stiction.rods.contact.partners",
+        },
+    ),
     "Material": Kind(
         "a material",
         {

@@ -11,7 +11,7 @@ from stiction.rods.contact.model import RollingContact
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.linear_rods import CrossedRods, linear_crossed_rods
 from stiction.rods.model import Rods
-from stiction.rods.rod import CosseratRod, SineSpin, SineVelocity
+from stiction.rods.rod import Clamped, CosseratRod, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection
 
 
@@ -70,9 +70,11 @@ def rolling_rods(size):
         SineVelocity(2, (0.0, 0.7 * size, 0.0)),
         SineSpin(1, 2.0 * size),
     ]
+    # the linear model holds the whole last element
+    held = {"left": Clamped(hold="element"), "right": Clamped(hold="element")}
     rods = [
-        CosseratRod(section, lines[0], length=1.0, motion=motion),
-        CosseratRod(section, lines[1], length=1.0),
+        CosseratRod(section, lines[0], length=1.0, motion=motion, **held),
+        CosseratRod(section, lines[1], length=1.0, **held),
     ]
     return Rods(rods, [RollingContact(s1=0.5, s2=0.5)])
 

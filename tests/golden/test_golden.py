@@ -290,6 +290,7 @@ SIGNED = [
     if "normal_force" in table
     for r in table["run"]
     if r["name"] != "bounces"  # never presses between two saved states
+    and r["name"] not in table["normal_force"].get("pulls", [])
 ]
 
 

@@ -7,6 +7,9 @@ from stiction.rods.centreline import Helix as Helix
 from stiction.rods.centreline import Straight as Straight
 from stiction.rods.contact.model import ContactSearch as ContactSearch
 from stiction.rods.contact.model import RollingContact as RollingContact
+from stiction.rods.contact.partners import CylinderPartner as CylinderPartner
+from stiction.rods.contact.partners import PlanePartner as PlanePartner
+from stiction.rods.contact.partners import SpherePartner as SpherePartner
 from stiction.rods.leapfrog.method import RollingLeapfrog as RollingLeapfrog
 from stiction.rods.linear_rods import linear_crossed_rods as linear_crossed_rods
 from stiction.rods.midpoint.method import RollingMidpoint as RollingMidpoint

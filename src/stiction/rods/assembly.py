@@ -7,6 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.rods.contact.kernels import CURVE, PLANE, SPHERE
+from stiction.rods.contact.partners import (
+    CylinderPartner,
+    PlanePartner,
+    RodPartner,
+    SpherePartner,
+)
 from stiction.rods.driving_kernels import (
     DRIVEN_COLUMNS,
     FROM,
@@ -27,6 +34,7 @@ from stiction.rods.rod import (
     Clamped,
     CosseratRod,
     Driven,
+    Free,
     LineForce,
     Pinned,
     PointForce,
@@ -53,20 +61,32 @@ from stiction.rods.rod_kernels import (
     joint_angle,
 )
 
-__all__ = ["Flat", "assemble", "first_frames", "third_directors"]
+__all__ = ["Flat", "assemble", "clamp_frame", "end_lengths", "first_frames", "third_directors"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# lengths, in elements, of the joint between a clamp and the first frame, and of the next one. With
+# 1/2 and 1 a clamp would lower frequencies by about as much as the elements themselves do; moved
+# by a sixteenth, the error of a clamped rod is that of its waves. Masses beside its free end are
+# the dual: they share in the same way.
+END_PART = 7.0 / 16.0
 
 
 @dataclass(frozen=True, eq=False)
 class Flat:
     """All rods in flat arrays, one slot per node; see `rod_kernels`.
 
+    A rod that is clamped at its start has one more slot before its first, for the frame of the
+    clamp; that of its end is the slot of its last node, which has no element of its own.
+
     Parameters
     ----------
-    first, count : (rods,) first slot of each rod, and its number of elements
-    ds, radius : (rods,) rest length of an element and radius [m]
+    first, count : (bodies,) first slot of each rod, then of each partner, and its elements
+    shape : (bodies,) what it is, see `contact.kernels.SHAPE`
+    nodes : (nodes,) the slots that are nodes of rods, in order
+    partners : number of rigid bodies among the bodies
+    ds, radius : (bodies,) rest length of an element and radius [m]
     r, q : (3, slots), (4, slots) positions and quaternions
     v, p : (3, slots) velocities, and spatial angular momenta over the inertia
     mat : (13, slots) table of materials, rows as in `rod_kernels`
@@ -78,6 +98,9 @@ class Flat:
 
     first: Ints
     count: Ints
+    shape: Ints
+    nodes: Ints
+    partners: int
     ds: Floats
     radius: Floats
     r: Floats
@@ -91,6 +114,11 @@ class Flat:
     times: Floats
     factors: Floats
     driven: Floats
+
+    @property
+    def rods(self) -> int:
+        """Number of rods; partners come behind them."""
+        return len(self.first) - self.partners
 
     @property
     def flags(self) -> tuple[bool, bool, bool]:
@@ -114,13 +142,26 @@ class Flat:
 def assemble(rods: Rods) -> Flat:
     """Return the flat arrays of all rods at the start."""
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
-    first = np.concatenate([[0], np.cumsum(counts + 1)[:-1]]).astype(np.int64)
-    slots = int(np.sum(counts + 1))
+    before = np.array([holds_section(rod.left) for rod in rods.rods], dtype=np.int64)
+    first = np.concatenate([[0], np.cumsum(counts + 1 + before)[:-1]]).astype(np.int64) + before
+    # loops over joints leave out the last slot of all
+    slots = int(np.sum(counts + 1 + before)) + int(holds_section(rods.rods[-1].right))
+    bodies = [partner.points for partner in rods.partners]
+    more = np.array([len(points) for points in bodies], dtype=np.int64)
+    behind = (slots + np.cumsum(more) - more).astype(np.int64)
+    slots += int(more.sum())
+    parts = zip(first, counts, strict=True)
     flat = Flat(
-        first=first,
-        count=counts,
-        ds=np.array([rod.rest_length / rod.elements for rod in rods.rods]),
-        radius=np.array([rod.section.radius for rod in rods.rods]),
+        first=np.concatenate([first, behind]),
+        count=np.concatenate([counts, more - 1]),
+        shape=np.array([0] * len(counts) + [_shape(p) for p in rods.partners], dtype=np.int64),
+        partners=len(bodies),
+        nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in parts]),
+        ds=np.array([rod.rest_length / rod.elements for rod in rods.rods] + _spacings(bodies)),
+        radius=np.array(
+            [rod.section.radius for rod in rods.rods]
+            + [getattr(partner, "radius", 0.0) for partner in rods.partners]
+        ),
         r=np.zeros((3, slots)),
         q=np.vstack([np.ones((1, slots)), np.zeros((3, slots))]),
         v=np.zeros((3, slots)),
@@ -146,6 +187,8 @@ def assemble(rods: Rods) -> Flat:
         loads += _load(flat, rod, start, history)
         part = slice(start, start + rod.elements + 1)
         flat.constant[:, part] += np.outer(rods.gravity, flat.mat[MASS, part])
+    for partner, points, start in zip(rods.partners, bodies, behind.tolist(), strict=True):
+        driven += _place_partner(flat, partner, points, start)
     return Flat(
         **{
             **{name: getattr(flat, name) for name in flat.__dataclass_fields__},
@@ -155,6 +198,42 @@ def assemble(rods: Rods) -> Flat:
             "driven": np.array(driven).reshape(-1, DRIVEN_COLUMNS),
         }
     )
+
+
+def _shape(partner: RodPartner) -> int:
+    return {SpherePartner: SPHERE, PlanePartner: PLANE}.get(type(partner), CURVE)
+
+
+def _spacings(bodies: list[Floats]) -> list[float]:
+    """Return how far the points of partners stand apart; 1 for those of a sphere."""
+    apart = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
+    return [ds if ds > 0.0 else 1.0 for ds in apart]
+
+
+def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Floats]:
+    """Put a partner into slots without mass or stiffness; return the rows that drive them."""
+    part = slice(start, start + len(points))
+    flat.r[:, part] = points.T
+    if isinstance(partner, CylinderPartner):
+        flat.q[:, part] = first_frames(points, None)[:, :1]
+    if not partner.moves:
+        return []
+    rows = []
+    for slot in range(start, start + len(points)):
+        for first in (flat.r[:, slot], flat.q[:, slot]):
+            row = np.zeros(DRIVEN_COLUMNS)
+            row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), partner.rise
+            row[ORIGIN : ORIGIN + 3] = points[0]
+            row[VELOCITY : VELOCITY + 3] = partner.velocity
+            row[SPIN : SPIN + 3] = partner.angular_velocity
+            row[START : START + first.size] = first
+            rows.append(row)
+    if partner.rise == 0.0:
+        spin = np.asarray(partner.angular_velocity)
+        flat.v[:, part] = (partner.velocity + np.cross(spin, points - points[0])).T
+        axis = third_directors(flat.q[:, part])
+        flat.p[:, part] = spin[:, None] + (spin @ axis) * axis
+    return rows
 
 
 def third_directors(q: Floats) -> Floats:
@@ -245,26 +324,79 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     n, section = rod.elements, rod.section
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
-    joints = slice(start + 1, start + n)
-    ends = np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
+    shares = end_shares(rod)
     mat = flat.mat
     mat[DS, elements], mat[INV_DS, elements] = ds, 1.0 / ds
     mat[SHEAR, elements], mat[AXIAL, elements] = section.shear_stiffness, section.axial_stiffness
-    mat[BEND, joints] = section.bending_stiffness / ds
-    mat[TWIST, joints] = section.twist_stiffness / ds
+    # joints of no length are not there: a stiffness of zero
+    lengths = end_lengths(rod)
+    there = np.arange(n + 1)[lengths > 0.0]
+    mat[BEND, start + there] = section.bending_stiffness / (ds * lengths[there])
+    mat[TWIST, start + there] = section.twist_stiffness / (ds * lengths[there])
+    for end, slot, inner, other in (
+        (rod.left, start - 1, start, start + 1),
+        (rod.right, start + n, start + n - 1, start + n - 2),
+    ):
+        if holds_section(end):
+            flat.q[:, slot] = clamp_frame(flat.q[:, inner], flat.q[:, other])
+            # no element, but one with a length
+            mat[DS, slot], mat[INV_DS, slot] = ds, 1.0 / ds
+    if holds_section(rod.left):
+        flat.r[:, start - 1] = 2.0 * flat.r[:, start] - flat.r[:, start + 1]
+    if holds_section(rod.right) and start + n + 2 == flat.r.shape[1]:
+        flat.r[:, start + n + 1] = flat.r[:, start + n]
     if rod.natural_curvature is None:
-        for i in range(start + 1, start + n):
+        for i in start + there:
             mat[PHI1 : PHI1 + 3, i] = joint_angle(flat.q, i)
     else:
-        mat[PHI1 : PHI1 + 3, joints] = ds * np.asarray(rod.natural_curvature)[:, None]
+        turns = np.outer(rod.natural_curvature, ds * lengths[there])
+        mat[PHI1 : PHI1 + 3, start + there] = turns
     # half an element at each end: the whole rod weighs what it should
-    mat[MASS, nodes] = section.line_density * ds * ends
+    mat[MASS, nodes] = section.line_density * ds * shares
     mat[INERTIA, elements] = section.line_inertia * ds
     mat[FREE, nodes] = 1.0 / mat[MASS, nodes]
     mat[TURNS, elements] = 1.0 / mat[INERTIA, elements]
-    flat.drag[DRAG, nodes] = rod.drag * ds * ends
+    flat.drag[DRAG, nodes] = rod.drag * ds * shares
     flat.drag[TURN_DRAG, elements] = rod.rotational_drag * ds
     flat.drag[RETARD, elements] = rod.internal_damping
+    if holds_section(rod.right):
+        flat.drag[RETARD, start + n] = rod.internal_damping
+
+
+def holds_section(end: RodEnd) -> bool:
+    """Return whether an end is a clamp that is joined to the first frame."""
+    return isinstance(end, Clamped | Driven) and end.hold == "section"
+
+
+def end_lengths(rod: CosseratRod, part: float = END_PART) -> Floats:
+    """Return (n + 1,) lengths of the joints at all nodes, in elements; 0 where there is none.
+
+    `part` is the length of the joint at a clamp; the next one makes up for what it lacks.
+    """
+    n = rod.elements
+    lengths = np.ones(n + 1)
+    for end, at, beside in ((rod.left, 0, 1), (rod.right, n, n - 1)):
+        lengths[at] = 0.0
+        if holds_section(end):
+            lengths[at], lengths[beside] = part, 1.5 - part
+    return lengths
+
+
+def end_shares(rod: CosseratRod) -> Floats:
+    """Return (n + 1,) lengths of rod that the nodes carry, in elements."""
+    n = rod.elements
+    shares = np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
+    for end, other, at, beside in ((rod.left, rod.right, 0, 1), (rod.right, rod.left, n, n - 1)):
+        if isinstance(end, Free) and holds_section(other):
+            shares[at], shares[beside] = END_PART, 1.5 - END_PART
+    return shares
+
+
+def clamp_frame(inner: Floats, other: Floats) -> Floats:
+    """Return the frame (4,) of a clamp: half a joint beyond the last frame of the rod."""
+    # extrapolated by half, back on the unit sphere
+    frame = 1.5 * inner - 0.5 * (other if inner @ other > 0.0 else -other)
+    return np.asarray(frame / np.linalg.norm(frame))
 
 
 def _hold(flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool) -> list[Floats]:
@@ -277,18 +409,20 @@ def _hold(flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool)
         _fix_node(flat, node)
     if not isinstance(end, Clamped | Driven):
         return []
-    for slot in (node, inner):
-        _fix_node(flat, slot)
-    flat.mat[TURNS, element] = 0.0
-    flat.p[:, element] = 0.0
+    held = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
+    _fix_node(flat, node)
+    if end.hold == "section":
+        # the frame of the clamp, which nothing turns
+        frame = start - 1 if at_start else start + n
+        held = [held[0], (frame, flat.q[:, frame])]
+    else:
+        _fix_node(flat, inner)
+        flat.mat[TURNS, element] = 0.0
+        flat.p[:, element] = 0.0
     if isinstance(end, Clamped):
         return []
     rows = []
-    for slot, first in (
-        (node, flat.r[:, node]),
-        (inner, flat.r[:, inner]),
-        (element, flat.q[:, element]),
-    ):
+    for slot, first in held:
         # the time at which it starts is that of the run
         row = np.zeros(DRIVEN_COLUMNS)
         row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), end.rise
@@ -316,7 +450,7 @@ def _load(
         history[1].extend(load.factors)  # type: ignore[attr-defined]
         end = len(history[0])
         if isinstance(load, LineForce):
-            share = ds * np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
+            share = ds * end_shares(rod)
             targets = [(k, 0.0, share[k] * np.asarray(load.force)) for k in range(n + 1)]
         elif isinstance(load, PointForce):
             targets = [(round(load.at * n), 0.0, np.asarray(load.force))]

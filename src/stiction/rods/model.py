@@ -14,6 +14,7 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record
 from stiction.rods.centreline import vector
 from stiction.rods.contact.model import ContactSearch, RollingContact
+from stiction.rods.contact.partners import CylinderPartner, RodPartner
 from stiction.rods.rod import CosseratRod
 from stiction.rods.section import CircularSection
 
@@ -61,6 +62,8 @@ class Rods(RodSystem):
     contacts : known contacts, numbered from 1
     search : finds contacts while the rods move; None keeps to the known ones
     gravity : acceleration on every rod [m/s^2]
+    partners : rigid bodies that rods touch, numbered behind the rods; a contact with one has the
+        rod first
 
     Source: Gay-Balmaz and Putkaradze 2012; formulas sheet of the rods paper, sections 1-4, 6.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
@@ -70,9 +73,11 @@ class Rods(RodSystem):
     contacts: Sequence[RollingContact] = ()
     search: ContactSearch | None = None
     gravity: Sequence[float] | Floats = (0.0, 0.0, 0.0)
+    partners: Sequence[RodPartner] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in (("rods", CosseratRod), ("contacts", RollingContact)):
+        kinds = (("rods", CosseratRod), ("contacts", RollingContact), ("partners", RodPartner))
+        for name, kind in kinds:
             value = getattr(self, name)
             parts = tuple(value) if isinstance(value, list | tuple) else (value,)
             if not all(isinstance(part, kind) for part in parts):
@@ -93,7 +98,7 @@ class Rods(RodSystem):
 
     def _check_sections(self) -> None:
         """Refuse contact of rods whose sections are not round."""
-        touching = {n for c in self.contacts for n in (c.first, c.second)}
+        touching = {n for c in self.contacts for n in (c.first, c.second) if n <= len(self.rods)}
         if self.search is not None:
             touching = set(range(1, len(self.rods) + 1))
         for n in sorted(touching):
@@ -115,25 +120,36 @@ class Rods(RodSystem):
             ("second", contact.second, contact.s2),
         ):
             where = f"Rods.contacts[{i}]"
-            if number > len(self.rods):
+            bodies = len(self.rods) + (len(self.partners) if which == "second" else 0)
+            if number > bodies:
                 why = "rods are numbered from 1."
-                try_ = f"give {which} = {len(self.rods)} or less."
-                needs = f"one of the {len(self.rods)} rods"
+                if self.partners:
+                    why = "rods are numbered from 1, partners come after them and touch as second."
+                try_ = f"give {which} = {bodies} or less."
+                needs = f"one of the {bodies} rods"
                 raise ModelError(explain(f"{where}.{which}", number, needs, why, try_))
-            rod = self.rods[number - 1]
-            place, ds = s, rod.rest_length / rod.elements
-            room = LEAST_MARGIN * ds
-            if not room <= place <= rod.rest_length - room:
-                needs = (
-                    f"a place between {room:.6g} and {rod.rest_length - room:.6g} m on rod {number}"
-                )
-                why = (
-                    f"the contact spreads over four nodes and needs {LEAST_MARGIN} between it "
-                    "and each end."
-                )
-                try_ = "move the contact, or give the rod more elements."
+            length = self._length(number)
+            if not 0.0 <= s <= length:
+                needs = f"a place between 0 and {length:.6g} m on rod {number}"
+                why = "the contact is somewhere on the rod; its ends are half spheres."
                 label = "s1" if which == "first" else "s2"
-                raise ModelError(explain(f"{where}.{label}", f"{s} m", needs, why, try_))
+                raise ModelError(
+                    explain(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
+                )
+        if contact.second > len(self.rods) and contact.project:
+            why, try_ = "a rigid partner stays where it is.", "move the rod."
+            raise ModelError(
+                explain(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
+            )
+
+    def _length(self, number: int) -> float:
+        """Return the length of a body along which a contact has a place [m]."""
+        if number <= len(self.rods):
+            return self.rods[number - 1].rest_length
+        partner = self.partners[number - len(self.rods) - 1]
+        if isinstance(partner, CylinderPartner):
+            return float(np.linalg.norm(np.subtract(partner.end, partner.start)))
+        return np.inf
 
     def assembled(self) -> Rods:
         """Return itself."""

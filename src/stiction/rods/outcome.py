@@ -12,6 +12,7 @@ from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.rods.leapfrog import impact_kernels as ik
+from stiction.rods.section import CircularSection
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.run import RodHistory
@@ -21,7 +22,9 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
-_KINDS = ("close", "open", "slip", "stick", "bounce")
+# deepest overlap that counts as none, over a radius
+_OVERLAP = 1e-3
+_KINDS = ("close", "open", "slip", "stick", "bounce", "end", "side", "fall")
 _MODES = {-1: "none", 0: "open", 1: "roll", 2: "slip"}
 _UNITS = {
     "s1": ("m", "contact point on the first rod, rest length from its start"),
@@ -37,8 +40,10 @@ _UNITS = {
     "slip_speed": ("m/s", "speed of one surface over the other"),
     "contact_mode": ("1", "0 open, 1 rolls, 2 slips"),
     "line_contact": ("1", "1 for a point of a line contact between nearly parallel rods"),
+    "at_end": ("1", "1 or 2: at an end of the first or the second rod, 3: of both"),
+    "normal_force": ("N", "normal contact force, positive if the contact presses"),
     "contact_force": ("N", "force on the first rod"),
-    "contact_point": ("m", "middle between the axes"),
+    "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
 }
 
 
@@ -67,7 +72,7 @@ def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory
         time=history.time,
         variables=variables,
         final=final,
-        event_log=_event_log(history, rods),
+        event_log=_event_log(history),
         energy=energy,
         checks=(*_checks(rods, history, energy), *history.checks),
         quantities=_quantities(history),
@@ -102,18 +107,20 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
     return found
 
 
-def _event_log(history: RodHistory, rods: Rods) -> EventLog:
+def _event_log(history: RodHistory) -> EventLog:
     rows = history.events.reshape(-1, ik.EVENT_COLUMNS)
-    ds = np.array([rod.rest_length / rod.elements for rod in rods.rods])
+    ds = history.ds
     contact = rows[:, ik.CONTACT].astype(np.int64)
     pairs = history.pairs[contact] - 1 if len(rows) else np.zeros((0, 2), dtype=np.int64)
+    closes = np.isin(rows[:, ik.KIND_OF], (ik.CLOSES, ik.BOUNCES))
     columns = {
         "s1": rows[:, ik.S_1] * ds[pairs[:, 0]],
         "s2": rows[:, ik.S_2] * ds[pairs[:, 1]],
-        "normal": rows[:, ik.PRESSING].copy(),
+        "normal": np.where(closes, np.nan, rows[:, ik.PRESSING]),
+        "closing_speed": np.where(closes, rows[:, ik.PRESSING], np.nan),
         "slip_speed": rows[:, ik.SLIPPING].copy(),
     }
-    units = {"s1": "m", "s2": "m", "normal": "N, or m/s when it closes", "slip_speed": "m/s"}
+    units = {"s1": "m", "s2": "m", "normal": "N", "closing_speed": "m/s", "slip_speed": "m/s"}
     return EventLog(
         rows[:, ik.TIME].copy(),
         contact + 1,
@@ -131,6 +138,13 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "largest energy imbalance over the largest energy; falls as the step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
+    if all(isinstance(rod.section, CircularSection) for rod in rods.rods):
+        depth, when, a, b = history.overlap.tolist()
+        note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
+        if depth > 0.0:
+            note += f"; rods {a:.0f} and {b:.0f}"
+        time = when if depth > 0.0 else None
+        found.append(Check("no_overlap", depth <= _OVERLAP, depth, _OVERLAP, time, note))
     if not contact["s1"].shape[1]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
@@ -141,8 +155,11 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "normal force of a contact; a positive one pulls, which only a bilateral contact can do"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(Check("contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note))
-    crossing = np.where(contact["line_contact"] > 0.0, np.nan, contact["crossing_angle"])
+    single = (contact["line_contact"] == 0.0) & (contact["at_end"] == 0.0)
+    crossing = np.where(single, contact["crossing_angle"], np.nan)
     sine = _worst(-np.sin(crossing), history.time)
+    if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
+        sine = -float(history.parallel[0]), float(history.parallel[1])
     least = float(np.sin(np.deg2rad(10.0)))
     note = "sine of the angle at single points; below ten degrees rods touch along a line"
     ok = bool(-sine[0] >= least or sine[1] is None)
@@ -153,23 +170,34 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     found.append(
         Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)
     )
-    speed = min(
-        np.sqrt(rod.section.shear_stiffness / rod.section.line_density) for rod in rods.rods
-    )
-    rates = np.maximum(np.abs(contact["s1_rate"]), np.abs(contact["s2_rate"]))
-    fast = _worst(rates, history.time)
-    note = "speed of the contact point along a rod, against the speed of shear waves"
-    found.append(
-        Check("contact_subsonic", bool(fast[0] < speed), fast[0], float(speed), fast[1], note)
-    )
-    ratio = _worst(contact["friction_ratio"], history.time)
-    bounds = [c.friction for c in rods.contacts if c.friction is not None]
-    if bounds and len(rods.contacts) == 1:
-        mu = float(np.max(bounds[0].table(1).mu_static))
+    found.append(_subsonic(rods, history))
+    mu = np.array([c.friction is not None for c in rods.contacts])
+    if mu.any() and len(rods.contacts) == 1 and rods.search is None:
+        bound = float(np.max(rods.contacts[0].friction.table(1).mu_static))  # type: ignore[union-attr]
+        ratio = _worst(contact["friction_ratio"], history.time)
         note = "tangential over normal force"
-        ok = ratio[0] <= mu * (1.0 + 1e-6)
-        found.append(Check("friction_within_bound", bool(ok), ratio[0], mu, ratio[1], note))
+        # rounding of the normal force is all there is where friction is none
+        ok = ratio[0] <= bound * (1.0 + 1e-6) + 1e-12
+        found.append(Check("friction_within_bound", bool(ok), ratio[0], bound, ratio[1], note))
     return found
+
+
+def _subsonic(rods: Rods, history: RodHistory) -> Check:
+    """Return the check of how fast closed contacts run along their rods."""
+    waves = [np.sqrt(r.section.shear_stiffness / r.section.line_density) for r in rods.rods]
+    # no wave runs in a rigid partner
+    limits = np.array([*waves, *[np.inf] * len(rods.partners)])
+    closed = history.contact["contact_mode"] > 0.0
+    worst: tuple[float, float | None, float] = (0.0, None, float(min(waves)))
+    for c, pair in enumerate(history.pairs - 1):
+        for name, limit in zip(("s1_rate", "s2_rate"), limits[pair], strict=True):
+            rate = np.where(closed[:, c], np.abs(history.contact[name][:, c]), np.nan)
+            fast, when = _worst(rate, history.time)
+            if when is not None and fast / limit >= worst[0] / worst[2]:
+                worst = (fast, when, float(limit))
+    fast, when, limit = worst
+    note = "speed of a closed contact along a rod, against the speed of shear waves in it"
+    return Check("contact_subsonic", bool(fast < limit), fast, limit, when, note)
 
 
 def _worst(values: Floats, time: Floats) -> tuple[float, float | None]:

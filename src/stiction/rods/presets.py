@@ -17,6 +17,7 @@ from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
 from stiction.rods.rod import (
     BYTES_OF_ELEMENT,
+    Clamped,
     CosseratRod,
     Free,
     RigidMotion,
@@ -31,6 +32,9 @@ Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
 TRY = "leave it out for the default."
+
+# the whole last element is held: the numbers of the reference case belong to this convention
+HELD = Clamped(hold="element")
 
 
 def check_numbers(system: RodSystem, rules: dict[str, tuple[str, str, str]]) -> None:
@@ -152,6 +156,8 @@ class CrossedRods(RodSystem):
             Curve(line) if self.pluck else Straight(line[0], line[-1]),
             length=self.length,
             elements=self.elements,
+            left=HELD,
+            right=HELD,
             motion=[
                 SineVelocity(1, self.half_wave),
                 SineVelocity(2, self.whole_wave),
@@ -164,6 +170,8 @@ class CrossedRods(RodSystem):
             Straight(above - half * along, above + half * along),
             length=self.length,
             elements=self.elements,
+            left=HELD,
+            right=HELD,
             drag=self.drag,
         )
         touch = RollingContact(s1 * self.length, s2 * self.length, friction=self.friction)
@@ -246,6 +254,8 @@ class RodOnFixedRod(RodSystem):
             CircularSection(self.fixed_radius, *shape),
             Straight((-place, 0.0, 0.0), (self.fixed_length - place, 0.0, 0.0)),
             elements=self.elements,
+            left=HELD,
+            right=HELD,
             internal_damping=self.internal_damping,
         )
         reach = 0.5 * self.length
@@ -369,6 +379,8 @@ class RodNet(RodSystem):
             Curve(nodes),
             length=long / self.stretch,
             elements=elements,
+            left=HELD,
+            right=HELD,
             motion=[SineVelocity(1, (0.0, 0.0, lift))],
             drag=self.drag,
         )

@@ -51,9 +51,38 @@ class Pinned(RodEnd):
     """The end node stays where it is; the frame beside it turns freely."""
 
 
+HOLDS = ("section", "element")
+
+
+def _check_hold(end: Clamped | Driven) -> None:
+    """Refuse a convention that does not exist."""
+    if end.hold not in HOLDS:
+        raise ModelError(
+            explain(
+                f"{type(end).__name__}.hold",
+                repr(end.hold),
+                "'section' or 'element'",
+                "a clamp holds the section at the end, or the whole last element.",
+                "leave it out for the section.",
+            )
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Clamped(RodEnd):
-    """The last two nodes and the frame between them stay as they are."""
+    """The section at the end stays as it is.
+
+    Parameters
+    ----------
+    hold : "section" fixes the end node and joins the first frame to the clamp by half an element;
+        frequencies and rests converge with the square of the element length. "element" fixes the
+        last two nodes and the frame between them, which shortens the rod by half an element
+    """
+
+    hold: str = "section"
+
+    def __post_init__(self) -> None:
+        _check_hold(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,13 +94,16 @@ class Driven(RodEnd):
     velocity : of the end node [m/s]
     angular_velocity : of the clamp about the end node [rad/s]
     rise : time in which both grow linearly from zero [s]
+    hold : what it holds, see `Clamped`
     """
 
     velocity: Vector = (0.0, 0.0, 0.0)
     angular_velocity: Vector = (0.0, 0.0, 0.0)
     rise: float = 0.0
+    hold: str = "section"
 
     def __post_init__(self) -> None:
+        _check_hold(self)
         why = "the clamp moves like a rigid body."
         for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
             value = vector(f"Driven.{name}", getattr(self, name), unit=unit, why=why)

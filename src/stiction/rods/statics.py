@@ -1,8 +1,8 @@
 """Rods at rest under dead loads: load steps, and paths of equilibria through limit points.
 
-The rod is that of the dynamic methods but for its clamped ends: half an element of bending
-stiffness joins the first frame to the clamp, so that results converge with the square of the
-element length. Dynamics hold the first frame itself, which shortens a rod by half an element.
+The rod is that of the dynamic methods but for a sixteenth of an element in the joints at its
+clamps: half an element joins a clamp to the first frame, so that errors fall with the square of the
+element length and can be extrapolated. Dynamics move a sixteenth of it to the next joint.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.determinism import Loss
 from stiction.results.run import Checkpoint
 from stiction.rods import rod_kernels as rk
+from stiction.rods.assembly import clamp_frame, end_lengths, first_frames
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
@@ -29,7 +30,6 @@ from stiction.rods.rod import (
     Pinned,
     PointForce,
     PointMoment,
-    RodEnd,
 )
 
 __all__ = ["Equilibrium", "Path", "equilibrium", "follow_path"]
@@ -310,8 +310,6 @@ class _Solver:
     """Arrays of one rod with a slot before and behind it for its clamps."""
 
     def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
-        from stiction.rods.assembly import first_frames
-
         self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
         n = rod.elements
         self.slots = n + 2
@@ -352,17 +350,26 @@ class _Solver:
         mat[rk.DS], mat[rk.INV_DS] = ds, 1.0 / ds
         mat[rk.SHEAR, 1 : n + 1] = section.shear_stiffness
         mat[rk.AXIAL, 1 : n + 1] = section.axial_stiffness
-        mat[rk.BEND, 2 : n + 1] = section.bending_stiffness / ds
-        mat[rk.TWIST, 2 : n + 1] = section.twist_stiffness / ds
+        lengths = end_lengths(rod, 0.5)
+        joints = 1 + np.arange(n + 1)[lengths > 0.0]
+        mat[rk.BEND, joints] = section.bending_stiffness / (ds * lengths[joints - 1])
+        mat[rk.TWIST, joints] = section.twist_stiffness / (ds * lengths[joints - 1])
+        for end, ghost, inner, other in ((rod.left, 0, 1, 2), (rod.right, n + 1, n, n - 1)):
+            if isinstance(end, Clamped):
+                self.q[:, ghost] = clamp_frame(self.q[:, inner], self.q[:, other])
         if rod.natural_curvature is None:
-            for i in range(2, n + 1):
+            for i in joints:
                 mat[rk.PHI1 : rk.PHI1 + 3, i] = rk.joint_angle(self.q, i)
         else:
-            mat[rk.PHI1 : rk.PHI1 + 3, 2 : n + 1] = ds * np.asarray(rod.natural_curvature)[:, None]
+            turns = np.outer(rod.natural_curvature, ds * lengths[joints - 1])
+            mat[rk.PHI1 : rk.PHI1 + 3, joints] = turns
         mat[rk.FREE, 1:], mat[rk.TURNS, 1 : n + 1] = 1.0, 1.0
         self._refuse_moving_ends()
-        for end, node, joint, ghost in ((rod.left, 1, 1, 0), (rod.right, n + 1, n + 1, n + 1)):
-            self._hold(mat, end, node, joint, ghost)
+        for end, node, beside, frame in ((rod.left, 1, 2, 1), (rod.right, n + 1, n, n)):
+            if isinstance(end, Clamped | Pinned):
+                mat[rk.FREE, node] = 0.0
+            if isinstance(end, Clamped) and end.hold == "element":
+                mat[rk.FREE, beside], mat[rk.TURNS, frame] = 0.0, 0.0
         return mat
 
     def _refuse_moving_ends(self) -> None:
@@ -378,35 +385,6 @@ class _Solver:
             return
         try_ = "give left = Clamped()."
         raise ModelError(explain("equilibrium.rod", got, needs, why, try_))
-
-    def _hold(self, mat: Floats, end: RodEnd, node: int, joint: int, ghost: int) -> None:
-        """Pin the end node; join the last frame to a clamp by half an element."""
-        if not isinstance(end, Clamped | Pinned):
-            return
-        mat[rk.FREE, node] = 0.0
-        if isinstance(end, Pinned):
-            return
-        section, ds = self.rod.section, float(mat[rk.DS, 0])
-        inner = 1 if ghost == 0 else ghost - 1
-        self.q[:, ghost] = self._end_frame(ghost == 0, inner)
-        mat[rk.BEND, joint] = 2.0 * section.bending_stiffness / ds
-        mat[rk.TWIST, joint] = 2.0 * section.twist_stiffness / ds
-        half = self.rod.natural_curvature
-        if half is not None:
-            mat[rk.PHI1 : rk.PHI1 + 3, joint] = 0.5 * ds * np.asarray(half)
-        else:
-            mat[rk.PHI1 : rk.PHI1 + 3, joint] = rk.joint_angle(self.q, joint)
-
-    def _end_frame(self, at_start: bool, inner: int) -> Floats:
-        """Return the frame of the clamp: half a turn of a joint beyond the last frame."""
-        n = self.rod.elements
-        if n < 2:
-            return self.q[:, inner].copy()
-        other = inner + 1 if at_start else inner - 1
-        here, there = self.q[:, inner], self.q[:, other]
-        # extrapolate by half: 3/2 of here less 1/2 of there, back on the unit sphere
-        frame = 1.5 * here - 0.5 * (there if here @ there > 0.0 else -there)
-        return np.asarray(frame / np.linalg.norm(frame))
 
     def _loads(self) -> tuple[Floats, Floats]:
         n, ds = self.rod.elements, self.rod.rest_length / self.rod.elements

@@ -12,7 +12,15 @@ from stiction.laws.coulomb import Friction
 from stiction.rods.centreline import Curve
 from stiction.rods.contact.model import ContactSearch
 from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
-from stiction.rods.presets import MATERIAL, ROOM, TRY, check_numbers, check_whole, spline_nodes
+from stiction.rods.presets import (
+    HELD,
+    MATERIAL,
+    ROOM,
+    TRY,
+    check_numbers,
+    check_whole,
+    spline_nodes,
+)
 from stiction.rods.rod import CosseratRod, Driven
 from stiction.rods.section import CircularSection
 
@@ -102,7 +110,8 @@ class Braid(RodSystem):
                 section,
                 Curve(spline_nodes(evenly(points, self.elements + 1))),
                 elements=self.elements,
-                right=Driven((self.pull, 0.0, 0.0), rise=self.rise),
+                left=HELD,
+                right=Driven((self.pull, 0.0, 0.0), rise=self.rise, hold="element"),
                 natural_curvature=None,
                 drag=self.drag,
                 internal_damping=self.internal_damping,
@@ -179,8 +188,8 @@ class TighteningKnot(RodSystem):
             CircularSection(self.radius, self.young, 0.5, self.density),
             Curve(spline_nodes(evenly(self.size * self._overhand(), self.elements + 1))),
             elements=self.elements,
-            left=Driven((0.0, self.pull, 0.0), rise=self.rise),
-            right=Driven((0.0, -self.pull, 0.0), rise=self.rise),
+            left=Driven((0.0, self.pull, 0.0), rise=self.rise, hold="element"),
+            right=Driven((0.0, -self.pull, 0.0), rise=self.rise, hold="element"),
             natural_curvature=None,
             drag=self.drag,
             internal_damping=self.internal_damping,

@@ -21,10 +21,12 @@ from stiction.rods import (
     ContactSearch,
     CosseratRod,
     CrossedRods,
+    CylinderPartner,
     Driven,
     Free,
     LineForce,
     PlaneLeapfrog,
+    PlanePartner,
     PointForce,
     PointMoment,
     RigidMotion,
@@ -34,6 +36,7 @@ from stiction.rods import (
     RollingMidpoint,
     RollingStrings,
     Sine,
+    SpherePartner,
     Straight,
     equilibrium,
     follow_path,
@@ -106,6 +109,36 @@ def test_scenarios(name):
         lambda: st.solve(scenario.system, method, (0.0, SCENARIOS[name]), save=6, throw=False)
     )
     check_same(plain, compiled)
+
+
+def test_ends_and_partners():
+    """A rod falls with an end first on a clamped one, beside it a driven drum and a sphere."""
+    section, ends = CircularSection(0.02, 1e6), {"left": Free(), "right": Free()}
+    throw = [RigidMotion((0.0, 0.0, -1.0), (0.0, 2.0, 0.0))]
+    rods = [
+        CosseratRod(section, Straight((-0.2, 0, 0), (0.2, 0, 0)), elements=10, left=Clamped()),
+        CosseratRod(
+            section, Straight((0, 0, 0.042), (0, 0.1, 0.3)), elements=8, motion=throw, **ends
+        ),
+        CosseratRod(
+            section,
+            Straight((0.4, -0.1, 0.032), (0.4, 0.1, 0.06)),
+            elements=8,
+            motion=throw,
+            **ends,
+        ),
+    ]
+    partners = [
+        CylinderPartner((0.3, 0, 0), (0.5, 0, 0), 0.01, angular_velocity=(5.0, 0, 0), rise=1e-3),
+        SpherePartner((0.0, 0.2, -0.05), 0.03),
+        PlanePartner((0.0, 0.0, -0.1)),
+    ]
+    search = ContactSearch(friction=st.Coulomb(0.3))
+    system = st.Rods(rods, search=search, partners=partners)
+    plain, compiled = both(lambda: st.solve(system, RollingLeapfrog(), (0.0, 0.006), save=4))
+    check_same(plain, compiled)
+    assert "close" in compiled.event_log.kind
+    assert np.nanmax(compiled.data.at_end.values) > 0.0
 
 
 def test_events_of_scenarios_are_met():

@@ -34,9 +34,10 @@ def test_internal_damping_resists_strain_and_no_rigid_motion():
     flat.q[:] /= np.linalg.norm(flat.q, axis=0)
     spin, speed = random.standard_normal(3), random.standard_normal(3)
     flat.v[:] = speed[:, None] + np.cross(spin, flat.r.T).T
-    axes = np.array([spatial_spin(flat.q, flat.p, i)[3:] for i in range(6)])
+    slots = range(flat.r.shape[1])
+    axes = np.array([spatial_spin(flat.q, flat.p, i)[3:] for i in slots])
     # p counts what is along the axis twice
-    flat.p[:, :6] = (spin + (axes @ spin)[:, None] * axes).T
+    flat.p[:] = (spin + (axes @ spin)[:, None] * axes).T
     force, torque = np.zeros_like(flat.r), np.zeros_like(flat.r)
     given = (flat.r, flat.q, flat.v, flat.p, flat.mat, flat.drag[RETARD], force, torque)
     internal_damping(*given)
@@ -64,7 +65,8 @@ def test_forces_and_torques_are_slopes_of_the_energy(bend):
     eps = 1e-6
     slope, turned = np.zeros_like(force), np.zeros_like(torque)
     for a in range(3):
-        for i in range(7):
+        # a clamp has a frame of its own before the rod, and behind it
+        for i in range(flat.r.shape[1]):
             energy = []
             for sign in (1.0, -1.0):
                 r, q = flat.r.copy(), flat.q.copy()
@@ -81,7 +83,7 @@ def test_forces_and_torques_are_slopes_of_the_energy(bend):
             slope[a, i] = -(energy[0] - energy[2]) / (2.0 * eps)
             turned[a, i] = -(energy[1] - energy[3]) / (2.0 * eps)
     assert_allclose(force, slope, rtol=0, atol=1e-7 * np.abs(force).max())
-    assert_allclose(torque[:, :6], turned[:, :6], rtol=0, atol=1e-6 * np.abs(torque).max())
+    assert_allclose(torque[:, :-1], turned[:, :-1], rtol=0, atol=1e-6 * np.abs(torque).max())
 
 
 @pytest.mark.parametrize(

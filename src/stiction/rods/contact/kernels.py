@@ -1,9 +1,11 @@
 """Contact of two spline axes: where it is, how it responds to a force, and the laws it obeys.
 
 The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in
-units of elements; angular velocities are weighted by B at element midpoints. A force l acts on
-the first rod and -l on the second, moments D x l / 2 on both, D = R2 - R1. Its power is l . u
-with the slip velocity u = R1' + W1 x D / 2 - R2' + W2 x D / 2, so that u = 0 conserves energy.
+units of elements; angular velocities are weighted by B at element midpoints. The surfaces touch at
+R1 + b1 D, D = R2 - R1, where the levers b1 = a1 / (a1 + a2) and b2 = a2 / (a1 + a2) divide D in
+the ratio of the radii. A force l acts there on the first rod and -l on the second, with moments
+b1 D x l and b2 D x l. Its power is l . u with the slip velocity
+u = R1' + b1 W1 x D - R2' + b2 W2 x D, so that u = 0 conserves energy.
 
 `place` (contacts, 2): s on both rods. `index` (contacts, columns below). `geom` (contacts,
 columns below), refreshed by `locate` whenever the axes have moved. `kick` (contacts, columns
@@ -28,20 +30,26 @@ Ints = npt.NDArray[np.int64]
 
 # columns of index: numbers of the rods, from 0; CROSSING or LINE; the mode; 1 where it may open;
 # first slot and number of elements of both rods; first of the four nodes and of the four elements
-# around the contact on both; step of the last closing; 1 where a search found it
+# around the contact on both; step of the last closing; 1 where a search found it; what the second
+# body is; which rods it touches at an end: 1, 2, or 3 for both; the same as events tell it, and 4
+# more if it came there from a side
 ROD1, ROD2, KIND, MODE, OPENS, FIRST1, FIRST2, COUNT1, COUNT2 = range(9)
-NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND = range(9, 15)
-INDEX_COLUMNS = 15
+NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND, SHAPE, AT_END, TOLD_END = range(9, 18)
+INDEX_COLUMNS = 18
+# values of SHAPE: a rod or a rigid cylinder, a sphere at its first node, a plane through its first
+# three nodes, which are a metre apart
+CURVE, SPHERE, PLANE = 0, 1, 2
 # values of KIND and MODE
 CROSSING, LINE = 0, 1
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
-# columns of geom: (4) weights of nodes and of elements on both rods; (3) D [m] and n; (9) G, slip
-# per impulse [1/kg]
+# columns of geom: (4) weights of nodes on both rods, and of elements times their levers; (3) D [m]
+# and n; (9) G, slip per impulse [1/kg]
 B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 # (3) first and second derivatives of both axes [m]; |D| [m]; sine of the angle between the axes
-# and, after it, the determinant of the conditions of tangency; the part of G that nodes have
-T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G = 31, 34, 37, 40, 43, 44, 46
-GEOM_COLUMNS = 47
+# and, after it, the determinant of the conditions of tangency; the part of G that nodes have;
+# (2) levers of both rods, parts of D that do not change
+T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER = 31, 34, 37, 40, 43, 44, 46, 47
+GEOM_COLUMNS = 49
 # columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m]
 MU, RESTITUTION, TANGENTIAL, REACH = range(4)
 LAW_COLUMNS = 4
@@ -51,6 +59,9 @@ U, P, HEAT, HEAT_NOW = 0, 3, 6, 7
 KICK_COLUMNS = 8
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
+# sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
+# their place on one rod; so a crossing is far from losing its nearest points when it is found
+LINE_BELOW = 0.3420201433256687
 
 
 class Touch(NamedTuple):
@@ -77,8 +88,8 @@ def weights(x: float, out: Vector, at: int) -> None:
 
 
 @kernel
-def axis_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
-    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`."""
+def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
+    """Return what `axis_point` does, at least one element from both ends: faster."""
     k = math.floor(s)
     x = s - k
     y = 1.0 - x
@@ -101,31 +112,128 @@ def axis_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float
 
 
 @kernel
-def inside(s: float, count: int) -> bool:
-    """Return whether the four nodes and four elements around s belong to the rod."""
+def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
+    """Put D and derivatives at a pair of places near ends into g; return D . D."""
+    dd = 0.0
+    for a in range(3):
+        x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a)
+        x2, t2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a)
+        g[D + a] = x2 - x1
+        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
+        dd += (x2 - x1) * (x2 - x1)
+    return dd
+
+
+@kernel
+def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
+    """Put D and derivatives at a pair of places apart from ends into g; return D . D."""
+    dd, first1, first2 = 0.0, index[c, FIRST1], index[c, FIRST2]
+    for a in range(3):
+        x1, t1, b1 = inner_point(r, first1, s1, a)
+        x2, t2, b2 = inner_point(r, first2, s2, a)
+        g[D + a] = x2 - x1
+        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
+        dd += (x2 - x1) * (x2 - x1)
+    return dd
+
+
+@kernel
+def apart_from_ends(s: float, count: int) -> bool:
+    """Return whether the four nodes and the four elements around s belong to the rod."""
     return s >= 1.5 and s <= count - 1.5
+
+
+@kernel
+def axis_point(
+    r: Matrix, first: int, count: int, s: float, axis: int
+) -> tuple[float, float, float]:
+    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`.
+
+    Beyond an end the nodes go on in a straight line, so that the curve ends at the last node.
+    """
+    k = min(math.floor(s), count - 1)
+    x = s - k
+    y = 1.0 - x
+    j = first + k
+    b, c = r[axis, j], r[axis, j + 1]
+    a = r[axis, j - 1] if k > 0 else 2.0 * b - c
+    d = r[axis, j + 2] if k < count - 1 else 2.0 * c - b
+    value = (
+        a * (y * y * y / 6.0)
+        + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
+        + c * (2.0 / 3.0 - 0.5 * y * y * (2.0 - y))
+        + d * (x * x * x / 6.0)
+    )
+    slope = (
+        -0.5 * y * y * a
+        + (1.5 * x * x - 2.0 * x) * b
+        + (2.0 * y - 1.5 * y * y) * c
+        + 0.5 * x * x * d
+    )
+    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
+    return value, slope, bend
+
+
+@kernel
+def shift(w: Vector, over: int) -> None:
+    """Let weights beyond the ends act on the last two there are, as a straight line does.
+
+    `over` is how many of the four stand before the start, or less than zero behind the end.
+    """
+    a, b, c, d = w[0], w[1], w[2], w[3]
+    if over == 1:
+        w[0], w[1], w[2], w[3] = b + 2.0 * a, c - a, d, 0.0
+    elif over == 2:
+        w[0], w[1], w[2], w[3] = c + 2.0 * b + 3.0 * a, d - b - 2.0 * a, 0.0, 0.0
+    elif over == -1:
+        w[0], w[1], w[2], w[3] = 0.0, a, b - d, c + 2.0 * d
+    elif over == -2:
+        w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
+
+
+@kernel
+def four_around(s: float, last: int) -> tuple[int, float, int]:
+    """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
+    k = math.floor(s)
+    x, start = s - k, k - 1
+    over = 0
+    if start < 0:
+        over, start = -start, 0
+    elif start > last - 3:
+        over, start = last - 3 - start, last - 3
+    return start, x, over
+
+
+@kernel
+def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
+    """Return whether a contact stays at an end: `outward` > 0 lowers the distance towards larger s.
+
+    Between nearly parallel rods an end is a point like any other, and stays one.
+    """
+    if s <= 0.0:
+        return parallel or outward <= 0.0
+    return s >= count and (parallel or outward >= 0.0)
 
 
 @kernel
 def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
-    A crossing solves D . t1 = D . t2 = 0, a line contact keeps its place on the first rod.
+    A crossing solves D . t1 = D . t2 = 0, or stays at an end as long as the distance falls beyond
+    it; a line contact keeps its place on the first rod.
     """
-    first1, first2 = index[c, FIRST1], index[c, FIRST2]
+    if index[c, SHAPE] != CURVE:
+        return locate_on(r, c, place, index, geom)
+    count1, count2 = index[c, COUNT1], index[c, COUNT2]
     s1, s2 = place[c, 0], place[c, 1]
     g = geom[c]
     fixed = index[c, KIND] == LINE
     for _ in range(30):
-        if not (inside(s1, index[c, COUNT1]) and inside(s2, index[c, COUNT2])):
-            return OUTSIDE
-        dd = 0.0
-        for a in range(3):
-            x1, t1, b1 = axis_point(r, first1, s1, a)
-            x2, t2, b2 = axis_point(r, first2, s2, a)
-            g[D + a] = x2 - x1
-            g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
-            dd += (x2 - x1) * (x2 - x1)
+        inner = apart_from_ends(s1, count1) and apart_from_ends(s2, count2)
+        if inner:
+            dd = both_inside(r, c, s1, s2, index, g)
+        else:
+            dd = both_at_ends(r, c, s1, s2, index, g)
         f1 = g[D] * g[T1] + g[D + 1] * g[T1 + 1] + g[D + 2] * g[T1 + 2]
         f2 = g[D] * g[T2] + g[D + 1] * g[T2 + 1] + g[D + 2] * g[T2 + 2]
         t11 = g[T1] * g[T1] + g[T1 + 1] * g[T1 + 1] + g[T1 + 2] * g[T1 + 2]
@@ -138,10 +246,29 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
         det = a11 * a22 + t12 * t12
         g[TANGENCY] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
         g[TANGENCY + 1] = det / (t11 * t22)
+        end1, end2 = False, False
+        if not inner:
+            parallel = index[c, FOUND] == 1 and g[TANGENCY] < LINE_BELOW
+            end1 = at_end(s1, count1, f1, parallel)
+            end2 = at_end(s2, count2, -f2, parallel)
+        index[c, AT_END] = (1 if end1 else 0) + (2 if end2 else 0)
         if fixed:
+            # beyond the end of the other rod its end is in touch, not this point
+            if end2:
+                return OUTSIDE
             if a22 <= 0.0:
                 return SINGULAR
             move1, move2 = 0.0, -f2 / a22
+        elif end1 or end2:
+            move1, move2 = 0.0, 0.0
+            if not end1:
+                if a11 >= 0.0:
+                    return SINGULAR
+                move1 = -f1 / a11
+            elif not end2:
+                if a22 <= 0.0:
+                    return SINGULAR
+                move2 = -f2 / a22
         else:
             if det >= 0.0:
                 return SINGULAR
@@ -151,8 +278,8 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
         if size > 0.5:
             move1 *= 0.5 / size
             move2 *= 0.5 / size
-        s1 += move1
-        s2 += move2
+        s1 = min(max(s1 + move1, 0.0), float(count1))
+        s2 = min(max(s2 + move2, 0.0), float(count2))
         # Newton's error after this move is about its square
         if size < 1e-8:
             break
@@ -161,26 +288,118 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
 
 
 @kernel
+def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
+    """Locate a contact with a sphere or a plane; return as `locate`.
+
+    On a sphere it is nearest to the centre, on a plane it keeps its place on the rod.
+    """
+    g, first2, s = geom[c], index[c, FIRST2], place[c, 0]
+    for j in range(4):
+        g[B2 + j] = 0.0
+        g[E2 + j] = 0.0
+    g[B2], g[E2] = 1.0, g[LEVER + 1]
+    g[TANGENCY], g[TANGENCY + 1] = 1.0, -1.0
+    index[c, NODE2], index[c, ELEM2] = first2, first2
+    parallel = index[c, SHAPE] == CURVE
+    if index[c, SHAPE] == SPHERE:
+        for _ in range(30):
+            f1, t11, c1 = 0.0, 0.0, 0.0
+            for a in range(3):
+                x, t, b = axis_point(r, index[c, FIRST1], index[c, COUNT1], s, a)
+                d = r[a, first2] - x
+                f1 += d * t
+                t11 += t * t
+                c1 += d * b
+            end = at_end(s, index[c, COUNT1], f1, parallel)
+            index[c, AT_END] = 1 if end else 0
+            if end:
+                break
+            if t11 - c1 <= 0.0:
+                return SINGULAR
+            move = f1 / (t11 - c1)
+            s = min(max(s + min(max(move, -0.5), 0.5), 0.0), float(index[c, COUNT1]))
+            if abs(move) < 1e-8:
+                break
+        place[c, 0] = s
+    else:
+        index[c, AT_END] = 1 if s <= 0.0 or s >= index[c, COUNT1] else 0
+    return refresh_on(r, c, place, index, geom)
+
+
+@kernel
+def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
+    """Put weights, D, n and derivatives for a sphere or a plane into geom; return INSIDE."""
+    g, first2, count = geom[c], index[c, FIRST2], index[c, COUNT1]
+    for side in range(1):
+        weigh(c, side, place, index, geom)
+    for a in range(3):
+        x, t, b = axis_point(r, index[c, FIRST1], count, place[c, 0], a)
+        g[D + a] = r[a, first2] - x
+        g[T1 + a], g[R1 + a], g[T2 + a], g[R2 + a] = t, b, 0.0, 0.0
+    distance = math.sqrt(g[D] * g[D] + g[D + 1] * g[D + 1] + g[D + 2] * g[D + 2])
+    if index[c, SHAPE] == PLANE:
+        i, j, k = first2, first2 + 1, first2 + 2
+        ax, ay, az = r[0, j] - r[0, i], r[1, j] - r[1, i], r[2, j] - r[2, i]
+        bx, by, bz = r[0, k] - r[0, i], r[1, k] - r[1, i], r[2, k] - r[2, i]
+        nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        # the foot of the perpendicular, by weights of the three nodes
+        alpha = -(g[D] * ax + g[D + 1] * ay + g[D + 2] * az)
+        beta = -(g[D] * bx + g[D + 1] * by + g[D + 2] * bz)
+        g[B2], g[B2 + 1], g[B2 + 2] = 1.0 - alpha - beta, alpha, beta
+        # with a sign: what is below the plane has passed through it
+        distance = -(g[D] * nx + g[D + 1] * ny + g[D + 2] * nz)
+        g[D], g[D + 1], g[D + 2] = -distance * nx, -distance * ny, -distance * nz
+        g[N], g[N + 1], g[N + 2] = -nx, -ny, -nz
+    else:
+        for a in range(3):
+            g[N + a] = g[D + a] / distance
+    g[DISTANCE] = distance
+    return INSIDE
+
+
+@kernel
+def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
+    """Put the weights of nodes and elements on one side into geom."""
+    g, s, count = geom[c], place[c, side], index[c, COUNT1 + side]
+    first = index[c, FIRST1 + side]
+    start, x, over = four_around(s, count)
+    if s >= count:
+        start, x, over = count - 3, 1.0, -1
+    weights(x, g, B1 + 4 * side)
+    if over != 0:
+        shift(g[B1 + 4 * side :], over)
+    index[c, NODE1 + side] = first + start
+    start, x, over = four_around(s - 0.5, count - 1)
+    weights(x, g, E1 + 4 * side)
+    if over != 0:
+        shift(g[E1 + 4 * side :], over)
+    for j in range(4):
+        g[E1 + 4 * side + j] *= g[LEVER + side]
+    index[c, ELEM1 + side] = first + start
+
+
+@kernel
 def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
-    """Put weights, D, n and derivatives at the present place into geom; return as `locate`."""
+    """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
+    count1, count2 = index[c, COUNT1], index[c, COUNT2]
+    inner = apart_from_ends(place[c, 0], count1) and apart_from_ends(place[c, 1], count2)
     for side in range(2):
-        s = place[c, side]
-        first, count = index[c, FIRST1 + side], index[c, COUNT1 + side]
-        if not inside(s, count):
-            return OUTSIDE
+        if not inner:
+            weigh(c, side, place, index, geom)
+            continue
+        s, first = place[c, side], index[c, FIRST1 + side]
         k, e = math.floor(s), math.floor(s - 0.5)
         weights(s - k, g, B1 + 4 * side)
         weights(s - 0.5 - e, g, E1 + 4 * side)
+        for j in range(4):
+            g[E1 + 4 * side + j] *= g[LEVER + side]
         index[c, NODE1 + side] = first + k - 1
         index[c, ELEM1 + side] = first + e - 1
-    dd = 0.0
-    for a in range(3):
-        x1, t1, b1 = axis_point(r, index[c, FIRST1], place[c, 0], a)
-        x2, t2, b2 = axis_point(r, index[c, FIRST2], place[c, 1], a)
-        g[D + a] = x2 - x1
-        g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
-        dd += (x2 - x1) * (x2 - x1)
+    if inner:
+        dd = both_inside(r, c, place[c, 0], place[c, 1], index, g)
+    else:
+        dd = both_at_ends(r, c, place[c, 0], place[c, 1], index, g)
     g[DISTANCE] = math.sqrt(dd)
     for a in range(3):
         g[N + a] = g[D + a] / g[DISTANCE]
@@ -206,8 +425,8 @@ def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> 
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-            w0 = 0.25 * e * e * across[i]
-            w1 = 0.25 * e * e * (along[i] - across[i])
+            w0 = e * e * across[i]
+            w1 = e * e * (along[i] - across[i])
             xx += w0 + w1 * ax * ax
             yy += w0 + w1 * ay * ay
             zz += w0 + w1 * az * az
@@ -251,7 +470,7 @@ def slip_velocity(
             ux += b * v[0, i]
             uy += b * v[1, i]
             uz += b * v[2, i]
-            e = 0.5 * g[E1 + 4 * side + j]
+            e = g[E1 + 4 * side + j]
             i = index[c, ELEM1 + side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
@@ -282,9 +501,9 @@ def push(
 ) -> None:
     """Add the velocities that the impulse l on the first rod gives."""
     g = geom[c]
-    tx = 0.5 * (g[D + 1] * lz - g[D + 2] * ly)
-    ty = 0.5 * (g[D + 2] * lx - g[D] * lz)
-    tz = 0.5 * (g[D] * ly - g[D + 1] * lx)
+    tx = g[D + 1] * lz - g[D + 2] * ly
+    ty = g[D + 2] * lx - g[D] * lz
+    tz = g[D] * ly - g[D + 1] * lx
     for side in range(2):
         sign = 1.0 - 2.0 * side
         for j in range(4):

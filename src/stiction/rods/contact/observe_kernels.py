@@ -5,32 +5,40 @@ Source: formulas sheet of the rods paper, sections 2, 3 and 6.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
+    B2,
+    COUNT1,
+    CURVE,
     E1,
     ELEM1,
     EMPTY,
     FIRST1,
     KIND,
+    LEVER,
     LINE,
     MODE,
+    NODE1,
+    PLANE,
     R1,
     R2,
     ROLL,
+    SHAPE,
     SLIP,
     T1,
     T2,
     D,
     G,
+    N,
     axis_point,
+    four_around,
     push,
     response,
+    shift,
     slip_velocity,
 )
 from stiction.rods.rod_kernels import INERTIA, MASS, kinetic_energy, stored_energy
@@ -41,7 +49,7 @@ Ints = npt.NDArray[np.int64]
 # entries of what `survey` fills for all rods: energies [J], (3) each linear and angular momentum
 KINETIC, STORED, MOMENTUM, ANGULAR = 0, 1, 2, 5
 WHOLE_ENTRIES = 8
-# and columns for each contact: (2) s', (3) slip velocity [m/s], middle between the axes [m]
+# and columns for each contact: (2) s', (3) slip velocity [m/s], where the surfaces touch [m]
 RATES, SLIPPING, POINT = 0, 2, 5
 EACH_COLUMNS = 8
 
@@ -54,8 +62,7 @@ def contact_rates(
     g = geom[c]
     v1, v2 = 0.0, 0.0
     for a in range(3):
-        x1, w1, _ = axis_point(v, index[c, FIRST1], place[c, 0], a)
-        x2, w2, _ = axis_point(v, index[c, FIRST1 + 1], place[c, 1], a)
+        x1, w1, x2, w2 = both_points(v, c, place, index, geom, a)
         v1 += (x2 - x1) * g[T1 + a] + g[D + a] * w1
         v2 += (x2 - x1) * g[T2 + a] + g[D + a] * w2
     a11, a12, a22 = 0.0, 0.0, 0.0
@@ -64,9 +71,30 @@ def contact_rates(
         a12 += g[T1 + a] * g[T2 + a]
         a22 += g[T2 + a] * g[T2 + a] + g[D + a] * g[R2 + a]
     if index[c, KIND] == LINE:
-        return 0.0, -v2 / a22
+        return 0.0, (-v2 / a22 if index[c, SHAPE] == CURVE else 0.0)
+    # what stays at an end does not move along that rod
+    end1 = place[c, 0] <= 0.0 or place[c, 0] >= index[c, COUNT1]
+    end2 = place[c, 1] <= 0.0 or place[c, 1] >= index[c, COUNT1 + 1]
+    if end1 or end2 or index[c, SHAPE] != CURVE:
+        rate1 = 0.0 if end1 else -v1 / a11
+        return rate1, (0.0 if end2 or index[c, SHAPE] != CURVE else -v2 / a22 if end1 else 0.0)
     det = a11 * a22 + a12 * a12
     return -(a22 * v1 - a12 * v2) / det, -(a12 * v1 + a11 * v2) / det
+
+
+@kernel
+def both_points(
+    v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix, a: int
+) -> tuple[float, float, float, float]:
+    """Return component a of both curves of v at the contact, each with its slope along the rod."""
+    x1, w1, _ = axis_point(v, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)
+    if index[c, SHAPE] == CURVE:
+        x2, w2, _ = axis_point(v, index[c, FIRST1 + 1], index[c, COUNT1 + 1], place[c, 1], a)
+        return x1, w1, x2, w2
+    x2 = 0.0
+    for j in range(4):
+        x2 += geom[c, B2 + j] * v[a, index[c, NODE1 + 1] + j]
+    return x1, w1, x2, 0.0
 
 
 @kernel
@@ -95,22 +123,28 @@ def slip_drift(
     rate2: float,
     out: Vector,
 ) -> None:
-    """Put the rate of u at constant velocities, J' v, into out: weights, D and frames move."""
+    """Put the rate of u at constant velocities, J' v, into out[:3]: weights, D and frames move."""
     g = geom[c]
     dd = out[3:6]
     for a in range(3):
-        x1, w1, _ = axis_point(v, index[c, FIRST1], place[c, 0], a)
-        x2, w2, _ = axis_point(v, index[c, FIRST1 + 1], place[c, 1], a)
+        x1, w1, x2, w2 = both_points(v, c, place, index, geom, a)
         dd[a] = x2 + g[T2 + a] * rate2 - x1 - g[T1 + a] * rate1
         out[a] = w1 * rate1 - w2 * rate2
+    if index[c, SHAPE] == PLANE:
+        # only the distance changes, not the direction
+        rate = dd[0] * g[N] + dd[1] * g[N + 1] + dd[2] * g[N + 2]
+        dd[0], dd[1], dd[2] = rate * g[N], rate * g[N + 1], rate * g[N + 2]
     wx, wy, wz, ox, oy, oz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
         rate = rate1 if side == 0 else rate2
-        s = place[c, side] - 0.5
-        fraction = s - math.floor(s)
+        _, fraction, over = four_around(place[c, side] - 0.5, index[c, COUNT1 + side] - 1)
+        for j in range(4):
+            out[6 + j] = spline_slope(fraction, j)
+        if over != 0:
+            shift(out[6:], over)
         for j in range(4):
             i = index[c, ELEM1 + side] + j
-            e, de = 0.5 * g[E1 + 4 * side + j], 0.5 * rate * spline_slope(fraction, j)
+            e, de = g[E1 + 4 * side + j], g[LEVER + side] * rate * out[6 + j]
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -254,6 +288,5 @@ def survey(
         e[RATES], e[RATES + 1] = contact_rates(v, c, place, index, geom)
         e[SLIPPING], e[SLIPPING + 1], e[SLIPPING + 2] = slip_velocity(q, c, index, geom, v, p)
         for a in range(3):
-            x1, _, _ = axis_point(r, index[c, FIRST1], place[c, 0], a)
-            x2, _, _ = axis_point(r, index[c, FIRST1 + 1], place[c, 1], a)
-            e[POINT + a] = 0.5 * (x1 + x2)
+            x1, _, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)
+            e[POINT + a] = x1 + geom[c, LEVER] * geom[c, D + a]

@@ -1,10 +1,11 @@
 """Pairs of short pieces of rods that may be near each other, at a cost linear in the pieces.
 
 Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
-curve stays inside their convex hull. Every piece gets a sphere around these points, every few
-pieces in a row a larger one. Large spheres of like size share a grid, grids double their cells
-from level to level, and a sphere looks at the cells around it on its own and on each coarser
-level: thick and thin rods together cost no more than either alone.
+curve stays inside their convex hull; beyond an end the nodes go on in a straight line. Every piece
+gets a sphere around these points, every few pieces in a row a larger one. Large spheres of like
+size share a grid, grids double their cells from level to level, and a sphere looks at the cells
+around it on its own and on each coarser level: thick and thin rods together cost no more than
+either alone.
 """
 
 from __future__ import annotations
@@ -42,18 +43,20 @@ def wrap_pieces(
     """
     total = 0
     for b in range(first.shape[0]):
-        total += max(elements[b] - 2, 0)
+        total += elements[b]
     pieces = np.empty((total, 2), np.int64)
     balls = np.empty((total, 5))
     chords = np.empty((total, 6))
     i = 0
     for b in range(first.shape[0]):
-        for k in range(1, elements[b] - 1):
+        for k in range(elements[b]):
             pieces[i, ROD], pieces[i, PIECE] = b, k
             j = first[b] + k
             far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
-                p, q, u, w = r[a, j - 1], r[a, j], r[a, j + 1], r[a, j + 2]
+                q, u = r[a, j], r[a, j + 1]
+                p = r[a, j - 1] if k > 0 else 2.0 * q - u
+                w = r[a, j + 2] if k < elements[b] - 1 else 2.0 * u - q
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
                 chords[i, a], chords[i, TO + a] = start, end
                 balls[i, CENTRE + a] = 0.5 * (start + end)

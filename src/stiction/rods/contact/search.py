@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["found_pairs", "refresh_slots"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # two places nearer than this, in elements, are the same contact
 _SAME = 2.0
@@ -34,17 +35,68 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     """
     from stiction.rods.contact.search_kernels import ROW_COLUMNS, find_candidates
 
-    # along one rod, surfaces nearer than half a circle of contact are the rod itself
-    apart = np.ceil(np.pi * flat.radius / flat.ds + 4.0)
-    separation = np.where(self_contact, apart, flat.count + 1.0).astype(np.int64)
+    tables, separation, curves = curve_tables(flat, self_contact)
     while True:
         rows = np.zeros((capacity, ROW_COLUMNS))
-        count = find_candidates(
-            flat.r, flat.first, flat.count, flat.radius, flat.ds, margin, separation, rows
-        )
+        count = find_candidates(flat.r, *tables, margin, separation, rows)
         if count <= capacity or capacity >= _MOST_PAIRS:
-            return rows[: min(count, capacity)]
+            rows = rows[: min(count, capacity)]
+            break
         capacity = min(2 * int(count), _MOST_PAIRS)
+    if flat.rods == len(flat.first):
+        return rows
+    rows[:, :2] = curves[rows[:, :2].astype(np.int64)]
+    # partners do not touch each other
+    rows = rows[rows[:, 0] < flat.rods]
+    return np.concatenate([rows, *_beside(flat, margin)])
+
+
+def curve_tables(
+    flat: Flat, self_contact: bool
+) -> tuple[tuple[Ints, Ints, Floats, Floats], Ints, Ints]:
+    """Return first slots, elements, radii, lengths of elements of all curves, and two more.
+
+    These are how many elements apart a curve can touch itself, and the numbers of the bodies.
+    """
+    curves = np.flatnonzero(flat.shape == ck.CURVE)
+    elements, radius, ds = flat.count[curves], flat.radius[curves], flat.ds[curves]
+    # along one rod, surfaces nearer than half a circle of contact are the rod itself
+    apart = np.ceil(np.pi * radius / ds + 4.0)
+    bends = self_contact & (curves < flat.rods)
+    separation = np.where(bends, apart, elements + 1.0).astype(np.int64)
+    return (flat.first[curves], elements, radius, ds), separation, curves
+
+
+def _beside(flat: Flat, margin: float) -> list[Floats]:
+    """Return rows of places of rods that are near spheres and planes."""
+    found = []
+    for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
+        for a in range(flat.rods):
+            found.append(_near_sphere(flat, a, b, margin))
+            if flat.shape[b] == ck.PLANE:
+                found[-1] = _near_plane(flat, a, b, margin)
+    return found
+
+
+def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Floats:
+    """Return rows of the nodes of a rod that are nearest to a sphere, and near it."""
+    nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
+    far = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
+    wide = np.concatenate([[np.inf], far, [np.inf]])
+    least = (far <= wide[:-2]) & (far < wide[2:])
+    near = np.flatnonzero(least & (far < flat.radius[a] + flat.radius[b] + margin + flat.ds[a]))
+    return np.array([[a, b, k, 0.0, far[k], 1.0, ck.CROSSING] for k in near]).reshape(-1, 7)
+
+
+def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Floats:
+    """Return rows of the ends and the middles of elements of a rod that are near a plane."""
+    nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
+    origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
+    high = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
+    places = np.concatenate([[0.0], np.arange(flat.count[a]) + 0.5, [flat.count[a]]])
+    high = np.interp(places, np.arange(len(high)), high)
+    near = np.flatnonzero(high < flat.radius[a] + margin)
+    return np.array([[a, b, places[k], 0.0, high[k], 1.0, ck.LINE] for k in near]).reshape(-1, 7)
 
 
 def refresh_slots(state: ContactState, flat: Flat) -> None:
@@ -52,7 +104,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     search = state.rods.search
     if search is None:
         return
-    margin = search.margin * float(flat.radius.min())
+    margin = search.margin * float(flat.radius[: flat.rods].min())
     state.limit = 0.4 * margin
     rows = found_pairs(flat, margin, search.self_contact, max(64, 2 * search.most))
     used = np.zeros(len(rows), dtype=bool)
@@ -88,5 +140,13 @@ def _same_place(state: ContactState, c: int, rows: Floats) -> npt.NDArray[np.boo
     pair = rods.all(axis=1)
     if state.index[c, ck.KIND] == ck.LINE:
         return np.asarray(pair & (away[:, 0] < 0.5))
+    # an end of the first rod and one of the second are different places, however near
+    ends = np.zeros(len(rows), dtype=np.int64)
+    if state.index[c, ck.SHAPE] == ck.CURVE:
+        count = state.index[c, [ck.COUNT1, ck.COUNT2]]
+        on = (rows[:, [sk.S_A, sk.S_B]] <= 0.0) | (rows[:, [sk.S_A, sk.S_B]] >= count)
+        ends = on[:, 0] + 2 * on[:, 1]
+    mine = int(state.index[c, ck.AT_END])
+    pair &= ~((ends > 0) & (mine > 0) & (ends != mine)) | (away.max(axis=1, initial=0.0) < 1e-3)
     near = away.max(axis=1, initial=0.0) < _SAME
     return np.asarray(pair & (rows[:, sk.KIND_OF] == ck.CROSSING) & near)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import CROSSING, LINE, axis_point, inside
+from stiction.rods.contact.kernels import CROSSING, LINE, LINE_BELOW, at_end, axis_point
 from stiction.rods.contact.pairs import (
     BULGE,
     PIECE,
@@ -22,7 +22,6 @@ from stiction.rods.contact.pairs import (
     near_pieces,
     wrap_pieces,
 )
-from stiction.rods.contact.touch_kernels import LINE_BELOW
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,13 +66,14 @@ def nearest_on_chords(chords: Matrix, i: int, j: int) -> tuple[float, float, flo
 
 @kernel
 def tangency(
-    r: Matrix, first1: int, first2: int, s1: float, s2: float
+    r: Matrix, pair: tuple[int, int, int, int], s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
     """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' at a pair of places."""
     dd, f1, f2, t11, t12, t22, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    first1, first2, count1, count2 = pair
     for a in range(3):
-        x1, u1, b1 = axis_point(r, first1, s1, a)
-        x2, u2, b2 = axis_point(r, first2, s2, a)
+        x1, u1, b1 = axis_point(r, first1, count1, s1, a)
+        x2, u2, b2 = axis_point(r, first2, count2, s2, a)
         d = x2 - x1
         dd += d * d
         f1 += d * u1
@@ -108,13 +108,13 @@ def approach(
     `pair` holds first slots and element counts of the two rods. With `fixed` only s2 moves.
     Returns False where there is no minimum on the two pieces.
     """
-    first1, first2, count1, count2 = pair
+    _, _, count1, count2 = pair
     for _ in range(NEWTON_STEPS):
         # a path that leaves the neighbourhood belongs to other pieces, which start there
         if abs(s1 - piece[0] - 0.5) > 1.5 or abs(s2 - piece[1] - 0.5) > 1.5:
             return False
-        s1, s2 = min(max(s1, 1.0), count1 - 1.0001), min(max(s2, 1.0), count2 - 1.0001)
-        dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, first1, first2, s1, s2)
+        s1, s2 = min(max(s1, 0.0), float(count1)), min(max(s2, 0.0), float(count2))
+        dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
         a11, a22 = -t11 + c1, t22 + c2
         det = a11 * a22 + t12 * t12
         if fixed:
@@ -136,11 +136,11 @@ def approach(
             break
     else:
         return False
-    if not (inside(s1, count1) and inside(s2, count2)):
+    if s1 < 0.0 or s2 < 0.0 or s1 > count1 or s2 > count2:
         return False
     if abs(s1 - piece[0] - 0.5) > 0.5 + BORDER or abs(s2 - piece[1] - 0.5) > 0.5 + BORDER:
         return False
-    dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, first1, first2, s1, s2)
+    dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
     if t22 + c2 <= 0.0:
         return False
     if not fixed and (-t11 + c1 >= 0.0 or (-t11 + c1) * (t22 + c2) + t12 * t12 >= 0.0):
@@ -178,7 +178,7 @@ def inspect(
     limit: float,
     rows: Matrix,
 ) -> int:
-    """Put what two pieces have in common into up to two rows; return how many."""
+    """Put what two pieces have in common into up to five rows; return how many."""
     a, b = rods
     pair = (first[a], first[b], elements[a], elements[b])
     count = 0
@@ -194,7 +194,63 @@ def inspect(
         if row[GAP] < limit and (row[SINE] < LINE_BELOW) == fixed:
             row[A], row[B], row[KIND_OF] = a, b, kind
             count += 1
+    for which in range(1, 4):
+        s1, s2 = end_of(piece[0], elements[a]), end_of(piece[1], elements[b])
+        if (which != 2 and s1 < 0.0) or (which != 1 and s2 < 0.0):
+            continue
+        s1 = s1 if which != 2 else piece[0] + guess[0]
+        s2 = s2 if which != 1 else piece[1] + guess[1]
+        if touch_end(r, pair, piece, which, s1, s2, rows[count]) and rows[count, GAP] < limit:
+            rows[count, A], rows[count, B], rows[count, KIND_OF] = a, b, CROSSING
+            count += 1
     return count
+
+
+@kernel
+def end_of(piece: int, count: int) -> float:
+    """Return the end that a piece of a rod has, in elements; -1 if it has none."""
+    if piece == 0:
+        return 0.0
+    return float(count) if piece == count - 1 else -1.0
+
+
+@kernel
+def touch_end(
+    r: Matrix,
+    pair: tuple[int, int, int, int],
+    piece: tuple[int, int],
+    which: int,
+    s1: float,
+    s2: float,
+    row: Vector,
+) -> bool:
+    """Find the place nearest to an end of the first rod (which 1), of the second (2), or of both.
+
+    Puts places, distance and sine into row. Returns False where the rods are nearer beside the
+    end, or beyond the piece.
+    """
+    for _ in range(NEWTON_STEPS if which != 3 else 0):
+        dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
+        slope, bend, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
+        move = -slope / (bend if bend > 0.1 * least else least)
+        move = min(max(move, -0.5), 0.5)
+        if which == 2:
+            s1 = min(max(s1 + move, float(piece[0])), piece[0] + 1.0)
+        else:
+            s2 = min(max(s2 + move, float(piece[1])), piece[1] + 1.0)
+        if abs(move) < 1e-9:
+            break
+    dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
+    row[S_A], row[S_B], row[GAP] = s1, s2, math.sqrt(dd)
+    row[SINE] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    parallel, small = row[SINE] < LINE_BELOW, 1e-8 * math.sqrt(dd)
+    if which == 2 and abs(f1) > small * math.sqrt(t11):
+        return False
+    if which == 1 and abs(f2) > small * math.sqrt(t22):
+        return False
+    if which != 2 and not at_end(s1, pair[2], f1, parallel and which == 1):
+        return False
+    return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
 
 
 @kernel
@@ -303,7 +359,7 @@ def find_candidates(
         x1, x2, chord = nearest_on_chords(chords, i, j)
         if chord > limit + balls[i, BULGE] + balls[j, BULGE]:
             continue
-        if count + 2 > raw.shape[0]:
+        if count + 5 > raw.shape[0]:
             wider = np.empty((2 * raw.shape[0], ROW_COLUMNS))
             for row in range(count):
                 for c in range(ROW_COLUMNS):

@@ -10,7 +10,7 @@ from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
-from stiction.rods.model import LEAST_MARGIN, Rods
+from stiction.rods.model import Rods
 
 __all__ = ["ContactState"]
 
@@ -66,8 +66,15 @@ class ContactState:
         self.index[c, [ck.ROD1, ck.ROD2, ck.KIND]] = a, b, kind
         self.index[c, [ck.FIRST1, ck.FIRST2]] = f.first[a], f.first[b]
         self.index[c, [ck.COUNT1, ck.COUNT2]] = f.count[a], f.count[b]
+        self.index[c, ck.SHAPE] = f.shape[b]
+        if f.shape[b] != ck.CURVE:
+            s2 = 0.0
+        if f.shape[b] == ck.PLANE:
+            self.index[c, ck.KIND] = ck.LINE
         self.place[c] = s1, s2
-        self.law[c, ck.REACH] = f.radius[a] + f.radius[b]
+        reach = f.radius[a] + f.radius[b]
+        self.law[c, ck.REACH] = reach
+        self.geom[c, ck.LEVER : ck.LEVER + 2] = f.radius[a] / reach, f.radius[b] / reach
 
     def open_slot(self, c: int, row: Floats) -> None:
         """Watch a pair that a search found, a row as `search_kernels` describes it."""
@@ -96,12 +103,12 @@ class ContactState:
                         where,
                         f"axes without a nearest pair of points near s1 = {contact.s1} m, "
                         f"s2 = {contact.s2} m",
-                        f"a crossing, at least {LEAST_MARGIN} elements from every end",
+                        "a crossing",
                         "the contact point solves two tangency conditions.",
                         "check s1 and s2, or the angle between the rods.",
                     )
                 )
-            if self.geom[c, ck.TANGENCY] < _PARALLEL:
+            if self.geom[c, ck.TANGENCY] < _PARALLEL and self.index[c, ck.AT_END] == 0:
                 angle = np.rad2deg(np.arcsin(self.geom[c, ck.TANGENCY]))
                 raise ModelError(
                     explain(
@@ -130,6 +137,7 @@ class ContactState:
                 )
             if gap > _TOUCHING * reach:
                 self.index[c, ck.MODE] = ck.OPEN
+        self.index[:, ck.TOLD_END] = self.index[:, ck.AT_END]
         if self.rods.search is not None:
             self.search(self.flat)
             self._refuse_overlap()
@@ -202,6 +210,8 @@ class ContactState:
                 "slip_speed": float(np.linalg.norm(slip)),
                 "contact_mode": float(mode),
                 "line_contact": float(self.index[c, ck.KIND] == ck.LINE),
+                "at_end": float(self.index[c, ck.AT_END]),
+                "normal_force": -along,
             }
             for name, value in row.items():
                 out[name][k, c] = value

@@ -17,8 +17,12 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
+    AT_END,
+    B1,
     CROSSING,
     DISTANCE,
+    E1,
+    ELEM1,
     EMPTY,
     FOUND,
     HEAT,
@@ -27,17 +31,20 @@ from stiction.rods.contact.kernels import (
     INSIDE,
     KIND,
     LINE,
+    LINE_BELOW,
     MODE,
     MU,
     NODE1,
     NODES_G,
     OPEN,
     OPENS,
+    OUTSIDE,
     REACH,
     ROLL,
     SINGULAR,
     SLIP,
     TANGENCY,
+    D,
     N,
     P,
     Touch,
@@ -50,6 +57,7 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
+from stiction.rods.driving_kernels import spatial_spin
 from stiction.rods.rod_kernels import State
 
 Ints = npt.NDArray[np.int64]
@@ -61,9 +69,6 @@ ROLL_SLIP, MOST_SWEEPS, STUCK, LAST_KICK = range(4)
 WORST_ENTRIES = 4
 # sine of ten degrees
 PARALLEL = 0.17364817766693033
-# sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
-# their place on one rod; so a crossing is far from losing its nearest points when it is found
-LINE_BELOW = 0.3420201433256687
 # code of a crossing below that angle, after INSIDE, OUTSIDE and SINGULAR
 NEAR_PARALLEL = 3
 
@@ -260,6 +265,35 @@ def account(
 
 
 @kernel
+def drive_work(
+    q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
+) -> float:
+    """Return the work that what is driven does against the impulses of contacts [J]."""
+    work = 0.0
+    for c in range(index.shape[0]):
+        g, k = geom[c], kick[c]
+        if k[P] == 0.0 and k[P + 1] == 0.0 and k[P + 2] == 0.0:
+            continue
+        # moment of the impulse with a lever of one
+        tx = g[D + 1] * k[P + 2] - g[D + 2] * k[P + 1]
+        ty = g[D + 2] * k[P] - g[D] * k[P + 2]
+        tz = g[D] * k[P + 1] - g[D + 1] * k[P]
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            for j in range(4):
+                i = index[c, NODE1 + side] + j
+                if mobility[0, i] == 0.0:
+                    b = sign * g[B1 + 4 * side + j]
+                    work -= b * (k[P] * v[0, i] + k[P + 1] * v[1, i] + k[P + 2] * v[2, i])
+                i = index[c, ELEM1 + side] + j
+                if mobility[1, i] == 0.0:
+                    e = g[E1 + 4 * side + j]
+                    wx, wy, wz, _, _, _ = spatial_spin(q, p, i)
+                    work -= e * (tx * wx + ty * wy + tz * wz)
+    return work
+
+
+@kernel
 def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 
@@ -272,7 +306,8 @@ def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int
         if index[c, MODE] == EMPTY:
             continue
         code = locate(r, c, place, index, geom)
-        crossing = index[c, KIND] == CROSSING
+        # the end of a rod is a point at any angle
+        crossing = index[c, KIND] == CROSSING and index[c, AT_END] == 0
         least = PARALLEL if index[c, FOUND] == 0 else 0.75 * LINE_BELOW
         near = code == INSIDE and geom[c, TANGENCY] < least
         if crossing and (near or code == SINGULAR) and index[c, MODE] >= ROLL:
@@ -284,6 +319,9 @@ def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int
         if code == INSIDE:
             continue
         if index[c, MODE] >= ROLL:
-            return code, c
+            if code != OUTSIDE or index[c, KIND] != LINE:
+                return code, c
+            # a point of a line that runs off the other rod: the end of that one carries on
+            contact = -2
         index[c, MODE] = EMPTY
     return INSIDE, contact

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
+    AT_END,
     CLOSED_AT,
     DISTANCE,
     INSIDE,
@@ -24,6 +25,7 @@ from stiction.rods.contact.kernels import (
     REACH,
     RESTITUTION,
     ROLL,
+    TOLD_END,
     N,
     P,
     Touch,
@@ -33,6 +35,7 @@ from stiction.rods.contact.kernels import (
 )
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.contact.touch_kernels import (
+    drive_work,
     hold_gaps,
     kick_contacts,
     locate_all,
@@ -40,6 +43,7 @@ from stiction.rods.contact.touch_kernels import (
 )
 from stiction.rods.leapfrog.march_kernels import (
     BEFORE,
+    EXTERNAL,
     IMPACT,
     LOST,
     OLD_Q,
@@ -59,8 +63,11 @@ Ints = npt.NDArray[np.int64]
 # closes, slip velocity [m/s]
 TIME, CONTACT, MODE_BEFORE, MODE_AFTER, KIND_OF, S_1, S_2, PRESSING, SLIPPING = range(9)
 EVENT_COLUMNS = 9
-CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES = range(5)
+# the last three: a closed contact comes to an end of a rod, leaves it for the side, and opens there
+CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES, ENDS, SIDES, FALLS = range(8)
 MOST_IMPACTS = 64
+# added to TOLD_END
+CAME = 4
 
 
 @kernel
@@ -164,10 +171,12 @@ def impacts(
         plastic = plastic or step - index[c, CLOSED_AT] <= 2
         done = strike(q, index, geom, law, mobility, v, p, touch.kick, c, plastic)
         spare.sums[IMPACT, TOTAL] += done
+        spare.sums[EXTERNAL, TOTAL] += drive_work(q, index, geom, mobility, v, p, touch.kick)
         index[c, CLOSED_AT] = step
         before, kind = index[c, MODE], BOUNCES
         if plastic:
             index[c, MODE] = ROLL
+            index[c, TOLD_END] = index[c, AT_END]
             kind = CLOSES
         when = now + h - left
         add_event(events, written, when, c, before, kind, place, index, fast, 0.0)
@@ -229,15 +238,23 @@ def withdraw(
 def note_changes(
     state: State, touch: Touch, modes: Ints, w: float, now: float, events: Matrix, written: Ints
 ) -> None:
-    """Write an event for every contact whose mode a kick of length w has changed."""
+    """Write an event for every contact that a kick of length w changed, or that met an end."""
     place, index, geom = touch.place, touch.marks, touch.geom
     for c in range(index.shape[0]):
         if index[c, MODE] != modes[c] and modes[c] >= ROLL:
             kind = OPENS_UP if index[c, MODE] == OPEN else SLIPS
             if index[c, MODE] == ROLL:
                 kind = STICKS
+            elif kind == OPENS_UP and index[c, TOLD_END] >= CAME:
+                kind = FALLS
             k, g = touch.kick[c], geom[c]
             press = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2]) / w
             ux, uy, uz = slip_velocity(state.q, c, index, geom, state.v, state.p)
             slip = math.sqrt(ux * ux + uy * uy + uz * uz)
             add_event(events, written, now, c, modes[c], kind, place, index, press, slip)
+        told, here = index[c, TOLD_END] & 3, index[c, AT_END]
+        if index[c, MODE] >= ROLL and here != told:
+            kind = ENDS if here & ~told else SIDES
+            index[c, TOLD_END] = here + (CAME if here > 0 else 0)
+            before = index[c, MODE]
+            add_event(events, written, now, c, before, kind, place, index, 0.0, 0.0)

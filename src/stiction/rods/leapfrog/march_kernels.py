@@ -18,6 +18,7 @@ from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.numerics.rows import dot
 from stiction.rods.contact.kernels import (
+    AT_END,
     DISTANCE,
     HEAT_NOW,
     INSIDE,
@@ -25,6 +26,7 @@ from stiction.rods.contact.kernels import (
     OPEN,
     REACH,
     ROLL,
+    TOLD_END,
     N,
     Touch,
     slip_velocity,
@@ -34,6 +36,7 @@ from stiction.rods.contact.touch_kernels import (
     MOST_SWEEPS,
     STUCK,
     account,
+    drive_work,
     hold_gaps,
     kick_contacts,
     locate_all,
@@ -214,13 +217,20 @@ def solve_contacts(
 
 
 @kernel
-def close_kick(state: State, forcing: Forcing | None, touch: Touch, spare: Spare, w: float) -> bool:
-    """Add the work of a kick to the sums; return whether it changed the mode of a contact."""
+def close_kick(
+    state: State, mobility: Matrix, forcing: Forcing | None, touch: Touch, spare: Spare, w: float
+) -> bool:
+    """Add the work of a kick to the sums; return whether it changed the mode of a contact.
+
+    That a contact comes to the end of a rod, or leaves it, counts as a change.
+    """
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums
     index, changed, closed = touch.marks, False, False
     for c in range(index.shape[0]):
         closed = closed or spare.modes[c] >= ROLL
         changed = changed or (index[c, MODE] != spare.modes[c] and spare.modes[c] >= ROLL)
+        moved_on = index[c, AT_END] != (index[c, TOLD_END] & 3)
+        changed = changed or (moved_on and index[c, MODE] >= ROLL)
     if closed:
         done = account(q, index, touch.geom, v, p, touch.kick, spare.worst)
         sums[ALGORITHMIC, LATEST] = done
@@ -231,6 +241,9 @@ def close_kick(state: State, forcing: Forcing | None, touch: Touch, spare: Spare
         if forcing.retarded:
             fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
             sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
+        if forcing.driven.shape[0] > 0 and closed:
+            work = drive_work(q, index, touch.geom, mobility, v, p, touch.kick)
+            sums[EXTERNAL, LATEST] += work
     for k in range(sums.shape[0]):
         if k != IMPACT:
             sums[k, TOTAL] += sums[k, LATEST]
@@ -315,7 +328,7 @@ def march(
                 return PULLS, k
         if todo[NEXT] == ACCOUNT:
             todo[NEXT] = AFTER
-            if close_kick(state, forcing, touch, spare, w):
+            if close_kick(state, table.mobility, forcing, touch, spare, w):
                 return CHANGED, k
         if forcing is not None and forcing.driven.shape[0] > 0:
             f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]

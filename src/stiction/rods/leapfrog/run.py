@@ -16,6 +16,7 @@ from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
+from stiction.rods.contact.overlap import deepest
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
@@ -31,6 +32,7 @@ from stiction.rods.rod_kernels import (
     TURNS,
     State,
 )
+from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
 
 __all__ = ["Marcher", "run_leapfrog"]
@@ -102,6 +104,9 @@ class RodHistory:
     contact : name -> (t, contacts) or (t, contacts, 3)
     events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
+    overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
+    parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
+    first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
     """
 
     time: Floats
@@ -113,11 +118,14 @@ class RodHistory:
     events: Floats
     pairs: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
+    ds: Floats
     stats: dict[str, int | float]
     status: Status
     reason: str
     checks: tuple[Check, ...]
     projected: float
+    overlap: Floats
+    parallel: Floats
     rates: dict[str, Floats] = field(default_factory=dict)
 
 
@@ -155,6 +163,9 @@ class Marcher:
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.steps, self.searches, self.reached = 0, 0, 0
         self.projected = 0.0
+        # over the smaller radius, when [s], numbers of the bodies
+        self.overlap = np.zeros(4)
+        self.parallel = np.array([1.0, 0.0])
         self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
         self.forcing = self._forcing()
@@ -173,8 +184,8 @@ class Marcher:
         return self.scratch[first : first + 3]
 
     def _make_room(self) -> None:
-        t, slots, c = len(self.save), self.flat.r.shape[1], self.touch.size
-        self.position = np.zeros((t, slots, 3))
+        t, c = len(self.save), self.touch.size
+        self.position = np.zeros((t, self.flat.nodes.size, 3))
         self.energy, self.heat = np.zeros((t, 6)), np.zeros((t, c))
         self.momentum = np.zeros((t, 6))
         names: tuple[str, ...] = ("s1", "s2", "s1_rate", "s2_rate", "lambda_n", "gap")
@@ -186,6 +197,8 @@ class Marcher:
             "slip_speed",
             "contact_mode",
             "line_contact",
+            "at_end",
+            "normal_force",
         )
         self.contact = {name: np.full((t, c), np.nan) for name in names}
         for name in ("contact_force", "contact_point"):
@@ -224,6 +237,12 @@ class Marcher:
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap
             self._add_work(0.25 * h)
+            # what is driven pushes against contacts from the start
+            touch = self.touch
+            touch.kick[:, ck.P : ck.P + 3] = 0.5 * h * touch.force
+            work = tk.drive_work(f.q, touch.index, touch.geom, self.mobility, f.v, f.p, touch.kick)
+            self.sums[mk.EXTERNAL, mk.TOTAL] += work
+            touch.kick[:, ck.P : ck.P + 3] = 0.0
             return
         self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
@@ -292,7 +311,7 @@ class Marcher:
             ap,
             touch.given,
             touch.force,
-            np.zeros(6),
+            np.zeros(10),
         )
         return av, ap
 
@@ -425,7 +444,7 @@ class Marcher:
         found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
         for name in ("place", "index", "geom", "law", "kick", "given"):
             found[f"touch_{name}"] = getattr(t, name)
-        for name in ("v_old", "p_old", "built", "sums", "worst"):
+        for name in ("v_old", "p_old", "built", "sums", "worst", "overlap"):
             found[name] = getattr(self, name)
         return found
 
@@ -505,12 +524,16 @@ class Marcher:
         self.reason = f"{_REASONS[code]}{where} at t = {now:.9g} s"
         bad = code == mk.NOT_FINITE
         self.status = Status.NOT_FINITE if bad else Status.NO_CONTINUATION
+        if not bad:
+            self._look_for_overlap(now)
+        if code == mk.NEAR_PARALLEL:
+            self.parallel[:] = self.touch.geom[contact, ck.TANGENCY], now
 
     # ---- what is seen
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
         f, t = self.flat, self.touch
-        self.position[k] = f.r.T
+        self.position[k] = f.r[:, f.nodes].T
         part, whole = 0.5 if k else 0.0, t.survey(v, p)
         half = self.sums[:, mk.TOTAL] - part * self.sums[:, mk.LATEST]
         self.energy[k] = (
@@ -520,9 +543,18 @@ class Marcher:
         )
         self.heat[k] = t.kick[:, ck.HEAT] - part * t.kick[:, ck.HEAT_NOW]
         self.momentum[k] = whole[ok.MOMENTUM :]
+        self._look_for_overlap(float(self.save[k]))
         if t.size:
             self._accelerations(v, p, float(self.save[k]))
             t.observe(k, self.contact)
+
+    def _look_for_overlap(self, now: float) -> None:
+        """Keep the deepest overlap of any two bodies, and when it was met."""
+        if not all(isinstance(rod.section, CircularSection) for rod in self.rods.rods):
+            return
+        depth, a, b = deepest(self.flat)
+        if not depth <= self.overlap[0]:
+            self.overlap[:] = depth, now, a + 1, b + 1
 
     def history(self) -> RodHistory:
         """Return what was seen up to the last saved time that was reached."""
@@ -538,6 +570,7 @@ class Marcher:
             events=events[events[:, ik.TIME] <= self.save[upto - 1] * (1.0 + 1e-12)],
             pairs=self.touch.index[:, [ck.ROD1, ck.ROD2]] + 1,
             first=self.flat.first,
+            ds=self.flat.ds,
             stats={
                 "steps": self.steps,
                 "step": float(self.h[:-1].max()),
@@ -558,4 +591,6 @@ class Marcher:
                 ),
             ),
             projected=self.projected,
+            overlap=self.overlap,
+            parallel=self.parallel,
         )

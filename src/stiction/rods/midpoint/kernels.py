@@ -158,7 +158,7 @@ def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
             column = 6 * (index[c, NODE1 + side] + j)
             for a in range(3):
                 rows[a, column + a] += sign * g[B1 + 4 * side + j]
-            e = 0.5 * g[E1 + 4 * side + j]
+            e = g[E1 + 4 * side + j]
             column = 6 * (index[c, ELEM1 + side] + j) + 3
             # w x D as a matrix on w
             rows[0, column + 1] += e * dz

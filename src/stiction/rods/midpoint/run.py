@@ -57,6 +57,16 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
                 "solve with RollingLeapfrog.",
             )
         )
+    if rods.partners:
+        raise ModelError(
+            explain(
+                "RollingMidpoint",
+                "rigid partners",
+                "contacts between rods, or none",
+                "what partners do is not part of the implicit equations.",
+                "solve with RollingLeapfrog.",
+            )
+        )
     march = _Midpoint(rods, method, request)
     march.go()
     return build_run(system, rods, method, march.history())

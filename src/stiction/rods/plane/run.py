@@ -309,7 +309,7 @@ class _Walk:
                 "shortest_step": float(self.tally[pk.SHORTEST]) if self.steps else self.step,
                 "most_sweeps": int(self.tally[pk.SWEEPS]),
             },
-            citations=("gay-balmaz-2012",),
+            citations=("strings",),
             size=counted(self.size, "node"),
         )
 
@@ -329,6 +329,7 @@ class _Walk:
             "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
             "momentum": Variable(self.momentum[:upto], ("time", "axis"), "kg m/s", "of the rod"),
             "lambda_n": Variable(-normal, each, "N", "normal force, positive if it pulls"),
+            "normal_force": Variable(normal, each, "N", "normal force, positive if it presses"),
             "gap": Variable(self.gap[:upto], each, "m", "distance of the surface from the plane"),
             "friction_ratio": Variable(ratio, each, "1", "tangential over normal force"),
             "slip_speed": Variable(speed, each, "m/s", "speed of the surface over the plane"),
@@ -339,14 +340,19 @@ class _Walk:
 
     def _event_log(self) -> EventLog:
         rows = np.vstack([*self.events, np.zeros((0, pk.EVENT_COLUMNS))])
+        closes = np.isin(rows[:, pk.KIND], (pk.CLOSES, pk.BOUNCES))
         return EventLog(
             rows[:, pk.TIME].copy(),
             rows[:, pk.NODE].astype(np.int64) + 1,
             [_MODES[int(v)] for v in rows[:, pk.MODE_BEFORE]],
             [_MODES[int(v)] for v in rows[:, pk.MODE_AFTER]],
             [_KINDS[int(v)] for v in rows[:, pk.KIND]],
-            {"normal": rows[:, pk.FORCE_N].copy(), "slip_speed": rows[:, pk.SPEED_T].copy()},
-            {"normal": "N, or m/s when it closes", "slip_speed": "m/s"},
+            {
+                "normal": np.where(closes, np.nan, rows[:, pk.FORCE_N]),
+                "closing_speed": np.where(closes, -rows[:, pk.FORCE_N], np.nan),
+                "slip_speed": rows[:, pk.SPEED_T].copy(),
+            },
+            {"normal": "N", "closing_speed": "m/s", "slip_speed": "m/s"},
         )
 
     def _checks(self, energy: Ledger, upto: int) -> tuple[Check, ...]:

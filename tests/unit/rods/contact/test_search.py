@@ -60,8 +60,10 @@ class Curve:
 
     def __init__(self, nodes):
         n = len(nodes) - 1
-        self.low, self.high, self.n = 1.5, n - 1.5, n
-        self.at = BSpline(np.arange(-2.0, n + 3.0), nodes, 3)
+        self.low, self.high, self.n = 0.0, float(n), n
+        # beyond the ends nodes go on in a straight line
+        wide = [2.0 * nodes[0] - nodes[1], *nodes, 2.0 * nodes[-1] - nodes[-2]]
+        self.at = BSpline(np.arange(-3.0, n + 4.0), np.array(wide), 3)
         self.slope, self.bend = self.at.derivative(), self.at.derivative(2)
 
     def samples(self):
@@ -80,6 +82,7 @@ def brute(rods, radius, margin, separation=None):
             limit = radius[a] + radius[b] + margin
             rows += [(a, b, *x, CROSSING) for x in crossings(one, curves[b], limit, apart)]
             rows += [(a, b, *x, LINE) for x in lines(one, curves[b], limit, apart)]
+            rows += [(a, b, *x, CROSSING) for x in ends(one, curves[b], limit, apart)]
     return np.array(rows).reshape(-1, 6)
 
 
@@ -121,7 +124,7 @@ def crossings(one, two, limit, apart):
 
 def lines(one, two, limit, apart):
     found, t = [], two.samples()
-    for s in np.arange(1, one.n - 1) + 0.5:
+    for s in np.arange(one.n) + 0.5:
 
         def slope(x, s=s):
             return (two.at(x) - one.at(s)) @ two.slope(x)
@@ -135,6 +138,39 @@ def lines(one, two, limit, apart):
             if distance < limit and sine < LINE_BELOW:
                 found.append((s, x, distance))
     return found
+
+
+def ends(one, two, limit, apart):
+    """Return places nearest to an end of either curve, where the distance falls beyond the end."""
+
+    def outward(curve, s, towards):
+        return towards @ curve.slope(s) * (1.0 if s > 0.0 else -1.0) >= 0.0
+
+    found = []
+    for turned, (mine, other) in enumerate(((one, two), (two, one))):
+        for s in (mine.low, mine.high):
+            for x in nearest_inside(other, mine.at(s)):
+                distance, sine = gap_and_sine(mine, other, s, x)
+                if sine < LINE_BELOW or outward(mine, s, other.at(x) - mine.at(s)):
+                    found.append((x, s, distance) if turned else (s, x, distance))
+    for s in (one.low, one.high):
+        for x in (two.low, two.high):
+            d = two.at(x) - one.at(s)
+            if outward(one, s, d) and outward(two, x, -d):
+                found.append((s, x, np.linalg.norm(d)))
+    if apart is not None:
+        n = one.n - 1
+        found = [x for x in found if min(x[1] // 1, n) - min(x[0] // 1, n) >= apart]
+    return [x for x in found if x[2] < limit]
+
+
+def nearest_inside(curve, point):
+    """Return the places of a curve, but its ends, that are nearer to a point than those beside."""
+    s = curve.samples()
+    slope = [(curve.at(x) - point) @ curve.slope(x) for x in s]
+    for low, high, a, b in zip(s[:-1], s[1:], slope[:-1], slope[1:], strict=True):
+        if a < 0.0 <= b:
+            yield brentq(lambda x: (curve.at(x) - point) @ curve.slope(x), low, high, xtol=1e-13)
 
 
 def assert_same(rows, wanted):
@@ -195,11 +231,11 @@ def test_parallel_rods_touch_along_a_line():
     one = np.stack([x, 0.0 * x, 0.0 * x], axis=1)
     two = one[::-1] + np.array([0.2, 0.0, 0.04])
     rows = search([one, two], 0.02, 1e-3)
-    assert np.all(rows[:, 6] == LINE)
+    # an end of each rod, and between them every element of the first
+    assert rows[:, 6].tolist() == [CROSSING, *[LINE] * 24, CROSSING]
     assert np.abs(rows[:, 4] - 0.04).max() < 1e-14
     assert np.abs(rows[:, 2] + rows[:, 3] - 36.0).max() < 1e-9
-    # the splines overlap where s and 36 - s both lie between 1.5 and 28.5
-    assert np.array_equal(rows[:, 2], np.arange(7, 29) + 0.5)
+    assert np.abs(rows[:, 2] - [6.0, *np.arange(6, 30) + 0.5, 30.0]).max() < 1e-9
 
 
 @pytest.mark.parametrize(("degrees", "kind"), [(19.5, LINE), (20.5, CROSSING)])
@@ -230,7 +266,8 @@ def test_a_coil_touches_its_next_turn():
     nodes = np.stack([np.cos(t), np.sin(t), 0.05 * t], axis=1)
     rows = search([nodes], 0.15, 0.05, separation=12)
     assert_same(rows, brute([nodes], 0.15, 0.05, separation=12))
-    assert np.all(rows[:, 6] == LINE)
+    # and both ends
+    assert rows[:, 6].tolist().count(LINE) == len(rows) - 2
     # one turn is 30 elements
     assert np.abs(rows[:, 3] - rows[:, 2] - 30.0).max() < 0.1
 

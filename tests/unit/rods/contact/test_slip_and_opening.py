@@ -143,7 +143,7 @@ def test_an_impact_turns_the_normal_velocity(restitution):
     event = run.events.iloc[0]
     assert event.kind == ("bounce" if restitution > 0.0 else "close")
     assert event.time == pytest.approx(0.004, abs=1e-12)
-    assert event.normal == pytest.approx(0.5, abs=1e-12)
+    assert event.closing_speed == pytest.approx(0.5, abs=1e-12)
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])

@@ -64,14 +64,15 @@ def test_the_ledger_closes_with_second_order(name):
 
 
 def test_ends_are_held():
-    run = solved(one(left=Clamped(), right=Pinned(), motion=PLUCK), 1e-4)
+    run = solved(one(left=Clamped(hold="element"), right=Pinned(), motion=PLUCK), 1e-4)
     x = run.data.position.values
     assert_allclose(x[:, [0, 1, -1]], x[[0]][:, [0, 1, -1]].repeat(51, 0), rtol=0, atol=0)
     assert np.abs(x[:, -2] - x[0, -2]).max() > 1e-4
 
 
 def test_a_driven_end_moves_as_told():
-    run = solved(one(left=Driven([0.1, 0.2, 0.0], [0.0, 0.0, 1.0], rise=0.04)), 1e-4)
+    end = Driven([0.1, 0.2, 0.0], [0.0, 0.0, 1.0], rise=0.04, hold="element")
+    run = solved(one(left=end), 1e-4)
     t = run.time
     way = np.where(t < 0.04, 0.5 * t**2 / 0.04, t - 0.02)
     x = run.data.position.values
@@ -83,7 +84,8 @@ def test_a_driven_end_moves_as_told():
 def test_a_clamp_turns_about_any_axis():
     speed, spin = np.array([0.1, -0.2, 0.3]), np.array([2.0, 3.0, -4.0])
     way = np.array([2.0, 1.0, -2.0]) / 3.0
-    skew = CosseratRod(SECTION, Straight(0.0 * way, way), elements=20, left=Driven(speed, spin))
+    end = Driven(speed, spin, hold="element")
+    skew = CosseratRod(SECTION, Straight(0.0 * way, way), elements=20, left=end)
     run = solved(Rods([skew], gravity=(0.0, 0.0, 0.0)), 1e-4)
     t, x = run.time, run.data.position.values
     assert_allclose(x[:, 0] - x[0, 0], np.outer(t, speed), rtol=0, atol=1e-12)

@@ -1,0 +1,66 @@
+"""The deepest overlap in a state of rods and partners, declared contact or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.rods.contact import kernels as ck
+
+if TYPE_CHECKING:
+    from stiction.rods.assembly import Flat
+
+__all__ = ["deepest"]
+
+Floats = npt.NDArray[np.float64]
+
+# points of a curve per element that are held against spheres and planes
+_FINE = 16
+
+
+def deepest(flat: Flat) -> tuple[float, int, int]:
+    """Return the deepest overlap over the smaller radius, 0 if there is none, and both bodies.
+
+    All pairs are looked at, also of a rod with itself where it is farther along than half a
+    circle of contact.
+    """
+    from stiction.rods.contact.overlap_kernels import OVERLAP_COLUMNS, deepest_overlap
+    from stiction.rods.contact.search import curve_tables
+
+    tables, separation, curves = curve_tables(flat, self_contact=True)
+    out = np.zeros(OVERLAP_COLUMNS)
+    deepest_overlap(flat.r, *tables, separation, flat.rods, out)
+    found = (float(out[0]), int(curves[int(out[1])]), int(curves[int(out[2])]))
+    for b in np.flatnonzero(flat.shape != ck.CURVE):
+        for a in range(flat.rods):
+            deep = _into(flat, a, int(b)) / flat.radius[a]
+            if deep > found[0]:
+                found = (float(deep), a, int(b))
+    return found
+
+
+def _into(flat: Flat, a: int, b: int) -> float:
+    """Return how deep a rod is inside a sphere or behind a plane [m]; negative outside."""
+    points = curve_points(flat, a)
+    origin = flat.r[:, flat.first[b], None]
+    if flat.shape[b] == ck.PLANE:
+        one, two = (flat.r[:, flat.first[b] + k] - origin[:, 0] for k in (1, 2))
+        return float(flat.radius[a] - (np.cross(one, two) @ (points - origin)).min())
+    far = np.linalg.norm(points - origin, axis=0).min()
+    return float(flat.radius[a] + flat.radius[b] - far)
+
+
+def curve_points(flat: Flat, a: int) -> Floats:
+    """Return (3, 16 n + 1) points of the contact curve of a rod, evenly spread in s [m]."""
+    nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
+    before, behind = 2.0 * nodes[:, :1] - nodes[:, 1:2], 2.0 * nodes[:, -1:] - nodes[:, -2:-1]
+    wide = np.concatenate([before, nodes, behind], axis=1)
+    x = np.arange(_FINE) / _FINE
+    y = 1.0 - x
+    inner = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x), 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
+    parts = zip((y**3 / 6.0, *inner, x**3 / 6.0), range(4), strict=True)
+    n = flat.count[a]
+    points = sum(wide[:, k : k + n, None] * part for part, k in parts)
+    return np.concatenate([np.reshape(points, (3, -1)), nodes[:, -1:]], axis=1)

@@ -1,0 +1,118 @@
+"""How deep bodies overlap, whether a contact between them is known or not.
+
+All pairs of pieces that may be near are looked at, as in a search, but here every pair has its
+least distance, also where that is no minimum of the whole curves.
+
+Source: formulas sheet of the rods paper, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.pairs import (
+    BULGE,
+    PIECE,
+    ROD,
+    group_pieces,
+    near_pieces,
+    wrap_pieces,
+)
+from stiction.rods.contact.search_kernels import nearest_on_chords, shrunk, tangency
+
+Ints = npt.NDArray[np.int64]
+
+# columns of what is found: depth over the smaller radius, both bodies from 0, both places
+DEPTH, BODY_1, BODY_2, PLACE_1, PLACE_2 = range(5)
+OVERLAP_COLUMNS = 5
+_STEPS = 16
+
+
+@kernel
+def nearest_on_pieces(
+    r: Matrix, pair: tuple[int, int, int, int], piece: tuple[int, int], s1: float, s2: float
+) -> tuple[float, float, float]:
+    """Return the least distance of two pieces [m] from a guess, and its places in elements.
+
+    `pair` holds first slots and element counts of both bodies. Newton's steps, cut off at the
+    ends of the pieces; where the distance is not convex, one place after the other.
+    """
+    least, best1, best2 = math.inf, s1, s2
+    low1, low2 = float(piece[0]), float(piece[1])
+    for _ in range(_STEPS):
+        dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
+        if dd < least:
+            least, best1, best2 = dd, s1, s2
+        h11, h22 = t11 - c1, t22 + c2
+        det = h11 * h22 - t12 * t12
+        stop1 = (s1 <= low1 and f1 < 0.0) or (s1 >= low1 + 1.0 and f1 > 0.0)
+        stop2 = (s2 <= low2 and f2 > 0.0) or (s2 >= low2 + 1.0 and f2 < 0.0)
+        if h11 <= 0.0 or det <= 1e-3 * t11 * t22 or stop1 or stop2:
+            h11, h22 = max(h11, 0.2 * t11), max(h22, 0.2 * t22)
+            new1 = s1 if stop1 else min(max(s1 + f1 / h11, low1), low1 + 1.0)
+            new2 = s2 if stop2 else s2 - (f2 - (0.0 if stop1 else t12 * (new1 - s1))) / h22
+        else:
+            new1 = min(max(s1 + (h22 * f1 - t12 * f2) / det, low1), low1 + 1.0)
+            new2 = s2 + (t12 * f1 - h11 * f2) / det
+        new2 = min(max(new2, low2), low2 + 1.0)
+        small = max(abs(new1 - s1), abs(new2 - s2)) < 1e-10
+        s1, s2 = new1, new2
+        if small:
+            break
+    dd, _, _, _, _, _, _, _ = tangency(r, pair, s1, s2)
+    if dd < least:
+        least, best1, best2 = dd, s1, s2
+    return math.sqrt(least), best1, best2
+
+
+@kernel
+def deepest_overlap(
+    r: Matrix,
+    first: Ints,
+    elements: Ints,
+    radius: Vector,
+    ds: Vector,
+    self_separation: Ints,
+    rods: int,
+    out: Vector,
+) -> None:
+    """Put the deepest overlap of any two bodies, of which one is a rod, into out; 0 if none.
+
+    Parameters
+    ----------
+    r : (3, slots) nodes [m]
+    first, elements, radius, ds : of each body, curves all, rods before cylinders
+    self_separation : elements of the same rod must be at least so far apart along it
+    rods : how many bodies are rods
+    out : columns above
+
+    Verified by: tests/unit/rods/contact/test_overlap.py::test_random_rods_against_samples
+    """
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    pieces, balls, chords = wrap_pieces(r, first, elements, radius, 0.0)
+    groups, spheres = group_pieces(pieces, balls, radius, ds, 0.0)
+    found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
+    for m in range(near):
+        i, j = found[m]
+        a, b = pieces[i, ROD], pieces[j, ROD]
+        if a >= rods and b >= rods:
+            continue
+        if shrunk(chords[i], ds[a]) or shrunk(chords[j], ds[b]):
+            continue
+        reach = radius[a] + radius[b]
+        x1, x2, chord = nearest_on_chords(chords, i, j)
+        if chord > reach + balls[i, BULGE] + balls[j, BULGE]:
+            continue
+        pair = (first[a], first[b], elements[a], elements[b])
+        piece = (pieces[i, PIECE], pieces[j, PIECE])
+        far, s1, s2 = nearest_on_pieces(r, pair, piece, piece[0] + x1, piece[1] + x2)
+        depth = (reach - far) / min(radius[a], radius[b])
+        if depth > out[DEPTH]:
+            out[DEPTH], out[BODY_1], out[BODY_2] = depth, a, b
+            out[PLACE_1], out[PLACE_2] = s1, s2

@@ -1,0 +1,172 @@
+"""Rigid bodies that rods touch: cylinders, spheres and planes, fixed or driven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number
+from stiction.rods.centreline import vector
+
+__all__ = ["CylinderPartner", "PlanePartner", "RodPartner", "SpherePartner"]
+
+Floats = npt.NDArray[np.float64]
+Vector = Sequence[float] | Floats
+
+# a cylinder is a straight curve of pieces about as long as it is thick
+_MOST_PIECES = 400
+_LEAST_PIECES = 4
+
+
+class RodPartner(Record):
+    """Base of rigid bodies: they move as told, whatever rods do to them."""
+
+    velocity: Vector
+    angular_velocity: Vector
+    rise: float
+
+    def _check_motion(self) -> None:
+        name = type(self).__name__
+        why = "a rigid partner stays or moves as it is told."
+        for field, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
+            value = vector(f"{name}.{field}", getattr(self, field), unit=unit, why=why)
+            object.__setattr__(self, field, value)
+        why = "the motion grows from zero in this time."
+        number(f"{name}.rise", self.rise, rule="nonnegative", unit="s", why=why, try_="give 0.")
+
+    def _check_vector(self, field: str, why: str) -> None:
+        where = f"{type(self).__name__}.{field}"
+        value = vector(where, getattr(self, field), unit="m", why=why)
+        object.__setattr__(self, field, value)
+
+    def _check_radius(self, radius: float) -> None:
+        why = "without thickness it has no surface to roll on."
+        where = f"{type(self).__name__}.radius"
+        number(where, radius, rule="positive", unit="m", why=why, try_="give 0.02.")
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is driven."""
+        return bool(np.any(self.velocity)) or bool(np.any(self.angular_velocity))
+
+    @property
+    def points(self) -> Floats:
+        """(n, 3) points that move with it, the first is its pivot [m]."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CylinderPartner(RodPartner):
+    """A round cylinder with half spheres at its ends; its pivot is its start.
+
+    Parameters
+    ----------
+    start, end : of its axis [m]
+    radius : [m]
+    velocity : of its start [m/s]
+    angular_velocity : about its start [rad/s]; along the axis it is a drum
+    rise : time in which both grow linearly from zero [s]
+
+    Source: formulas sheet of the rods paper, "Unequal radii".
+    Verified by: tests/unit/rods/contact/test_partners.py::test_a_stiff_rod_rolls_down_a_cylinder
+    """
+
+    start: Vector
+    end: Vector
+    radius: float
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    rise: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in ("start", "end"):
+            self._check_vector(field, "the axis joins two points.")
+        if not np.linalg.norm(np.subtract(self.end, self.start)) > 0.0:
+            why, try_ = "the axis has a direction.", "give an end away from the start."
+            got = "the start itself"
+            raise ModelError(explain("CylinderPartner.end", got, "another point", why, try_))
+        self._check_radius(self.radius)
+        self._check_motion()
+
+    @property
+    def points(self) -> Floats:
+        """(n + 1, 3) evenly spaced points of the axis [m]."""
+        length = float(np.linalg.norm(np.subtract(self.end, self.start)))
+        pieces = np.clip(np.ceil(0.5 * length / self.radius), _LEAST_PIECES, _MOST_PIECES)
+        part = np.linspace(0.0, 1.0, int(pieces) + 1)[:, None]
+        return np.asarray((1.0 - part) * np.asarray(self.start) + part * np.asarray(self.end))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpherePartner(RodPartner):
+    """A sphere; its pivot is its centre.
+
+    Parameters
+    ----------
+    centre : [m]
+    radius : [m]
+    velocity : of its centre [m/s]
+    angular_velocity : about its centre [rad/s]
+    rise : time in which both grow linearly from zero [s]
+
+    Verified by: tests/unit/rods/contact/test_partners.py::test_a_tip_bounces_off_a_sphere
+    """
+
+    centre: Vector
+    radius: float
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    rise: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check_vector("centre", "it is the middle of the sphere.")
+        self._check_radius(self.radius)
+        self._check_motion()
+
+    @property
+    def points(self) -> Floats:
+        """(5, 3) its centre, as often as a short rod has nodes [m]."""
+        return np.tile(np.asarray(self.centre, dtype=np.float64), (_LEAST_PIECES + 1, 1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlanePartner(RodPartner):
+    """A plane; rods are on the side that its normal points to.
+
+    Parameters
+    ----------
+    point : of the plane, and pivot of its motion [m]
+    normal : direction to the side of the rods
+    velocity : of the point [m/s]; along the plane it is a belt
+    angular_velocity : about the point [rad/s]; along the normal it is a turntable
+    rise : time in which both grow linearly from zero [s]
+
+    Verified by: tests/unit/rods/contact/test_partners.py::test_a_rod_rolls_down_a_plane
+    """
+
+    point: Vector = (0.0, 0.0, 0.0)
+    normal: Vector = (0.0, 0.0, 1.0)
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    rise: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check_vector("point", "it is a point of the plane.")
+        where, why = "PlanePartner.normal", "it points to the side of the rods."
+        object.__setattr__(self, "normal", vector(where, self.normal, unit="1", why=why))
+        if not np.linalg.norm(self.normal) > 0.0:
+            raise ModelError(explain(where, "zero", "a direction", why, "give [0, 0, 1]."))
+        self._check_motion()
+
+    @property
+    def points(self) -> Floats:
+        """(5, 3) its point and two at a metre along the plane, right-handed with the normal [m]."""
+        n = np.asarray(self.normal) / np.linalg.norm(self.normal)
+        a = np.cross(np.eye(3)[int(np.argmin(np.abs(n)))], n)
+        a /= np.linalg.norm(a)
+        moves = np.array([0.0 * n, a, np.cross(n, a), 0.0 * n, 0.0 * n])
+        return np.asarray(np.asarray(self.point) + moves)

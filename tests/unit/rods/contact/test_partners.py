@@ -1,0 +1,144 @@
+"""Rods on rigid cylinders, spheres and planes, fixed and driven, against rigid bodies."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import stiction as st
+from stiction.rods import (
+    CircularSection,
+    ContactSearch,
+    CosseratRod,
+    CylinderPartner,
+    Free,
+    PlanePartner,
+    RigidMotion,
+    RollingContact,
+    SpherePartner,
+    Straight,
+)
+
+G, SLOPE, LENGTH = 9.81, 0.3, 0.4
+DOWN = (G * math.sin(SLOPE), 0.0, -G * math.cos(SLOPE))
+ROLLS = 2.0 / 3.0 * G * math.sin(SLOPE)
+
+
+def stiff(radius, height, young=1e8, motion=(), elements=16, **more):
+    """Return a free rod along y at a height."""
+    line = Straight((0.0, -0.5 * LENGTH, height), (0.0, 0.5 * LENGTH, height))
+    section = CircularSection(radius, young, density=1000.0)
+    ends = {"left": Free(), "right": Free()}
+    return CosseratRod(section, line, elements=elements, motion=motion, **ends, **more)
+
+
+def solved(rod, partner, touch=None, gravity=DOWN, t_end=0.1, **more):
+    """Return the run of one rod and one partner."""
+    touches = () if touch is None else [touch]
+    system = st.Rods([rod], touches, gravity=gravity, partners=[partner], **more)
+    return st.solve(system, st.RollingLeapfrog(), (0.0, t_end), save=21)
+
+
+def acceleration(run):
+    """Return the acceleration of the centre of mass along x."""
+    x = run.data.position.values[:, :, 0]
+    middle = 0.5 * (x[:, 1:] + x[:, :-1]).mean(axis=1)
+    return 2.0 * np.polyfit(run.time, middle, 2)[0]
+
+
+@pytest.mark.parametrize("ratio", [0.25, 0.5, 1.0, 4.0])
+def test_a_stiff_rod_rolls_down_a_cylinder(ratio):
+    # 2/3 g sin(slope), whatever the radii
+    fixed = CylinderPartner((-0.2, 0.0, 0.0), (0.4, 0.0, 0.0), 0.02 * ratio)
+    touch = RollingContact(0.2, 0.2, friction=st.Coulomb(1.0))
+    run = solved(stiff(0.02, 0.02 * (1.0 + ratio)), fixed, touch)
+    assert acceleration(run) == pytest.approx(ROLLS, rel=1e-4)
+    assert run.audit.ok
+    assert np.nanmax(run.data.rolling_residual.values) <= 1e-12
+    assert_allclose(run.data.contact_point.values[0], [0.0, 0.0, 0.02 * ratio], atol=1e-14)
+
+
+def test_a_rod_rolls_down_a_plane():
+    touch = RollingContact(0.2, 0.0, friction=st.Coulomb(1.0))
+    run = solved(stiff(0.02, 0.02), PlanePartner(), touch)
+    assert acceleration(run) == pytest.approx(ROLLS, rel=1e-4)
+    # it lies in the plane too where a search finds all its points
+    search = ContactSearch(friction=st.Coulomb(1.0))
+    found = solved(stiff(0.02, 0.02, young=1e7), PlanePartner(), t_end=0.03, search=search)
+    assert acceleration(found) == pytest.approx(ROLLS, rel=1e-4)
+
+
+def test_a_tip_bounces_off_a_sphere():
+    # along its axis, at 1 m/s, onto the top of a sphere: an elastic impact of the end node
+    section = CircularSection(0.02, 1e6, density=1000.0)
+    ends = {"left": Free(), "right": Free()}
+    line = Straight((0.0, 0.0, 0.055), (0.0, 0.0, 0.455))
+    rod = CosseratRod(section, line, elements=10, motion=[RigidMotion((0.0, 0.0, -1.0))], **ends)
+    search = ContactSearch(friction=st.Coulomb(0.3))
+    run = solved(rod, SpherePartner((0.0, 0.0, 0.0), 0.03), gravity=(0, 0, 0), search=search)
+    first = run.events.iloc[0]
+    assert first.kind == "close"
+    assert first.time == pytest.approx(0.005, abs=1e-9)
+    assert first.closing_speed == pytest.approx(1.0, rel=1e-9)
+    assert run.data.position.values[:, 0, 2].min() > 0.05 - 1e-9
+    # it comes back, up to what the end node lost
+    assert run.data.momentum.values[-1, 2] > 0.8 * 0.4 * section.line_density
+
+
+@pytest.mark.parametrize("rise", [0.0, 0.01])
+def test_a_belt_carries_a_rod_with_a_third_of_its_speed(rise):
+    # mu g t until the slip V - 3 mu g t is none: v = V / 3 of a solid cylinder
+    belt = PlanePartner(velocity=(0.3, 0.0, 0.0), rise=rise)
+    search = ContactSearch(friction=st.Coulomb(0.5))
+    rod = stiff(0.02, 0.02, young=2e7, elements=12)
+    run = solved(rod, belt, gravity=(0.0, 0.0, -G), t_end=0.04, search=search)
+    mass = LENGTH * rod.section.line_density
+    speed = run.data.momentum.values[-1, 0] / mass
+    assert speed == pytest.approx(0.1, rel=1e-3)
+    if rise == 0.0:
+        # the drive gives m V^2 / 3, half of it heat
+        assert run.energy.external_work[-1] == pytest.approx(mass * 0.03, rel=1e-2)
+        assert run.energy.friction_heat[-1].sum() == pytest.approx(mass * 0.015, rel=1e-2)
+    assert run.energy.imbalance_rel < 1e-4
+
+
+def test_a_drum_drives_a_rod_that_touches_it():
+    # no slip: the surface of the drum and the rod keep one speed, 8 rad/s times 0.05 m
+    drum = CylinderPartner((0.0, -0.5, 0.0), (0.0, 0.5, 0.0), 0.05, angular_velocity=(0, 8.0, 0))
+    line = Straight((-0.2, 0.0, 0.07), (0.2, 0.0, 0.07))
+    section = CircularSection(0.02, 1e8, density=1000.0)
+    motion = [RigidMotion((0.4, 0.0, 0.0))]
+    rod = CosseratRod(section, line, elements=12, left=Free(), right=Free(), motion=motion)
+    touch = RollingContact(0.2, 0.5, friction=None)
+    run = solved(rod, drum, touch, gravity=(0.0, 0.0, 0.0), t_end=0.01)
+    speed = run.data.momentum.values[:, 0] / (LENGTH * section.line_density)
+    assert_allclose(speed, 0.4, rtol=1e-9)
+    assert run.data.s1.values[-1] == pytest.approx(0.2 - 0.4 * 0.01, rel=1e-9)
+    assert abs(run.energy.external_work[-1]) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: CylinderPartner((0, 0, 0), (0, 0, 0), 0.1), "CylinderPartner.end"),
+        (lambda: CylinderPartner((0, 0, 0), (1, 0, 0), 0.0), "CylinderPartner.radius"),
+        (lambda: SpherePartner((0, 0, 0), -1.0), "SpherePartner.radius"),
+        (lambda: SpherePartner((0, 0, 0), 1.0, rise=-1.0), "SpherePartner.rise"),
+        (lambda: PlanePartner(normal=(0, 0, 0)), "PlanePartner.normal"),
+    ],
+)
+def test_bad_partners_are_refused(make, what):
+    with pytest.raises(st.ModelError, match=what.replace(".", r"\.")):
+        make()
+
+
+def test_the_midpoint_rule_knows_no_partners():
+    system = st.Rods([stiff(0.02, 0.03)], partners=[PlanePartner()])
+    with pytest.raises(st.ModelError, match="rigid partners"):
+        st.solve(system, st.rods.RollingMidpoint(1e-4), (0.0, 1e-3), save=2)
+
+
+def test_partners_touch_as_second():
+    with pytest.raises(st.ModelError, match="partners come after them"):
+        st.Rods([stiff(0.02, 0.02)], [RollingContact(0.2, 0.2, 2, 1)], partners=[PlanePartner()])
