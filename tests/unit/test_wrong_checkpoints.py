@@ -79,3 +79,36 @@ def test_wrong_arrays_are_refused(name, monkeypatch):
             continue
         passed.append(how)
     assert not passed
+
+
+def test_forged_marches_of_strings_are_refused(monkeypatch):
+    monkeypatch.setattr("stiction.rods.strings.characteristics._STEPS_PER_CALL", 2000)
+    scenario = st.read_scenario("string-symmetric", ["solve.t_end=5.0", "solve.save=11"])
+
+    def run(checkpoint):
+        given = scenario.system, scenario.method, scenario.t_span
+        return st.solve(*given, save=scenario.save, throw=False, checkpoint=checkpoint)
+
+    kept = Memory()
+    run(kept)
+    (march,) = {name.rpartition("_")[0] for name in kept.state if name.endswith("_marks")}
+    forged = [
+        ("now", lambda now: now * np.nan),
+        ("now", lambda now: now + np.inf),
+        ("marks", lambda marks: marks - 10**6),
+        ("marks", lambda marks: marks + 10**12),
+        *(
+            ("numbers", lambda numbers, i=i: numbers + 10**12 * np.eye(4, dtype=int)[i])
+            for i in (0, 2, 3)
+        ),
+        *(
+            ("numbers", lambda numbers, i=i: numbers - 10**6 * np.eye(4, dtype=int)[i])
+            for i in (0, 2, 3)
+        ),
+        ("wave", lambda wave: wave[:, :1]),
+        ("rows", lambda rows: rows[:0]),
+    ]
+    for name, forge in forged:
+        state = {**kept.state, f"{march}_{name}": forge(kept.state[f"{march}_{name}"])}
+        with pytest.raises(StoreError, match="checkpoint"):
+            run(Memory(state))

@@ -16,7 +16,7 @@ from stiction.cli.interrupt import Interrupts
 from stiction.cli.kernels import TooSlow, Trial, choose, note_ready, system_of
 from stiction.cli.output import check_stream, put
 from stiction.cli.progress import Bar
-from stiction.errors import Status
+from stiction.errors import Status, StictionError
 from stiction.methods import place_of_runner
 from stiction.numerics.jit import use
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
@@ -136,7 +136,10 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
         try:
             run = _solved(job, scenario, checkpoint, Trial(active=True))
             _tell(job, _SMALL.format(system_of(place)))
-        except (TooSlow, ArithmeticError):
+        except (TooSlow, ArithmeticError, ValueError) as error:
+            # a law that swallows the sign to stop leaves NaN, which is no whole number
+            if isinstance(error, StictionError):
+                raise
             _tell(job, "Plain Python would take longer than compiling: the run begins again.")
             checkpoint.remove()
             use("compiled")

@@ -18,6 +18,7 @@ from stiction.errors import ModelError, Status, explain
 from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
 from stiction.results.audit import Check
 from stiction.results.checkpoint import kept_array, put_back
+from stiction.results.trust.kept import check_count, refused
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _GAUSS = 4
 _STEPS_PER_CALL = 50_000
 # two paths that differ by less than this over the length agree
 _AGREE = 1e-6
+# points of a wave that a checkpoint may hold: 2 GB
+_MOST_ROOM = 10_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,6 +281,15 @@ class _Path:
     def _unpack(self, name: str, kept: Mapping[str, npt.NDArray[Any]]) -> None:
         found = {key.removeprefix(f"{name}_"): kept[key] for key in kept if key.startswith(name)}
         self.done, self.flag, room, used = (int(n) for n in kept_array(found, "numbers", (4,), "i"))
+        check_count(f"{name}_numbers", self.done, 0, self.targets.size)
+        check_count(f"{name}_numbers", room, 3, _MOST_ROOM)
+        check_count(f"{name}_numbers", used, 0, room)
+        marks = kept_array(found, "marks", self.marks.shape, "i")
+        most = max(room, self.queue.shape[1])
+        if marks.min() < 0 or marks.max() > most:
+            raise refused(f"{name}_marks", f"{marks.min()} ... {marks.max()}", f"0 ... {most}")
+        if not np.isfinite(kept_array(found, "now", self.now.shape)).all():
+            raise refused(f"{name}_now", "NaN or infinity", "finite numbers")
         self.wave = np.zeros((4, room, self.kernels.WAVE_COLUMNS))
         seen = {"wave": self.wave[:, :used], "rows": self.rows[: self.done]}
         put_back(self._arrays() | seen, found)
