@@ -97,7 +97,8 @@ def test_an_undecided_run_tells_how_near_and_of_what():
     assert loss.kind == "undecided"
     assert loss.where["of"] == "fold"
     assert loss.where["sides"] == ["+", "-"]
-    assert loss.where["margin"] == pytest.approx(0.0995, rel=1e-2)
+    # errors count three times, for what they may have grown
+    assert loss.where["margin"] == pytest.approx(0.0995 / 3.0, rel=1e-2)
 
 
 def test_a_policy_takes_either_branch():
