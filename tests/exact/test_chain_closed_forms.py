@@ -207,3 +207,8 @@ def test_reference_file_says_the_same():
     assert cases["A_baseline_const"]["x_final"] == A_BASELINE["x"]
     assert cases["C_unequal_124"]["stick_margin_final"] == C_UNEQUAL["margin"]
     assert cases["Q_quasistatic_nonunique"]["x_end_slide"] == Q_NONUNIQUE["x_end_slide"]
+
+
+def test_a_critical_force_beyond_floating_point_is_none():
+    chain = Chain(mass=[1.0, 1.0], stiffness=1.0, law=Coulomb(1e308), load=Constant(0.0))
+    assert chain.critical_force() is None

@@ -295,7 +295,7 @@ class Chain(Record):
         constant friction the slow onset, with weakening friction an upper bound, because
         masses that slip already resist less. The start must be a state of rest. Known in
         closed form for the canonical chain only (one wall at the left, load on mass n, no
-        plate, no belt); None otherwise.
+        plate, no belt); None otherwise, and where it is beyond floating point.
 
         Source: formulas sheet of the chains paper, section 3.
         Verified by: tests/exact/test_chain_closed_forms.py::test_critical_force
@@ -310,9 +310,11 @@ class Chain(Record):
         )
         if not canonical:
             return None
-        carried = np.cumsum(self.stick_bound[::-1])[::-1]
-        stored = self.link_stiffness[:-1] * np.diff(self.x_start, prepend=0.0)
-        return np.asarray(np.maximum.accumulate((carried + stored)[::-1])[::-1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            carried = np.cumsum(self.stick_bound[::-1])[::-1]
+            stored = self.link_stiffness[:-1] * np.diff(self.x_start, prepend=0.0)
+            found = np.asarray(np.maximum.accumulate((carried + stored)[::-1])[::-1])
+        return found if np.isfinite(found).all() else None
 
     # ---- checks
 
