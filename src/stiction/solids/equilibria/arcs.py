@@ -136,10 +136,10 @@ class Path:
     ----------
     march : load steps that led to the start, with their record
     method : arc lengths, tolerances, bounds
-    end : program time at which the path ends
+    begin, end : program times at which the path begins and ends
     """
 
-    def __init__(self, march: March, method: Continuation, end: float) -> None:
+    def __init__(self, march: March, method: Continuation, begin: float, end: float) -> None:
         self.march, self.method, self.end = march, method, end
         self.problem: Problem = march.problem
         self.space = march.space
@@ -152,7 +152,8 @@ class Path:
         self.length, self.peels = 1.0, 0.0
         self.rising, self.gave = True, 0.0
         self.reached = march.state.time
-        self.span = (end - march.state.time) / method.steps
+        # of the whole path: a run that goes on from a checkpoint begins later
+        self.span = (end - begin) / method.steps
         self.turns = march.corners[(march.corners > march.state.time) & (march.corners < end)]
         # without friction and against rigid partners the tangent is that of a potential
         self.rigid = all(p.partner.rigid for p in self.problem.passes)
@@ -577,7 +578,7 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
     march = March(problem, steps, first, end=request.t_end)
     try:
         if march.lead() and start < request.t_end:
-            path = Path(march, method, request.t_end)
+            path = Path(march, method, start, request.t_end)
             try:
                 path.follow()
             finally:

@@ -108,6 +108,11 @@ class Unknowns:
         from scipy.sparse import csr_matrix, identity, kron
 
         b = csr_matrix(kron(self._back, identity(2)))
-        made = csr_matrix(b.T @ matrix @ b)
-        made.sort_indices()
-        return made
+        made = csr_matrix(b.T @ matrix @ b).tocoo()
+        # products leave out what happens to be zero: the pattern must not depend on that
+        ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+        whole = csr_matrix(abs(b).T @ ones @ abs(b)).tocoo()
+        rows = np.concatenate([made.row, whole.row])
+        columns = np.concatenate([made.col, whole.col])
+        values = np.concatenate([made.data, np.zeros(whole.nnz)])
+        return csr_matrix((values, (rows, columns)), matrix.shape)

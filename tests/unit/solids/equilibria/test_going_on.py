@@ -1,0 +1,89 @@
+"""A run that goes on from any of its checkpoints has the bits of one that was left alone."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.laws import Frictionless, LennardJones
+from stiction.solids import (
+    Q1N2,
+    Body,
+    Boundary,
+    Contact,
+    Driven,
+    Fixed,
+    Nearest,
+    NeoHookean,
+    Program,
+    RigidPlane,
+    rectangle,
+)
+from stiction.solids.model import Readings
+
+LAW = LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
+
+
+class Memory:
+    """A checkpoint that keeps the state at its turn, or gives back what it is told."""
+
+    def __init__(self, turn=0, given=None):
+        self.turn, self.given, self.asked, self.state = turn, given, 0, None
+
+    def due(self):
+        self.asked += 1
+        return self.asked == self.turn
+
+    def save(self, state):
+        self.state = {name: np.array(values) for name, values in state.items()}
+
+    def load(self):
+        return self.given
+
+
+def pushed_at_a_place():
+    """A place between two control points drives a block that its contact pulls on."""
+    plane = RigidPlane((0.0, 1.0 + LAW.gap_eq), (0.0, -1.0))
+    body = Body(rectangle(2.0, 1.0, (10, 4)), Q1N2(), NeoHookean(1.0, 0.3))
+    drive = Driven(Nearest(0, (1.0, 1.0)), 1, Program((0, 1), (0, -0.02)))
+    return st.Solid(
+        [body],
+        [Contact(Boundary(0, "top"), plane, LAW, Frictionless())],
+        [Fixed(Boundary(0, "bottom")), drive],
+        readings=Readings(displacement=1, support=True),
+    )
+
+
+def column():
+    """A column that passes its load of buckling."""
+    drive = Driven(Boundary(0, "right"), 0, Program((0, 1), (0, -0.15)))
+    return st.Solid(
+        [Body(rectangle(15.0, 1.0, (15, 1)), st.solids.Q2(), NeoHookean(1.0, 0.3))],
+        [],
+        [drive, Fixed(Boundary(0, "left"))],
+        readings=Readings(displacement=0, support=True),
+    )
+
+
+@pytest.mark.parametrize("system", [pushed_at_a_place, column])
+@pytest.mark.parametrize(
+    ("method", "save"),
+    [
+        (st.Quasistatic(steps=6), None),
+        (st.Quasistatic(steps=6), [0.0, 0.13, 0.77, 1.0]),
+        (st.Continuation(steps=6), None),
+    ],
+    ids=["steps", "rows", "path"],
+)
+def test_a_run_goes_on_to_the_same_bits(system, method, save):
+    for turn in (1, 2, 4):
+        kept = Memory(turn)
+        whole = st.solve(system(), method, save=save, checkpoint=kept)
+        assert kept.state is not None
+        again = st.solve(system(), method, save=save, checkpoint=Memory(given=kept.state))
+        for name, variable in whole.variables.items():
+            found = again.variables[name].values
+            assert np.array_equal(variable.values, found, equal_nan=True), name
+        assert again.determinism.losses == whole.determinism.losses
+        assert [tuple(vars(c).values()) for c in again.audit] == [
+            tuple(vars(c).values()) for c in whole.audit
+        ]
