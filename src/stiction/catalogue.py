@@ -69,6 +69,9 @@ CATALOGUE: Mapping[str, Kind] = {
             "StripPeeling": "stiction.solids.presets",
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
+            "SpringSlider": "stiction.faults.model",
+            "Fault": "stiction.faults.model",
+            "StrikeSlipFault": "stiction.faults.presets",
         },
         {
             "Solid": "take StripPeeling, TwoCylinders or CapSliding",
@@ -90,6 +93,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "RollingMidpoint": "stiction.rods.midpoint.method",
             "PlaneLeapfrog": "stiction.rods.plane.model",
             "Continuation": "stiction.solids.continuation",
+            "Cycles": "stiction.faults.model",
         },
     ),
     "Policy": Kind(
@@ -130,6 +134,13 @@ CATALOGUE: Mapping[str, Kind] = {
             "UserFriction": "stiction.laws.coulomb",
         },
         {"UserFriction": "approximate it, for example by ExponentialWeakening"},
+    ),
+    "RateAndState": Kind(
+        "a rate-and-state law",
+        {
+            "AgeingLaw": "stiction.laws.rate_and_state",
+            "SlipLaw": "stiction.laws.rate_and_state",
+        },
     ),
     "SmoothSign": Kind(
         "a smoothed sign",

@@ -14,6 +14,8 @@ from stiction.laws.coulomb import Friction as Friction
 from stiction.laws.coulomb import RandomCoulomb as RandomCoulomb
 from stiction.laws.coulomb import StaticKinetic as StaticKinetic
 from stiction.laws.coulomb import UserFriction as UserFriction
+from stiction.laws.rate_and_state import AgeingLaw as AgeingLaw
+from stiction.laws.rate_and_state import SlipLaw as SlipLaw
 from stiction.laws.return_mapping import return_map as return_map
 from stiction.laws.smoothed import SmoothSign as SmoothSign
 from stiction.laws.smoothed import SquareRootSign as SquareRootSign
