@@ -131,6 +131,8 @@ CATALOGUE: Mapping[str, Kind] = {
             "ExponentialWeakening": "stiction.laws.coulomb",
             "RandomCoulomb": "stiction.laws.coulomb",
             "StaticKinetic": "stiction.laws.coulomb",
+            "Stribeck": "stiction.laws.stribeck",
+            "AgeingCoulomb": "stiction.laws.stribeck",
             "UserFriction": "stiction.laws.coulomb",
         },
         {"UserFriction": "approximate it, for example by ExponentialWeakening"},

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.faults.rate_kernels import A, B, REGULARISED, coefficient, rates
+from stiction.faults.rate_kernels import REGULARISED, A, B, coefficient, rates
 from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
