@@ -64,7 +64,7 @@ class Characteristics(Record):
     tests/exact/test_strings.py::test_offset_contact_points
     """
 
-    step: float = 2.5e-4
+    step: float = 1.25e-4
     tolerance: float = 1e-3
     corners: int = 4000
     check: bool = True
