@@ -46,10 +46,13 @@ class RodSystem(Record, abc.ABC):
     @property
     def state_size(self) -> int:
         """Numbers in one saved state."""
+        from stiction.rods.state.record import numbers_kept
+
         rods = self.assembled()
         slots = sum(rod.elements + 1 for rod in rods.rods)
         most = len(rods.contacts) if rods.search is None else rods.search.most
-        return 3 * slots + 20 * most
+        partners = len(rods.partners)
+        return 3 * slots + 32 * most + numbers_kept(slots, 2 * len(rods.rods), partners)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.section import CircularSection
 
 if TYPE_CHECKING:
-    from stiction.rods.leapfrog.run import RodHistory
+    from stiction.rods.leapfrog.history import RodHistory
     from stiction.rods.model import Rods, RodSystem
 
 __all__ = ["build_run"]
@@ -43,6 +43,10 @@ _UNITS = {
     "at_end": ("1", "1 or 2: at an end of the first or the second rod, 3: of both"),
     "normal_force": ("N", "normal contact force, positive if the contact presses"),
     "contact_force": ("N", "force on the first rod"),
+    "slip_velocity": ("m/s", "of the first surface over the second"),
+    "first_body": ("1", "number of the rod"),
+    "second_body": ("1", "number of the rod, or of the partner behind all rods"),
+    "contact_impact_loss": ("J", "lost in impacts with this contact, in all"),
     "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
 }
 
@@ -96,6 +100,7 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
             history.momentum[:, 3:], ("time", "axis"), "kg m^2/s", "of all rods about the origin"
         ),
     }
+    found |= history.state
     if not history.contact["s1"].shape[1]:
         return found
     for name, (unit, meaning) in _UNITS.items():

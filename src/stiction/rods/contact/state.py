@@ -180,8 +180,20 @@ class ContactState:
         ok.survey(f.r, f.q, v, p, f.mat, self.place, self.index, self.geom, self.whole, self.each)
         return self.whole
 
+    def pushes(self, forces: Floats) -> tuple[Floats, Floats]:
+        """Return (3, slots) forces and torques of `forces` (contacts, 3) on nodes and frames."""
+        f = self.flat
+        push, twist = np.zeros_like(f.v), np.zeros_like(f.p)
+        # one over one: an impulse stays what it is
+        unit = np.array([[1.0], [1.0], [0.5]]) * np.ones(f.v.shape[1])
+        for c in range(self.size):
+            if self.index[c, ck.MODE] >= ck.ROLL:
+                ck.push(f.q, c, self.index, self.geom, *forces[c], unit, push, twist)
+        return push, twist
+
     def observe(self, k: int, out: dict[str, Floats]) -> None:
         """Write what the last survey says of every contact into row k of the arrays in `out`."""
+        out["contact_impact_loss"][k] = self.kick[:, ck.LOST]
         for c in range(self.size):
             mode = int(self.index[c, ck.MODE])
             if mode == ck.EMPTY:
@@ -212,10 +224,12 @@ class ContactState:
                 "line_contact": float(self.index[c, ck.KIND] == ck.LINE),
                 "at_end": float(self.index[c, ck.AT_END]),
                 "normal_force": -along,
+                "first_body": float(self.index[c, ck.ROD1] + 1),
+                "second_body": float(self.index[c, ck.ROD2] + 1),
             }
             for name, value in row.items():
                 out[name][k, c] = value
-            out["contact_force"][k, c] = force
+            out["contact_force"][k, c], out["slip_velocity"][k, c] = force, slip
             out["contact_point"][k, c] = self.each[c, ok.POINT : ok.POINT + 3]
 
 
