@@ -129,7 +129,9 @@ class StateRecord:
             frames = [hold.frame for hold in self.holds]
             seen["clamp_frame"][k] = f.q[:, frames].T
             seen["clamp_angular_velocity"][k] = spin[:, frames].T
-            force, torque = inner.force + touch[0], inner.torque + touch[1]
+            # what is held has no drag
+            force = inner.force + touch[0] + f.drag[DRAG] * v
+            torque = inner.torque + touch[1] + f.drag[TURN_DRAG] * spin
             found = reactions(f, self.holds, force, torque, now)
             seen["clamp_force"][k], seen["clamp_moment"][k] = found
         if self.varying or self.turned:
