@@ -11,8 +11,8 @@ def read(path):
     """Return the arrays of run.nc by name; contacts keep their axis where there is one alone."""
     with h5py.File(path) as file:
         found = {name: stored[...] for name, stored in file.items()}
-    if found.get("s1", np.zeros((1, 1))).ndim == 1:
-        for name in ("contact_force", "contact_point", "slip_velocity"):
+    if found.get("contact_mode", np.zeros((1, 1))).ndim == 1:
+        for name in ("contact_force", "contact_point", "slip_velocity", "contact_impulse"):
             found[name] = found[name][:, None, :]
         for name in ("contact_mode", "first_body", "second_body", "contact_impact_loss"):
             found[name] = found[name][:, None]
@@ -89,7 +89,9 @@ def partner_velocity(d, k):
     for j in range(d.get("partner_velocity", np.zeros((0, 0, 3))).shape[1]):
         arm = d["contact_point"][:, k] - d["partner_point"][:, j, 0]
         speed = d["partner_velocity"][:, j] + np.cross(d["partner_angular_velocity"][:, j], arm)
-        found[d["second_body"][:, k] == rods + j + 1] = speed[d["second_body"][:, k] == rods + j + 1]
+        found[d["second_body"][:, k] == rods + j + 1] = speed[
+            d["second_body"][:, k] == rods + j + 1
+        ]
     return found
 
 
@@ -107,9 +109,11 @@ def external_work(d):
     if "clamp_force" in d:
         power += (d["clamp_force"] * v[:, d["node_of_clamp"].astype(int) - 1]).sum((1, 2))
         power += (d["clamp_moment"] * d["clamp_angular_velocity"]).sum((1, 2))
-    for k in range(d.get("contact_force", np.zeros((0, 0, 3))).shape[1]):
-        if "second_body" in d:
-            power += np.nan_to_num((d["contact_force"][:, k] * partner_velocity(d, k)).sum(-1))
+    for k in range(d["second_body"].shape[1] if "second_body" in d else 0):
+        driven = np.nan_to_num(partner_velocity(d, k))
+        power += (np.nan_to_num(d["contact_force"][:, k]) * driven).sum(-1)
+        blows = np.diff(d["contact_impulse"][:, k], axis=0, prepend=0.0)
+        work = work + np.cumsum((blows * driven).sum(-1))
     return work + summed(time, power)
 
 

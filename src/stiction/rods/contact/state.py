@@ -194,6 +194,7 @@ class ContactState:
     def observe(self, k: int, out: dict[str, Floats]) -> None:
         """Write what the last survey says of every contact into row k of the arrays in `out`."""
         out["contact_impact_loss"][k] = self.kick[:, ck.LOST]
+        out["contact_impulse"][k] = self.kick[:, ck.BLOW : ck.BLOW + 3]
         for c in range(self.size):
             mode = int(self.index[c, ck.MODE])
             if mode == ck.EMPTY:

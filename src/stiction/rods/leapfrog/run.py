@@ -166,7 +166,7 @@ class Marcher:
             "contact_impact_loss",
         )
         self.contact = {name: np.full((t, c), np.nan) for name in names}
-        for name in ("contact_force", "contact_point", "slip_velocity"):
+        for name in ("contact_force", "contact_point", "slip_velocity", "contact_impulse"):
             self.contact[name] = np.full((t, c, 3), np.nan)
         self.record = StateRecord(self.rods, self.flat, t)
 
@@ -178,7 +178,7 @@ class Marcher:
         touch.refuse_or_close()
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)
-        touch.kick[:, ck.LOST] = 0.0
+        touch.kick[:, ck.LOST :] = 0.0
         rolls = touch.index[:, ck.MODE] == ck.ROLL
         perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
         if perfect:

@@ -120,7 +120,10 @@ class RodOnPlane(Record):
     @property
     def state_size(self) -> int:
         """Numbers in one saved state."""
-        return 13 * (self.rod.elements + 1)
+        from stiction.rods.state.record import numbers_kept
+
+        nodes = self.rod.elements + 1
+        return 16 * nodes + numbers_kept(nodes, 2, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
