@@ -27,7 +27,7 @@ from stiction.rods.rod_kernels import (
 )
 from stiction.rods.state.holds import PIN, holds_of, reactions
 
-__all__ = ["Inner", "StateRecord", "numbers_kept"]
+__all__ = ["Inner", "StateRecord"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,11 +67,6 @@ class Inner:
 
     def __init__(self, force: Floats, torque: Floats, pull: Floats, moment: Floats) -> None:
         self.force, self.torque, self.pull, self.moment = force, torque, pull, moment
-
-
-def numbers_kept(nodes: int, ends: int, partners: int) -> int:
-    """Return how many numbers a state has besides those of contacts, at most."""
-    return 28 * nodes + 13 * ends + 12 * partners
 
 
 class StateRecord:
