@@ -11,6 +11,7 @@ from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.section import CircularSection
 
@@ -22,8 +23,6 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
-# deepest overlap that counts as none, over a radius
-_OVERLAP = 1e-3
 _KINDS = ("close", "open", "slip", "stick", "bounce", "end", "side", "fall")
 _MODES = {-1: "none", 0: "open", 1: "roll", 2: "slip"}
 _UNITS = {
@@ -141,6 +140,10 @@ def _event_log(history: RodHistory) -> EventLog:
 def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     limit = 1e-3
     closed = energy.imbalance_rel
+    # strains are known to rounding, and energies of rods at rest are made of it
+    noise = 1e-26 * sum(rod.section.axial_stiffness * rod.rest_length for rod in rods.rods)
+    if closed * energy.scale <= noise:
+        closed = 0.0
     note = "largest energy imbalance over the largest energy; falls as the step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
@@ -148,9 +151,12 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         depth, when, a, b = history.overlap.tolist()
         note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
         if depth > 0.0:
-            note += f"; rods {a:.0f} and {b:.0f}"
+            pair = f"rods {a:.0f} and {b:.0f}"
+            if max(a, b) > len(rods.rods):
+                pair = " and ".join(body_name(int(n), len(rods.rods)) for n in (a, b))
+            note += f"; {pair}"
         time = when if depth > 0.0 else None
-        found.append(Check("no_overlap", depth <= _OVERLAP, depth, _OVERLAP, time, note))
+        found.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
     if not contact["s1"].shape[1]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))

@@ -10,6 +10,7 @@ from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
+from stiction.rods.contact.overlap import body_name
 from stiction.rods.model import Rods
 
 __all__ = ["ContactState"]
@@ -132,7 +133,9 @@ class ContactState:
                         f"rods that {what} by {abs(gap):.6g} m at the start",
                         f"surfaces that touch: axes {reach:.6g} m apart",
                         "rolling contact keeps the distance that the axes start with.",
-                        "move a rod, or give project = True to move the second one.",
+                        "move a rod, or give project = True to move the second one."
+                        if contact.second <= self.flat.rods
+                        else "move the rod.",
                     )
                 )
             if gap > _TOUCHING * reach:
@@ -147,11 +150,12 @@ class ContactState:
         for c in range(self.known, self.size):
             gap = float(self.geom[c, ck.DISTANCE] - self.law[c, ck.REACH])
             if self.index[c, ck.MODE] == ck.OPEN and gap < -_TOUCHING * self.law[c, ck.REACH]:
-                a, b = self.index[c, ck.ROD1] + 1, self.index[c, ck.ROD2] + 1
+                numbers = self.index[c, [ck.ROD1, ck.ROD2]] + 1
+                a, b = (body_name(int(n), self.flat.rods) for n in numbers)
                 raise ModelError(
                     explain(
                         "Rods",
-                        f"rods {a} and {b} that interpenetrate by {-gap:.6g} m at the start",
+                        f"{a} and {b} that interpenetrate by {-gap:.6g} m at the start",
                         f"axes at least {self.law[c, ck.REACH]:.6g} m apart",
                         "contact keeps surfaces from passing through each other.",
                         "move a rod, or take thinner ones.",

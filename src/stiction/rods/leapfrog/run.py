@@ -15,7 +15,7 @@ from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
-from stiction.rods.contact.overlap import deepest
+from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
@@ -191,6 +191,7 @@ class Marcher:
         f = self.flat
         perfect = self._settle_start()
         self._observe(0, f.v.copy(), f.p.copy())
+        refuse_overlap(self.overlap, f.rods)
         h = float(self.h[0])
         # clamps do the second half of the work of the first kick when they have their velocity
         self.worst[tk.LAST_KICK] = h

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, Status, explain
 from stiction.results.run import Request, Run
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.contact.touch_kernels import locate_all
 from stiction.rods.driving_kernels import (
     add_loads,
@@ -98,6 +99,7 @@ class _Midpoint(Marcher):
     def _start(self) -> None:
         self._settle_start()
         self._observe(0, self.flat.v.copy(), self.flat.p.copy())
+        refuse_overlap(self.overlap, self.flat.rods)
 
     def _interval(self, k: int) -> bool:
         h = float(self.h[k])
