@@ -188,11 +188,18 @@ class ContactState:
         """Return (3, slots) forces and torques of `forces` (contacts, 3) on nodes and frames."""
         f = self.flat
         push, twist = np.zeros_like(f.v), np.zeros_like(f.p)
-        # one over one: an impulse stays what it is
-        unit = np.array([[1.0], [1.0], [0.5]]) * np.ones(f.v.shape[1])
-        for c in range(self.size):
-            if self.index[c, ck.MODE] >= ck.ROLL:
-                ck.push(f.q, c, self.index, self.geom, *forces[c], unit, push, twist)
+        closed = np.flatnonzero(self.index[:, ck.MODE] >= ck.ROLL)
+        if not closed.size:
+            return push, twist
+        g, index, force = self.geom[closed], self.index[closed], forces[closed]
+        turn, four = np.cross(g[:, ck.D : ck.D + 3], force), np.arange(4)
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            nodes = index[:, ck.NODE1 + side, None] + four
+            weights = sign * g[:, ck.B1 + 4 * side + four]
+            np.add.at(push.T, nodes, weights[:, :, None] * force[:, None, :])
+            elements = index[:, ck.ELEM1 + side, None] + four
+            weights = g[:, ck.E1 + 4 * side + four]
+            np.add.at(twist.T, elements, weights[:, :, None] * turn[:, None, :])
         return push, twist
 
     def observe(self, k: int, out: dict[str, Floats]) -> None:

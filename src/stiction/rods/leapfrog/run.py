@@ -523,7 +523,8 @@ class Marcher:
         self._accelerations(v, p, now)
         t.observe(k, self.contact)
         inner = Inner(*(self._rows(at) for at in (mk.FORCE, mk.TORQUE, mk.SPARE, mk.MOMENT)))
-        self.record.look(k, now, v, p, inner, t.pushes(self.contact["contact_force"][k]))
+        touch = t.pushes(self.contact["contact_force"][k])
+        self.record.look(k, now, v, p, inner, touch)
         self.scratch[:] = kept
 
     def _look_for_overlap(self, now: float) -> None:

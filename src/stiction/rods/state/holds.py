@@ -16,6 +16,7 @@ from stiction.rods.rod_kernels import INERTIA, MASS
 __all__ = ["PIN", "Hold", "holds_of", "reactions"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # how an end is held: its node alone, its section, its last element
 PIN, SECTION, ELEMENT = 1, 2, 3
@@ -71,27 +72,39 @@ def reactions(
     now : [s]; what a hold drives has the inertia of its share of the rod
     """
     pull, turn = np.zeros((len(holds), 3)), np.zeros((len(holds), 3))
-    rows = {(int(row[SLOT]), bool(row[IS_FRAME])): row for row in flat.driven}
-    for k, hold in enumerate(holds):
-        for slot in hold.nodes:
-            arm = flat.r[:, slot] - flat.r[:, hold.node]
-            part = -force[:, slot]
-            row = rows.get((slot, False))
-            if row is not None:
-                (_, faster), (spin, rate) = _rates(row, now)
-                faster = faster + np.cross(rate, arm) + np.cross(spin, np.cross(spin, arm))
-                part = part + flat.mat[MASS, slot] * faster
-            pull[k] += part
-            turn[k] += np.cross(arm, part)
-        for slot in hold.frames:
-            turn[k] -= torque[:, slot]
-            row = rows.get((slot, True))
-            if row is not None:
-                _, (spin, rate) = _rates(row, now)
-                axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
-                more = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
-                turn[k] += flat.mat[INERTIA, slot] * more
+    nodes = np.array([(k, slot) for k, hold in enumerate(holds) for slot in hold.nodes])
+    frames = [(k, slot) for k, hold in enumerate(holds) for slot in hold.frames]
+    owner, slots = nodes.T
+    ends = np.array([hold.node for hold in holds])[owner]
+    part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
+    part += _of_moving(flat, slots, arm, now)
+    np.add.at(pull, owner, part)
+    np.add.at(turn, owner, np.cross(arm, part))
+    for k, slot in frames:
+        turn[k] -= torque[:, slot]
+    owners = {slot: k for k, slot in frames}
+    for row in flat.driven:
+        slot = int(row[SLOT])
+        if row[IS_FRAME] and slot in owners:
+            _, (spin, rate) = _rates(row, now)
+            axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
+            more = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
+            turn[owners[slot]] += flat.mat[INERTIA, slot] * more
     return pull, turn
+
+
+def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
+    """Return (slots, 3) mass times acceleration of nodes that are driven; 0 of those that stay."""
+    found = np.zeros((len(slots), 3))
+    where = {int(slot): j for j, slot in enumerate(slots)}
+    for row in flat.driven:
+        j = where.get(int(row[SLOT]), -1)
+        if row[IS_FRAME] or j < 0:
+            continue
+        (_, faster), (spin, rate) = _rates(row, now)
+        faster = faster + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
+        found[j] = flat.mat[MASS, int(row[SLOT])] * faster
+    return found
 
 
 def _rates(row: Floats, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:

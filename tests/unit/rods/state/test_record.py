@@ -188,7 +188,7 @@ def test_partners_tell_where_they_are():
     rod = CosseratRod(SECTION, LINE, elements=10)
     bodies = [
         SpherePartner([0.0, 0.0, 1.0], 0.1, velocity=[1.0, 0.0, 0.0]),
-        PlanePartner([0.0, 0.0, -1.0], [0.0, 3.0, 0.0], angular_velocity=[0.0, 0.0, 2.0]),
+        PlanePartner([0.0, -1.0, -1.0], [0.0, 3.0, 0.0], angular_velocity=[0.0, 0.0, 2.0]),
         CylinderPartner([0.0, 2.0, 0.0], [0.0, 3.0, 0.0], 0.2),
     ]
     data = st.solve(Rods([rod], partners=bodies), RollingLeapfrog(), (0.0, 0.1), save=3).data
