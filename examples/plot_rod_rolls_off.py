@@ -7,8 +7,8 @@ end. It rolls down, and comes to where the lower rod ends: in a half sphere of i
 contact goes on over that half sphere, and opens when the rod falls off. What happens on the way is
 told by events: ``end`` when the contact comes to the half sphere, ``fall`` when it opens there.
 
-A rigid cylinder on a rigid one rolls with :math:`\tfrac23 g\sin\beta`, whatever the radii. A light and
-stiff rod does the same until the end is near.
+A rigid cylinder on a rigid one rolls with :math:`\tfrac23 g\sin\beta`, whatever the radii. A light
+and stiff rod does the same until the end is near.
 
 Source: formulas for unequal radii derived in the theory of rods of this package; the equations of
 rolling are those of Gay-Balmaz and Putkaradze, Phys. Rev. Lett. (2012).

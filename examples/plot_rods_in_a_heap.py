@@ -3,10 +3,11 @@ Rods dropped in a heap
 ======================
 
 **Physics.** Four rubber rods are dropped one over the other onto a rigid floor. They strike, slip,
-roll and come to lie on each other. Nobody says beforehand who touches whom: contacts are found while
-the rods move, of side with side, of ends with sides, and of rods with the floor. Where each of them
-ends depends on every blow before, so the heap is one of many; what must hold for each is that no rod
-is inside another, that friction only takes energy, and that every joule is accounted for.
+roll and come to lie on each other. Nobody says beforehand who touches whom: contacts are found
+while the rods move, of side with side, of ends with sides, and of rods with the floor. Where each
+of them ends depends on every blow before, so the heap is one of many; what must hold for each is
+that no rod is inside another, that friction only takes energy, and that every joule is accounted
+for.
 
 Source: contact laws of the formulas on slip, opening and impact in the theory of rods of this
 package; rods as in Gay-Balmaz and Putkaradze, Phys. Rev. Lett. (2012).
@@ -79,9 +80,9 @@ ax.legend(fontsize=7)
 run.plot.scene(tubes=False, view=(35.0, -60.0))
 
 # %%
-# Contacts per body, from the saved state alone: those that press at the end. The audit does not hold,
-# and says where: a rod that lies on the floor touches it at points, one per element, and its ends
-# are up to one and a half per cent of a radius deep between them.
+# Contacts per body, from the saved state alone: those that press at the end. The audit does not
+# hold, and says where: a rod that lies on the floor touches it at points, one per element, and is
+# up to one and a half per cent of a radius deep between them.
 data = run.data
 last = data.isel(time=-1)
 pressing = last["contact_mode"].values > 0.0

@@ -18,7 +18,14 @@ from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
-from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
+from stiction.rods.driving_kernels import (
+    SINCE,
+    Switches,
+    add_damping,
+    add_loads,
+    internal_damping,
+    power,
+)
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.history import RodHistory
@@ -251,13 +258,21 @@ class Marcher:
             elif speed < -1e-12 * scale:
                 touch.index[c, ck.MODE] = ck.OPEN
 
-    def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
-        """Return accelerations with the contact forces that keep rolling contacts rolling."""
+    def _accelerations(
+        self, v: Floats, p: Floats, now: float, kick: float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """Return accelerations with the contact forces that keep rolling contacts rolling.
+
+        Internal damping is that of the last kick, if its length is given, as it was in that kick.
+        """
         f, touch = self.flat, self.touch
         force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
         fe, te, on = self._rows(mk.LOAD), self._rows(mk.LOAD_T), self.flags
         self._put_forces(now)
-        if on.retarded:
+        if on.retarded and kick > 0.0:
+            start, late = (self.v_old, self.p_old), f.drag[RETARD]
+            add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
+        elif on.retarded:
             internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
             force += fe
             torque += te
@@ -520,12 +535,16 @@ class Marcher:
         self._look_for_overlap(now)
         # the march goes on from the forces of its last kick
         kept = self.scratch.copy()
-        self._accelerations(v, p, now)
+        self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
         inner = Inner(*(self._rows(at) for at in (mk.FORCE, mk.TORQUE, mk.SPARE, mk.MOMENT)))
         touch = t.pushes(self.contact["contact_force"][k])
         self.record.look(k, now, v, p, inner, touch)
         self.scratch[:] = kept
+
+    def _damped_over(self, k: int) -> float:
+        """Return the length of the kick before a saved state, in which damping was predicted."""
+        return self._last(k - 1) if k else 0.0
 
     def _look_for_overlap(self, now: float) -> None:
         """Keep the deepest overlap of any two bodies, and when it was met."""

@@ -123,6 +123,10 @@ class _Midpoint(Marcher):
         self.touch.kick[:, ck.HEAT_NOW] = 0.0
         return True
 
+    def _damped_over(self, k: int) -> float:
+        # damping is that of the velocities themselves
+        return 0.0
+
     # ---- one step
 
     def _step(self, h: float, now: float) -> bool:
