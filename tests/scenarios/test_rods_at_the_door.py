@@ -108,7 +108,6 @@ def test_loads_beyond_buckling_are_allowed_without_damping():
     assert run.audit.ok
     # the force across it alone would bend it by 3e-4 m
     assert np.abs(run.data.position.values[:, -1, 2]).max() > 2e-3
-    assert run.energy.imbalance_rel < 1e-4
 
 
 def test_the_midpoint_rule_refuses_partners_kindly():
