@@ -54,9 +54,10 @@ GEOM_COLUMNS = 49
 MU, RESTITUTION, TANGENTIAL, REACH = range(4)
 LAW_COLUMNS = 4
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
-# friction heat in all, and of this kick alone [J]
-U, P, HEAT, HEAT_NOW = 0, 3, 6, 7
-KICK_COLUMNS = 8
+# friction heat in all, and of this kick alone, lost in impacts in all [J]; (3) impulse of
+# impacts in all [N s]
+U, P, HEAT, HEAT_NOW, LOST, BLOW = 0, 3, 6, 7, 8, 9
+KICK_COLUMNS = 12
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
