@@ -71,7 +71,6 @@ CATALOGUE: Mapping[str, Kind] = {
             "CapSliding": "stiction.solids.presets",
         },
         {
-            "Solid": "take StripPeeling, TwoCylinders or CapSliding",
             "PiecewiseSmooth": (
                 "take one of the known flows, such as BeltOscillator or NormalForm"
             ),
@@ -237,7 +236,6 @@ CATALOGUE: Mapping[str, Kind] = {
             "Q2N2": "stiction.solids.elements.kinds",
             "Q1H": "stiction.solids.elements.kinds",
         },
-        written=False,
     ),
     "Mesh": Kind(
         "a mesh",
@@ -250,17 +248,12 @@ CATALOGUE: Mapping[str, Kind] = {
             "rectangle": "stiction.solids.mesh.model",
             "rotated": "stiction.solids.mesh.model",
         },
-        written=False,
+        {"block": "take rectangle, cap or half_disc, or Mesh with its points and cells"},
     ),
-    "SolidPart": Kind(
-        "a part of a solid",
-        {
-            "Body": "stiction.solids.model",
-            "Readings": "stiction.solids.model",
-            "Contact": "stiction.solids.contact.model",
-        },
-        written=False,
-    ),
+    "Body": Kind("a body", {"Body": "stiction.solids.model"}),
+    "Contact": Kind("a contact", {"Contact": "stiction.solids.contact.model"}),
+    "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
+    "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(
         "what a boundary may touch",
         {
@@ -268,7 +261,14 @@ CATALOGUE: Mapping[str, Kind] = {
             "RigidPlane": "stiction.solids.contact.partners",
             "RigidCircle": "stiction.solids.contact.partners",
         },
-        written=False,
+    ),
+    "Where": Kind(
+        "a place",
+        {
+            "Boundary": "stiction.solids.contact.partners",
+            "Nearest": "stiction.solids.conditions",
+            "Rigid": "stiction.solids.conditions",
+        },
     ),
     "Condition": Kind(
         "what is done to a body",
@@ -276,11 +276,19 @@ CATALOGUE: Mapping[str, Kind] = {
             "Fixed": "stiction.solids.conditions",
             "Driven": "stiction.solids.conditions",
             "Loaded": "stiction.solids.conditions",
-            "Rigid": "stiction.solids.conditions",
-            "Nearest": "stiction.solids.conditions",
-            "Program": "stiction.solids.conditions",
+            "Traction": "stiction.solids.loads",
+            "Pressure": "stiction.solids.loads",
+            "Spring": "stiction.solids.loads",
+            "Turned": "stiction.solids.loads",
+            "Symmetry": "stiction.solids.constraints",
+            "Tied": "stiction.solids.constraints",
+            "Linear": "stiction.solids.constraints",
         },
-        written=False,
+    ),
+    "Term": Kind("a term of a constraint", {"Term": "stiction.solids.constraints"}),
+    "Reaction": Kind("a reaction to be told", {"Reaction": "stiction.solids.conditions"}),
+    "Motion": Kind(
+        "how a value goes over time", {"Program": "stiction.solids.conditions"}, written=False
     ),
     "LinearSolver": Kind(
         "a sparse solver",

@@ -50,6 +50,14 @@ _CURVES = {
     "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable ways"),
     "unstable_ways": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
     "fracture_energy": ("energy", "work less stored energy per peeled length"),
+    "non_reciprocity": ("work", "work of contact that no energy accounts for"),
+}
+# curves of which there may be several, by how their names begin and end
+_NUMBERED = {
+    ("reaction_", "_x"): ("force", "horizontal force of supports at a place"),
+    ("reaction_", "_y"): ("force", "vertical force of supports at a place"),
+    ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
+    ("torque_", ""): ("moment", "torque that turns a rigid partner"),
 }
 _POINTS = {
     "gap": ("length", "normal gap"),
@@ -70,6 +78,8 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         "force": "1" if plain else "N/m",
         "stress": "1" if plain else "Pa",
         "energy": "1" if plain else "J/m^2",
+        "work": "1" if plain else "J/m",
+        "moment": "1" if plain else "N m/m",
         "drive": "1" if plain else "m",
     }
     time = np.array([row.time for row in record.rows])
@@ -173,9 +183,13 @@ def _variables(
     if problem.assembled.readings.displacement is None:
         units = {**units, "drive": "1"}
     for name, values in curves.items():
-        kind, meaning = _CURVES.get(name, ("energy", "work of contact that no energy accounts for"))
+        kind, meaning = _CURVES[name] if name in _CURVES else _numbered(name)
         found[name] = Variable(values, ("time",), units[kind], meaning)
     rows = record.rows
+    if rows and rows[0].energy.works:
+        works = np.array([row.energy.works for row in rows])
+        note = "work of each condition since the start"
+        found["condition_work"] = Variable(works, ("time", "condition"), units["work"], note)
     iterations = np.array([row.iterations for row in rows])
     found["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
     if rows and rows[0].points:
@@ -192,6 +206,15 @@ def _variables(
         found["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
     found.update(pictures(problem, record.pictures, units))
     return found
+
+
+def _numbered(name: str) -> tuple[str, str]:
+    """Return kind and meaning of a curve of which there may be several."""
+    return next(
+        told
+        for (begin, end), told in _NUMBERED.items()
+        if name.startswith(begin) and name.endswith(end)
+    )
 
 
 def _events(time: Floats, curves: dict[str, Floats]) -> EventLog:
@@ -231,7 +254,9 @@ def _quantities(
     if problem.assembled.readings.displacement is None:
         length = "1"  # what drives the body is the program itself
     # a force that is given has no peak: where rounding puts it says nothing
-    given = any(c.component == 1 for c in problem.assembled.conditions if isinstance(c, Loaded))
+    given = any(
+        c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded)
+    )
     free = not given or problem.assembled.readings.support
     peak, at = (float(force[top]), float(u[top])) if free else (None, None)
     made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")

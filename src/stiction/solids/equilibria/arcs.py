@@ -174,13 +174,14 @@ class Path:
         problem = self.problem
         h = _STEP * max(abs(self.end), 1.0)
         rate = (problem.prescribed(t + h) - problem.prescribed(t - h)) / (2.0 * h)
-        load = (problem.loads(t + h) - problem.loads(t - h)) / (2.0 * h)
+        moved = problem.unknowns.displacements(trial.u)
+        now = problem.loads(t, moved)
+        load = (problem.loads(t + h, moved) - problem.loads(t - h, moved)) / (2.0 * h)
         found = matrix @ rate.ravel() - load.ravel()
-        ramp = problem.assembled.attraction
-        if ramp.at(t + h) != ramp.at(t - h):
+        if problem.drifts(t, h):
             ahead, _ = problem.evaluate(state, trial.u, t + h, None, data=False)
-            change = ahead.residual + problem.loads(t + h)
-            found += ((change - trial.residual - problem.loads(t)) / h).ravel()
+            change = ahead.residual + problem.loads(t + h, moved)
+            found += ((change - trial.residual - now) / h).ravel()
         return np.asarray(found)[problem.free]
 
     def _arc(self, state: State, guess: Point, control: Control) -> Arc:
@@ -414,6 +415,8 @@ class Path:
         """Take a load step, and let it set the scale of arcs; return whether it was found."""
         march = self.march
         march.state, march.trial = self.state, self.trial
+        march.enter()
+        self.state, self.trial = march.state, march.trial
         first = Point(self.state.time, self.state.u)
         second = self._first_step(self.state, self.trial)
         if second is None:
@@ -547,7 +550,7 @@ class Path:
         readings = problem.assembled.readings
         where: dict[str, object] = {"program_time": top, "displacement": top}
         if readings.displacement is not None:
-            condition = problem.assembled.conditions[readings.displacement]
+            condition = problem.assembled.all_conditions[readings.displacement]
             where["displacement"] = condition.program.at(top)  # type: ignore[attr-defined]
         if record.last is not None:
             for name in ("force_x", "force_y", "contact_length"):

@@ -111,11 +111,43 @@ class March:
         self.corners = problem.corners()
         inside = (self.corners > request.t_start) & (self.corners <= request.t_end)
         self.marks = np.unique(np.concatenate([self.corners[inside], [request.t_end]]))
+        self.stages = problem.assembled.stages
+        self.pace()
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
         self.before: tuple[float, Floats] | None = None
         self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
         self.dt, self.smooth = self.most, False
+
+    def pace(self) -> None:
+        """Take the steps and the rows of the stage."""
+        if not self.stages:
+            return
+        request, stage = self.request, self.stages[self.problem.stage]
+        begins = [request.t_start, *(s.until for s in self.stages)]
+        low, high = begins[self.problem.stage], stage.until
+        if stage.steps is not None:
+            self.most = (high - low) / stage.steps
+        else:
+            self.most = (request.t_end - request.t_start) / self.method.steps
+        self.least = self.most * 0.5**self.method.max_cuts
+        self.dt = self.most
+        if stage.rows is None:
+            self.record.wanted, self.record.every_step = request.save, request.every_step
+        else:
+            self.record.wanted = np.linspace(low, high, stage.rows + 1)
+            self.record.every_step = False
+
+    def enter(self) -> None:
+        """Go on with the next stage, where the last one has ended."""
+        last = self.problem.stage
+        if last + 1 >= len(self.stages) or self.state.time < self.stages[last].until:
+            return
+        assert self.trial is not None
+        self.state, self.trial = self.problem.carried(self.state, self.trial)
+        self.before, self.smooth = None, False
+        self.watch.last = None
+        self.pace()
 
     def run(self) -> None:
         """Follow the program to its end, or to where it cannot be followed."""
@@ -195,7 +227,7 @@ class March:
         first = self._settle()
         if first is None:
             return False
-        self.energy = energies_at(self.problem, first)
+        self.energy = energies_at(self.problem, first, self.state.time)
         self._look_for_jump_in(start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
@@ -203,6 +235,7 @@ class March:
 
     def _step(self) -> bool:
         """Take one load step, cut as often as need be; return whether it was found."""
+        self.enter()
         while True:
             t = self.state.time
             target = self._target(t, min(self.dt, self.most))
@@ -245,7 +278,7 @@ class March:
         """Go from the last accepted state to a time within the step, and keep the row there."""
         assert self.trial is not None
         # equations of its own: what a matrix was ordered for decides how the path is rounded
-        problem, space = Problem(self.problem.assembled), self.solver.start()
+        problem, space = self.problem.alike(), self.solver.start()
         state, trial, energy = self.state, self.trial, self.energy
         first: Floats | None = guess
         dt, spent = at - state.time, 0
@@ -332,7 +365,7 @@ class March:
     def _look_for_jump_in(self, start: State) -> None:
         """Tell bodies that snap together at the start: energy falls before anything is done."""
         t = start.time
-        if self.problem.loads(t).any() or not self.problem.passes:
+        if not self.problem.passes or self.problem.loads(t, start.u).any():
             return
         before, _ = self.problem.evaluate(start, start.u, t, None, data=False)
         stored, adhesive = self.problem.stored(before)

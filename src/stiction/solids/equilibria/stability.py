@@ -138,7 +138,7 @@ class Watch:
         low, high = state.time, target
         if self.places >= _PLACES or high <= low:
             return low, high
-        problem = Problem(self.problem.assembled)
+        problem = self.problem.alike()
         space = self.solver.start()
         try:
             for _ in range(_HALVINGS):
