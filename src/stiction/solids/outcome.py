@@ -34,6 +34,10 @@ _SAMPLES, _FEWEST = 200, 4
 # height (nu = 0.45), 13 % at 25, 24 % at 50
 _LOCKS = 10.0
 
+# how a contact is as a whole
+_OPEN, _CLOSED = "open", "closed"
+_STICKS, _SLIDES = "sticks somewhere", "slides everywhere"
+
 _CURVES = {
     "displacement": ("drive", "what drives the body"),
     "force_x": ("force", "horizontal force on the body, per out-of-plane width"),
@@ -101,7 +105,7 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         time=time,
         variables=variables,
         final=final,
-        event_log=_events(steps, path),
+        event_log=_events(problem, steps, path, units),
         energy=ledger,
         losses=record.losses,
         checks=_checks(problem, method, record, whole),
@@ -217,28 +221,51 @@ def _numbered(name: str) -> tuple[str, str]:
     )
 
 
-def _events(time: Floats, curves: dict[str, Floats]) -> EventLog:
-    """Return when contact was lost or won as a whole, and when all of it slides."""
-    rows: list[tuple[float, str, str, str]] = []
-    if "nominal_contact" in curves:
-        touching = curves["nominal_contact"] > 0.0
-        stuck = curves["sticking_length"] > 0.0
-        for i in range(1, time.size):
-            if touching[i] != touching[i - 1]:
-                names = (
-                    ("closed", "open", "open") if touching[i - 1] else ("open", "closed", "close")
-                )
-                rows.append((float(time[i]), *names))
-            if stuck[i - 1] and not stuck[i] and touching[i]:
-                rows.append(
-                    (float(time[i]), "sticks somewhere", "slides everywhere", "full_sliding")
-                )
+# kinds of events by the mode that they lead to, where surfaces touched before and after
+_BECOMES = {_STICKS: "stick", _SLIDES: "full_sliding"}
+# curves that stand beside an event; what drives the body also at the step before: it lies between
+_BESIDE = ("displacement", "force_x", "force_y", "contact_length")
+
+
+def _modes(problem: Problem, curves: dict[str, Floats]) -> list[str]:
+    """Return how the first contact is at every step."""
+    touching, stuck = curves["nominal_contact"] > 0.0, curves["sticking_length"] > 0.0
+    contact = problem.assembled.contacts[problem.assembled.readings.contact]
+    if isinstance(contact.friction, Frictionless):
+        return [_CLOSED if touches else _OPEN for touches in touching]
+    rubs = zip(touching, stuck, strict=True)
+    return [(_STICKS if holds else _SLIDES) if touches else _OPEN for touches, holds in rubs]
+
+
+def _events(
+    problem: Problem, time: Floats, curves: dict[str, Floats], units: dict[str, str]
+) -> EventLog:
+    """Return when contact was lost or won as a whole, and when all of it slides or some sticks."""
+    if "nominal_contact" not in curves:
+        return EventLog()
+    modes = _modes(problem, curves)
+    rows = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
+    kinds = []
+    for i in rows:
+        if _OPEN in (modes[i - 1], modes[i]):
+            kinds.append("open" if modes[i] == _OPEN else "close")
+        else:
+            kinds.append(_BECOMES[modes[i]])
+    at = np.array(rows, dtype=np.int64)
+    drive = "1" if problem.assembled.readings.displacement is None else units["drive"]
+    columns = {name: curves[name][at] for name in _BESIDE}
+    columns["displacement_before"] = curves["displacement"][at - 1]
+    kept = {name: units[_CURVES[name][0]] for name in _BESIDE}
+    kept["displacement"] = kept["displacement_before"] = drive
+    number = problem.assembled.readings.contact + 1
     return EventLog(
-        np.array([r[0] for r in rows]),
-        np.ones(len(rows), dtype=np.int64),
-        [r[1] for r in rows],
-        [r[2] for r in rows],
-        [r[3] for r in rows],
+        time[at],
+        np.full(at.size, number, dtype=np.int64),
+        [modes[i - 1] for i in rows],
+        [modes[i] for i in rows],
+        kinds,
+        columns,
+        kept,
     )
 
 

@@ -155,9 +155,7 @@ class Path:
         # of the whole path: a run that goes on from a checkpoint begins later
         self.span = (end - begin) / method.steps
         self.turns = march.corners[(march.corners > march.state.time) & (march.corners < end)]
-        # without friction and against rigid partners the tangent is that of a potential
         self.rigid = all(p.partner.rigid for p in self.problem.passes)
-        self.symmetric = self.rigid and not self.problem.rubs(np.inf)
         self.unstable = -1
         self.pending: Loss | None = None
 
@@ -529,7 +527,7 @@ class Path:
         """Return the sign of the tangent's determinant, NaN where it is not told."""
         if not self.method.stability or arc.factors is None or arc.matrix is None:
             return float("nan")
-        if self.symmetric:
+        if self.march.watch.symmetric(self.problem, np.inf):
             inertia = self.space.inertia(self.problem.reduced(arc.matrix))
             if inertia is not None:
                 self.unstable = inertia[1]

@@ -40,6 +40,8 @@ Ints = npt.NDArray[np.int64]
 _CORNER = 2
 # part of its length by which a straight boundary may leave its line
 _STRAIGHT = 1e-9
+# part of the largest entry by which mirrored entries of a pressure may differ
+_EVEN = 1e-12
 _NAMES = "xy"
 
 
@@ -484,6 +486,28 @@ class Holding:
         for _, _, entries, _ in self.springs:
             found += entries
         return found
+
+    @functools.cached_property
+    def conservative(self) -> bool:
+        """Whether all loads follow from a potential: pressures do where the ends are held."""
+        from scipy.sparse import coo_matrix
+
+        n = 2 * self.size
+        parts = [e for _, entries, _ in self.pressed for e in entries]
+        rows, columns, values = [], [], []
+        for e in parts:
+            places = (2 * e.nodes[:, :, None] + np.arange(2)).reshape(e.nodes.shape[0], -1)
+            wide = places.shape[1]
+            rows.append(np.repeat(places, wide, axis=1).ravel())
+            columns.append(np.tile(places, (1, wide)).ravel())
+            values.append(e.blocks.ravel())
+        if not parts:
+            return True
+        where = (np.concatenate(rows), np.concatenate(columns))
+        whole = coo_matrix((np.concatenate(values), where), shape=(n, n)).tocsr()
+        mine = self.unknowns.tangent(whole)[self.free][:, self.free]
+        skew = abs(mine - mine.T).max() if mine.nnz else 0.0
+        return bool(skew <= _EVEN * abs(whole).max())
 
     def spring_energy(self, t: float, u: Floats) -> float:
         """Return the energy of the springs to the ground [J/m]."""

@@ -67,6 +67,10 @@ class Watch:
         """Free what is kept."""
         self.space.close()
 
+    def symmetric(self, problem: Problem, t: float) -> bool:
+        """Return whether the tangent is the second derivative of an energy."""
+        return self.rigid and not problem.rubs(t) and problem.holding.conservative
+
     def ways(
         self, problem: Problem, t: float, matrix: csr_matrix | None, factors: Factors | None
     ) -> Ways | None:
@@ -80,7 +84,7 @@ class Watch:
         if matrix is None or not problem.free.size:
             return None
         try:
-            if self.rigid and not problem.rubs(t):
+            if self.symmetric(problem, t):
                 inertia = self.space.inertia(problem.reduced(matrix))
                 if inertia is not None:
                     return Ways(inertia[1], counted=True)
