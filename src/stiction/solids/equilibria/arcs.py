@@ -44,6 +44,8 @@ _LEAP, _MISSING = 2.0, 0.02
 # energy of adhesion over that of two elements that counts as given or taken back
 _BACK = 1e-4
 _GROWTH = 1.4
+# motion of a first step, over the size of the bodies, below which nothing moves
+_STILL = 1e-10
 # difference of program time for what no derivative is known of: the ramp of attraction
 _STEP = 1e-7
 _BEYOND = "the path leads beyond the end of a program's slope"
@@ -421,7 +423,8 @@ class Path:
             return False
         scale = size_of((second.u - first.u).ravel()[self.problem.free])
         # the first step has length one, half of its square each from places and time
-        self.weight = 0.5 / max(scale, 1e-300) ** 2
+        # where nothing moves, rounding is no measure
+        self.weight = 0.5 / max(scale, _STILL * self.problem.largest_length) ** 2
         self.time_weight = 0.5 / (second.t - first.t) ** 2
         self.points = [first, second]
         self.rising = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.conditions import Driven, Fixed, Rigid
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import CENTRE_X, CENTRE_Y
@@ -29,7 +30,7 @@ def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
     """
     total = 0.0
     for number, p, out in zip(problem.contact_of_pass, problem.passes, trial.outs, strict=True):
-        if number != contact:
+        if number != contact or isinstance(p.contact.friction, Frictionless):
             continue
         moved = problem.unknowns.displacements(trial.u)[p.partner.node]
         arm = out[:, [k.X, k.Y]] - p.partner.shape[[CENTRE_X, CENTRE_Y]] - moved

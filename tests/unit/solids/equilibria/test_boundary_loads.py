@@ -226,7 +226,7 @@ def test_a_pressure_turns_with_the_surface():
     readings = Readings(reactions=[Reaction(Boundary(0, "left"))])
     body = Body(mesh, Q2(), NeoHookean(1.0, 0.3))
     solid = st.Solid([body], [], held, readings=readings, dimensionless=True)
-    run = st.solve(solid, st.Quasistatic(steps=10))
+    run = st.solve(solid, st.Quasistatic(steps=30))
     line = drawn(run, (6.0, 0.5)) - np.array([0.0, 0.5])
     pushed = 0.002 * np.array([line[1], -line[0]])
     got = [run.data[f"reaction_1_{name}"].values[-1] for name in "xy"]

@@ -74,15 +74,16 @@ def test_against_a_dense_solution():
     rng = np.random.default_rng(3)
     mesh = rectangle(2.0, 1.0, (4, 2))
     body = Body(mesh, Q1(), LinearElastic(1.0, 0.3))
-    for _ in range(60):
-        nodes = rng.choice(mesh.points.shape[0], size=8, replace=False)
+    places = body.discretised(()).points
+    right = np.flatnonzero(places[:, 0] > 0.0)
+    for _ in range(20):
+        nodes = rng.choice(right, size=8, replace=False)
         picks = [(int(n), int(rng.integers(2))) for n in nodes]
         rows, values = [], []
         for _ in range(int(rng.integers(1, 4))):
             size = int(rng.integers(1, 5))
             rows.append([(picks[i], float(rng.normal())) for i in rng.choice(8, size, False)])
             values.append(float(rng.normal()) * 1e-2)
-        places = mesh.points
         held = [
             Linear([Term(Nearest(0, places[n]), k, c) for (n, k), c in row], to(v))
             for row, v in zip(rows, values, strict=True)
@@ -100,8 +101,8 @@ def test_against_a_dense_solution():
             for (i, k), factor in row:
                 c[len(fixed) + j, 2 * i + k] += factor
         whole = np.block([[matrix.toarray(), c.T], [c, np.zeros((c.shape[0],) * 2)]])
-        right = np.concatenate([problem.loads(1.0).ravel(), np.zeros(len(fixed)), values])
-        exact = np.linalg.lstsq(whole, right, rcond=None)[0][:n].reshape(-1, 2)
+        asked = np.concatenate([problem.loads(1.0).ravel(), np.zeros(len(fixed)), values])
+        exact = np.linalg.lstsq(whole, asked, rcond=None)[0][:n].reshape(-1, 2)
         drawn = run.data["drawn_position"].values
         got = drawn[-1] - drawn[0]
         at = [np.argmin(np.linalg.norm(drawn[0] - x, axis=1)) for x in places]

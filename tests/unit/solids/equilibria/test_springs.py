@@ -49,13 +49,13 @@ def test_stiff_springs_are_drives():
     """Forces approach those of prescribed motion with the first power of 1/k."""
     exact = sheared(lambda top: [Driven(top, 0, to(0.08))])
     off = []
-    for k in (10.0, 20.0, 40.0, 80.0):
+    for k in (40.0, 80.0, 160.0, 320.0):
         run = sheared(lambda top, k=k: [Spring(top, 0, k, to(0.08)), Tied(top, 0)])
         assert run.energy.imbalance_rel < 2e-3
         # before it slides
         off.append(exact.data["force_x"].values[6] - run.data["force_x"].values[6])
     ratio = np.array(off[:-1]) / np.array(off[1:])
-    assert (np.diff(np.abs(ratio - 2.0)) < 0.0).all()
+    assert (np.abs(ratio - 2.0) < 2e-2).all()
     assert ratio[-1] == pytest.approx(2.0, rel=5e-3)
 
 
