@@ -107,6 +107,15 @@ CATALOGUE: Mapping[str, Kind] = {
         {"SlideFrom": "stiction.methods", "StayStuck": "stiction.methods"},
         room="chains",
     ),
+    "BranchPolicy": Kind(
+        "what to do where another path leaves",
+        {
+            "StopThere": "stiction.methods",
+            "StayOnPath": "stiction.methods",
+            "FollowBranch": "stiction.methods",
+        },
+        room="solids",
+    ),
     "Load": Kind(
         "a load",
         {

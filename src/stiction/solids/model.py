@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
-from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
+from stiction.solids.conditions import Condition, Program, Reaction, Stage
 from stiction.solids.contact.model import Contact, check_partners
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise

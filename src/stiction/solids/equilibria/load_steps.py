@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
+from stiction.methods import FollowBranch, StayOnPath, StopThere
 from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import check_count
+from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import pack, unpack
 from stiction.solids.equilibria.history import (
     Energies,
@@ -247,6 +249,7 @@ class March:
             if self.dt < self.least:
                 self.give_up(outcome, target)
                 return False
+        outcome, target, ends = self._look_for_branch(outcome, target)
         unfound = self._rows_within(outcome, target)
         self.accept(outcome, target)
         if unfound:
@@ -254,6 +257,10 @@ class March:
             self.record.keep_last()
         # where a program changes its slope, the last two states point nowhere
         self.smooth = target not in self.corners
+        if ends:
+            self.record.status = Status.STOPPED
+            self.record.reason = f"another path leaves this one at t = {target:.9g}"
+            return False
         if outcome.iterations <= _EASY:
             self.dt = max(self.dt, target - t) * _GROWTH
         elif outcome.iterations > _HARD:
@@ -347,8 +354,6 @@ class March:
         last = self.energy
         self.energy = step_energies(self.problem, self.trial, trial, times, last)
         self._look_for_jump(last, times)
-        if at is None:
-            self._look_for_branch(outcome, target)
         self.before = (self.state.time, self.state.u)
         self.state = self.problem.accepted(self.state, trial, target)
         self.trial = trial
@@ -356,11 +361,43 @@ class March:
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
 
-    def _look_for_branch(self, outcome: Outcome, target: float) -> None:
-        """Tell a step along which another path leaves this one."""
+    def _look_for_branch(self, outcome: Outcome, target: float) -> tuple[Outcome, float, bool]:
+        """Tell a step along which another path leaves this one, and do what is asked for there.
+
+        Return the step to take, its end, and whether the run ends with it.
+        """
         found = self.watch.see(self.state, outcome, target, self.limits)
-        if found is not None:
+        policy = self.method.on_bifurcation
+        if found is None:
+            return outcome, target, False
+        if policy is None or isinstance(policy, StayOnPath) or outcome.trial is None:
             self.record.losses.append(found)
+            return outcome, target, False
+        low, high = (float(str(found.where[name])) for name in ("from", "to"))
+        if isinstance(policy, StopThere):
+            self.record.losses.append(taken(policy, found, None, goes_back=False))
+            part = (low - self.state.time) / (target - self.state.time)
+            guess = self.state.u + part * (outcome.trial.u - self.state.u)
+            if low > self.state.time:
+                here = solve_step(self.problem, self.state, low, guess, self.limits, self.space)
+                outcome, target = (here, low) if here.trial is not None else (outcome, target)
+            return outcome, target, True
+        assert isinstance(policy, FollowBranch)
+        span = (low, high, target)
+        u, side = outcome.trial.u, policy.side
+        branch = find_branch(
+            self.problem, self.state, span, u, side, self.limits, self.solver
+        )
+        self.record.losses.append(taken(policy, found, branch, goes_back=False))
+        if branch is None or branch.felt or branch.arc is None or branch.arc.trial is None:
+            return outcome, target, False
+        arc = branch.arc
+        if not branch.at < arc.t <= target:
+            return outcome, target, False
+        self.watch.last = self.watch.ways(self.problem, arc.t, arc.matrix, arc.factors)
+        self.iterations += arc.iterations
+        there = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
+        return there, arc.t, False
 
     def _look_for_jump_in(self, start: State) -> None:
         """Tell bodies that snap together at the start: energy falls before anything is done."""
