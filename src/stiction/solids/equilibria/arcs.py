@@ -26,7 +26,7 @@ from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import pack, pack_losses, unpack_losses
 from stiction.solids.equilibria.history import missing_energy, step_energies
 from stiction.solids.equilibria.load_steps import March
-from stiction.solids.equilibria.newton import Limits
+from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Ways
 from stiction.solids.outcome import build_run
@@ -299,13 +299,21 @@ class Path:
         for _ in range(self.method.max_cuts + 1):
             target = state.time + span
             outcome = march.attempt(target, smooth=False)
-            if outcome.trial is not None:
+            if outcome.trial is not None and not self._passes_branch(outcome, target):
                 self.travelled += span
                 march.accept(outcome, target, at=self.travelled)
                 return Point(target, march.state.u)
             span *= 0.5
         march.give_up(outcome, target)
         return None
+
+    def _passes_branch(self, outcome: Outcome, target: float) -> bool:
+        """Return whether a first step passes a branch that is not to be passed."""
+        policy, watch = self.method.on_bifurcation, self.march.watch
+        if policy is None or isinstance(policy, StayOnPath):
+            return False
+        now = watch.ways(self.problem, target, outcome.matrix, outcome.factors)
+        return now is not None and now.changed(watch.last or Ways(0, now.counted))
 
     def _closes(self, arc: Arc) -> bool:
         """Return whether a step is short enough for its energies to close, and in time."""
@@ -403,7 +411,8 @@ class Path:
             return arc, False
         ways = (last or Ways(0, now.counted), now)
         loss = watch.loss(self.state, arc.trial.u, arc.t, ways, self.limits)
-        span = (float(str(loss.where["from"])), float(str(loss.where["to"])), arc.t)
+        places = (float(str(loss.where["from"])), float(str(loss.where["to"])))
+        span = (watch.begin, *places, arc.t)
         side = policy.side if isinstance(policy, FollowBranch) else "+"
         branch = find_branch(
             self.problem, self.state, span, arc.trial.u, side, self.limits, march.solver
@@ -411,14 +420,14 @@ class Path:
         if branch is None or branch.felt:
             # a limit point, which the path tells as it turns
             return arc, False
-        loss = dataclasses.replace(loss, time=self.travelled + span[0] - self.state.time)
+        loss = dataclasses.replace(loss, time=self.travelled + places[0] - self.state.time)
         march.record.losses.append(taken(policy, loss, branch, goes_back=True))
         if isinstance(policy, StopThere):
             march.record.status = Status.STOPPED
             march.record.reason = f"another path leaves this one at program time {branch.at:.9g}"
-            before, part = self.state, (span[0] - self.state.time) / (arc.t - self.state.time)
-            guess = Point(span[0], before.u + part * (arc.trial.u - before.u))
-            control = ByTime(self.problem, span[0], self.span)
+            before, part = self.state, (places[0] - self.state.time) / (arc.t - self.state.time)
+            guess = Point(places[0], before.u + part * (arc.trial.u - before.u))
+            control = ByTime(self.problem, places[0], self.span)
             here = self.bordered.arc(before, guess, control, self.goal)
             return (here if part > 0.0 and here.trial is not None else arc), False
         if branch.arc is None or branch.arc.trial is None:

@@ -40,6 +40,8 @@ _INVERSE, _TRIES = 30, 24
 # part of the largest length that the first point lies away, and of the way to the end of the
 # step at which the time of the point that is taken may lie
 _AWAY, _BEGIN, _END = 1e-3, 0.02, 0.6
+# parts of a step into which the way to the branch may fall
+_LONGEST = 256.0
 # cosine between load and critical way below which the load does not feel it
 _UNFELT = 1e-3
 
@@ -102,7 +104,7 @@ def _critical(problem: Problem, matrix: object, space: Solving) -> _Critical | N
 def find_branch(
     problem: Problem,
     state: State,
-    span: tuple[float, float, float],
+    span: tuple[float, float, float, float],
     u: Floats,
     side: str,
     limits: Limits,
@@ -113,13 +115,14 @@ def find_branch(
     Parameters
     ----------
     state : the last one accepted before the bifurcation
-    span : program times just before and just after it, and the end of the step
+    span : program times at which the path begins, just before and just after the bifurcation, and
+        at the end of the step
     u : unknowns at the end of the step
     side : "+" or "-"
 
     Verified by: tests/unit/solids/equilibria/test_branches.py::test_a_column_follows_the_elastica
     """
-    low, high, end = span
+    begin, low, high, end = span
     alike, space = problem.alike(), solver.start()
     try:
         guess = state.u + (high - state.time) / (end - state.time) * (u - state.u)
@@ -146,7 +149,9 @@ def find_branch(
             return branch
         way = sign * critical.right / abs(moved.flat[largest])
         first = Point(high, outcome.trial.u)
-        arc = _point_of(bordered, state, first, way, (branch.at, end))
+        # a step that is long beside what was travelled leads too far for the energy of one step
+        far = max(min(end - branch.at, branch.at - begin), (end - branch.at) / _LONGEST)
+        arc = _point_of(bordered, state, first, way, (branch.at, branch.at + far))
         return branch._replace(arc=arc)
     finally:
         space.close()

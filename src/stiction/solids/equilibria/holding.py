@@ -353,6 +353,10 @@ class Holding:
 
     def _boundaries(self) -> None:
         """Find what acts on boundaries and through springs."""
+        self._pulls = {
+            number: (condition.program, *self._pull(nodes, component))
+            for number, nodes, component, condition in self.loaded
+        }
         self.dead: list[tuple[int, Floats, Program]] = []
         self.pressed: list[tuple[int, list[on.Entries], Program]] = []
         self.springs: list[tuple[int, Spring, list[on.Entries], Floats]] = []
@@ -444,8 +448,8 @@ class Holding:
         u : (nodes, 2) displacements of nodes and control points [m]
         """
         f = np.zeros((self.size, 2))
-        for number, *_ in self.loaded:
-            f += self.force_of(number, t)
+        for program, places, shares in self._pulls.values():
+            f.flat[places] += program.at(t) * shares
         if self.dead or self.pressed or self.springs:
             f += self.unknowns.forces(self.spread(t, u))
         return f
@@ -453,16 +457,22 @@ class Holding:
     def force_of(self, number: int, t: float) -> Floats:
         """Return the forces on the unknowns (nodes, 2) of a `Loaded` condition [N/m]."""
         f = np.zeros((self.size, 2))
-        _, nodes, component, condition = next(one for one in self.loaded if one[0] == number)
-        force = condition.program.at(t) / nodes.size
+        program, places, shares = self._pulls[number]
+        f.flat[places] = program.at(t) * shares
+        return f
+
+    def _pull(self, nodes: Ints, component: int) -> tuple[Ints, Floats]:
+        """Return the unknowns that a force of one acts on, shared by nodes, and its parts."""
         if not self._rows:
-            f[nodes, component] = force
-            return f
+            return 2 * nodes + component, np.full(nodes.size, 1.0 / nodes.size)
         # the unknown of a node may be that of a constraint: force acts on the displacement
+        f = np.zeros((self.size, 2))
         for i in 2 * nodes + component:
             places, shares = self.unknowns.taken_as(int(i))
-            f.flat[places] += force * shares
-        return self.unknowns.forces(f)
+            f.flat[places] += shares / nodes.size
+        found = self.unknowns.forces(f).ravel()
+        there = np.flatnonzero(found)
+        return there, found[there]
 
     def spread(self, t: float, u: Floats) -> Floats:
         """Return forces on nodes and control points, of what is spread over boundaries [N/m]."""

@@ -106,7 +106,7 @@ class March:
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
         self.space = Remembering(self.solver.start())
-        self.watch = Watch(problem, self.solver)
+        self.watch = Watch(problem, self.solver, request.t_start)
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
@@ -383,7 +383,7 @@ class March:
                 outcome, target = (here, low) if here.trial is not None else (outcome, target)
             return outcome, target, True
         assert isinstance(policy, FollowBranch)
-        span = (low, high, target)
+        span = (self.watch.begin, low, high, target)
         u, side = outcome.trial.u, policy.side
         branch = find_branch(
             self.problem, self.state, span, u, side, self.limits, self.solver

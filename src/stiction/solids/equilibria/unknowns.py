@@ -11,7 +11,7 @@ of its displacements, and v is prescribed. The force on it is the multiplier of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,8 @@ class Unknowns:
         self.rows: dict[int, tuple[Ints, Floats]] = {}
         self._forth: csr_matrix | None = None
         self._back: csr_matrix | None = None
+        # the pattern of the last tangent, known by its array of indices
+        self._pattern: tuple[Ints, Any] | None = None
 
     def take(self, numbers: Ints, shares: Floats) -> int:
         """Return the unknown that is the displacement of a place, made one if it is not yet.
@@ -152,8 +154,10 @@ class Unknowns:
         b = self._back
         made = csr_matrix(b.T @ matrix @ b).tocoo()
         # products leave out what happens to be zero: the pattern must not depend on that
-        ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
-        whole = csr_matrix(abs(b).T @ ones @ abs(b)).tocoo()
+        if self._pattern is None or self._pattern[0] is not matrix.indices:
+            ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+            self._pattern = (matrix.indices, csr_matrix(abs(b).T @ ones @ abs(b)).tocoo())
+        whole = self._pattern[1]
         rows = np.concatenate([made.row, whole.row])
         columns = np.concatenate([made.col, whole.col])
         values = np.concatenate([made.data, np.zeros(whole.nnz)])
