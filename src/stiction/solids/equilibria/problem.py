@@ -162,6 +162,30 @@ class Problem:
                         "move the bodies apart, or turn the normal of the rigid plane.",
                     )
                 )
+        self._check_overlaps(x, founds)
+
+    def _check_overlaps(self, x: Floats, founds: tuple[Found, ...]) -> None:
+        """Refuse points that lie inside their partner where no nearest point is normal to it."""
+        for i, (p, found) in enumerate(zip(self.passes, founds, strict=True)):
+            contact = self.assembled.contacts[self.contact_of_pass[i]]
+            if p.partner.rigid or not (lost := np.flatnonzero(~found.normal)).size:
+                continue
+            sides = (contact.boundary.body, vars(contact.partner)["body"])
+            other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
+            place = p.places(x)[lost]
+            deep = self.assembled.bodies[other].mesh.depths(place)
+            q = int(np.argmax(deep))
+            if deep[q] > contact.adhesion.length:
+                raise ModelError(
+                    explain(
+                        "Solid.contacts",
+                        f"boundary {p.contact.boundary.name!r} {deep[q]:.3g} deep inside body "
+                        f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
+                        f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
+                        "what lies inside another body has no contact traction.",
+                        "move the bodies apart: Mesh.moved.",
+                    )
+                )
 
     def places(self, u: Floats) -> Floats:
         """Return the places (nodes, 2) of nodes and control points [m]."""
