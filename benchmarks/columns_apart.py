@@ -1,6 +1,7 @@
 """Why columns buckle beside Euler's load: ends, shear with axial strain, and mesh, one by one.
 
-The perfect columns of `trust_buckling.py` are pressed again. Their load over Euler's is taken apart:
+The perfect columns of `trust_buckling.py` are pressed again, and their load over Euler's is taken
+apart:
 
 - finite strain: a plate of the same material that is compressed between smooth walls has an exact
   load of buckling (incremental equations through the thickness, solved by a matrix exponential);
@@ -130,18 +131,22 @@ def main() -> None:
         bonded = place(held, slender, nu, cells, smooth=False)
         same = place(held, slender, nu, cells, smooth=True)
         finer = place(held, slender, nu, (2 * cells[0], 2 * cells[1]), smooth=True)
-        row = np.array(
-            [bonded / euler, exact / euler, same / exact, finer / exact, bonded / same]
-        ) - 1.0
+        row = (
+            np.array([bonded / euler, exact / euler, same / exact, finer / exact, bonded / same])
+            - 1.0
+        )
         rows.append([euler, nu, slender, *row])
         if abs(row[0]) > max(1e-3, euler):
             numbers = " ".join(f"{1e4 * v:8.2f}" for v in row)
             print(f"{held:8} {slender:5.1f} {nu:5.3f} {cells} {euler:.2e} {numbers} (1e-4)")
     a = np.abs(np.array(rows))
     off = a[:, 3] > np.maximum(1e-3, a[:, 0])
-    print(f"{len(rows)} perfect columns, {int(off.sum())} farther from Euler's than .1 % and strain")
+    print(
+        f"{len(rows)} perfect columns, {int(off.sum())} farther from Euler's than .1 % and strain"
+    )
     for name, i in (("mesh", 5), ("finer mesh", 6), ("ends", 7)):
-        print(f"{name}: largest {1e4 * a[:, i].max():.2f}e-4, median {1e4 * np.median(a[:, i]):.2f}e-4")
+        largest, median = 1e4 * a[:, i].max(), 1e4 * np.median(a[:, i])
+        print(f"{name}: largest {largest:.2f}e-4, median {median:.2f}e-4")
     bound = np.abs(a[:, 4] / a[:, 0]).max()
     print(f"plate between smooth walls: at most {bound:.2f} of Euler's strain below Euler's load")
 

@@ -23,7 +23,7 @@ material = {type = "NearlyIncompressible", young = 1.0, poisson = 0.45}
 type = "Contact"
 boundary = {type = "Boundary", body = 0, name = "top"}
 partner = {type = "RigidCircle", centre = [0.0, 1.61], radius = 0.8}
-adhesion = {type = "LennardJones", hamaker = 0.3, r0 = 0.33}
+adhesion = {type = "LennardJones", hamaker = 0.0227, r0 = 0.33}
 friction = {type = "EA", mu = 0.4}
 friction_from = 1.0
 [[system.boundary_conditions]]
@@ -93,8 +93,22 @@ def test_a_file_with_every_condition_runs_and_runs_again(stiction, here):
     assert {"reaction_1_x", "torque_3"} <= set(told[0]["final"])
     with (here / "first" / "events.csv").open() as file:
         head = next(csv.reader(file))
-    assert head[5:] == ["displacement", "force_x", "force_y", "contact_length", "displacement_before"]
+    assert head[5:] == [
+        "displacement",
+        "force_x",
+        "force_y",
+        "contact_length",
+        "displacement_before",
+    ]
     assert np.isfinite(told[0]["final"]["reaction_1_moment"])
+
+
+def test_a_run_without_balance_at_its_start_is_kept(stiction, here):
+    """A law too strong for the block: nothing balances, and that is told and saved."""
+    (here / "block.toml").write_text(BLOCK.replace("hamaker = 0.0227", "hamaker = 0.3"))
+    answer = stiction("run", "block.toml", "--out", "failed", "--no-figures")
+    assert answer.code == 1
+    assert json.loads((here / "failed" / "summary.json").read_text())["status"] == "unconverged"
 
 
 BAD = {
@@ -118,7 +132,11 @@ BAD = {
         "centre = [0.0, 1.0]",
         ["deep inside its partner"],
     ),
-    "no boundary": ('body = 0, name = "right"}\ncomponent = 1', 'body = 0, name = "rigth"}\ncomponent = 1', ["'right'"]),
+    "no boundary": (
+        'body = 0, name = "right"}\ncomponent = 1',
+        'body = 0, name = "rigth"}\ncomponent = 1',
+        ["'right'"],
+    ),
     "plane that turns": (
         'partner = {type = "RigidCircle", centre = [0.0, 1.61], radius = 0.8}',
         'partner = {type = "RigidPlane", point = [0.0, 0.81], normal = [0.0, -1.0]}',

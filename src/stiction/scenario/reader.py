@@ -127,7 +127,7 @@ def build(kind: str, table: object, where: str) -> Any:
     return _made(find(kind, table["type"], where), given, where)
 
 
-def _made(cls: type, given: dict[str, Any], where: str) -> Any:
+def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
     """Return the object of a class from its fields as plain values."""
     if not isinstance(cls, type):
         return _returned(cls, given, where)

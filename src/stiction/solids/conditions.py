@@ -121,6 +121,7 @@ class Condition(Record, abc.ABC):
 
 
 def check_where(name: str, where: object) -> None:
+    """Refuse what is no place."""
     if not isinstance(where, (Boundary, Where)):
         raise ModelError(
             explain(
@@ -134,6 +135,7 @@ def check_where(name: str, where: object) -> None:
 
 
 def check_component(where: str, value: object) -> int:
+    """Return 0 or 1, or refuse."""
     why = "0 is x, 1 is y."
     whole(where, value, least=0, why=why, try_="give 0 or 1.")
     if value not in (0, 1):
@@ -212,6 +214,7 @@ class Loaded(Condition):
 
 
 def check_program(name: str, program: object) -> None:
+    """Refuse what is no program."""
     if not isinstance(program, Program):
         why, try_ = "it follows a program over time.", "give Program([0, 1], [0, 2])."
         raise ModelError(explain(f"{name}.program", repr(program), "a Program", why, try_))
@@ -279,7 +282,7 @@ class Stage(Record):
         object.__setattr__(self, "until", number("Stage.until", self.until, why=why, try_=try_))
         given: object = self.conditions
         found = (given,) if isinstance(given, Condition) else tuple(self.conditions)
-        wrong = [c for c in found if not isinstance(c, Condition)]
+        wrong: list[object] = [c for c in found if not issubclass(type(c), Condition)]
         if wrong:
             why, try_ = "it says what is done meanwhile.", "give Driven, Loaded, Fixed or others."
             needs = "Condition objects"

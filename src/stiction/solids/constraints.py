@@ -117,7 +117,7 @@ class Linear(Condition):
     def __post_init__(self) -> None:
         given: object = self.terms
         terms = (given,) if isinstance(given, Term) else tuple(self.terms)
-        wrong = [t for t in terms if not isinstance(t, Term)]
+        wrong: list[object] = [t for t in terms if not issubclass(type(t), Term)]
         if wrong or not terms:
             got = repr(wrong[0]) if wrong else "none"
             why = "it says which displacements are summed, and with which factors."

@@ -102,7 +102,7 @@ class Readings(Record):
         why, try_ = "it says which curves are reported.", "leave it out for the default."
         given: object = self.reactions
         reactions = (given,) if isinstance(given, Reaction) else tuple(self.reactions)
-        wrong = [r for r in reactions if not isinstance(r, Reaction)]
+        wrong: list[object] = [r for r in reactions if not issubclass(type(r), Reaction)]
         if wrong:
             needs = "Reaction objects"
             raise ModelError(explain("Readings.reactions", repr(wrong[0]), needs, why, try_))

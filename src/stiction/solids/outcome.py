@@ -194,7 +194,8 @@ def _variables(
         works = np.array([row.energy.works for row in rows])
         note = "work of each condition since the start"
         found["condition_work"] = Variable(works, ("time", "condition"), units["work"], note)
-    iterations = np.array([row.iterations for row in rows])
+    # a run that found no balance at its start has no rows, and yet a time
+    iterations = np.array([row.iterations for row in rows] or [0])
     found["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
     if rows and rows[0].points:
         for name, (kind, meaning) in _POINTS.items():
@@ -281,9 +282,7 @@ def _quantities(
     if problem.assembled.readings.displacement is None:
         length = "1"  # what drives the body is the program itself
     # a force that is given has no peak: where rounding puts it says nothing
-    given = any(
-        c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded)
-    )
+    given = any(c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded))
     free = not given or problem.assembled.readings.support
     peak, at = (float(force[top]), float(u[top])) if free else (None, None)
     made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")

@@ -32,7 +32,6 @@ from stiction.solids.equilibria.stability import Ways
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-
     from stiction.results.run import Request, Run
     from stiction.solids.continuation import Continuation
     from stiction.solids.model import SolidSystem
@@ -233,9 +232,7 @@ class Path:
         before, _ = adhesive_slope(self.problem, self.trial)
         last = self.points[-1]
         return self._no_farther(
-            self.bordered.arc(
-                self.state, last, ByAdhesion(self.problem, before, energy), self.goal
-            )
+            self.bordered.arc(self.state, last, ByAdhesion(self.problem, before, energy), self.goal)
         )
 
     def _no_farther(self, arc: Arc) -> Arc:

@@ -1,8 +1,8 @@
 """Going over to another path of equilibria at a bifurcation.
 
 At a bifurcation the tangent K has a way phi without resistance, K phi = 0, which the load does not
-feel: psi^T dr/dt = 0, with the way psi from the left. At a limit point the load feels it. A point of
-the branch is found with its distance along phi prescribed and the program's time free,
+feel: psi^T dr/dt = 0, with the way psi from the left. At a limit point the load feels it. A point
+of the branch is found with its distance along phi prescribed and the program's time free,
 
     r(u, t) = 0,   phi . (u - u_0) = a,
 

@@ -182,7 +182,8 @@ def _check(kept: Arrays, march: March) -> None:
     whole = sum(one.count for one in problem.passes)
     check_count("pulled", sizes["pulled"] % max(whole, 1), 0, 0)
     check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
-    for group in (("before_time", "before_u"), ("stage_base", "stage_angles"), ("path", "path_pending", "path_t", "path_u")):
+    pairs = (("before_time", "before_u"), ("stage_base", "stage_angles"))
+    for group in (*pairs, ("path", "path_pending", "path_t", "path_u")):
         check_count(group[0], sum(name in kept for name in group) % len(group), 0, 0)
 
 
@@ -244,7 +245,8 @@ def _unpack(kept: Arrays, march: March) -> None:
     )
     founds = tuple(Found(*(kept[f"found{i}_{name}"] for name in Found._fields)) for i in passes)
     if "stage_base" in kept:
-        angles = {i: float(a) for i, a in zip(problem.rigid_node, kept["stage_angles"], strict=True)}
+        turned = (float(a) for a in kept["stage_angles"])
+        angles = dict(zip(problem.rigid_node, turned, strict=True))
         problem.enter(int(kept["stage"]), kept["stage_base"], angles)
         march.pace()
     u = kept["u"]

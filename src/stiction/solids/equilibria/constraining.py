@@ -1,8 +1,8 @@
 """Linear constraints as rows, and which unknown each of them takes.
 
-A row sum_i c_i u_i = g(t) takes one free displacement, that with the largest factor once earlier rows
-are subtracted. A row that no free displacement is left for depends on others: what they make of
-its sum is compared with what it asks for, and what contradicts them is refused by name.
+A row sum_i c_i u_i = g(t) takes one free displacement, that with the largest factor once earlier
+rows are subtracted. A row that no free displacement is left for depends on others: what they make
+of its sum is compared with what it asks for, and what contradicts them is refused by name.
 """
 
 from __future__ import annotations

@@ -355,7 +355,8 @@ class Recorder:
                 found["sticking_length"] = long.nominal
             found["contact_left"], found["contact_right"] = long.left, long.right
             if p.partner.rigid:
-                found["normal_displacement"] = float(problem.unknowns.displacements(trial.u)[p.partner.node, 1])
+                moved = problem.unknowns.displacements(trial.u)
+                found["normal_displacement"] = float(moved[p.partner.node, 1])
         return found
 
     def _pass_number(self) -> int:

@@ -165,7 +165,7 @@ class Holding:
         return [f._replace(nodes=f.nodes + problem.first[where.body]) for f in found]
 
     def shares(self, where: object, component: int) -> tuple[Ints, Floats]:
-        """Return components and shares that make the displacement of a place, of a boundary mean."""
+        """Return components and shares that make the displacement of a place, or a mean one."""
         if isinstance(where, Boundary):
             found = on.mean_shares(self.faces(where), self.size)
             nodes = np.flatnonzero(found)
@@ -327,9 +327,7 @@ class Holding:
         first = nodes[held[0]] if held.size else nodes[0]
         pair = np.array([1.0, -1.0])
         others = nodes[nodes != first]
-        return [
-            Row(number, words, 2 * np.array([n, first]) + k, pair, _nothing) for n in others
-        ]
+        return [Row(number, words, 2 * np.array([n, first]) + k, pair, _nothing) for n in others]
 
     def _sum(self, number: int, condition: Linear) -> Row:
         total: dict[int, float] = {}

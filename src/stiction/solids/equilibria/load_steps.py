@@ -370,24 +370,23 @@ class March:
         policy = self.method.on_bifurcation
         if found is None:
             return outcome, target, False
-        if policy is None or isinstance(policy, StayOnPath) or outcome.trial is None:
+        trial = outcome.trial
+        if policy is None or isinstance(policy, StayOnPath) or trial is None:
             self.record.losses.append(found)
             return outcome, target, False
         low, high = (float(str(found.where[name])) for name in ("from", "to"))
         if isinstance(policy, StopThere):
             self.record.losses.append(taken(policy, found, None, goes_back=False))
             part = (low - self.state.time) / (target - self.state.time)
-            guess = self.state.u + part * (outcome.trial.u - self.state.u)
+            guess = self.state.u + part * (trial.u - self.state.u)
             if low > self.state.time:
                 here = solve_step(self.problem, self.state, low, guess, self.limits, self.space)
                 outcome, target = (here, low) if here.trial is not None else (outcome, target)
             return outcome, target, True
         assert isinstance(policy, FollowBranch)
         span = (self.watch.begin, low, high, target)
-        u, side = outcome.trial.u, policy.side
-        branch = find_branch(
-            self.problem, self.state, span, u, side, self.limits, self.solver
-        )
+        u, side = trial.u, policy.side
+        branch = find_branch(self.problem, self.state, span, u, side, self.limits, self.solver)
         self.record.losses.append(taken(policy, found, branch, goes_back=False))
         if branch is None or branch.felt or branch.arc is None or branch.arc.trial is None:
             return outcome, target, False

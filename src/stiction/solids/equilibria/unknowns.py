@@ -57,7 +57,7 @@ class Unknowns:
         self._forth: csr_matrix | None = None
         self._back: csr_matrix | None = None
         # the pattern of the last tangent, known by its array of indices
-        self._pattern: tuple[Ints, Any] | None = None
+        self._pattern: tuple[Any, Any] | None = None
 
     def take(self, numbers: Ints, shares: Floats) -> int:
         """Return the unknown that is the displacement of a place, made one if it is not yet.

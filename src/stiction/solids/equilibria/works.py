@@ -1,4 +1,4 @@
-"""Work of every condition over a step, and the forces of supports, springs and motors at a state."""
+"""Work of every condition over a step; forces of supports, springs and motors at a state."""
 
 from __future__ import annotations
 
@@ -74,10 +74,8 @@ def works_of(
         found[number] += 0.5 * forces * (g1 - g0)
     for contact, (number, _) in holding.turned.items():
         angle = problem.turns(contact, t1) - problem.turns(contact, t0)
-        both = moment_on_circle(problem, before, contact) + moment_on_circle(
-            problem, after, contact
-        )
-        found[number] += 0.5 * both * angle
+        torques = [moment_on_circle(problem, trial, contact) for trial in (before, after)]
+        found[number] += 0.5 * sum(torques) * angle
     return tuple(float(v) for v in found)
 
 

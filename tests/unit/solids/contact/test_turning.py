@@ -98,7 +98,9 @@ def test_turning_is_motion_of_the_surface():
     plane = solved(
         block(RigidPlane((0.0, top), (0.0, -1.0)), Driven(Rigid(0), 0, to(0.05, 0.1))), 20
     )
-    turned = solved(block(RigidCircle((0.0, top + far), far), Turned(Rigid(0), to(0.05 / far, 0.1))), 20)
+    turned = solved(
+        block(RigidCircle((0.0, top + far), far), Turned(Rigid(0), to(0.05 / far, 0.1))), 20
+    )
     np.testing.assert_allclose(
         turned.data["force_x"].values, plane.data["force_x"].values, atol=2e-3 * 0.02
     )

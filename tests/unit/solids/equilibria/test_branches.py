@@ -156,7 +156,9 @@ def test_a_low_arch_snaps_at_its_limit_point():
     assert all(other.kind == "limit_point" for other in run.determinism.losses)
 
 
-@pytest.mark.parametrize("method", [st.Continuation(steps=20, max_steps=16), st.Quasistatic(steps=8, max_cuts=2)])
+@pytest.mark.parametrize(
+    "method", [st.Continuation(steps=20, max_steps=16), st.Quasistatic(steps=8, max_cuts=2)]
+)
 def test_a_high_arch_leaves_sideways_before(method):
     """Beyond that rise it bends to a side below its limit point, and both are told."""
     run, symmetric, sideways = arch(3.0, method)
@@ -169,7 +171,9 @@ def test_a_high_arch_leaves_sideways_before(method):
 
 def test_an_arch_goes_down_sideways():
     """The branch goes back in load: a path follows it, load steps say that they do not."""
-    path, _, sideways = arch(3.0, st.Continuation(steps=20, max_steps=20, on_bifurcation=FollowBranch()))
+    path, _, sideways = arch(
+        3.0, st.Continuation(steps=20, max_steps=20, on_bifurcation=FollowBranch())
+    )
     times = path.data["program_time"].values
     assert times[-1] < sideways * 0.99
     assert "the branch to the side +" in path.determinism.losses[0].choice

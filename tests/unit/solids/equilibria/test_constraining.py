@@ -124,7 +124,9 @@ def test_linear_constraints():
     start = run.data["drawn_position"].values[0]
     u = [moved[np.argmin(np.linalg.norm(start - p, axis=1)), 0] for p in ((2.0, 0.0), (2.0, 1.0))]
     assert u[0] + 3.0 * u[1] == pytest.approx(0.4, rel=1e-12)
-    assert run.data["condition_work"].values[-1, 1] == pytest.approx(run.energy.stored[-1], rel=1e-2)
+    assert run.data["condition_work"].values[-1, 1] == pytest.approx(
+        run.energy.stored[-1], rel=1e-2
+    )
 
 
 @pytest.mark.parametrize("element", [Q1(), Q2()])

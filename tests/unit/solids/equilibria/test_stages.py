@@ -1,4 +1,4 @@
-"""Stages: forces first, then displacements, then nothing moves; each with its own steps and rows."""
+"""Stages: forces, then displacements, then nothing moves; each with its own steps and rows."""
 
 import numpy as np
 import pytest
@@ -104,9 +104,7 @@ def test_stages_are_the_steps_of_one_problem():
     at = np.interp([1.0, 2.0, 3.0], run.data["snapshot_time"].values, x)
     np.testing.assert_allclose(at, [0.3, 0.45, 0.45], rtol=1e-10)
     assert run.energy.stored[-1] == pytest.approx(0.5 * e / width * 0.45**2, rel=1e-10)
-    np.testing.assert_allclose(
-        run.energy.external_work[-1], 0.5 * e / width * 0.45**2, rtol=1e-10
-    )
+    np.testing.assert_allclose(run.energy.external_work[-1], 0.5 * e / width * 0.45**2, rtol=1e-10)
     assert run.energy.imbalance_rel < 1e-9
 
 
