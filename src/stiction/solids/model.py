@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
-from stiction.solids.conditions import Condition, Program, Reaction, Stage
+from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
+from stiction.solids.constraints import Linear
 from stiction.solids.contact.model import Contact, check_partners
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
+from stiction.solids.loads import Spring
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.mesh.model import Mesh, rectangle
 
@@ -194,13 +196,14 @@ class Assembled(Record):
         why = "curves are read from the conditions, contacts and bodies of the solid."
         try_ = "count from 0 in the order given."
         if r.displacement is not None:
-            driven = [i for i, c in enumerate(self.all_conditions) if hasattr(c, "program")]
+            kinds = (Driven, Spring, Linear)
+            driven = [i for i, c in enumerate(self.all_conditions) if isinstance(c, kinds)]
             if r.displacement not in driven:
-                needs = f"the number of a condition with a program: one of {driven or 'none'}"
+                needs = f"the number of a Driven, Spring or Linear condition: {driven or 'none'}"
                 where = "Readings.displacement"
                 raise ModelError(explain(where, r.displacement, needs, why, try_))
         if r.support and r.displacement is None:
-            needs = "the number of a Driven condition in Readings.displacement"
+            needs = "the number of such a condition in Readings.displacement"
             raise ModelError(explain("Readings.support", True, needs, why, try_))
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if getattr(r, name) >= max(count, 1):
