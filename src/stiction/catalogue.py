@@ -27,6 +27,7 @@ class Kind:
     python_only : names that a file cannot hold -> what it can hold in their place
     room : where users find the names, when it is not the folder of their module
     written : whether scenario files name them by `type`
+    also : names of another kind that a file may use in place of one of these
     """
 
     article: str
@@ -34,6 +35,7 @@ class Kind:
     python_only: Mapping[str, str] | None = None
     room: str = ""
     written: bool = True
+    also: Mapping[str, str] | None = None
 
     @property
     def in_files(self) -> dict[str, str]:
@@ -41,7 +43,8 @@ class Kind:
         if not self.written:
             return {}
         held = self.python_only or {}
-        return {name: module for name, module in self.names.items() if name not in held}
+        known = {**self.names, **(self.also or {})}
+        return {name: module for name, module in known.items() if name not in held}
 
 
 # The key is the name of the base class as it stands in the annotation of a field.
@@ -274,10 +277,10 @@ CATALOGUE: Mapping[str, Kind] = {
     "Where": Kind(
         "a place",
         {
-            "Boundary": "stiction.solids.contact.partners",
             "Nearest": "stiction.solids.conditions",
             "Rigid": "stiction.solids.conditions",
         },
+        also={"Boundary": "stiction.solids.contact.partners"},
     ),
     "Condition": Kind(
         "what is done to a body",

@@ -39,7 +39,7 @@ def pack(march: March) -> Arrays:
         "analysed": march.space.analysed,
         "step": np.array([march.dt, float(march.smooth)]),
         "stage": np.array(march.problem.stage),
-        "ways": np.array([] if march.watch.last is None else march.watch.last, dtype=np.int64),
+        "ways": np.array(march.watch.last or (-1, 0), dtype=np.int64),
         "places": np.array(march.watch.places),
         **_energies("energy", [march.energy]),
         **pack_record(march.record),
@@ -150,7 +150,7 @@ def _check(kept: Arrays, march: March) -> None:
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
     forms["counts"], forms["step"] = Form((5,), "i8", least=0), Form((2,))
-    forms["ways"], forms["places"] = Form(("ways",), "i8", least=0), Form((), "i8", least=0)
+    forms["ways"], forms["places"] = Form((2,), "i8", least=-1), Form((), "i8", least=0)
     most = max(len(problem.assembled.stages) - 1, 0)
     forms["stage"] = Form((), "i8", least=0, most=most)
     forms["stage_base"] = Form(points, needed=False)
@@ -178,7 +178,6 @@ def _check(kept: Arrays, march: March) -> None:
     sizes = check_arrays(kept, forms)
     check_count("row_time", sizes["rows"], 1, sizes["rows"] + 1)
     check_count("steps_time", sizes["steps"], 1, sizes["steps"] + 1)
-    check_count("ways", sizes["ways"] % 2, 0, 0)
     whole = sum(one.count for one in problem.passes)
     check_count("pulled", sizes["pulled"] % max(whole, 1), 0, 0)
     check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
@@ -257,7 +256,7 @@ def _unpack(kept: Arrays, march: March) -> None:
     march.iterations, march.cuts, march.steps, march.factorised, march.unfound = counts
     march.dt, march.smooth = float(kept["step"][0]), bool(kept["step"][1])
     ways = kept["ways"]
-    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways.size else None
+    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways[0] >= 0 else None
     march.watch.places = int(kept["places"])
     march.energy = _energies_back("energy", kept)[0]
     march.before = None
