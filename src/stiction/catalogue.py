@@ -27,6 +27,7 @@ class Kind:
     python_only : names that a file cannot hold -> what it can hold in their place
     room : where users find the names, when it is not the folder of their module
     written : whether scenario files name them by `type`
+    also : names of another kind that a file may use in place of one of these
     """
 
     article: str
@@ -34,6 +35,7 @@ class Kind:
     python_only: Mapping[str, str] | None = None
     room: str = ""
     written: bool = True
+    also: Mapping[str, str] | None = None
 
     @property
     def in_files(self) -> dict[str, str]:
@@ -41,7 +43,8 @@ class Kind:
         if not self.written:
             return {}
         held = self.python_only or {}
-        return {name: module for name, module in self.names.items() if name not in held}
+        known = {**self.names, **(self.also or {})}
+        return {name: module for name, module in known.items() if name not in held}
 
 
 # The key is the name of the base class as it stands in the annotation of a field.
@@ -74,7 +77,6 @@ CATALOGUE: Mapping[str, Kind] = {
             "StrikeSlipFault": "stiction.faults.presets",
         },
         {
-            "Solid": "take StripPeeling, TwoCylinders or CapSliding",
             "PiecewiseSmooth": (
                 "take one of the known flows, such as BeltOscillator or NormalForm"
             ),
@@ -111,6 +113,15 @@ CATALOGUE: Mapping[str, Kind] = {
         "a choice of branch",
         {"SlideFrom": "stiction.methods", "StayStuck": "stiction.methods"},
         room="chains",
+    ),
+    "BranchPolicy": Kind(
+        "what to do where another path leaves",
+        {
+            "StopThere": "stiction.methods",
+            "StayOnPath": "stiction.methods",
+            "FollowBranch": "stiction.methods",
+        },
+        room="solids",
     ),
     "Load": Kind(
         "a load",
@@ -250,7 +261,6 @@ CATALOGUE: Mapping[str, Kind] = {
             "Q2N2": "stiction.solids.elements.kinds",
             "Q1H": "stiction.solids.elements.kinds",
         },
-        written=False,
     ),
     "Mesh": Kind(
         "a mesh",
@@ -263,17 +273,12 @@ CATALOGUE: Mapping[str, Kind] = {
             "rectangle": "stiction.solids.mesh.model",
             "rotated": "stiction.solids.mesh.model",
         },
-        written=False,
+        {"block": "take rectangle, cap or half_disc, or Mesh with its points and cells"},
     ),
-    "SolidPart": Kind(
-        "a part of a solid",
-        {
-            "Body": "stiction.solids.model",
-            "Readings": "stiction.solids.model",
-            "Contact": "stiction.solids.contact.model",
-        },
-        written=False,
-    ),
+    "Body": Kind("a body", {"Body": "stiction.solids.model"}),
+    "Contact": Kind("a contact", {"Contact": "stiction.solids.contact.model"}),
+    "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
+    "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(
         "what a boundary may touch",
         {
@@ -281,7 +286,14 @@ CATALOGUE: Mapping[str, Kind] = {
             "RigidPlane": "stiction.solids.contact.partners",
             "RigidCircle": "stiction.solids.contact.partners",
         },
-        written=False,
+    ),
+    "Where": Kind(
+        "a place",
+        {
+            "Nearest": "stiction.solids.conditions",
+            "Rigid": "stiction.solids.conditions",
+        },
+        also={"Boundary": "stiction.solids.contact.partners"},
     ),
     "Condition": Kind(
         "what is done to a body",
@@ -289,11 +301,19 @@ CATALOGUE: Mapping[str, Kind] = {
             "Fixed": "stiction.solids.conditions",
             "Driven": "stiction.solids.conditions",
             "Loaded": "stiction.solids.conditions",
-            "Rigid": "stiction.solids.conditions",
-            "Nearest": "stiction.solids.conditions",
-            "Program": "stiction.solids.conditions",
+            "Traction": "stiction.solids.loads",
+            "Pressure": "stiction.solids.loads",
+            "Spring": "stiction.solids.loads",
+            "Turned": "stiction.solids.loads",
+            "Symmetry": "stiction.solids.constraints",
+            "Tied": "stiction.solids.constraints",
+            "Linear": "stiction.solids.constraints",
         },
-        written=False,
+    ),
+    "Term": Kind("a term of a constraint", {"Term": "stiction.solids.constraints"}),
+    "Reaction": Kind("a reaction to be told", {"Reaction": "stiction.solids.conditions"}),
+    "Motion": Kind(
+        "how a value goes over time", {"Program": "stiction.solids.conditions"}, written=False
     ),
     "LinearSolver": Kind(
         "a sparse solver",

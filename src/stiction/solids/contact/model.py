@@ -23,6 +23,7 @@ from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import (
+    RADIUS,
     Curve,
     along,
     knots_of,
@@ -327,7 +328,9 @@ class ContactPass:
         at = np.asarray(at, dtype=np.int64)
         return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
 
-    def _meeting(self, x: Floats, points: Floats, found: Found, origin: Floats) -> k.Meeting:
+    def _meeting(
+        self, x: Floats, points: Floats, found: Found, origin: Floats, turned: float
+    ) -> k.Meeting:
         """Return the partner at nearest points and at origins of slip.
 
         Parameters
@@ -336,11 +339,16 @@ class ContactPass:
         points : (2, p) own points [m]
         found : nearest points
         origin : (p,) coordinates of the origins of slip along the partner [m]
+        turned : by how much a rigid circle is turned [rad]
         """
         part = self.partner
         if part.rigid:
             shift, none = x[part.node], np.empty((3, 0, self.count))
             place, coordinate = rigid_nearest(points, part.shape, shift)
+            if turned:
+                # coordinates are those of the circle's material, which moves along it
+                way = part.shape[RADIUS] * turned
+                coordinate, origin = coordinate - way, origin + way
             root = rigid_places(origin, part.shape, shift)[None]
             return k.Meeting(coordinate, np.ones(self.count), none, none, place, place, root)
         near, place = self.partner_at(found.element, found.xi, x)
@@ -363,6 +371,7 @@ class ContactPass:
         attraction: float,
         residual: Floats,
         values: Floats | None,
+        turned: float = 0.0,
     ) -> Floats:
         """Add the forces of this pass and return what is told about each point, (p, OUT).
 
@@ -375,6 +384,7 @@ class ContactPass:
         attraction : factor on tensile tractions [1]
         residual : (nodes, 2), added to
         values : tangent blocks, filled in; None leaves them out
+        turned : by how much a rigid circle is turned [rad]
         """
         # what does not hold at a point is computed all the same, and not taken
         with np.errstate(all="ignore"):
@@ -382,7 +392,7 @@ class ContactPass:
             out[k.WEIGHT] = self.own.areas.ravel()
             nodes, functions = self._nodes_of_points, self._functions
             tangent = k.own_points(nodes, functions, x, self._length, out)
-            meets = self._meeting(x, out[k.X : k.Y + 1], found, history.origin)
+            meets = self._meeting(x, out[k.X : k.Y + 1], found, history.origin, turned)
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
             wanted = self._wanted(history, held, rubs)

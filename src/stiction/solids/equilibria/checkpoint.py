@@ -38,11 +38,16 @@ def pack(march: March) -> Arrays:
         ),
         "analysed": march.space.analysed,
         "step": np.array([march.dt, float(march.smooth)]),
-        "ways": np.array([] if march.watch.last is None else march.watch.last, dtype=np.int64),
+        "stage": np.array(march.problem.stage),
+        "ways": np.array(march.watch.last or (-1, 0), dtype=np.int64),
         "places": np.array(march.watch.places),
         **_energies("energy", [march.energy]),
         **pack_record(march.record),
     }
+    if march.problem.base is not None:
+        made["stage_base"] = march.problem.base
+        angles = march.problem.angles
+        made["stage_angles"] = np.array([angles.get(i, 0.0) for i in march.problem.rigid_node])
     if march.before is not None:
         made["before_time"] = np.array(march.before[0])
         made["before_u"] = march.before[1]
@@ -65,15 +70,18 @@ def _energies(name: str, energies: list[Energies]) -> Arrays:
     return {
         f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 5),
         f"{name}_heat": np.array(heat, dtype=np.float64).reshape(len(energies), -1),
+        f"{name}_works": np.array([e.works for e in energies]).reshape(len(energies), -1),
     }
 
 
 def _energies_back(name: str, kept: Arrays) -> list[Energies]:
     found = []
-    for plain, heat in zip(kept[f"{name}_plain"], kept[f"{name}_heat"], strict=True):
+    arrays = (kept[f"{name}_{part}"] for part in ("plain", "heat", "works"))
+    for plain, heat, done in zip(*arrays, strict=True):
         stored, adhesive, work, algorithmic, reciprocity = (float(v) for v in plain)
         given = tuple(float(h) for h in heat)
-        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity))
+        works = tuple(float(w) for w in done)
+        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity, works))
     return found
 
 
@@ -142,7 +150,11 @@ def _check(kept: Arrays, march: March) -> None:
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
     forms["counts"], forms["step"] = Form((5,), "i8", least=0), Form((2,))
-    forms["ways"], forms["places"] = Form(("ways",), "i8", least=0), Form((), "i8", least=0)
+    forms["ways"], forms["places"] = Form((2,), "i8", least=-1), Form((), "i8", least=0)
+    most = max(len(problem.assembled.stages) - 1, 0)
+    forms["stage"] = Form((), "i8", least=0, most=most)
+    forms["stage_base"] = Form(points, needed=False)
+    forms["stage_angles"] = Form((len(problem.rigid_node),), needed=False)
     forms["analysed"] = Form(("entries",))
     forms |= _energy_forms("energy", 1)
     forms["before_time"], forms["before_u"] = Form(needed=False), Form(points, needed=False)
@@ -166,16 +178,20 @@ def _check(kept: Arrays, march: March) -> None:
     sizes = check_arrays(kept, forms)
     check_count("row_time", sizes["rows"], 1, sizes["rows"] + 1)
     check_count("steps_time", sizes["steps"], 1, sizes["steps"] + 1)
-    check_count("ways", sizes["ways"] % 2, 0, 0)
     whole = sum(one.count for one in problem.passes)
     check_count("pulled", sizes["pulled"] % max(whole, 1), 0, 0)
     check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
-    for group in (("before_time", "before_u"), ("path", "path_pending", "path_t", "path_u")):
+    pairs = (("before_time", "before_u"), ("stage_base", "stage_angles"))
+    for group in (*pairs, ("path", "path_pending", "path_t", "path_u")):
         check_count(group[0], sum(name in kept for name in group) % len(group), 0, 0)
 
 
 def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:
-    return {f"{name}_plain": Form((rows, 5)), f"{name}_heat": Form((rows, "heats"))}
+    return {
+        f"{name}_plain": Form((rows, 5)),
+        f"{name}_heat": Form((rows, "heats")),
+        f"{name}_works": Form((rows, "works")),
+    }
 
 
 def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
@@ -227,6 +243,11 @@ def _unpack(kept: Arrays, march: March) -> None:
         History(*(kept[f"history{i}_{name}"] for name in History._fields)) for i in passes
     )
     founds = tuple(Found(*(kept[f"found{i}_{name}"] for name in Found._fields)) for i in passes)
+    if "stage_base" in kept:
+        turned = (float(a) for a in kept["stage_angles"])
+        angles = dict(zip(problem.rigid_node, turned, strict=True))
+        problem.enter(int(kept["stage"]), kept["stage_base"], angles)
+        march.pace()
     u = kept["u"]
     march.state = State(t, u, histories, founds)
     outs = tuple(kept[f"out{i}"] for i in passes)
@@ -235,7 +256,7 @@ def _unpack(kept: Arrays, march: March) -> None:
     march.iterations, march.cuts, march.steps, march.factorised, march.unfound = counts
     march.dt, march.smooth = float(kept["step"][0]), bool(kept["step"][1])
     ways = kept["ways"]
-    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways.size else None
+    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways[0] >= 0 else None
     march.watch.places = int(kept["places"])
     march.energy = _energies_back("energy", kept)[0]
     march.before = None

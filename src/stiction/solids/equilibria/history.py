@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import force_on, lengths
+from stiction.solids.equilibria.works import force_of, moment_on_circle, reaction, works_of
 
 __all__ = ["PULLS", "Energies", "Extremes", "Recorder", "Row", "missing_energy", "step_energies"]
 
@@ -34,6 +36,8 @@ class Energies(NamedTuple):
     heat: tuple[float, ...]
     algorithmic: float
     reciprocity: float
+    # of every condition, in their order
+    works: tuple[float, ...] = ()
 
 
 class Row(NamedTuple):
@@ -46,11 +50,12 @@ class Row(NamedTuple):
     iterations: int
 
 
-def energies_at(problem: Problem, trial: Trial) -> Energies:
-    """Return the energies of a state at which nothing has been spent yet."""
+def energies_at(problem: Problem, trial: Trial, t: float) -> Energies:
+    """Return the energies of a state at a time at which nothing has been spent yet."""
     stored, adhesive = problem.stored(trial)
     heats = tuple(0.0 for _ in problem.assembled.contacts)
-    return Energies(stored, adhesive, 0.0, heats, 0.0, 0.0)
+    works = (0.0,) * len(problem.assembled.all_conditions)
+    return Energies(stored + problem.grounded(trial, t), adhesive, 0.0, heats, 0.0, 0.0, works)
 
 
 def step_energies(
@@ -78,10 +83,10 @@ def step_energies(
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
     """
     stored, adhesive = problem.stored(after)
-    moved = after.u - before.u
-    given = problem.loads(times[0]) + problem.loads(times[1])
-    reaction = np.where(problem.fixed, before.residual + after.residual, 0.0)
-    work = 0.5 * float(np.sum((reaction + given) * moved))
+    works = works_of(problem, before, after, times)
+    work = math.fsum(works)
+    moved = problem.unknowns.displacements(after.u) - problem.unknowns.displacements(before.u)
+    grounded = problem.grounded(after, times[1])
     ramp = problem.assembled.attraction
     heat = list(last.heat)
     algorithmic = reciprocity = 0.0
@@ -102,21 +107,27 @@ def step_energies(
             # friction acts at a gap from the curve on which slip is counted
             way = b[:, [k.X, k.Y]] - a[:, [k.X, k.Y]] - moved[p.partner.node]
             taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
+            # what turns the circle moves the surface that friction holds on to
+            motor = problem.holding.turned.get(problem.contact_of_pass[i])
+            taken += works[motor[0]] if motor is not None else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += taken - springs - float(h.sum()) - slid
     if any(not p.partner.rigid for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
-        spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
+        internal = before.internal + after.internal
+        spent = 0.5 * float(np.sum(internal * (after.u - before.u)))
         change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
+        change += grounded - problem.grounded(before, times[0])
         new_heat = sum(heat) - sum(last.heat)
         reciprocity = work - spent - change - new_heat - algorithmic
     return Energies(
-        stored,
+        stored + grounded,
         adhesive,
         last.work + work,
         tuple(heat),
         last.algorithmic + algorithmic + reciprocity,
         last.reciprocity + reciprocity,
+        tuple(w + dw for w, dw in zip(last.works, works, strict=True)),
     )
 
 
@@ -314,14 +325,23 @@ class Recorder:
         readings = problem.assembled.readings
         found: dict[str, float] = {"displacement": t}
         if readings.displacement is not None:
-            condition = problem.assembled.conditions[readings.displacement]
+            condition = problem.assembled.all_conditions[readings.displacement]
             found["displacement"] = condition.program.at(t)  # type: ignore[attr-defined]
         if problem.passes and not readings.support:
             force = force_on(problem, trial, readings.contact, readings.body)
+        elif readings.displacement is not None:
+            condition = problem.assembled.all_conditions[readings.displacement]
+            force = force_of(problem, trial, t, condition)
         else:
-            nodes = self._support_nodes()
+            nodes = np.flatnonzero(problem.fixed.any(axis=1))
             force = trial.residual[nodes].sum(axis=0)
         found["force_x"], found["force_y"] = float(force[0]), float(force[1])
+        for i, place in enumerate(readings.reactions, start=1):
+            told = reaction(problem, trial, place)
+            for name, value in zip(("x", "y", "moment"), told, strict=True):
+                found[f"reaction_{i}_{name}"] = value
+        for contact, (number, _) in problem.holding.turned.items():
+            found[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)
         if problem.passes:
             i = self._pass_number()
             p = problem.passes[i]
@@ -335,14 +355,9 @@ class Recorder:
                 found["sticking_length"] = long.nominal
             found["contact_left"], found["contact_right"] = long.left, long.right
             if p.partner.rigid:
-                found["normal_displacement"] = float(trial.u[p.partner.node, 1])
+                moved = problem.unknowns.displacements(trial.u)
+                found["normal_displacement"] = float(moved[p.partner.node, 1])
         return found
-
-    def _support_nodes(self) -> npt.NDArray[np.int64]:
-        number = self.problem.assembled.readings.displacement
-        if number is None:
-            return np.flatnonzero(self.problem.fixed.any(axis=1))
-        return self.problem.nodes_of(self.problem.assembled.conditions[number].where)
 
     def _pass_number(self) -> int:
         readings = self.problem.assembled.readings

@@ -275,3 +275,9 @@ def test_meshes_compare_by_what_they_hold_and_cannot_be_changed():
     assert mesh != rectangle(1.0, 2.0, (2, 2))
     with pytest.raises(ValueError, match="read-only"):
         mesh.points[0, 0] = 1.0
+
+
+def test_depths():
+    mesh = rectangle(2.0, 1.0, (4, 2), (1.0, 0.0))
+    places = [(1.5, 0.5), (0.9, 0.5), (2.9, 0.4), (2.0, 1.1), (1.2, 0.95)]
+    np.testing.assert_allclose(mesh.depths(np.array(places)), [0.5, 0, 0.1, 0, 0.05], atol=1e-15)
