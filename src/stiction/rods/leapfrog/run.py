@@ -82,7 +82,7 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
             explain(
                 "RollingLeapfrog.max_steps",
                 method.max_steps,
-                f"at least {int(np.ceil(span / step))} for this time span",
+                f"at least {np.ceil(span / step):.0f} for this time span",
                 "the work of a run is bounded.",
                 "end the run earlier, take fewer elements, or raise the bound.",
             )
