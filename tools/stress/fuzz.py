@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import copy
 import gc
 import json
 import math
@@ -45,6 +46,7 @@ WORK, MORE = "method.max_steps", 4
 SHORT = {"solve.t_end": 0.002, "solve.save": 3, WORK: 20_000}
 SMALL = {"method.steps": 2, "method.max_cuts": 4, WORK: 6}
 SHORTER = {**SHORT, "solve.t_end": 0.001}
+EVENTS = 10_000
 STEPS = {"chains": 30_000, "theta": 200_000, "switching": 100_000, "strings": 400_000}
 FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
     "chains": (
@@ -107,7 +109,7 @@ ODD: list[Any] = [
 SETTINGS = [
     *("system.law.mu=", "=3", "system=1", "system.mass=[1,2,4", "a.b.c.d=1", "solve.t_end=1e-300"),
     *("system..mass=1", "system.law={}", "system.law.mu=nan", "\x00=1"),
-    "method={type='Quasistatic', max_steps=12}",
+    "method={type='Quasistatic', max_steps=12, max_events=10000}",
     *("method={type='EventDriven', rtol=0}", "solve.save=1", "solve.save=[0,0]", "solve.mode='x'"),
     *("solve.x0=[1,2,3]", "solve.t_start=5", "method={type='Continuation', max_steps=12}"),
     "method={type='ThetaStepper', step=1e-3, theta=0.5, max_steps=200000}",
@@ -140,6 +142,8 @@ def base_of(family: str, name: str, changes: dict[str, Any]) -> dict[str, Any]:
     steps = STEPS.get("theta" if name.startswith("theta") else family)
     for path, value in {**({WORK: steps} if steps else {}), **changes}.items():
         put(table, path, value)
+    if "max_events" in table.get("method", {}):
+        table["method"]["max_events"] = EVENTS
     return table
 
 
@@ -248,7 +252,7 @@ class Mutants:
         if numeric:
             owner[key] = within(key, other(rng, value), value)
         elif chance < 0.6:
-            owner[key] = within(key, rng.choice(ODD), value)
+            owner[key] = within(key, copy.deepcopy(rng.choice(ODD)), value)
         elif chance < 0.7 and not key.startswith("max_"):
             owner.pop(key, None)
         elif chance < 0.8:

@@ -124,16 +124,15 @@ def _write(
 ) -> None:
     drawn = draw is None
     with staged(claim) as stage:
-        names = [_EVENTS, _ARRAYS, _SCENARIO]
+        digests = dict.fromkeys((_EVENTS, _ARRAYS, _SCENARIO), "")
         _write_events(run.event_log, stage.folder / _EVENTS)
-        write_netcdf(run, stage.folder / _ARRAYS, _details(run))
+        digests[_ARRAYS] = write_netcdf(run, stage.folder / _ARRAYS, _details(run))
         if has_snapshots(run):
-            write_vtkhdf(run, stage.folder / _SNAPSHOTS)
-            names.append(_SNAPSHOTS)
+            digests[_SNAPSHOTS] = write_vtkhdf(run, stage.folder / _SNAPSHOTS)
         (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
         # the digest is that of the text: what is read back, not what it was made from
         plain = json.loads(_json(summary))
-        text = _json(sealed(plain, stage.folder, names))
+        text = _json(sealed(plain, stage.folder, digests))
         (stage.folder / MARK).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:

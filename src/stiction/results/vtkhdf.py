@@ -36,8 +36,10 @@ def has_snapshots(run: Run) -> bool:
     return there and known["drawn_cell"].values.shape[1] in _TYPES
 
 
-def write_vtkhdf(run: Run, path: Path) -> None:
+def write_vtkhdf(run: Run, path: Path) -> str:
     """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
+
+    Return the SHA-256 of the file, "" where that is not known yet.
 
     Point data are every variable of the drawn points, such as the stresses, and the
     displacement since the first snapshot; cell data are the number of the body. Places and
@@ -84,6 +86,7 @@ def write_vtkhdf(run: Run, path: Path) -> None:
             body = np.asarray(known["body_of_drawn"].values, dtype=np.float64)
             root.create_group("CellData")["body"] = body[cells[:, 0]]
         _put_steps(root, np.asarray(known["snapshot_time"].values, dtype=np.float64), points)
+    return image.digest
 
 
 def _put_vectors(
