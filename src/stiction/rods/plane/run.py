@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
-from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
+from stiction.results.trust.kept import check_count, kept_array, put_back
 from stiction.rods.assembly import assemble
 from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
@@ -195,9 +195,13 @@ class _Walk:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        self.reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
-        put_back(self._arrays() | self._seen(self.reached + 1), kept)
-        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS))]
+        reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
+        self.reached = check_count("numbers", reached, 0, len(self.position) - 1)
+        check_count("numbers", self.steps, 0, self.method.max_steps)
+        # of nodes that never touched there is no gap
+        put_back(self._arrays(), kept, inf=True)
+        put_back(self._seen(self.reached + 1), kept, inf=True, nan=True)
+        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS), nan=True)]
         return True
 
     def _begin(self) -> None:
