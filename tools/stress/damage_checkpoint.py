@@ -32,7 +32,15 @@ FAMILIES: dict[str, tuple[str, list[str]]] = {
     "theta": ("theta-half", ["solve.save=101"]),
     "switching": ("belt-oscillator", ["solve.t_end=2000", "solve.save=21"]),
     "rods": ("rods-crossed", ["solve.t_end=0.01", "solve.save=5"]),
+    "quasistatic": ("quasistatic-reversal", []),
+    "sweep": ("quasistatic-reversal", ["system.supports='both'"]),
+    "slide": ("quasistatic-branches", []),
+    "rod-on-plane": ("rod-on-plane", ["solve.t_end=0.02", "solve.save=6"]),
     "strings": ("string-offset", []),
+    "strands": (
+        "string-symmetric",
+        ["method={type='BumpStrands', bump_width=0.08}", "solve.t_end=0.05", "solve.save=41"],
+    ),
     "solids": ("strip-peeling", ["method.steps=3", "system.u_end=2.0"]),
 }
 Arrays = dict[str, np.ndarray[Any, Any]]

@@ -42,13 +42,13 @@ def unpack_recorder(recorder: Recorder, kept: Kept) -> None:
     recorder.filled = check_count("seen_time", time.size, 0, len(recorder.time))
     for name in _ROWS:
         rows = getattr(recorder, name)
-        found = kept_array(kept, f"seen_{name}", (time.size, *rows.shape[1:]), rows.dtype.kind)
+        found = kept_array(kept, f"seen_{name}", (time.size, *rows.shape[1:]), rows.dtype.str[1:])
         rows[: time.size] = found
     recorder.so_far = kept_array(kept, "so_far", recorder.so_far.shape).copy()
     events = kept_array(kept, "log_time", (None,)).size
     for name, values in vars(recorder.log).items():
         # an empty column has no kind of its own
-        kind = "i" if name in _WHOLE and events else "f"
+        kind = "i" if name in _WHOLE and events else "f8"
         column = kept_array(kept, f"log_{name}", (events,), kind)
         values[:] = column.astype(np.int64 if name in _WHOLE else np.float64).tolist()
 

@@ -12,12 +12,12 @@ import contextlib
 import hashlib
 import io
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
+
+from stiction.results.interrupts import uninterrupted
 
 __all__ = ["MOST_IN_MEMORY", "Image", "Sink", "put_down"]
 
@@ -63,7 +63,7 @@ def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
             os.fsync(file.fileno())
         memory.digest = digest.hexdigest()
         return
-    with _uninterrupted(), Sink(path) as sink:
+    with uninterrupted(), Sink(path) as sink:
         try:
             yield sink
         except Exception as error:
@@ -184,25 +184,3 @@ def _write_all(file: io.RawIOBase, data: memoryview) -> None:
     while done < len(data):
         # a disk that fills up takes a part first
         done += file.write(data[done:]) or 0
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C: raised in a call from HDF5 it would be lost, and the file with it."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)

@@ -63,7 +63,7 @@ class Form:
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
         """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
-        kind = array.dtype.str.lstrip("<>=|")
+        kind = _dtype(array)
         if kind != self.dtype and kind[:1] != self.dtype:
             return f"numbers of type {kind}"
         if array.ndim != len(self.shape) or any(
@@ -102,7 +102,12 @@ def like(
     """
     shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
     low, high = (None, None) if within is None else within
-    return Form(shape, array.dtype.str.lstrip("<>=|"), inf, nan, low, high)
+    return Form(shape, _dtype(array), inf, nan, low, high)
+
+
+def _dtype(array: Array) -> str:
+    """Return the type of numbers without the order of their bytes."""
+    return array.dtype.str.lstrip("<>=|")
 
 
 def check_arrays(
@@ -146,7 +151,7 @@ def kept_array(
     kept: Mapping[str, Array],
     name: str,
     shape: tuple[int | None, ...],
-    dtype: str = "f",
+    dtype: str = "f8",
     *,
     inf: bool = False,
     nan: bool = False,
@@ -192,7 +197,7 @@ def put_back(
     Verified by: tests/unit/results/test_kept.py::test_single_arrays_are_checked
     """
     for name, array in arrays.items():
-        array[...] = kept_array(kept, name, array.shape, array.dtype.kind, inf=inf, nan=nan)
+        array[...] = kept_array(kept, name, array.shape, _dtype(array), inf=inf, nan=nan)
 
 
 def check_count(name: str, count: int, least: int, most: int) -> int:

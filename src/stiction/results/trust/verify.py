@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import StoreError, explain
-from stiction.results.places.contents import MARK
+from stiction.results.places.contents import MARK, MOST_OF_SUMMARY
 from stiction.results.places.swap import whereabouts
 from stiction.results.trust.digests import (
     DATA,
@@ -98,6 +98,8 @@ def examine(folder: Path) -> Verdict:
         raise StoreError(explain(str(folder), got, "the folder of a saved run", why, _TRY_LOAD))
     wrong: dict[str, str] = {}
     try:
+        if (folder / MARK).stat().st_size > MOST_OF_SUMMARY:
+            raise ValueError("too large")
         text = (folder / MARK).read_bytes()
         summary = json.loads(text.decode("utf-8"))
         if not isinstance(summary, dict):

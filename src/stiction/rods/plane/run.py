@@ -12,7 +12,7 @@ from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
-from stiction.results.trust.kept import check_count, kept_array, put_back
+from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.assembly import assemble
 from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
@@ -198,9 +198,15 @@ class _Walk:
         reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
         self.reached = check_count("numbers", reached, 0, len(self.position) - 1)
         check_count("numbers", self.steps, 0, self.method.max_steps)
-        # of nodes that never touched there is no gap
+        for name in ("marks", "seen_mode"):
+            kept_array(kept, name, (None, self.size), "i", within=(pk.OPEN, pk.SLIP))
         put_back(self._arrays(), kept, inf=True)
-        put_back(self._seen(self.reached + 1), kept, inf=True, nan=True)
+        put_back(self._seen(self.reached + 1), kept)
+        for name, array in self._arrays().items():
+            # times of impacts that never were, and mu where contacts cannot slip
+            endless = {"work": [pk.HIT, pk.MU], "tally": [pk.SHORTEST]}.get(name, [])
+            if not np.isfinite(np.delete(array, endless, axis=0)).all():
+                raise refused(name, "infinity", "finite numbers")
         self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS), nan=True)]
         return True
 
