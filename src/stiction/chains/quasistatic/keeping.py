@@ -42,14 +42,16 @@ def unpack_recorder(recorder: Recorder, kept: Kept) -> None:
     recorder.filled = check_count("seen_time", time.size, 0, len(recorder.time))
     for name in _ROWS:
         rows = getattr(recorder, name)
-        found = kept_array(kept, f"seen_{name}", (time.size, *rows.shape[1:]), rows.dtype.str[1:])
-        rows[: time.size] = found
+        shape, within = (time.size, *rows.shape[1:]), (-1, 1) if name == "mode" else None
+        dtype = rows.dtype.str[1:]
+        rows[: time.size] = kept_array(kept, f"seen_{name}", shape, dtype, within=within)
     recorder.so_far = kept_array(kept, "so_far", recorder.so_far.shape).copy()
-    events = kept_array(kept, "log_time", (None,)).size
+    events, ranges = kept_array(kept, "log_time", (None,)).size, dict.fromkeys(_WHOLE, (-1, 1))
+    ranges["mass"] = (0, recorder.frame.n)
     for name, values in vars(recorder.log).items():
         # an empty column has no kind of its own
         kind = "i" if name in _WHOLE and events else "f8"
-        column = kept_array(kept, f"log_{name}", (events,), kind)
+        column = kept_array(kept, f"log_{name}", (events,), kind, within=ranges.get(name))
         values[:] = column.astype(np.int64 if name in _WHOLE else np.float64).tolist()
 
 

@@ -160,6 +160,7 @@ class _Play:
         signs, n = (-1, 1), self.chain.n_mass
         kept_array(kept, "modes", (n,), "i", within=signs)
         rows = {f"seen_{name}": v[:filled] for name, v in vars(self.rows).items()}
+        kept_array(kept, "seen_mode", (filled, n), "i", within=signs)
         put_back({**rows, "tension": self.tension, "modes": self.mode, "heat": self.heat}, kept)
         if "log_0" in kept:
             time = kept_array(kept, "log_0", (None,))

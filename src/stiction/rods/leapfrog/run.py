@@ -490,7 +490,7 @@ class Marcher:
             forms[name] = like(getattr(self, name), "rows")
         forms["seen_heat"] = like(self.heat, "rows")
         forms |= {
-            f"contact_{name}": like(values, "rows", inf=True, nan=True)
+            f"contact_{name}": like(values, "rows", nan=True)
             for name, values in self.contact.items()
         }
         forms["events"] = like(self.buffer, "events", inf=True, nan=True)
