@@ -14,6 +14,7 @@ import csv
 import importlib
 import json
 import math
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -151,7 +152,7 @@ def _undrawn(path: Path, error: OSError) -> FiguresError:
     found = error.__cause__ if isinstance(error.__cause__, OSError) else error
     got = f"no figures ({found.strerror or found})".partition("\n")[0]
     why = "the numbers are saved, and complete."
-    try_ = f"make room, then draw them: stiction plot {path}."
+    try_ = f"make room, then draw them: stiction plot {shlex.quote(str(path))}."
     return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
 
 
@@ -227,7 +228,8 @@ def _load(folder: Path, unverified: bool) -> Run:
                 f"a file that cannot be read ({name})",
                 "a saved run as it was written",
                 "the file is missing, cut short or was changed.",
-                f"run it again: stiction run {folder / _SCENARIO} --out another folder.",
+                f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
+                "--out another folder.",
             )
         ) from error
 
