@@ -47,7 +47,13 @@ SHORT = {"solve.t_end": 0.002, "solve.save": 3, WORK: 20_000}
 SMALL = {"method.steps": 2, "method.max_cuts": 4, WORK: 6}
 SHORTER = {**SHORT, "solve.t_end": 0.001}
 EVENTS = 10_000
-STEPS = {"chains": 30_000, "theta": 200_000, "switching": 100_000, "strings": 400_000}
+STEPS = {
+    "chains": 30_000,
+    "theta": 200_000,
+    "quasistatic": 2000,
+    "switching": 100_000,
+    "strings": 400_000,
+}
 FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
     "chains": (
         40,
@@ -139,11 +145,11 @@ def base_of(family: str, name: str, changes: dict[str, Any]) -> dict[str, Any]:
     for part in ("system", "method"):
         if part in full:
             table[part] = {**full[part], **table.get(part, {})}
-    steps = STEPS.get("theta" if name.startswith("theta") else family)
+    steps = STEPS.get(name.split("-")[0], STEPS.get(family))
     for path, value in {**({WORK: steps} if steps else {}), **changes}.items():
         put(table, path, value)
     if "max_events" in table.get("method", {}):
-        table["method"]["max_events"] = EVENTS
+        table["method"]["max_events"] = EVENTS // 10 if steps == STEPS["quasistatic"] else EVENTS
     return table
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["Interrupts", "exit_code", "hear_terminate", "uninterrupted"]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
 _heard: list[int] = []
 
 
