@@ -90,7 +90,7 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
             explain(
                 "RollingLeapfrog.max_steps",
                 method.max_steps,
-                f"at least {int(np.ceil(span / step))} for this time span",
+                f"at least {np.ceil(span / step):.0f} for this time span",
                 "the work of a run is bounded.",
                 "end the run earlier, take fewer elements, or raise the bound.",
             )
@@ -475,7 +475,7 @@ class Marcher:
             forms[name] = like(getattr(self, name), "rows")
         forms["seen_heat"] = like(self.heat, "rows")
         forms |= {
-            f"contact_{name}": like(values, "rows", inf=True, nan=True)
+            f"contact_{name}": like(values, "rows", nan=True)
             for name, values in self.contact.items()
         }
         forms |= {

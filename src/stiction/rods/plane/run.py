@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
-from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
+from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
@@ -206,9 +206,19 @@ class _Walk:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        self.reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
-        put_back(self._arrays() | self._seen(self.reached + 1), kept)
-        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS))]
+        reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
+        self.reached = check_count("numbers", reached, 0, len(self.position) - 1)
+        check_count("numbers", self.steps, 0, self.method.max_steps)
+        for name in ("marks", "seen_mode"):
+            kept_array(kept, name, (None, self.size), "i", within=(pk.OPEN, pk.SLIP))
+        put_back(self._arrays(), kept, inf=True)
+        put_back(self._seen(self.reached + 1), kept)
+        for name, array in self._arrays().items():
+            # times of impacts that never were, and mu where contacts cannot slip
+            endless = {"work": [pk.HIT, pk.MU], "tally": [pk.SHORTEST]}.get(name, [])
+            if not np.isfinite(np.delete(array, endless, axis=0)).all():
+                raise refused(name, "infinity", "finite numbers")
+        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS), nan=True)]
         return True
 
     def _begin(self) -> None:

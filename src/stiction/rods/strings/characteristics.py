@@ -17,8 +17,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, Status, explain
 from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
 from stiction.results.audit import Check
-from stiction.results.checkpoint import kept_array, put_back
-from stiction.results.trust.kept import check_count, refused
+from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -314,8 +313,6 @@ class _Path:
         most = max(room, self.queue.shape[1])
         if marks.min() < 0 or marks.max() > most:
             raise refused(f"{name}_marks", f"{marks.min()} ... {marks.max()}", f"0 ... {most}")
-        if not np.isfinite(kept_array(found, "now", self.now.shape)).all():
-            raise refused(f"{name}_now", "NaN or infinity", "finite numbers")
         self.wave = np.zeros((4, room, self.kernels.WAVE_COLUMNS))
         seen = {"wave": self.wave[:, :used], "rows": self.rows[: self.done]}
         put_back(self._arrays() | seen, found)

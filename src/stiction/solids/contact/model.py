@@ -325,7 +325,8 @@ class ContactPass:
         elements = np.repeat(np.arange(t), 3)
         _, cloud = self.curve.points(elements, np.tile(xis, t), x)
         _, at = cKDTree(cloud[0].T).query(place)
-        at = np.asarray(at, dtype=np.int64)
+        # one beyond the last stands for a point so far away that its distance overflows
+        at = np.minimum(np.asarray(at, dtype=np.int64), 3 * t - 1)
         return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
 
     def _meeting(

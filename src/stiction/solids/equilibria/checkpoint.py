@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.checks import MOST_WORK
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import Form, check_arrays, check_count, unpacking
 from stiction.solids.contact.model import Found, History
@@ -149,7 +150,7 @@ def _check(kept: Arrays, march: March) -> None:
     problem, points = march.problem, (march.problem.size, 2)
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
-    forms["counts"], forms["step"] = Form((5,), "i8", least=0), Form((2,))
+    forms["counts"], forms["step"] = Form((5,), "i8", least=0, most=MOST_WORK), Form((2,))
     forms["ways"], forms["places"] = Form((2,), "i8", least=-1), Form((), "i8", least=0)
     most = max(len(problem.assembled.stages) - 1, 0)
     forms["stage"] = Form((), "i8", least=0, most=most)
@@ -179,7 +180,7 @@ def _check(kept: Arrays, march: March) -> None:
     check_count("row_time", sizes["rows"], 1, sizes["rows"] + 1)
     check_count("steps_time", sizes["steps"], 1, sizes["steps"] + 1)
     whole = sum(one.count for one in problem.passes)
-    check_count("pulled", sizes["pulled"] % max(whole, 1), 0, 0)
+    check_count("pulled", sizes["pulled"] if sizes["pulled"] != whole else 0, 0, 0)
     check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
     pairs = (("before_time", "before_u"), ("stage_base", "stage_angles"))
     for group in (*pairs, ("path", "path_pending", "path_t", "path_u")):
@@ -198,7 +199,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
     """Return what the arrays of `pack_record` must be; curves need not be known everywhere."""
     forms = {
         "row_time": Form(("rows",)),
-        "row_iterations": Form(("rows",), "i8"),
+        "row_iterations": Form(("rows",), "i8", least=0, most=MOST_WORK),
         "row_kept": Form((), "i8"),
         "row_curves": Form(("rows", "curves"), inf=True, nan=True),
         "row_names": Form((), "U"),
@@ -208,7 +209,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "picture_u": Form(("pictures", *points)),
         **_energy_forms("row_energy", "rows"),
         "steps_time": Form(("steps",)),
-        "steps_iterations": Form(("steps",), "i8"),
+        "steps_iterations": Form(("steps",), "i8", least=0, most=MOST_WORK),
         "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
         **_energy_forms("steps_energy", "steps"),
         # without contact nothing has a pressure or a gap
@@ -217,7 +218,8 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
     }
     for name in kept:
         if name.startswith("row_point_"):
-            forms[name] = Form(("rows", "points"), inf=True, nan=True)
+            # a point that found no partner has an infinite gap
+            forms[name] = Form(("rows", "points"), inf=name == "row_point_gap")
         elif name.removeprefix("balance").isdecimal():
             forms[name] = Form(("missed", 2, 2), inf=True, nan=True)
     return forms

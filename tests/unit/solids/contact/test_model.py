@@ -365,3 +365,10 @@ def test_the_penalty_follows_the_normal_law():
     stiff = abs(float(np.asarray(LAW.stiffness(LAW.gap_eq))))
     assert_allclose(contact.tangential_stiffness, 10.0 * stiff, rtol=1e-4)
     assert Contact(adhesion=LAW, penalty=3.0).tangential_stiffness == 3.0
+
+
+def test_points_too_far_away_for_a_distance_have_no_nearest_one():
+    made, x, _ = one_pass(FRICTION["none"], "surface", 2, 3)
+    found = made.project(np.where(np.arange(x.shape[0])[:, None] < 3, 1e300, x), None)
+    assert found.element.max() < made.partner.nodes.shape[0]
+    assert not found.normal.all()

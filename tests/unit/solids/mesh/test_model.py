@@ -228,6 +228,7 @@ BAD = {
         np.vstack([SQUARE, [[1.0, 0.0], [2.0, 0.0], [2.0, 1.0]]]), [[0, 1, 2, 3], [4, 5, 6, 2]]
     ),
     "a node in between, the first is node 6 on an edge of cell 0": strip_with_hanging_node,
+    r"a place at 1e\+300 m": lambda: rectangle(1e300, 1.0, (2, 1)),
     "several cells on one side": lambda: Mesh(SQUARE, [*CELL, *CELL]),
     r"Mesh.boundaries\['a'\]: got no edges": lambda: Mesh(SQUARE, CELL, {"a": []}),
     "got an array of shape": lambda: Mesh(SQUARE, CELL, {"a": [0, 1]}),
