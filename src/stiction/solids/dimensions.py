@@ -17,12 +17,16 @@ from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
+    "bends",
+    "bends_kernel",
     "cofactor",
     "cofactor_kernel",
     "crossed",
     "determinant",
+    "frame",
     "rests",
     "solve",
+    "solve_kernel",
     "turn",
     "turn_kernel",
 ]
@@ -99,6 +103,29 @@ def rests(tangents: Floats, normal: Floats) -> Floats:
     return np.stack([_cross(tangents[1], normal), _cross(normal, tangents[0])])
 
 
+def frame(normal: Floats) -> Floats:
+    """Return unit vectors (m, d) along a plane with a unit normal (d,), which point as `crossed`.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
+    """
+    if normal.size == 2:
+        return np.array([[-normal[1], normal[0]]])
+    first = _cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+    first = first / np.sqrt(first @ first)
+    return np.stack([first, _cross(normal, first)])
+
+
+def bends(matrix: Floats) -> npt.NDArray[np.bool_]:
+    """Return which symmetric matrices (m, m, ...) are positive.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_small_systems
+    """
+    if matrix.shape[0] == 1:
+        return np.asarray(matrix[0, 0] > 0.0)
+    (a, b), (_, c) = matrix
+    return np.asarray((a > 0.0) & (a * c - b * b > 0.0))
+
+
 def solve(matrix: Floats, right: Floats) -> Floats:
     """Return the solution (m, ...) of symmetric systems (m, m, ...) for m <= 2.
 
@@ -128,6 +155,34 @@ def cofactor_kernel(d: int) -> Any:
         return t[0] * t[9] + t[1] * t[10] + t[2] * t[11]
 
     return fill
+
+
+@functools.cache
+def solve_kernel(m: int) -> Any:
+    """Return the kernel that solves a symmetric system of m <= 2, in place of its right side."""
+
+    @kernel(borrows=True)
+    def fill(matrix: Matrix, right: Vector) -> None:
+        if m == 1:
+            right[0] = right[0] / matrix[0, 0]
+            return
+        a, b, c = matrix[0, 0], matrix[0, m - 1], matrix[m - 1, m - 1]
+        x, y, det = right[0], right[m - 1], a * c - b * b
+        right[0], right[m - 1] = (c * x - b * y) / det, (a * y - b * x) / det
+
+    return fill
+
+
+@functools.cache
+def bends_kernel(m: int) -> Any:
+    """Return the kernel that tells whether a symmetric matrix of m <= 2 is positive."""
+
+    @kernel(borrows=True)
+    def tell(matrix: Matrix) -> bool:
+        a, b, c = matrix[0, 0], matrix[0, m - 1], matrix[m - 1, m - 1]
+        return a > 0.0 and (m == 1 or a * c - b * b > 0.0)
+
+    return tell
 
 
 @functools.cache

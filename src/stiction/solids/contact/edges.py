@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from stiction.solids.contact.curves import knots_of, locate, rigid_nearest
 from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.sweeps import dot, lengths
+from stiction.solids.dimensions import crossed
 
 __all__ = ["crossings", "gaps_at"]
 
@@ -20,31 +22,29 @@ _LOOKS = 80
 
 
 def gaps_at(p: ContactPass, zeta: Floats, guess: Found, x: Floats) -> tuple[Floats, Floats]:
-    """Return gaps (c,) and places (c, 2) at coordinates along the own boundary.
+    """Return gaps (c,) and places (c, d) at coordinates along the own boundary.
 
     Parameters
     ----------
     p : the pass
-    zeta : (c,) [m]
+    zeta : (m, c) [m]
     guess : (c,) where the search for each nearest point begins
-    x : (nodes, 2) places [m]
+    x : (nodes, d) places [m]
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (8).
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
     part = p.partner
     places = p.own_curve.points(*locate(zeta, knots_of(p.own)), x)[1][0]
-    normal = np.ones(zeta.size, dtype=bool)
+    normal = np.ones(zeta.shape[1], dtype=bool)
     if part.rigid:
         other, _ = rigid_nearest(places, part.shape, x[part.node])
     else:
         found = p.nearest(np.ascontiguousarray(places.T), guess, x)
-        _, other = p.partner_at(found.element, found.xi, x)
+        _, other = p.partner_at(found.element, found.xi.T, x)
         normal = found.normal
-    along = other[1]
-    size = np.sqrt(along[0] * along[0] + along[1] * along[1])
-    away = places - other[0]
-    gaps = (away[0] * along[1] - away[1] * along[0]) / size
+    outward = crossed(other[1 : p.dim])
+    gaps = dot(places - other[0], outward) / lengths(outward)
     return np.where(normal, gaps, np.inf), np.ascontiguousarray(places.T)
 
 
@@ -72,11 +72,11 @@ def crossings(
     start = guess.at(at)
 
     def excess(where: Floats, which: Ints) -> Floats:
-        return gaps_at(p, where, start.at(which), x)[0] - limit
+        return gaps_at(p, where[None], start.at(which), x)[0] - limit
 
     ends = (zeta[at], gap[at] - limit), (zeta[at + 1], gap[at + 1] - limit)
     found = _roots(excess, *ends, 1e-15 * zeta[-1])
-    return found, gaps_at(p, found, start, x)[1]
+    return found, gaps_at(p, found[None], start, x)[1]
 
 
 def _roots(

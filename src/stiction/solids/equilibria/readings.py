@@ -46,13 +46,13 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
 
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
-    knots = knots_of(p.own)
+    (knots,) = knots_of(p.own)
     limit = float(p.contact.adhesion.gap_max)
     # the ends of the boundary join the sampled points
     ends = np.array([0.0, knots[-1]])
     last = p.count - 1
-    gaps, place = gaps_at(p, ends, found.at(np.array([0, last])), x)
-    zeta = np.concatenate([ends[:1], p.coordinate, ends[1:]])
+    gaps, place = gaps_at(p, ends[None], found.at(np.array([0, last])), x)
+    zeta = np.concatenate([ends[:1], p.coordinate[0], ends[1:]])
     gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
     edges, places = crossings(p, limit, zeta, gap, sampled, x)
@@ -74,7 +74,7 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
 
 def _sticking(p: ContactPass, out: Floats, end: float) -> float:
     """Return the reference length on which friction holds: trial traction below threshold."""
-    zeta, excess = p.coordinate, out[:, k.EXCESS].copy()
+    zeta, excess = p.coordinate[0], out[:, k.EXCESS].copy()
     excess[out[:, k.STATE] == k.NONE] = np.abs(excess[out[:, k.STATE] == k.NONE]) + 1e-300
     sticks = excess < 0.0
     if not sticks.any():
