@@ -157,7 +157,7 @@ def energy_derivatives(d: int, a: Any, i: Any, j: Any, c: Floats, part: int) -> 
     d : components; in a plane nothing depends on i, and in space there is no l
     a, i, j : |F|^2, second invariant and determinant of the (d, d) deformation gradient
 
-    Verified by: tests/unit/solids/test_space.py::test_tangent_against_differences
+    Verified by: tests/unit/solids/elements/test_swept.py::test_tangent_against_differences
     """
     if d < 3:
         psi, pa, pj, paa, paj, pjj, pl, l = plane_derivatives(a, j, c, part)  # noqa: E741

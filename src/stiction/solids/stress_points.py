@@ -173,8 +173,9 @@ def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
     """
     d, shape = f.shape[0], f.shape[2:]
     rows = np.zeros((rows_of_a_point(d), *shape))
-    place, stress = (rows[k * d * d : (k + 1) * d * d].reshape(d, d, *shape) for k in range(2))
-    by = rows[2 * d * d :]
+    size = d * d
+    place, stress = rows[:size].reshape(d, d, *shape), rows[size : size + size]
+    stress, by = stress.reshape(d, d, *shape), rows[size + size :]
     if c[KIND] == LINEAR:
         lam, mu = linear_moduli(c, part)
         trace = lam * (_trace(f) - float(d))

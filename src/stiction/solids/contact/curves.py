@@ -160,7 +160,8 @@ class Pieces:
         for order in self._rows.orders:
             value = each[0][order[0]]
             for table, k in zip(each[1:], order[1:], strict=True):
-                value = (table[k][:, None] * value).reshape(-1, xis.shape[1])
+                both = table[k][:, None] * value
+                value = both.reshape(both.shape[0] * both.shape[1], xis.shape[1])
             made.append(value)
         return np.stack(made)
 
@@ -169,11 +170,11 @@ class Pieces:
 
         Verified by: tests/unit/solids/contact/test_kernels.py::test_projection_is_orthogonal
         """
-        b = self._bernstein(xis)[:, :, None]
+        product = self._bernstein(xis)[:, :, None]
         taken = self._extraction[:, :, elements]
-        f = taken[0] * b[:, 0]
+        f = taken[0] * product[:, 0]
         for k in range(1, taken.shape[0]):
-            f += taken[k] * b[:, k]
+            f += taken[k] * product[:, k]
         f *= self._weights[:, elements]
         w = f[:, 0]
         for i in range(1, f.shape[1]):

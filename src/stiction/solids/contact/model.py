@@ -216,7 +216,7 @@ class ContactPass:
             )
         else:
             shape, node = partner
-            self.neighbours = np.zeros((0, 2), dtype=np.int64)
+            self.neighbours = np.zeros((0, 2 * m), dtype=np.int64)
             self.partner = Part(
                 True,
                 shape.table(),
@@ -241,7 +241,10 @@ class ContactPass:
         """Refuse a rigid shape of another number of components than the body has."""
         if shape.components != self.dim:
             got, needs = f"{shape.components} components", f"{self.dim}, as the body has"
-            why, try_ = "body and partner lie in one space.", "give a shape of the plane or of space."
+            why, try_ = (
+                "body and partner lie in one space.",
+                "give a shape of the plane or of space.",
+            )
             raise ModelError(explain("Contact.partner", got, needs, why, try_))
 
     def _own_coordinate(self) -> Floats:
@@ -249,7 +252,9 @@ class ContactPass:
         surface, gauss = self.own, self.own.points
         m, each = self.dim - 1, gauss.size
         q = np.arange(surface.areas.shape[1])
-        xis = np.stack([np.tile(gauss[q // each**a % each], surface.nodes.shape[0]) for a in range(m)])
+        xis = np.stack(
+            [np.tile(gauss[q // each**a % each], surface.nodes.shape[0]) for a in range(m)]
+        )
         elements = np.repeat(np.arange(surface.nodes.shape[0]), q.size)
         return along(elements, xis, knots_of(surface))[0]
 
@@ -469,7 +474,8 @@ class ContactPass:
             count = ends.size - 1
             steps = range(-reach, reach + 1)
             elements = [
-                e + stride * (np.clip(e // stride % count + step, 0, count - 1) - e // stride % count)
+                e
+                + stride * (np.clip(e // stride % count + step, 0, count - 1) - e // stride % count)
                 for e in elements
                 for step in steps
             ]
@@ -485,7 +491,7 @@ class ContactPass:
     def committed(self, out: Floats, history: History) -> History:
         """Return the history after a step that was accepted."""
         origin = out[:, k.ORIGIN : k.ORIGIN + self.dim - 1]
-        known = np.isfinite(origin).all(axis=1)
+        known: Bools = np.all(np.isfinite(origin), axis=1)
         kept = np.where(known[:, None], origin, 0.0)
         return History(kept, known, out[:, k.STATE] == k.STICKS)
 

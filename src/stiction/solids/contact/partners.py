@@ -107,7 +107,7 @@ class RigidPlane(RigidShape):
     def outline(self, reach: float) -> Floats:
         """Return points at the ends of lines through the point, `reach` to each side [m]."""
         lines = [np.outer([-reach, reach], along) for along in frame(np.asarray(self.normal))]
-        return np.asarray(self.point) + np.concatenate(lines)
+        return np.asarray(np.asarray(self.point) + np.concatenate(lines))
 
 
 def _ball(shape: RigidCircle | RigidSphere, why: str, components: int) -> None:

@@ -60,9 +60,7 @@ def one_pass(friction, partner, degree, seed, **settings):
     # some slipped across the border of an element, some a little, some not at all
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
     moved = origin + far + 0.001 * random.standard_normal(origin.size)
-    history = History(
-        np.where(known, moved, 0.0)[:, None], known, random.random(origin.size) < 0.5
-    )
+    history = History(np.where(known, moved, 0.0)[:, None], known, random.random(origin.size) < 0.5)
     return made, x, history
 
 
