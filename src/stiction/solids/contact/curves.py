@@ -204,6 +204,25 @@ class Pieces:
             found += functions[:, None, i] * at[:, i]
         return np.asarray(found)
 
+    def third(self, elements: Ints, xis: Floats, x: Floats) -> Floats:
+        """Return third derivatives of places along a boundary of one coordinate, (d, p).
+
+        Verified by: tests/unit/solids/contact/test_virtual_work.py::test_third_derivatives
+        """
+        (degree,) = self.degrees
+        taken = self._extraction[:, :, elements] * self._weights[:, elements]
+        b = self._bernstein(xis)
+        # of Bernstein polynomials up to cubic ones
+        last = np.array([-0.75, 2.25, -2.25, 0.75]) if degree == 3 else np.zeros(degree + 1)
+        raw = [np.einsum("bp,bnp->np", row, taken) for row in b]
+        raw.append(np.einsum("b,bnp->np", last, taken))
+        w = [row.sum(axis=0) for row in raw]
+        f = [raw[0] / w[0]]
+        f.append((raw[1] - f[0] * w[1]) / w[0])
+        f.append((raw[2] - 2.0 * f[1] * w[1] - f[0] * w[2]) / w[0])
+        f.append((raw[3] - 3.0 * f[2] * w[1] - 3.0 * f[1] * w[2] - f[0] * w[3]) / w[0])
+        return np.asarray(np.einsum("np,ndp->dp", f[3], x[self._nodes[:, elements]].transpose(0, 2, 1)))
+
     def points(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
         """Return functions (rows, n, p), and points with tangents and changes (rows, d, p)."""
         functions = self.functions(elements, xis)

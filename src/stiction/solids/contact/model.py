@@ -40,6 +40,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+# how two bodies load each other
+PASSES = ("half", "mortar")
 # the penalty, in units of the stiffness of the normal law where its traction vanishes
 _PENALTY = 10.0
 
@@ -60,6 +62,10 @@ class Contact(Record):
     stretch : whether tractions thin with the partner's surface, J of eq. (10)
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
     friction_from : time from which friction acts [time unit]; before, the boundary slides freely
+    passes : "half", one pass over each of two bodies that loads that body alone, or "mortar", one
+        pass over `boundary`, cut where pieces of the partner begin, whose virtual work loads both
+        bodies: forces and moments balance, and tractions follow from energies per reference area
+        of `boundary`, whatever `stretch` says
 
     Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
@@ -73,6 +79,7 @@ class Contact(Record):
     stretch: bool = True
     stick_ratio: float = 1.0
     friction_from: float = 0.0
+    passes: str = "half"
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -114,6 +121,14 @@ class Contact(Record):
         if not isinstance(stretch, bool):
             why, try_ = "tractions thin with the partner or they do not.", "give True."
             raise ModelError(explain("Contact.stretch", repr(stretch), "True or False", why, try_))
+        if self.passes not in PASSES:
+            why = "it says how two bodies load each other."
+            needs, try_ = " or ".join(map(repr, PASSES)), 'give "half", as the paper does.'
+            raise ModelError(explain("Contact.passes", repr(self.passes), needs, why, try_))
+        if self.passes == "mortar" and not isinstance(self.partner, Boundary):
+            why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
+            got = "'mortar' with a rigid partner"
+            raise ModelError(explain("Contact.passes", got, "two bodies", why, try_))
         number(
             "Contact.friction_from",
             self.friction_from,
@@ -185,6 +200,8 @@ class ContactPass:
         partner: Surface | tuple[RigidShape, int],
         points: Floats,
     ) -> None:
+        self.half = isinstance(partner, Surface)
+        self.share = 0.5 if self.half else 1.0
         self.contact, self.own, self.reference = contact, own, points
         self.count, self.dim = own.areas.size, int(points.shape[1])
         # sweeps read the own boundary point by point, and points come last
@@ -424,12 +441,27 @@ class ContactPass:
                 out, tangent, wanted, found.normal, meets, origin, settings, self._tables
             )
             self.left_out = self.count - int(told.meets.sum())
-            rigid = self.partner.rigid
-            k.loads(self._loaded, functions, out, rigid, residual)
-            if values is not None:
-                length = self._length
-                k.tangents(rigid, functions, meets, settings, tangent, length, out, told, values)
+            self._load(out, found, history, meets, tangent, told, x, residual, values)
         return np.ascontiguousarray(out.T)
+
+    def _load(
+        self,
+        out: Floats,
+        found: Found,
+        history: History,
+        meets: k.Meeting,
+        tangent: Floats,
+        told: k.Touching,
+        x: Floats,
+        residual: Floats,
+        values: Floats | None,
+    ) -> None:
+        """Add the forces on the own body, and fill in the tangent."""
+        rigid, functions = self.partner.rigid, self._functions
+        k.loads(self._loaded, functions, out, rigid, residual)
+        if values is not None:
+            length, settings = self._length, self._constants
+            k.tangents(rigid, functions, meets, settings, tangent, length, out, told, values)
 
     @functools.cached_property
     def _constants(self) -> Floats:

@@ -86,8 +86,11 @@ Bools = npt.NDArray[np.bool_]
     NORMAL_X,
     NORMAL_Y,
     NORMAL_Z,
-) = range(27)
-OUT = 27
+    RUB_X,
+    RUB_Y,
+    RUB_Z,
+) = range(30)
+OUT = 30
 # what is told of points that meet nothing, where that is not zero
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass

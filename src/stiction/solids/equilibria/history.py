@@ -87,14 +87,15 @@ def step_energies(
     algorithmic = reciprocity = 0.0
     for i, p in enumerate(problem.passes):
         a, b = before.outs[i], after.outs[i]
-        share = 1.0 if p.partner.rigid else 0.5
+        share = p.share
         change = ramp.at(times[1]) - ramp.at(times[0])
         if change:
             by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        rubs = _friction if p.half or p.partner.rigid else _rubs
+        slid = 0.5 * float(np.sum((rubs(a) - rubs(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
         if p.contact.friction.per_current_area:
             slid -= _spread_springs(a, b)
         algorithmic += share * slid
@@ -104,7 +105,7 @@ def step_energies(
             taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += taken - springs - float(h.sum()) - slid
-    if any(not p.partner.rigid for p in problem.passes):
+    if any(p.half for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
         spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
         change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
@@ -137,6 +138,11 @@ def _friction(out: Floats) -> Floats:
     """Return the friction that resists slip at every point, (p, 2) [N/m]."""
     pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
     return np.asarray(pressure - out[:, [k.FORCE_X, k.FORCE_Y]])
+
+
+def _rubs(out: Floats) -> Floats:
+    """Return the friction that does work on slip at every point, (p, 2) [N/m]."""
+    return out[:, [k.RUB_X, k.RUB_Y]]
 
 
 def _spread_springs(a: Floats, b: Floats) -> float:

@@ -11,6 +11,7 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = ["Lengths", "lengths"]
@@ -96,9 +97,14 @@ def _sticking(p: ContactPass, out: Floats, end: float) -> float:
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
     """Return the force (2,) of a contact on a body [N/m]."""
     total = np.zeros(2)
-    for number, owner, out in zip(
-        problem.contact_of_pass, problem.body_of_pass, trial.outs, strict=True
-    ):
-        if number == contact and owner == body:
+    owners = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
+    for p, (number, owner), out in zip(problem.passes, owners, trial.outs, strict=True):
+        if number != contact:
+            continue
+        partner = p.contact.partner
+        if owner == body:
             total += out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
+        elif isinstance(partner, Boundary) and not p.half and partner.body == body:
+            # one pass loads both
+            total -= out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
     return total

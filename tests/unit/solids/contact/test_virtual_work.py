@@ -1,0 +1,144 @@
+"""Contact of two bodies by virtual work: tangents, balance, conservation, patch tests."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse.linalg import spsolve
+from solid_cases import ELEMENTS, curve, distorted, jacobian
+
+from stiction.errors import ModelError
+from stiction.laws import DI, EA, Frictionless, LennardJones
+from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.curves import Pieces, locate
+from stiction.solids.contact.model import Contact, History
+from stiction.solids.contact.partners import Boundary, RigidPlane
+from stiction.solids.contact.virtual_work import MortarPass
+from stiction.solids.equilibria.problem import Problem
+from stiction.solids.materials import NeoHookean
+from stiction.solids.mesh.model import block, rectangle
+from stiction.solids.model import Assembled, Body
+
+LAW = LennardJones(1.0, 0.3)
+FRICTION = {
+    "none": Frictionless(),
+    "DI": DI(0.5, 1.0, 20.0),
+    "EA": EA(0.5, 1.0),
+    "EA half": EA(0.8, 0.5),
+}
+
+
+def one_pass(friction, degree, rational, seed, bend=0.0, **settings):
+    """Return a mortar pass over a rough boundary, the places of all nodes, and a history."""
+    random = np.random.default_rng(seed)
+    count, there = {1: 5, 2: 6, 3: 8}[degree], {1: 6, 2: 7, 3: 8}[degree]
+    x, y = np.linspace(0.0, 4.0, count), np.linspace(4.6, -0.6, there)
+    mine = np.stack([x, 1.0 + bend * x * (4.0 - x) + 0.04 * random.standard_normal(count)], 1)
+    other = np.stack([y, 0.83 + bend * y * (4.0 - y) + 0.04 * random.standard_normal(there)], 1)
+    weights = 1.0 + 0.3 * random.random(there) if rational else None
+    points = np.concatenate([mine, other])
+    pair = curve(mine, degree), curve(other, degree, first=count, weights=weights)
+    contact = Contact(
+        Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=30.0, passes="mortar", **settings
+    )
+    made = MortarPass(contact, *pair, points)
+    x = points + 0.02 * random.standard_normal(points.shape)
+    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    known = np.isfinite(origin)
+    far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
+    moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
+    return made, x, History(moved[:, None], known, random.random(origin.size) < 0.5)
+
+
+def evaluate(made, x, found, history, held=None, values=None):
+    residual = np.zeros_like(x)
+    held = np.full(made.count, -1) if held is None else held
+    out = made.evaluate(
+        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+    )
+    return residual, out
+
+
+def held_at(out):
+    state = out[:, k.STATE]
+    return np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+@pytest.mark.parametrize("name", sorted(FRICTION))
+def test_tangents_against_differences(name, degree, rational):
+    met = set()
+    for seed, settings in ((11, {}), (21, {"stick_ratio": 1.3})):
+        made, x, history = one_pass(FRICTION[name], degree, rational, seed, 0.05, **settings)
+        found, values = made.project(x, None), np.zeros(made.shape)
+        _, out = evaluate(made, x, found, history, values=values)
+        held = held_at(out)
+        rows, columns = made.blocks(found, history)
+        dense = np.zeros((x.size, x.size))
+        for q in range(made.count):
+            r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
+            c = (columns[q][:, None] * 2 + np.arange(2)).ravel()
+            np.add.at(dense, (r[:, None], c[None, :]), values[q])
+
+        def forces(y, made=made, found=found, history=history, held=held):
+            return evaluate(made, y, made.project(y, found), history, held)[0]
+
+        error = np.abs(jacobian(forces, x, 1e-5) - dense).max()
+        assert error < 1e-7 * np.abs(dense).max()
+        if name == "none":
+            assert np.abs(dense - dense.T).max() < 1e-12 * np.abs(dense).max()
+        met.update(out[:, k.STATE])
+        away = locate(history.origin.T, made.partner.knots)[0] != found.element
+        met.update(["across"] if (away & (out[:, k.STATE] > 0.0)).any() else [])
+    if name != "none":
+        assert {k.STICKS, k.SLIDES, "across"} <= met
+
+
+def test_forces_follow_from_the_energy():
+    """Without slip, forces are the gradient of potential and springs: they conserve energy."""
+    for name in ("none", "EA"):
+        made, x, history = one_pass(FRICTION[name], 2, True, 31, 0.1)
+        found = made.project(x, None)
+        stuck = np.where(history.has_origin, 0, -1)
+
+        def energy(y, made=made, history=history, stuck=stuck, found=found):
+            out = evaluate(made, y, made.project(y, found), history, stuck)[1]
+            return out[:, k.POTENTIAL].sum() + out[:, k.SPRING].sum()
+
+        residual, out = evaluate(made, x, found, history, stuck)
+        slope = jacobian(energy, x, 1e-5).reshape(x.shape)
+        assert np.abs(slope - residual).max() < 1e-8 * np.abs(residual).max()
+        assert (out[:, k.SPRING].sum() > 0.0) == (name != "none")
+
+
+@pytest.mark.parametrize("name", sorted(FRICTION))
+@pytest.mark.parametrize("bend", [0.0, 0.1, 0.3])
+def test_forces_and_moments_balance(name, bend):
+    """On any curves and meshes, in any state: action is reaction, and no couple is left."""
+    for seed in range(8):
+        made, x, history = one_pass(FRICTION[name], (1, 2, 3)[seed % 3], False, seed, bend)
+        residual, out = evaluate(made, x, made.project(x, None), history)
+        scale = np.abs(out[:, [k.FORCE_X, k.FORCE_Y]]).sum()
+        assert np.abs(residual.sum(axis=0)).max() < 1e-12 * scale
+        moment = (x[:, 0] * residual[:, 1] - x[:, 1] * residual[:, 0]).sum()
+        assert abs(moment) < 1e-12 * scale
+        own = residual[: x.shape[0] - made.reference.shape[0] + made.own.nodes.max() + 1]
+        mine = -own.sum(axis=0)
+        assert_allclose(out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0), mine, atol=1e-12 * scale)
+
+
+def test_third_derivatives():
+    random = np.random.default_rng(2)
+    for degree, count in ((1, 5), (2, 6), (3, 8)):
+        x = random.standard_normal((count, 2))
+        surface = curve(x, degree, weights=1.0 + 0.3 * random.random(count) if degree == 2 else None)
+        pieces, e, step = Pieces(surface), np.array([1]), 1e-3
+        near = [pieces.points(e, np.array([[0.2 + s * step]]), x)[1][2] for s in (-2, -1, 1, 2)]
+        slope = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * step)
+        assert_allclose(pieces.third(e, np.array([[0.2]]), x), slope, atol=1e-8)
+
+
+def test_bad_passes_are_refused():
+    with pytest.raises(ModelError, match="passes"):
+        Contact(passes="both")
+    with pytest.raises(ModelError, match="passes"):
+        Contact(Boundary(0, "bottom"), RigidPlane(), passes="mortar")
