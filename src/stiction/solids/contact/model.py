@@ -437,12 +437,24 @@ class ContactPass:
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
             wanted = self._wanted(history, held, rubs)
-            told = k.tractions(
-                out, tangent, wanted, found.normal, meets, origin, settings, self._tables
-            )
+            told = self._tractions(out, tangent, wanted, found, meets, origin, settings)
             self.left_out = self.count - int(told.meets.sum())
             self._load(out, found, history, meets, tangent, told, x, residual, values)
         return np.ascontiguousarray(out.T)
+
+    def _tractions(
+        self,
+        out: Floats,
+        tangent: Floats,
+        wanted: Ints,
+        found: Found,
+        meets: k.Meeting,
+        origin: Floats,
+        settings: Floats,
+    ) -> k.Touching:
+        """Fill in gap, tractions and forces of each point; return what tangents need."""
+        normal, tables = found.normal, self._tables
+        return k.tractions(out, tangent, wanted, normal, meets, origin, settings, tables)
 
     def _load(
         self,

@@ -86,11 +86,10 @@ Bools = npt.NDArray[np.bool_]
     NORMAL_X,
     NORMAL_Y,
     NORMAL_Z,
-    RUB_X,
-    RUB_Y,
-    RUB_Z,
-) = range(30)
-OUT = 30
+    RUB,
+    SLID,
+) = range(29)
+OUT = 29
 # what is told of points that meet nothing, where that is not zero
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass

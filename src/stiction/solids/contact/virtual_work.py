@@ -1,19 +1,20 @@
 """Contact of two bodies by virtual work: one integral, whose variation loads both of them.
 
-    W = int [Psi(g) + j |t|^2 / 2 eps] dA,   dW = int [-T dg + j t . dg_t] dA,
+    W = int [Psi(g) + j eps (zeta_p - zeta_s)^2 / 2] dA,   dW = int [-T dg + j tau dzeta_p] dA,
 
-over the reference boundary of one body, with the gap g and g_t = x(xi_p) - x(xi_s) on the partner.
-The nearest point moves with everything, (x_k - x) . a = 0:
+over the reference boundary of one body, with the gap g and the coordinate zeta along the partner,
+its reference length. The nearest point moves with everything, (x_k - x) . a = 0:
 
-    dxi = [a . (dx_k - dx) + g n . da] / (a . a - g n . a_,xi),
-    dg_t = a dxi + dx(xi_p) - dx(xi_s).
+    dxi = [a . (dx_k - dx) + g n . da] / (a . a - g n . a_,xi),   dzeta = span dxi.
 
-Tractions then do work on what slides over what, t . a dxi; the term g n . da is what the couple
-g n x t of two tractions at a gap apart needs. Rigid motions of both bodies together change neither
-g nor |g_t|, so forces and moments balance at each point, whatever is integrated where.
+So friction does work on what slides over what and on nothing else; the term g n . da is what the
+couple g n x t of two tractions at a gap apart needs. Rigid motions of both bodies together change
+neither g nor zeta, so forces and moments balance at each point, whatever is integrated where. In
+stick tau = eps (zeta_p - zeta_s); where the traction tau / l per current length, l = |a| / span,
+reaches the threshold s, tau = l s, and zeta_s follows: heat is tau times its step, to the digit.
 
 Points come first here: a functional of the nodes is (p, slots, d), with slots for the nodes of the
-own boundary, of the partner at the nearest point and of the partner at the origin of slip.
+own boundary and of the partner at the nearest point.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.laws.interface_tractions import DIRECTION, MODULUS, TRACTION
+from stiction.laws.interface_tractions import DECIDE, STICK
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
@@ -43,7 +44,7 @@ class _Point(NamedTuple):
     ----------
     a, b, c : tangent of the partner and its first and second changes
     r, n : from the nearest point to the own one, and the normal
-    by_r, by_a, by_b, by_s : how nodes move r, a, b and x(xi_p) - x(xi_s)
+    by_r, by_a, by_b : how nodes move r, a and b
     """
 
     a: Floats
@@ -54,7 +55,11 @@ class _Point(NamedTuple):
     by_r: Floats
     by_a: Floats
     by_b: Floats
-    by_s: Floats
+
+
+# rows of what friction leaves for the tangent: tau times the span, whether a point sticks, and the
+# sense of slip
+_WORK, _HOLDS, _SENSE = range(3)
 
 
 def _of(by: Floats, v: Floats) -> Floats:
@@ -88,7 +93,7 @@ class MortarPass(ContactPass):
     own, partner : the boundaries, in the global numbering
     points : (nodes, d) reference places of all nodes
 
-    Source: Puso and Laursen 2004; Sauer and De Lorenzis 2015, with the term above.
+    Source: Puso and Laursen 2004; Sauer and De Lorenzis 2015; the work of friction as above.
     Verified by: tests/unit/solids/contact/test_virtual_work.py::test_tangents_against_differences
     """
 
@@ -96,7 +101,7 @@ class MortarPass(ContactPass):
         pieces, xis = marks_of(own, partner, points)
         super().__init__(contact, cut(own, pieces, xis, points), partner, points)
         self.half, self.share = False, 1.0
-        both = int(own.nodes.shape[1]) + 2 * int(partner.nodes.shape[1])
+        both = int(own.nodes.shape[1]) + int(partner.nodes.shape[1])
         self.shape = (self.count, self.dim * both, self.dim * both)
 
     @functools.cached_property
@@ -108,8 +113,57 @@ class MortarPass(ContactPass):
 
     def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
         """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
-        _, columns = super().blocks(found, history)
-        return columns, columns
+        both = np.concatenate([self._nodes, self.partner.nodes[found.element]], axis=1)
+        return both, both
+
+    def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
+        """Return what decides which blocks the tangent has: not where slip began."""
+        return found.element.tobytes(), b""
+
+    def _tractions(
+        self,
+        out: Floats,
+        tangent: Floats,
+        wanted: Ints,
+        found: Found,
+        meets: k.Meeting,
+        origin: Floats,
+        settings: Floats,
+    ) -> k.Touching:
+        """Fill in gap and tractions of each point, friction along the coordinate of the partner."""
+        free = np.full_like(wanted, k.FREE)
+        told = super()._tractions(out, tangent, free, found, meets, origin, settings)
+        rubs = (wanted != k.FREE) & told.meets
+        penalty, threshold = settings[k.PENALTY], out[k.THRESHOLD]
+        (coordinate,), (span,), (began,) = meets.coordinate, meets.span, origin
+        along = meets.place[k.ALONG]
+        stretch = k.lengths(along) / span
+        trial = penalty * (coordinate - began)
+        size = np.abs(trial) / stretch
+        held = wanted == STICK
+        sticky = (wanted == k.STUCK) & (size < settings[k.STICK_RATIO] * threshold)
+        asks = (wanted == DECIDE) | (wanted == k.STUCK)
+        holds = held | sticky | (asks & (size < threshold))
+        sense = np.sign(trial)
+        tau = np.where(holds, trial, sense * stretch * threshold)
+        step = np.where(holds, 0.0, (trial - tau) / penalty)
+        there = rubs & (holds | (threshold > 0.0))
+        w = out[k.WEIGHT] * told.per_area
+        unit = along / k.lengths(along)
+        for column, value in (
+            (k.STATE, np.where(holds, k.STICKS, k.SLIDES)),
+            (k.ORIGIN, began + step),
+            (k.HEAT, w * tau * step),
+            (k.SPRING, w * tau * tau / (2.0 * penalty)),
+            (k.SHEAR, -told.per_area * tau / stretch * k.dot(unit, tangent[0])),
+            (k.EXCESS, size - threshold),
+            (k.RUB, w * tau),
+            (k.SLID, step),
+            *((k.SLIP_X + p, step * along[p] / span) for p in range(self.dim)),
+        ):
+            out[column] = np.where(there, value, out[column])
+        slide = np.stack([tau * span, holds.astype(np.float64), sense])
+        return told._replace(rubs=there, slide=np.where(there, slide, 0.0))
 
     def _load(
         self,
@@ -125,84 +179,76 @@ class MortarPass(ContactPass):
     ) -> None:
         """Add forces on both bodies, and fill in the tangent."""
         at = self._point(out, found, meets, x)
-        j, w = told.per_area, np.where(told.meets, out[k.WEIGHT], 0.0)
-        t = np.where(told.rubs, told.slide[TRACTION], 0.0).T
-        moves, metric = self._moves(at)
-        slides = _of(at.by_s, t) + _dot(t, at.a)[:, None, None] * moves
-        gap = _of(at.by_r, at.n)
-        force = j[:, None, None] * slides - told.pull[:, None, None] * gap
-        force = np.where(told.meets[:, None, None], w[:, None, None] * force, 0.0)
+        metric = _dot(at.a, at.a) - _dot(at.r, at.b)
+        moves = (_of(at.by_r, at.a) + _of(at.by_a, at.r)) / metric[:, None, None]
+        gap, w = _of(at.by_r, at.n), out[k.WEIGHT]
+        slides = (told.per_area * told.slide[_WORK])[:, None, None] * moves
+        force = w[:, None, None] * (slides - told.pull[:, None, None] * gap)
+        force = np.where(told.meets[:, None, None], force, 0.0)
         nodes, _ = self.blocks(found, history)
         np.add.at(residual, nodes, force)
-        # what acts on the own body: friction leaves the couple of the gap to the normal forces
         mine = int(self.own.nodes.shape[1])
         out[k.FORCE_X : k.FORCE_X + self.dim] = -force[:, :mine].sum(axis=1).T
-        out[k.RUB_X : k.RUB_X + self.dim] = (w * j)[:, None].T * t.T
         if values is None:
             return
-        form = self._form(at, moves, metric, gap, t, told)
+        form = self._form(at, moves, metric, gap, meets.span[0], told)
         if self._constants[k.PER_CURRENT] > 0.0:
             # the current area grows with the own boundary
             rate = self._functions[k.RATE].T / self._length[:, None]
             grows = np.zeros_like(gap)
             grows[:, :mine] = _of(rate, tangent[0].T)
-            form = form + _outer(slides, grows)
-        form = np.where(told.meets[:, None, None, None, None], w[:, None, None, None, None] * form, 0.0)
-        values[...] = form.reshape(self.shape)
+            form = form + _outer(told.slide[_WORK][:, None, None] * moves, grows)
+        wide = (slice(None), *(None,) * 4)
+        values[...] = np.where(told.meets[wide], w[wide] * form, 0.0).reshape(self.shape)
 
     def _point(self, out: Floats, found: Found, meets: k.Meeting, x: Floats) -> _Point:
         """Return what is known of every point."""
-        own, near, far = self._functions[k.VALUE].T, meets.near, meets.far
-        none, still = np.zeros_like(own), np.zeros_like(near[0].T)
+        own, near = self._functions[k.VALUE].T, meets.near
+        none = np.zeros_like(own)
         place, a, b = (row.T for row in meets.place)
-        third = self.curve.third(found.element, found.xi.T, x)
         return _Point(
             a,
             b,
-            third.T,
+            self.curve.third(found.element, found.xi.T, x).T,
             out[k.X : k.X + self.dim].T - place,
             out[k.NORMAL_X : k.NORMAL_X + self.dim].T,
-            np.concatenate([own, -near[0].T, still], axis=1),
-            np.concatenate([none, near[1].T, still], axis=1),
-            np.concatenate([none, near[2].T, still], axis=1),
-            np.concatenate([none, near[0].T, -far[0].T], axis=1),
+            np.concatenate([own, -near[0].T], axis=1),
+            np.concatenate([none, near[1].T], axis=1),
+            np.concatenate([none, near[2].T], axis=1),
         )
 
-    @staticmethod
-    def _moves(at: _Point) -> tuple[Floats, Floats]:
-        """Return dxi (p, slots, d), and a . a - r . b (p,)."""
-        metric = _dot(at.a, at.a) - _dot(at.r, at.b)
-        return (_of(at.by_r, at.a) + _of(at.by_a, at.r)) / metric[:, None, None], metric
-
     def _form(
-        self, at: _Point, moves: Floats, metric: Floats, gap: Floats, t: Floats, told: k.Touching
+        self,
+        at: _Point,
+        moves: Floats,
+        metric: Floats,
+        gap: Floats,
+        span: Floats,
+        told: k.Touching,
     ) -> Floats:
         """Return the second variation of the work at every point, (p, slots, d, slots, d)."""
         wide = (slice(None), *(None,) * 4)
-        one = np.eye(self.dim)[None, None, :, None, :]
-        turns = _of(at.by_a, at.n) + _dot(at.n, at.b)[:, None, None] * moves
-        size = _dot(at.a, at.a)[wide]
-        of_gap = -_outer(_of(at.by_r, at.a), turns) / size - _outer(_of(at.by_a, at.n), moves)
+        thin = (slice(None), None, None)
+        along = _of(at.by_r, at.a)
+        turns = _of(at.by_a, at.n) + _dot(at.n, at.b)[thin] * moves
+        size = _dot(at.a, at.a)
+        of_gap = -_outer(along, turns) / size[wide] - _outer(_of(at.by_a, at.n), moves)
         form = -told.slope[wide] * _outer(gap, gap) - told.pull[wide] * of_gap
         if not told.rubs.any():
-            return form
+            return np.asarray(form)
+        work, holds, sense = told.slide
         bends = _of(at.by_r, at.b) + _of(at.by_b, at.r) - 2.0 * _of(at.by_a, at.a)
         twice = -3.0 * _dot(at.a, at.b) + _dot(at.r, at.c)
+        one = np.eye(self.dim)[None, None, :, None, :]
         cross = at.by_r[:, :, None, None, None] * at.by_a[:, None, None, :, None] * one
-        of_xi = cross + cross.transpose(0, 3, 4, 1, 2) + _both(bends, moves)
-        of_xi = (of_xi + twice[wide] * _outer(moves, moves)) / metric[wide]
-        rub = _dot(t, at.b)[wide] * _outer(moves, moves) + _dot(t, at.a)[wide] * of_xi
-        rub = rub + _both(_of(at.by_a, t), moves)
-        # g_t, one component after the other
-        unit = np.eye(self.dim)
-        slid = [
-            _of(at.by_s, np.broadcast_to(unit[p], at.a.shape)) + at.a[:, p, None, None] * moves
-            for p in range(self.dim)
-        ]
-        modulus, direction = told.slide[MODULUS:], told.slide[DIRECTION]
-        for p in range(self.dim):
-            row = direction[p][:, None, None] * told.by_gap[:, None, None] * gap
-            for q in range(self.dim):
-                row = row + modulus[p, q][:, None, None] * slid[q]
-            rub = rub + _outer(slid[p], row)
-        return form + np.where(told.rubs[wide], told.per_area[wide] * rub, 0.0)
+        second = cross + cross.transpose(0, 3, 4, 1, 2) + _both(bends, moves)
+        second = (second + twice[wide] * _outer(moves, moves)) / metric[wide]
+        # in stick tau follows zeta; in slip tau span = s |a| follows the gap and the tangent
+        stiff = holds * self._constants[k.PENALTY] * span * span
+        long = np.sqrt(size)
+        grows = (_of(at.by_a, at.a) + _dot(at.a, at.b)[thin] * moves) / long[thin]
+        slip = (1.0 - holds) * sense
+        rate = (slip * long * told.by_gap)[thin] * gap
+        rate = rate + ((1.0 - holds) * work / long)[thin] * grows + stiff[thin] * moves
+        rub = work[wide] * second + _outer(moves, rate)
+        return np.asarray(form + np.where(told.rubs[wide], told.per_area[wide] * rub, 0.0))

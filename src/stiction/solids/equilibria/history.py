@@ -94,8 +94,10 @@ def step_energies(
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        rubs = _friction if p.half or p.partner.rigid else _rubs
-        slid = 0.5 * float(np.sum((rubs(a) - rubs(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        if p.half or p.partner.rigid:
+            slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        else:
+            slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:
             slid -= _spread_springs(a, b)
         algorithmic += share * slid
@@ -138,11 +140,6 @@ def _friction(out: Floats) -> Floats:
     """Return the friction that resists slip at every point, (p, 2) [N/m]."""
     pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
     return np.asarray(pressure - out[:, [k.FORCE_X, k.FORCE_Y]])
-
-
-def _rubs(out: Floats) -> Floats:
-    """Return the friction that does work on slip at every point, (p, 2) [N/m]."""
-    return out[:, [k.RUB_X, k.RUB_Y]]
 
 
 def _spread_springs(a: Floats, b: Floats) -> float:
