@@ -106,9 +106,11 @@ def rests(tangents: Floats, normal: Floats) -> Floats:
 def frame(normal: Floats) -> Floats:
     """Return unit vectors (m, d) along a plane with a unit normal (d,), which point as `crossed`.
 
+    In the plane there may be many normals (d, p).
+
     Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
     """
-    if normal.size == 2:
+    if normal.shape[0] == 2:
         return np.array([[-normal[1], normal[0]]])
     first = _cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
     first = first / np.sqrt(first @ first)

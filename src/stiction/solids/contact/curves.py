@@ -221,7 +221,9 @@ class Pieces:
         f.append((raw[1] - f[0] * w[1]) / w[0])
         f.append((raw[2] - 2.0 * f[1] * w[1] - f[0] * w[2]) / w[0])
         f.append((raw[3] - 3.0 * f[2] * w[1] - 3.0 * f[1] * w[2] - f[0] * w[3]) / w[0])
-        return np.asarray(np.einsum("np,ndp->dp", f[3], x[self._nodes[:, elements]].transpose(0, 2, 1)))
+        return np.asarray(
+            np.einsum("np,ndp->dp", f[3], x[self._nodes[:, elements]].transpose(0, 2, 1))
+        )
 
     def points(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
         """Return functions (rows, n, p), and points with tangents and changes (rows, d, p)."""

@@ -200,7 +200,8 @@ class ContactPass:
         partner: Surface | tuple[RigidShape, int],
         points: Floats,
     ) -> None:
-        self.half = isinstance(partner, Surface)
+        # whether it is one of two passes that share their energy
+        self.half, self.mortar = isinstance(partner, Surface), False
         self.share = 0.5 if self.half else 1.0
         self.contact, self.own, self.reference = contact, own, points
         self.count, self.dim = own.areas.size, int(points.shape[1])
@@ -263,6 +264,11 @@ class ContactPass:
                 "give a shape of the plane or of space.",
             )
             raise ModelError(explain("Contact.partner", got, needs, why, try_))
+
+    @property
+    def deepest(self) -> float:
+        """The work of adhesion of the whole boundary [J/m]."""
+        return self.contact.adhesion.work_of_adhesion * float(self.own.areas.sum())
 
     def _own_coordinate(self) -> Floats:
         """Return the reference length along each coordinate at every point, (m, p)."""

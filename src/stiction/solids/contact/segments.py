@@ -23,8 +23,9 @@ Ints = npt.NDArray[np.int64]
 # places on a piece between which the foot of a partner's end is looked for
 _LOOKS = 9
 _HALVINGS = 60
-# parts of a piece that are too short to be a segment
-_SLIVER = 1e-7
+# parts of a piece that are too short to be a segment, and too short at the ends of a boundary,
+# where both bodies are meant to end together
+_SLIVER, _RIM = 1e-5, 1e-3
 
 
 def marks_of(own: Surface, partner: Surface, points: Floats) -> tuple[Ints, Floats]:
@@ -80,7 +81,9 @@ def cut(own: Surface, e: Ints, xi: Floats, points: Floats) -> Surface:
     nodes, extraction, weights = [], [], []
     for k in range(own.nodes.shape[0]):
         inner = np.sort(xi[e == k])
-        ends = np.concatenate([[-1.0], inner[np.abs(inner) < 1.0 - _SLIVER], [1.0]])
+        low = -1.0 + (_RIM if k == 0 else _SLIVER)
+        high = 1.0 - (_RIM if k == own.nodes.shape[0] - 1 else _SLIVER)
+        ends = np.concatenate([[-1.0], inner[(inner > low) & (inner < high)], [1.0]])
         ends = ends[np.append(True, np.diff(ends) > _SLIVER)]
         for low, high in zip(ends[:-1], ends[1:], strict=True):
             nodes.append(own.nodes[k])

@@ -13,6 +13,9 @@ neither g nor zeta, so forces and moments balance at each point, whatever is int
 stick tau = eps (zeta_p - zeta_s); where the traction tau / l per current length, l = |a| / span,
 reaches the threshold s, tau = l s, and zeta_s follows: heat is tau times its step, to the digit.
 
+Where a partner has a corner, the nearest point of all that lies before it is the corner itself:
+g = |x_k - x_c|, and zeta does not move. The gap stays continuous, and no traction is lost there.
+
 Points come first here: a functional of the nodes is (p, slots, d), with slots for the nodes of the
 own boundary and of the partner at the nearest point.
 """
@@ -30,6 +33,7 @@ from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.segments import cut, marks_of
+from stiction.solids.dimensions import frame
 
 __all__ = ["MortarPass"]
 
@@ -100,7 +104,7 @@ class MortarPass(ContactPass):
     def __init__(self, contact: Contact, own: Surface, partner: Surface, points: Floats) -> None:
         pieces, xis = marks_of(own, partner, points)
         super().__init__(contact, cut(own, pieces, xis, points), partner, points)
-        self.half, self.share = False, 1.0
+        self.half, self.share, self.mortar = False, 1.0, True
         both = int(own.nodes.shape[1]) + int(partner.nodes.shape[1])
         self.shape = (self.count, self.dim * both, self.dim * both)
 
@@ -111,6 +115,27 @@ class MortarPass(ContactPass):
         settings[k.THINS] = 0.0
         return settings
 
+    def project(self, x: Floats, guess: Found | None) -> Found:
+        """Return the nearest points of all, not only those next to a guess.
+
+        Where a partner is wavy, the nearest of two crests is the energy's, and a crest that was
+        nearest once is not followed beyond that.
+        """
+        place = self.places(x)
+        found = self.nearest(place, self._search(place, x), x)
+        if guess is None:
+            return found
+        near = self.nearest(place, guess, x)
+        far = [
+            k.lengths(place.T - self.curve.points(one.element, one.xi.T, x)[1][0])
+            for one in (found, near)
+        ]
+        # the guess is kept unless another is nearer by more than rounding
+        better = near.normal & (~found.normal | (far[1] <= far[0] * (1.0 + 1e-12)))
+        for kept, other in zip(found, near, strict=True):
+            kept[better] = other[better]
+        return found
+
     def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
         """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
         both = np.concatenate([self._nodes, self.partner.nodes[found.element]], axis=1)
@@ -119,6 +144,22 @@ class MortarPass(ContactPass):
     def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
         """Return what decides which blocks the tangent has: not where slip began."""
         return found.element.tobytes(), b""
+
+    def _corners(self, found: Found) -> npt.NDArray[np.bool_]:
+        """Return which points have a corner of the partner as the nearest place of all."""
+        side = (found.xi[:, 0] > 0.0).astype(np.int64)
+        goes_on = self.neighbours[found.element, side] >= 0
+        return np.asarray(~found.normal & (np.abs(found.xi[:, 0]) == 1.0) & goes_on)
+
+    def _meeting(self, x: Floats, points: Floats, found: Found, origin: Floats) -> k.Meeting:
+        """Return the partner at nearest points; a corner turns to the point that it meets."""
+        meets = super()._meeting(x, points, found, origin)
+        corner = self._corners(found)
+        if corner.any():
+            away = (points - meets.place[k.PLACE])[:, corner]
+            meets.place[k.ALONG :, :, corner] = 0.0
+            meets.place[k.ALONG, :, corner] = frame(away / k.lengths(away))[0].T
+        return meets
 
     def _tractions(
         self,
@@ -132,6 +173,7 @@ class MortarPass(ContactPass):
     ) -> k.Touching:
         """Fill in gap and tractions of each point, friction along the coordinate of the partner."""
         free = np.full_like(wanted, k.FREE)
+        found = found._replace(normal=found.normal | self._corners(found))
         told = super()._tractions(out, tangent, free, found, meets, origin, settings)
         rubs = (wanted != k.FREE) & told.meets
         penalty, threshold = settings[k.PENALTY], out[k.THRESHOLD]
@@ -179,7 +221,8 @@ class MortarPass(ContactPass):
     ) -> None:
         """Add forces on both bodies, and fill in the tangent."""
         at = self._point(out, found, meets, x)
-        metric = _dot(at.a, at.a) - _dot(at.r, at.b)
+        corner = self._corners(found)
+        metric = np.where(corner, np.inf, _dot(at.a, at.a) - _dot(at.r, at.b))
         moves = (_of(at.by_r, at.a) + _of(at.by_a, at.r)) / metric[:, None, None]
         gap, w = _of(at.by_r, at.n), out[k.WEIGHT]
         slides = (told.per_area * told.slide[_WORK])[:, None, None] * moves
@@ -206,15 +249,16 @@ class MortarPass(ContactPass):
         own, near = self._functions[k.VALUE].T, meets.near
         none = np.zeros_like(own)
         place, a, b = (row.T for row in meets.place)
+        smooth = ~self._corners(found)[:, None]
         return _Point(
             a,
             b,
-            self.curve.third(found.element, found.xi.T, x).T,
+            np.where(smooth, self.curve.third(found.element, found.xi.T, x).T, 0.0),
             out[k.X : k.X + self.dim].T - place,
             out[k.NORMAL_X : k.NORMAL_X + self.dim].T,
             np.concatenate([own, -near[0].T], axis=1),
-            np.concatenate([none, near[1].T], axis=1),
-            np.concatenate([none, near[2].T], axis=1),
+            np.where(smooth, np.concatenate([none, near[1].T], axis=1), 0.0),
+            np.where(smooth, np.concatenate([none, near[2].T], axis=1), 0.0),
         )
 
     def _form(
@@ -233,6 +277,10 @@ class MortarPass(ContactPass):
         turns = _of(at.by_a, at.n) + _dot(at.n, at.b)[thin] * moves
         size = _dot(at.a, at.a)
         of_gap = -_outer(along, turns) / size[wide] - _outer(_of(at.by_a, at.n), moves)
+        corner = np.isinf(metric)
+        if corner.any():
+            # at a corner the normal turns with the line to it
+            of_gap[corner] = (_outer(along, along) / (size * _dot(at.r, at.n))[wide])[corner]
         form = -told.slope[wide] * _outer(gap, gap) - told.pull[wide] * of_gap
         if not told.rubs.any():
             return np.asarray(form)

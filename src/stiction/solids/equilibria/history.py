@@ -94,7 +94,7 @@ def step_energies(
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        if p.half or p.partner.rigid:
+        if not p.mortar:
             slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
         else:
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
