@@ -268,7 +268,8 @@ class ContactPass:
     @property
     def deepest(self) -> float:
         """The work of adhesion of the whole boundary [J/m]."""
-        return self.contact.adhesion.work_of_adhesion * float(self.own.areas.sum())
+        law = self.contact.adhesion
+        return abs(float(np.asarray(law.potential(law.gap_eq)))) * float(self.own.areas.sum())
 
     def _own_coordinate(self) -> Floats:
         """Return the reference length along each coordinate at every point, (m, p)."""

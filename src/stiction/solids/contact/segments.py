@@ -8,6 +8,8 @@ pieces: functions and coordinates are those of before.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -85,7 +87,7 @@ def cut(own: Surface, e: Ints, xi: Floats, points: Floats) -> Surface:
         high = 1.0 - (_RIM if k == own.nodes.shape[0] - 1 else _SLIVER)
         ends = np.concatenate([[-1.0], inner[(inner > low) & (inner < high)], [1.0]])
         ends = ends[np.append(True, np.diff(ends) > _SLIVER)]
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
+        for low, high in itertools.pairwise(ends):
             nodes.append(own.nodes[k])
             weights.append(own.weights[k])
             extraction.append(own.extraction[k] @ _part(own.extraction.shape[2] - 1, low, high))

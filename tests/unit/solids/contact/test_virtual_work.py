@@ -248,7 +248,7 @@ def test_a_corner_is_met_as_a_point():
     assert 3 <= before.sum() < made.count
     away = out[:, [k.X, k.Y]] - other[1]
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
-    rows, columns = made.blocks(found, made.fresh())
+    rows, _ = made.blocks(found, made.fresh())
     dense = np.zeros((points.size, points.size))
     for q in range(made.count):
         r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
