@@ -162,7 +162,7 @@ def points_kernel(m: int) -> Any:
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_points_of_a_curve
     """
-    rows, d = len(rows_of(m).orders), m + 1
+    rows = len(rows_of(m).orders)
     basis, place = basis_kernel(m), place_kernel(m)
 
     @kernel(plain=_points_plain)
@@ -179,7 +179,7 @@ def points_kernel(m: int) -> Any:
         places: Stack,
     ) -> None:
         n = nodes.shape[1]
-        f, out = np.empty((rows, n)), np.empty((rows, d))
+        f, out = np.empty((rows, n)), np.empty((rows, m + 1))
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
         for q in range(elements.size):
             basis(xis[q], elements[q], extraction, weights, degrees, b, f)
@@ -187,7 +187,7 @@ def points_kernel(m: int) -> Any:
             for k in range(rows):
                 for i in range(n):
                     functions[k, i, q] = f[k, i]
-                for p in range(d):
+                for p in range(m + 1):
                     places[k, p, q] = out[k, p]
 
     return points

@@ -45,9 +45,9 @@ def marks_of(own: Surface, partner: Surface, points: Floats) -> tuple[Ints, Floa
     """
     other, mine = Pieces(partner), Pieces(own)
     pieces, count = partner.nodes.shape[0], own.nodes.shape[0]
-    every = np.repeat(np.arange(pieces), 2)
-    sides = np.tile([[-1.0, 1.0]], (1, pieces))
-    ends = other.points(every, sides, points)[1]
+    sides = np.array([-1.0, 1.0])
+    every = np.repeat(np.arange(pieces), sides.size)
+    ends = other.points(every, np.tile(sides, pieces)[None], points)[1]
     xis = np.linspace(-1.0, 1.0, _LOOKS)
     elements = np.repeat(np.arange(count), _LOOKS)
 

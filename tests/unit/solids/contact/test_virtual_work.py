@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
-from solid_cases import ELEMENTS, curve, distorted, jacobian
+from solid_cases import ELEMENTS, curve, jacobian
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
