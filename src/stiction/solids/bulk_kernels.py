@@ -56,7 +56,7 @@ def _short_law(d: int) -> Any:
     """
     cofactors = cofactor_kernel(d)
 
-    @kernel
+    @kernel(borrows=True)
     def law(t: Vector, stress: Vector, mu: float, lam: float) -> tuple[float, float, float]:
         j = cofactors(t)
         if not j > 0.0:
@@ -74,7 +74,7 @@ def _short_law(d: int) -> Any:
 def _spread(d: int) -> Any:
     """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
 
-    @kernel
+    @kernel(borrows=True)
     def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
         n = nodes.size
         for i in range(n):
@@ -97,14 +97,14 @@ def _spread(d: int) -> Any:
 def _tangent_kernel(n: int, d: int) -> Any:
     """Return the kernel that adds one point to the upper half of the blocks of an element.
 
-    `t` is F and its cofactors, then the weighted coefficients of `point_rows`; `v` is scratch for
-    the vectors f, g, h of every function, (3, n, d).
+    `t` is F and its cofactors, then the weighted coefficients of `point_rows`; `fa`, `ga` and
+    `ha` are scratch for the vectors f, g, h of every function, (n, d).
     """
     turned, first, last, space = turn_kernel(d), 2 * d * d, d - 1, d > 2
     second = _second_kernel(n, d)
 
-    @kernel
-    def tangent(g: Matrix, t: Vector, v: Stack, k: Stack) -> None:
+    @kernel(borrows=True)
+    def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
         s1, s2, s5 = t[first + BY_A], t[first + BY_J], t[first + BY_JJ]
         s3, s4 = t[first + BY_AA], t[first + BY_AJ]
         plain = s3 == 0.0 and s4 == 0.0
@@ -114,13 +114,13 @@ def _tangent_kernel(n: int, d: int) -> Any:
                 for q in range(d):
                     f += t[p * d + q] * g[i, q]
                     c += t[d * d + p * d + q] * g[i, q]
-                v[0, i, p], v[1, i, p] = f, c
+                fa[i, p], ga[i, p] = f, c
         for i in range(n):
             # rows of s3 f f + s4 (f g + g f) + s5 g g; a plane has its last entry twice
-            x, y, z = v[1, i, 0], v[1, i, 1], v[1, i, last]
+            x, y, z = ga[i, 0], ga[i, 1], ga[i, last]
             a, b = (s4 * x, s4 * y, s4 * z), (s5 * x, s5 * y, s5 * z)
             if not plain:
-                x, y, z = v[0, i, 0], v[0, i, 1], v[0, i, last]
+                x, y, z = fa[i, 0], fa[i, 1], fa[i, last]
                 a = s3 * x + a[0], s3 * y + a[1], s3 * z + a[2]
                 b = s4 * x + b[0], s4 * y + b[1], s4 * z + b[2]
             for m in range(i, n):
@@ -137,13 +137,13 @@ def _tangent_kernel(n: int, d: int) -> Any:
                         elif p < q:
                             rest = s2 * skew[p + q - 1]
                         if not plain:
-                            rest += a[p] * v[0, m, q]
-                        rest += b[p] * v[1, m, q]
+                            rest += a[p] * fa[m, q]
+                        rest += b[p] * ga[m, q]
                         if p > q:
                             rest -= s2 * skew[p + q - 1]
                         k[i, m, p * d + q] += rest
         if space:
-            second(g, t, v, k)
+            second(g, t, fa, ga, ha, k)
 
     return tangent
 
@@ -153,8 +153,8 @@ def _second_kernel(n: int, d: int) -> Any:
     """Return the kernel that adds what depends on the second invariant."""
     first = 2 * d * d
 
-    @kernel
-    def second(g: Matrix, t: Vector, v: Stack, k: Stack) -> None:
+    @kernel(borrows=True)
+    def second(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
         s6, s7 = t[first + BY_I], t[first + BY_AI]
         s8, s9 = t[first + BY_II], t[first + BY_IJ]
         if s6 == 0.0 and s7 == 0.0 and s8 == 0.0 and s9 == 0.0:
@@ -170,27 +170,27 @@ def _second_kernel(n: int, d: int) -> Any:
                     left = 0.0
                     for r in range(d):
                         left += t[p * d + r] * t[q * d + r]
-                    total += left * v[0, i, q]
-                v[2, i, p] = square * v[0, i, p] - total
+                    total += left * fa[i, q]
+                ha[i, p] = square * fa[i, p] - total
         for i in range(n):
             for m in range(i, n):
                 same = both = 0.0
                 for p in range(d):
                     same += g[i, p] * g[m, p]
-                    both += v[0, i, p] * v[0, m, p]
+                    both += fa[i, p] * fa[m, p]
                 for p in range(d):
                     for q in range(d):
                         left = 0.0
                         for r in range(d):
                             left += t[p * d + r] * t[q * d + r]
-                        rest = 2.0 * v[0, i, p] * v[0, m, q] - v[0, m, p] * v[0, i, q]
+                        rest = 2.0 * fa[i, p] * fa[m, q] - fa[m, p] * fa[i, q]
                         rest -= same * left
                         if p == q:
                             rest += square * same - both
                         rest *= s6
-                        rest += s7 * (v[0, i, p] * v[2, m, q] + v[2, i, p] * v[0, m, q])
-                        rest += s9 * (v[2, i, p] * v[1, m, q] + v[1, i, p] * v[2, m, q])
-                        k[i, m, p * d + q] += rest + s8 * v[2, i, p] * v[2, m, q]
+                        rest += s7 * (fa[i, p] * ha[m, q] + ha[i, p] * fa[m, q])
+                        rest += s9 * (ha[i, p] * ga[m, q] + ga[i, p] * ha[m, q])
+                        k[i, m, p * d + q] += rest + s8 * ha[i, p] * ha[m, q]
 
     return second
 
@@ -226,7 +226,8 @@ def bulk_kernel(n: int, d: int) -> Any:
         mu = 0.0 if part == VOLUME else c[MU]
         lam = 0.0 if part == SHAPE else c[LAM]
         bad = 0
-        k, r, v = np.empty((n, n, d * d)), np.empty((n, d)), np.zeros((3, n, d))
+        k, r, ha = np.empty((n, n, d * d)), np.empty((n, d)), np.empty((n, d))
+        fa, ga = np.empty((n, d)), np.empty((n, d))
         t, stress = np.zeros(size), np.empty(d * d)
         for e in range(nodes.shape[0]):
             for i in range(n):
@@ -260,7 +261,7 @@ def bulk_kernel(n: int, d: int) -> Any:
                             total += stress[p * d + s] * g[i, s]
                         r[i, p] += w * total
                 if wants:
-                    tangent(g, t, v, k)
+                    tangent(g, t, fa, ga, ha, k)
             for i in range(n):
                 for p in range(d):
                     residual[nodes[e, i], p] += r[i, p]

@@ -144,7 +144,7 @@ def solve(matrix: Floats, right: Floats) -> Floats:
 def cofactor_kernel(d: int) -> Any:
     """Return the kernel that puts the cofactors (d d,) of a matrix behind it; it returns det."""
 
-    @kernel
+    @kernel(borrows=True)
     def fill(t: Vector) -> float:
         if d == 2:
             t[4], t[5], t[6], t[7] = t[3], -t[2], -t[1], t[0]
@@ -191,7 +191,7 @@ def bends_kernel(m: int) -> Any:
 def turn_kernel(d: int) -> Any:
     """Return the kernel for entries 01, 02, 12 of the skew a . d cof F / d F . b."""
 
-    @kernel
+    @kernel(borrows=True)
     def fill(g: Matrix, i: int, m: int, f: Vector) -> Three:
         if d == 2:
             return g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0], 0.0, 0.0
