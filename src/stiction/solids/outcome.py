@@ -201,7 +201,7 @@ def _variables(
         for name, (kind, meaning) in _POINTS.items():
             values = np.array([row.points[name] for row in rows])
             found[name] = Variable(values, ("time", "point"), units[kind], meaning)
-        coordinate = np.concatenate([p.coordinate for p in problem.passes])
+        coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
         bodies = [
             np.full(p.count, b + 1)
             for p, b in zip(problem.passes, problem.body_of_pass, strict=True)

@@ -162,11 +162,11 @@ def _check(kept: Arrays, march: March) -> None:
     for i, one in enumerate(problem.passes):
         # a point that found no partner has an infinite gap, and no origin
         forms[f"out{i}"] = Form((one.count, OUT), inf=True, nan=True)
-        forms[f"history{i}_origin"] = Form((one.count,), inf=True, nan=True)
+        forms[f"history{i}_origin"] = Form((one.count, one.dim - 1), inf=True, nan=True)
         for name in ("has_origin", "stuck"):
             forms[f"history{i}_{name}"] = Form((one.count,), "b1")
         forms[f"found{i}_element"] = Form((one.count,), "i8")
-        forms[f"found{i}_xi"] = Form((one.count,), inf=True, nan=True)
+        forms[f"found{i}_xi"] = Form((one.count, one.dim - 1), inf=True, nan=True)
         forms[f"found{i}_normal"] = Form((one.count,), "b1")
         for name in ("rows", "columns"):
             shape: tuple[int | str, ...] = (one.count, f"{name}{i}")

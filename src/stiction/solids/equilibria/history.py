@@ -92,14 +92,17 @@ def step_energies(
     algorithmic = reciprocity = 0.0
     for i, p in enumerate(problem.passes):
         a, b = before.outs[i], after.outs[i]
-        share = 1.0 if p.partner.rigid else 0.5
+        share = p.share
         change = ramp.at(times[1]) - ramp.at(times[0])
         if change:
             by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        if not p.mortar:
+            slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        else:
+            slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:
             slid -= _spread_springs(a, b)
         algorithmic += share * slid
@@ -112,7 +115,7 @@ def step_energies(
             taken += works[motor[0]] if motor is not None else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += taken - springs - float(h.sum()) - slid
-    if any(not p.partner.rigid for p in problem.passes):
+    if any(p.half for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
         internal = before.internal + after.internal
         spent = 0.5 * float(np.sum(internal * (after.u - before.u)))

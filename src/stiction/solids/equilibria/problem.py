@@ -14,6 +14,7 @@ from stiction.solids.arrays import Discretisation, Elements, Surface
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
+from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
 
 if TYPE_CHECKING:
@@ -87,15 +88,21 @@ class Problem:
             own = self._surface(contact.boundary)
             if isinstance(contact.partner, Boundary):
                 other = self._surface(contact.partner)
+                if contact.passes == "mortar":
+                    self._add_pass(i, MortarPass(contact, own, other, self.points))
+                    continue
                 pairs = [(own, other, contact.boundary.body), (other, own, contact.partner.body)]
             else:
                 shape = (contact.partner, self.rigid_node[i])
                 pairs = [(own, shape, contact.boundary.body)]  # type: ignore[list-item]
             for a, b, body_number in pairs:
-                self.passes.append(ContactPass(contact, a, b, self.points))
-                self.contact_of_pass.append(i)
-                self.body_of_pass.append(body_number)
+                self._add_pass(i, ContactPass(contact, a, b, self.points), body_number)
         self.enter(0)
+
+    def _add_pass(self, contact: int, made: ContactPass, body: int | None = None) -> None:
+        self.passes.append(made)
+        self.contact_of_pass.append(contact)
+        self.body_of_pass.append(made.contact.boundary.body if body is None else body)
 
     # ------------------------------------------------------------ what is prescribed
 
@@ -471,8 +478,7 @@ class Problem:
 
         adhesive = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
-            share = 1.0 if p.partner.rigid else 0.5
-            adhesive += share * float(out[:, k.POTENTIAL].sum())
+            adhesive += p.share * float(out[:, k.POTENTIAL].sum())
         moved = self.unknowns.displacements(trial.u)
         return self.bulk.energy(moved) + self.springs(trial), adhesive
 
@@ -486,6 +492,5 @@ class Problem:
 
         total = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
-            share = 1.0 if p.partner.rigid else 0.5
-            total += share * float(out[:, k.SPRING].sum())
+            total += p.share * float(out[:, k.SPRING].sum())
         return total
