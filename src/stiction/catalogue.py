@@ -66,6 +66,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Braid": "stiction.rods.tied",
             "TighteningKnot": "stiction.rods.tied",
             "Solid": "stiction.solids.model",
+            "MovingSolid": "stiction.solids.motion.model",
             "StripPeeling": "stiction.solids.presets",
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
@@ -90,6 +91,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "RollingMidpoint": "stiction.rods.midpoint.method",
             "PlaneLeapfrog": "stiction.rods.plane.model",
             "Continuation": "stiction.solids.continuation",
+            "GeneralisedAlpha": "stiction.solids.motion.method",
         },
     ),
     "Policy": Kind(

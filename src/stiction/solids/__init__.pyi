@@ -35,6 +35,8 @@ from stiction.solids.model import Body as Body
 from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid
 from stiction.solids.model import SolidSystem as SolidSystem
+from stiction.solids.motion.method import GeneralisedAlpha as GeneralisedAlpha
+from stiction.solids.motion.model import MovingSolid as MovingSolid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling
 from stiction.solids.presets import TwoCylinders as TwoCylinders

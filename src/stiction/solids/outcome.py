@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,8 +62,21 @@ _POINTS = {
 }
 
 
-def build_run(system: SolidSystem, method: object, problem: Problem, record: Recorder) -> Run:
-    """Return the Run of what was recorded."""
+def build_run(
+    system: SolidSystem,
+    method: object,
+    problem: Problem,
+    record: Recorder,
+    more: Sequence[Check] = (),
+    unit: str = "1",
+) -> Run:
+    """Return the Run of what was recorded.
+
+    Parameters
+    ----------
+    more : checks of the method's own; one of the same name stands for that of all methods
+    unit : of time
+    """
     plain = problem.assembled.dimensionless
     units = {
         "1": "1",
@@ -82,6 +96,7 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     whole = _ledger(steps if steps.size else time, record, record.path)
     ledger = _ledger(time, record, record.rows)
     variables = _variables(problem, record, curves, units)
+    checks = _checks(problem, method, record, whole)
     final = {name: values[-1:].copy() for name, values in curves.items()}
     return Run.of(
         system,
@@ -94,11 +109,11 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         event_log=_events(steps, path),
         energy=ledger,
         losses=record.losses,
-        checks=_checks(problem, method, record, whole),
+        checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
-        time_unit="1",
+        time_unit=unit,
         energy_unit="1" if plain else "J/m",
         size=counted(int(record.stats["unknowns"]), "unknown"),
     )
@@ -157,11 +172,12 @@ def _ledger(time: Floats, record: Recorder, rows: list[Row]) -> Ledger:
     heat = np.array([row.energy.heat for row in rows]).reshape(time.size, -1)
     return Ledger(
         time=time,
-        kinetic=zero,
+        kinetic=np.array([row.energy.kinetic for row in rows]),
         stored=np.array([row.energy.stored for row in rows]),
         adhesive=np.array([row.energy.adhesive for row in rows]),
         external_work=np.array([row.energy.work for row in rows]),
         friction_heat=heat if heat.shape[1] else np.zeros((time.size, 1)),
+        viscous_heat=np.array([row.energy.viscous for row in rows]),
         algorithmic=np.array([row.energy.algorithmic for row in rows]),
     )
 

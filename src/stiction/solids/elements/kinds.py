@@ -36,7 +36,7 @@ from stiction.solids.elements.picture import picture
 from stiction.solids.elements.splines import curve_functions, lagrange_extraction
 from stiction.solids.mesh.model import Mesh
 
-__all__ = ["Q1", "Q1H", "Q1N2", "Q2", "Q2N2", "Element", "discretise"]
+__all__ = ["Q1", "Q1H", "Q1N2", "Q2", "Q2N2", "Element", "discretise", "kinds_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -142,15 +142,7 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
 
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
     """
-    names = _names(contact)
-    fitted = _with_middles(mesh) if element.ORDER == 2 and mesh.cells.shape[1] == 4 else mesh
-    layers = []
-    if element.SPLINE:
-        bent = mesh.cells.shape[1] == 9
-        layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, bent) for n in names]
-        refuse_overlaps(layers)
-    numbering = number_nodes(fitted, element.ORDER, layers)
-    made = groups(fitted, element.ORDER, layers, numbering)
+    names, fitted, layers, numbering, made = _grouped(mesh, element, contact)
     points = numbering.points
     blocks = [_elements(group, element, points) for group in made]
     surfaces = {}
@@ -167,6 +159,29 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
     drawn = picture(fitted, element.ORDER, layers, numbering, made)
     places = Places(numbering.numbers, numbering.shares)
     return Discretisation(points, blocks, surfaces, sets, drawn, places)
+
+
+def _grouped(
+    mesh: Mesh, element: Element, contact: str | Sequence[str]
+) -> tuple[tuple[str, ...], Mesh, list[Layer], Numbering, list[Group]]:
+    """Return the names of contact boundaries, the mesh with its middles, and elements by kind."""
+    names = _names(contact)
+    fitted = _with_middles(mesh) if element.ORDER == 2 and mesh.cells.shape[1] == 4 else mesh
+    layers = []
+    if element.SPLINE:
+        bent = mesh.cells.shape[1] == 9
+        layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, bent) for n in names]
+        refuse_overlaps(layers)
+    numbering = number_nodes(fitted, element.ORDER, layers)
+    return names, fitted, layers, numbering, groups(fitted, element.ORDER, layers, numbering)
+
+
+def kinds_of(
+    mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
+) -> tuple[list[Group], Floats]:
+    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m]."""
+    _, _, _, numbering, made = _grouped(mesh, element, contact)
+    return made, numbering.points
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:

@@ -60,10 +60,13 @@ def pack(march: March) -> Arrays:
 
 
 def _energies(name: str, energies: list[Energies]) -> Arrays:
-    plain = [(e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity) for e in energies]
+    plain = [
+        (e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity, e.kinetic, e.viscous)
+        for e in energies
+    ]
     heat = [e.heat for e in energies]
     return {
-        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 5),
+        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 7),
         f"{name}_heat": np.array(heat, dtype=np.float64).reshape(len(energies), -1),
     }
 
@@ -71,9 +74,9 @@ def _energies(name: str, energies: list[Energies]) -> Arrays:
 def _energies_back(name: str, kept: Arrays) -> list[Energies]:
     found = []
     for plain, heat in zip(kept[f"{name}_plain"], kept[f"{name}_heat"], strict=True):
-        stored, adhesive, work, algorithmic, reciprocity = (float(v) for v in plain)
+        stored, adhesive, work, algorithmic, reciprocity, *rest = (float(v) for v in plain)
         given = tuple(float(h) for h in heat)
-        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity))
+        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity, *rest))
     return found
 
 
@@ -159,6 +162,7 @@ def _check(kept: Arrays, march: March) -> None:
             shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
+    forms["motion"], forms["motion_rates"] = Form((4,), needed=False), Form((2, *points), needed=False)
     forms["path"] = Form((8,), needed=False)
     forms["path_pending"] = Form((), "U", needed=False)
     forms["path_t"] = Form(("path",), needed=False)
@@ -175,7 +179,7 @@ def _check(kept: Arrays, march: March) -> None:
 
 
 def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:
-    return {f"{name}_plain": Form((rows, 5)), f"{name}_heat": Form((rows, "heats"))}
+    return {f"{name}_plain": Form((rows, 7)), f"{name}_heat": Form((rows, "heats"))}
 
 
 def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:

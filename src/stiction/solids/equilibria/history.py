@@ -17,7 +17,17 @@ from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import force_on, lengths
 
-__all__ = ["PULLS", "Energies", "Extremes", "Recorder", "Row", "missing_energy", "step_energies"]
+__all__ = [
+    "PULLS",
+    "Energies",
+    "Extremes",
+    "Recorder",
+    "Row",
+    "contact_energies",
+    "energies_at",
+    "missing_energy",
+    "step_energies",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +44,8 @@ class Energies(NamedTuple):
     heat: tuple[float, ...]
     algorithmic: float
     reciprocity: float
+    kinetic: float = 0.0
+    viscous: float = 0.0
 
 
 class Row(NamedTuple):
@@ -82,6 +94,34 @@ def step_energies(
     given = problem.loads(times[0]) + problem.loads(times[1])
     reaction = np.where(problem.fixed, before.residual + after.residual, 0.0)
     work = 0.5 * float(np.sum((reaction + given) * moved))
+    spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
+    now = Energies(stored, adhesive, work, last.heat, 0.0, 0.0)
+    step = contact_energies(problem, before, after, times, last, now, spent)
+    return step._replace(
+        work=last.work + step.work,
+        algorithmic=last.algorithmic + step.algorithmic,
+        reciprocity=last.reciprocity + step.reciprocity,
+    )
+
+
+def contact_energies(
+    problem: Problem,
+    before: Trial,
+    after: Trial,
+    times: tuple[float, float],
+    last: Energies,
+    now: Energies,
+    spent: float,
+) -> Energies:
+    """Return the energies of one step with what contact did in it; see `step_energies`.
+
+    Parameters
+    ----------
+    last : the energies before
+    now : stored and adhesive energy after the step, and the work done in it
+    spent : work that went into the bodies in the step [J/m]
+    """
+    work, moved = now.work, after.u - before.u
     ramp = problem.assembled.attraction
     heat = list(last.heat)
     algorithmic = reciprocity = 0.0
@@ -106,17 +146,14 @@ def step_energies(
             reciprocity += taken - springs - float(h.sum()) - slid
     if any(not p.partner.rigid for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
-        spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
-        change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
+        change = now.adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
         new_heat = sum(heat) - sum(last.heat)
         reciprocity = work - spent - change - new_heat - algorithmic
-    return Energies(
-        stored,
-        adhesive,
-        last.work + work,
-        tuple(heat),
-        last.algorithmic + algorithmic + reciprocity,
-        last.reciprocity + reciprocity,
+    return now._replace(
+        work=work,
+        heat=tuple(heat),
+        algorithmic=algorithmic + reciprocity,
+        reciprocity=reciprocity,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stiction.methods import Quasistatic
     from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
+    from stiction.solids.motion.method import GeneralisedAlpha
 
 __all__ = ["run_quasistatic"]
 
@@ -93,7 +94,7 @@ class March:
     def __init__(
         self,
         problem: Problem,
-        method: Quasistatic,
+        method: Quasistatic | GeneralisedAlpha,
         request: Request,
         end: float | None = None,
     ) -> None:
@@ -146,6 +147,7 @@ class March:
         self.kept = kept
         if kept is not None:
             unpack(kept, self)
+            self.back(kept)
             self._warm()
             if "path" in kept:
                 return True
@@ -164,10 +166,17 @@ class March:
                 f"step {self.steps}, {self.iterations} Newton iterations",
             )
             if checkpoint is not None and checkpoint.due():
-                kept = pack(self)
+                kept = {**pack(self), **self.more()}
                 kept["counts"][3] += self.space.factorisations
                 checkpoint.save(kept)
         return True
+
+    def more(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a checkpoint needs besides; of methods that build on this one."""
+        return {}
+
+    def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Take back what `more` returned."""
 
     def _warm(self) -> None:
         """Let the solver analyse the matrix that it had analysed when the checkpoint was made.
