@@ -68,4 +68,6 @@ def body_mass(
         values.append(block.ravel())
     triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     size = points.shape[0]
-    return csr_matrix(coo_matrix(triple, shape=(size, size)))
+    mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
+    mass.eliminate_zeros()
+    return mass
