@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
+from stiction.numerics.linear_solvers import Multigrid as Multigrid
 from stiction.numerics.linear_solvers import Pardiso as Pardiso
 from stiction.numerics.linear_solvers import SuperLU as SuperLU
 from stiction.solids.conditions import Driven as Driven

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 # part of the largest force of a run that may be left out of balance
 _BALANCED = 1e-6
+# error of a linear solve, as a part of its numbers, that Newton's method does not feel
+_ACCURATE = 1e-10
 # forces at which the loss of contact is read for a fit, and the fewest that a fit needs
 _SAMPLES, _FEWEST = 200, 4
 # ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
@@ -330,6 +332,11 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest residual of a load step over the forces in balance, of one given up too"
     found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
     found.append(_above_floor(record))
+    worst = record.extremes.backward
+    note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
+    found.append(
+        Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note)
+    )
     found.extend(_locking(problem))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):

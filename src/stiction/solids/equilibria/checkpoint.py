@@ -28,6 +28,7 @@ def pack(march: March) -> Arrays:
     """Return everything that a march needs to go on."""
     state, trial = march.state, march.trial
     assert trial is not None
+    march.note()
     made: Arrays = {
         "time": np.array(state.time),
         "u": state.u,
@@ -124,7 +125,14 @@ def pack_record(record: Recorder) -> Arrays:
         "row_kept": np.array(len(record.rows)),
         "row_names": np.array(json.dumps([names, points])),
         "extremes": np.array(
-            [*seen.pressure, *seen.gap, seen.residual, seen.unbalanced, seen.force]
+            [
+                *seen.pressure,
+                *seen.gap,
+                seen.residual,
+                seen.unbalanced,
+                seen.force,
+                seen.backward,
+            ]
         ),
         "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
@@ -200,7 +208,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
         **_energy_forms("steps_energy", "steps"),
         # without contact nothing has a pressure or a gap
-        "extremes": Form((7,), inf=True),
+        "extremes": Form((8,), inf=True),
         "pulled": Form(("pulled",), "b1"),
     }
     for name in kept:
@@ -258,9 +266,13 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
     record.path = _rows_back("steps", kept, names)
-    over, when, gap, at, residual, unbalanced, force = (float(v) for v in kept["extremes"])
+    over, when, gap, at, residual, unbalanced, force, backward = (
+        float(v) for v in kept["extremes"]
+    )
     pulled = kept["pulled"]
-    record.extremes = Extremes((over, when), (gap, at), pulled, residual, unbalanced, force)
+    record.extremes = Extremes(
+        (over, when), (gap, at), pulled, residual, unbalanced, force, backward
+    )
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.losses = unpack_losses(kept["losses"])
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)

@@ -203,6 +203,7 @@ class Extremes:
     residual : largest residual of an accepted step over the forces that measure it [1]
     unbalanced : the same, as a force [N/m]
     force : largest force that met another in balance [N/m]
+    backward : largest error of a linear solve, as a part of its numbers [1]
     """
 
     pressure: tuple[float, float] = (-np.inf, 0.0)
@@ -211,6 +212,7 @@ class Extremes:
     residual: float = 0.0
     unbalanced: float = 0.0
     force: float = 0.0
+    backward: float = 0.0
 
     def see(self, t: float, points: dict[str, Floats], strongest: Floats) -> None:
         """Take a state into account.

@@ -59,6 +59,11 @@ class Remembering:
         self.analysed = np.zeros(0)
 
     @property
+    def backward(self) -> float:
+        """The largest error of a solution; see `Workspace`."""
+        return self.space.backward
+
+    @property
     def factorisations(self) -> int:
         """How many factorisations were done."""
         return self.space.factorisations
@@ -105,6 +110,7 @@ class March:
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
         self.space = Remembering(self.solver.start())
+        self.space.space.describe(problem.layout())
         self.watch = Watch(problem, self.solver)
         wanted = request.save
         last = request.t_end if end is None else end
@@ -125,6 +131,11 @@ class March:
         finally:
             self.close()
 
+    def note(self) -> None:
+        """Keep what is known of the linear solves of the path."""
+        seen = self.record.extremes
+        seen.backward = max(seen.backward, self.space.backward)
+
     def close(self) -> None:
         """Count the work and keep the last state."""
         self.record.stats = {
@@ -136,6 +147,8 @@ class March:
         }
         if self.unfound:
             self.record.stats["rows_not_found"] = self.unfound
+        self.note()
+        self.record.stats.update(self.space.space.told())
         self.space.close()
         self.watch.close()
         self.record.finish()
