@@ -166,7 +166,11 @@ class March:
                 return True
         elif not self._begin():
             return False
-        end = self.request.t_end
+        return self.lead_on()
+
+    def lead_on(self) -> bool:
+        """Follow the program from the last state to the end asked for."""
+        checkpoint, end = self.request.checkpoint, self.request.t_end
         while self.state.time < end:
             if self.steps >= self.method.max_steps:
                 self.record.status = Status.WORK_LIMIT

@@ -107,13 +107,13 @@ class Motion(March):
         self._accelerate()
         start = energies_at(self.problem, first)
         self.energy = start._replace(kinetic=self.moving.kinetic(self.v))
-        self.record.add(self.state, self._told(first), self.energy, self.iterations)
+        self.record.add(self.state, self._told(first, self.v, self.a), self.energy, self.iterations)
         return True
 
-    def _told(self, trial: Trial) -> Trial:
+    def _told(self, trial: Trial, v: Floats, a: Floats) -> Trial:
         """Return a trial with what supports carry, inertia and all, as its residual."""
-        resists = self.moving.resisted(self.moving.dashpots(trial), self.v)
-        return trial._replace(residual=trial.residual + resists + self.moving.weigh(self.a))
+        resists = self.moving.resisted(self.moving.dashpots(trial), v)
+        return trial._replace(residual=trial.residual + resists + self.moving.weigh(a))
 
     def _solve(
         self, problem: MovingProblem, space: Workspace, target: float
@@ -184,7 +184,7 @@ class Motion(March):
             self._follow_supports(target)
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
-        told = self._told(moved.after)
+        told = self._told(moved.after, self.v, self.a)
         self.record.add(self.state, told, self.energy, outcome.iterations, residual)
 
     def _follow_supports(self, t: float) -> None:
@@ -216,7 +216,8 @@ class Motion(March):
                 missed += 1
                 continue
             energy = self._balance(moved, at)
-            self.record.between(moved.after, at, energy, outcome.iterations)
+            told = self._told(moved.after, moved.v, moved.a)
+            self.record.between(told, at, energy, outcome.iterations)
         return missed
 
     # ------------------------------------------------------------ checkpoints
@@ -252,13 +253,13 @@ class Motion(March):
             parts = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
             scale = max(scale, *(abs(part) for part in parts))
             taken = max(taken, abs(e.algorithmic))
-        closed, ratio = missing / scale, taken / scale
+        closed, ratio = float(missing / scale), float(taken / scale)
         note = "largest energy imbalance over the largest energy"
         found = [Check("ledger_closes", bool(closed <= _CLOSES), closed, _CLOSES, None, note)]
         note = "energy that the time scheme took out or put in, over the largest energy"
-        found.append(Check("scheme_takes_little", ratio <= _TAKES, ratio, _TAKES, None, note))
+        found.append(Check("scheme_takes_little", bool(ratio <= _TAKES), ratio, _TAKES, None, note))
         note = "largest local error of a step over the range of adhesion, or over the motion"
-        ok = self.worst <= _RESOLVED
+        ok = bool(self.worst <= _RESOLVED)
         found.append(Check("motion_resolved", ok, self.worst, _RESOLVED, None, note))
         return found
 
