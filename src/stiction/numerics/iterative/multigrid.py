@@ -98,12 +98,12 @@ class MultigridWorkspace(Workspace):
     def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
         self.factorisations += 1
         matrix = pattern.matrix(data)
-        if self.hierarchy is None:
-            self.rebuild(matrix)
+        if self.hierarchy is None and not self.rebuild(matrix):
+            return self.fallback(matrix)
         return MultigridFactors(matrix, self)
 
-    def rebuild(self, matrix: csr_matrix) -> None:
-        """Make the hierarchy of a matrix.
+    def rebuild(self, matrix: csr_matrix) -> bool:
+        """Make the hierarchy of a matrix; return whether it has one, far from definite ones not.
 
         Raises
         ------
@@ -128,15 +128,18 @@ class MultigridWorkspace(Workspace):
                 presmoother=("gauss_seidel", {"sweep": "symmetric", "iterations": 2}),
                 postsmoother=("gauss_seidel", {"sweep": "symmetric", "iterations": 2}),
                 max_coarse=400,
-                coarse_solver="splu",
+                coarse_solver="pinv",
             )
+        except (RuntimeError, ValueError, np.linalg.LinAlgError):
+            self.hierarchy = None
         finally:
             np.random.set_state(kept)  # noqa: NPY002
         self.most_bytes = max(self.most_bytes, self.bytes_kept)
+        return self.hierarchy is not None
 
     def told(self) -> dict[str, int | float]:
         """Return iterations, memory, and how often factors had to help; nothing if small."""
-        if not self.iterations:
+        if not self.iterations and not self.fallbacks:
             return {}
         return {
             "linear_iterations": self.iterations,
@@ -210,14 +213,23 @@ class MultigridFactors(Factors):
             return np.stack([self.apply(column) for column in b.T], axis=1)
         if self._direct is not None:
             return self._direct.apply(b)
-        x = self._iterate(b)
+        x = self._tried(b)
         if x is not None:
             return x
         # a hierarchy of another matrix may be worn: one more, made of this one
-        self._space.rebuild(self._matrix)
-        self._cycle = self._space.hierarchy.aspreconditioner(cycle="V")
-        x = self._iterate(b)
+        x = None
+        if self._space.rebuild(self._matrix):
+            self._cycle = self._space.hierarchy.aspreconditioner(cycle="V")
+            x = self._tried(b)
         return x if x is not None else self._factors().apply(b)
+
+    def _tried(self, b: Floats) -> Floats | None:
+        """Return the solution by iteration; None where it is not found."""
+        try:
+            return self._iterate(b)
+        except (RuntimeError, ValueError, np.linalg.LinAlgError):
+            # the coarsest problem is solved at the first cycle, and may be singular
+            return None
 
     def _iterate(self, b: Floats) -> Floats | None:
         from scipy.sparse.linalg import LinearOperator, gmres
