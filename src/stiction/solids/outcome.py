@@ -334,9 +334,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     found.append(_above_floor(record))
     worst = record.extremes.backward
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
-    found.append(
-        Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note)
-    )
+    found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
     found.extend(_locking(problem))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):

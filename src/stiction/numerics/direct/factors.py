@@ -14,7 +14,15 @@ from stiction.errors import ModelError, SolveError, explain
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Factors", "Layout", "LinearSolveError", "Pattern", "Workspace", "check_symmetric", "singular"]
+__all__ = [
+    "Factors",
+    "Layout",
+    "LinearSolveError",
+    "Pattern",
+    "Workspace",
+    "check_symmetric",
+    "singular",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
@@ -240,7 +248,8 @@ class Workspace(abc.ABC):
         return self._inertia(pattern, data)
 
     def describe(self, layout: Layout) -> None:
-        """Note what unknowns stand for; direct solvers have no use for it."""
+        """Note what unknowns stand for."""
+        del layout  # direct solvers have no use for it
 
     def told(self) -> dict[str, int | float]:
         """Return what a run tells of its solver besides, by name."""

@@ -275,5 +275,3 @@ class MultigridFactors(Factors):
     def log_det(self) -> float:
         """Natural logarithm of the size of the determinant, by factors."""
         return self._factors().log_det
-
-

@@ -170,7 +170,10 @@ def _check(kept: Arrays, march: March) -> None:
             shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
-    forms["motion"], forms["motion_rates"] = Form((4,), needed=False), Form((2, *points), needed=False)
+    forms["motion"], forms["motion_rates"] = (
+        Form((4,), needed=False),
+        Form((2, *points), needed=False),
+    )
     forms["path"] = Form((8,), needed=False)
     forms["path_pending"] = Form((), "U", needed=False)
     forms["path_t"] = Form(("path",), needed=False)

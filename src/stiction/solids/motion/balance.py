@@ -99,9 +99,7 @@ def balance(
         )
     )
     now = Energies(stored, adhesive, work, last.heat, 0.0, 0.0)
-    told = contact_energies(
-        problem, moved.before, moved.after, times, last, now, work - taken
-    )
+    told = contact_energies(problem, moved.before, moved.after, times, last, now, work - taken)
     return told._replace(
         work=last.work + told.work,
         algorithmic=last.algorithmic + told.algorithmic + scheme,

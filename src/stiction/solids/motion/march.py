@@ -12,7 +12,7 @@ from stiction.results.audit import Check
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, solve_step
-from stiction.solids.equilibria.problem import State, Trial
+from stiction.solids.equilibria.problem import Trial
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 from stiction.solids.outcome import build_run
@@ -274,5 +274,3 @@ def run_motion(system: MovingSolid, method: GeneralisedAlpha, request: Request) 
     if march.record.status is Status.SOLVED and not march.record.path:
         march.record.status = Status.UNCONVERGED
     return build_run(system, method, problem, march.record, march.checks(), unit)
-
-

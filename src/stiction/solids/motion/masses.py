@@ -56,7 +56,7 @@ def body_mass(
         _, volume = gradients(group, points, rule)
         n = np.broadcast_to(n, (volume.shape[0], *n.shape[1:]))
         block = density * np.einsum("eqa,eqb,eq->eab", n, n, volume)
-        e, count = group.nodes.shape
+        count = group.nodes.shape[1]
         if lumped:
             own = np.einsum("eaa->ea", block)
             own = own * (block.sum(axis=(1, 2)) / own.sum(axis=1))[:, None]

@@ -78,9 +78,7 @@ class MovingProblem(Problem):
         self.moving, self.lumped = moving, lumped
         masses = [
             body_mass(b.mesh, b.element, self.assembled.boundaries_of(i), rho, lumped)
-            for i, (b, rho) in enumerate(
-                zip(self.assembled.bodies, moving.densities, strict=True)
-            )
+            for i, (b, rho) in enumerate(zip(self.assembled.bodies, moving.densities, strict=True))
         ]
         n = len(self.rigid_node)
         whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)
@@ -233,9 +231,7 @@ class MovingProblem(Problem):
                 found[free] = space.factorise(inside).solve(right.ravel()[free])
         return found.reshape(right.shape)
 
-    def conservative(
-        self, state: State, u: Floats, strength: float | None
-    ) -> tuple[Floats, float]:
+    def conservative(self, state: State, u: Floats, strength: float | None) -> tuple[Floats, float]:
         """Return internal forces [N/m], and the derivative of energy by attraction [J/m].
 
         Parameters

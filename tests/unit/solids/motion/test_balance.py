@@ -3,11 +3,33 @@
 import numpy as np
 import pytest
 
-from stiction.solids import GeneralisedAlpha
+import stiction as st
+from stiction.laws import Frictionless, LennardJones
+from stiction.solids import (
+    Q1N2,
+    Body,
+    Boundary,
+    Contact,
+    Fixed,
+    GeneralisedAlpha,
+    MovingSolid,
+    NeoHookean,
+    RigidPlane,
+    rectangle,
+)
 from stiction.solids.equilibria.history import energies_at
 from stiction.solids.motion.balance import Moved, balance, kick_energies
-from stiction.solids.motion.problem import Step
-from test_interface import problem  # tests of one folder share a system
+from stiction.solids.motion.problem import MovingProblem, Step
+
+LAW = LennardJones.from_strength(0.05, 0.01)
+
+
+def problem(gap=1.0):
+    """A block above a plane, with dashpots, held at its top."""
+    body = Body(rectangle(2.0, 1.0, (4, 2), (0.0, gap * LAW.gap_eq)), Q1N2(), NeoHookean(1.0, 0.3))
+    contact = Contact(Boundary(0, "bottom"), RigidPlane(), LAW, Frictionless())
+    solid = st.Solid([body], [contact], [Fixed(Boundary(0, "top"))], dimensionless=True)
+    return MovingProblem(MovingSolid(solid, normal_viscosity=2.0, tangential_viscosity=0.7), False)
 
 
 def random_step(made, method, seed, size):
@@ -15,7 +37,7 @@ def random_step(made, method, seed, size):
     rng = np.random.default_rng(seed)
     dt = 10.0 ** rng.uniform(-2, 1)
     state = made.start(0.0)
-    u, v, a = (size * rng.standard_normal((3, made.size, 2)))
+    u, v, a = size * rng.standard_normal((3, made.size, 2))
     before, _ = made.evaluate(state, u, 0.0, None, data=False)
     state = made.accepted(state, before, 0.0)
     force = before.residual + made.resisted(made.dashpots(before), v)

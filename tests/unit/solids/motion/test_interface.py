@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import stiction as st
 from stiction.laws import Frictionless, LennardJones
-from stiction.solids import Q1N2, Body, Boundary, Contact, Fixed, NeoHookean, RigidPlane
-from stiction.solids import Solid, rectangle
+from stiction.solids import Q1N2, Body, Boundary, Contact, Fixed, NeoHookean, RigidPlane, rectangle
 from stiction.solids.motion.interface import dashpots, intensity
 from stiction.solids.motion.model import MovingSolid
 from stiction.solids.motion.problem import MovingProblem
@@ -22,7 +22,7 @@ def problem(partner="rigid", law=LAW, gap=1.0):
         bodies, other = [body, Body(low, Q1N2(), NeoHookean(1.0, 0.3))], Boundary(1, "top")
     contact = Contact(Boundary(0, "bottom"), other, law, Frictionless())
     held = [Fixed(Boundary(0, "top"))]
-    solid = Solid(bodies, [contact], held, dimensionless=True)
+    solid = st.Solid(bodies, [contact], held, dimensionless=True)
     return MovingProblem(MovingSolid(solid, normal_viscosity=2.0, tangential_viscosity=0.7), False)
 
 
