@@ -35,6 +35,8 @@ __all__ = ["MultigridFactors", "MultigridWorkspace"]
 
 # iterations over those with a fresh hierarchy, from which on it is made anew
 _WORN = 1.7
+# part of the tolerance that is asked for in the Euclidean norm: solutions are judged entry by entry
+_SAFE = 0.2
 # rows of GMRES that are kept before it begins again
 _RESTART = 60
 # how far from the layer its factors reach, in couplings
@@ -180,7 +182,8 @@ class MultigridFactors(Factors):
 
     def __init__(self, matrix: csr_matrix, space: MultigridWorkspace) -> None:
         super().__init__(matrix)
-        self._space, self._direct = space, None
+        self._space = space
+        self._direct: Factors | None = None
         self._cycle = space.hierarchy.aspreconditioner(cycle="V")
         self._layer = self._members()
         self._inside: Factors | None = None
@@ -214,11 +217,8 @@ class MultigridFactors(Factors):
         if self._direct is not None:
             return self._direct.apply(b)
         x = self._tried(b)
-        if x is not None:
-            return x
         # a hierarchy of another matrix may be worn: one more, made of this one
-        x = None
-        if self._space.rebuild(self._matrix):
+        if x is None and self._space.rebuild(self._matrix):
             self._cycle = self._space.hierarchy.aspreconditioner(cycle="V")
             x = self._tried(b)
         return x if x is not None else self._factors().apply(b)
@@ -243,7 +243,7 @@ class MultigridFactors(Factors):
         x, info = gmres(
             self._matrix,
             b,
-            rtol=space.tolerance,
+            rtol=_SAFE * space.tolerance,
             restart=_RESTART,
             maxiter=-(-space.most // _RESTART),
             M=way,

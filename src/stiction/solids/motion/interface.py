@@ -50,11 +50,12 @@ class Dashpots(NamedTuple):
 
         The normal of a bent partner is taken as it is.
         """
-        from scipy.sparse import block_diag
+        from scipy.sparse import block_diag, csr_matrix
 
         rate = np.asarray(self.map @ v.ravel()).reshape(-1, 2)
         by_gap = np.einsum("pij,pj,pk->pik", self.slopes, rate, self.normals)
-        return self.map.T @ block_diag(list(by_rate * self.points + by_gap)).tocsr() @ self.map
+        inside = csr_matrix(block_diag(list(by_rate * self.points + by_gap)))
+        return csr_matrix(self.map.T @ inside @ self.map)
 
     def loss(self, w: Floats) -> float:
         """Return the power w^T C w [W/m] at rates w (nodes, 2)."""
