@@ -78,15 +78,6 @@ CATALOGUE: Mapping[str, Kind] = {
             ),
         },
     ),
-    # what `MovingSolid` gives mass to
-    "SolidSystem": Kind(
-        "a solid",
-        {
-            "StripPeeling": "stiction.solids.presets",
-            "TwoCylinders": "stiction.solids.presets",
-            "CapSliding": "stiction.solids.presets",
-        },
-    ),
     "Method": Kind(
         "a method",
         {

@@ -156,9 +156,12 @@ class Multigrid(LinearSolver):
             needs = "a number between 1e-14 and 1e-2"
             raise ModelError(explain(where, repr(value), needs, why, "give 1e-10"))
         object.__setattr__(self, "tolerance", value)
-        for name, least in (("max_iterations", 1), ("direct_below", 0)):
+        for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
             where, why = f"Multigrid.{name}", "iterations and unknowns are counted"
-            whole(where, getattr(self, name), least=least, why=why, try_="leave it out")
+            value = whole(
+                where, getattr(self, name), least=least, most=most, why=why, try_="leave it out"
+            )
+            object.__setattr__(self, name, value)
         direct: object = self.direct
         if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
             where, why = "Multigrid.direct", "it factorises what is small"
