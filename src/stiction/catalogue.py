@@ -69,6 +69,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Braid": "stiction.rods.tied",
             "TighteningKnot": "stiction.rods.tied",
             "Solid": "stiction.solids.model",
+            "MovingSolid": "stiction.solids.motion.model",
             "StripPeeling": "stiction.solids.presets",
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
@@ -96,6 +97,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "PlaneLeapfrog": "stiction.rods.plane.model",
             "Continuation": "stiction.solids.continuation",
             "Cycles": "stiction.faults.model",
+            "GeneralisedAlpha": "stiction.solids.motion.method",
         },
     ),
     "Policy": Kind(
@@ -320,6 +322,7 @@ CATALOGUE: Mapping[str, Kind] = {
         {
             "SuperLU": "stiction.numerics.linear_solvers",
             "Pardiso": "stiction.numerics.linear_solvers",
+            "Multigrid": "stiction.numerics.linear_solvers",
         },
         room="solids",
     ),

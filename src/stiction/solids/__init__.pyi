@@ -3,6 +3,7 @@
 from stiction.methods import FollowBranch as FollowBranch
 from stiction.methods import StayOnPath as StayOnPath
 from stiction.methods import StopThere as StopThere
+from stiction.numerics.linear_solvers import Multigrid as Multigrid
 from stiction.numerics.linear_solvers import Pardiso as Pardiso
 from stiction.numerics.linear_solvers import SuperLU as SuperLU
 from stiction.solids.conditions import Driven as Driven
@@ -48,6 +49,8 @@ from stiction.solids.model import Body as Body
 from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid
 from stiction.solids.model import SolidSystem as SolidSystem
+from stiction.solids.motion.method import GeneralisedAlpha as GeneralisedAlpha
+from stiction.solids.motion.model import MovingSolid as MovingSolid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling
 from stiction.solids.presets import TwoCylinders as TwoCylinders

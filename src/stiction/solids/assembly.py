@@ -129,6 +129,11 @@ class Bulk:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
         self._blocks = [_Block(elements, table, empty) for elements, table in blocks]
 
+    @property
+    def blocks(self) -> list[_Block]:
+        """Elements by kind, with the tables of their materials."""
+        return self._blocks
+
     def pairs(self) -> list[tuple[Ints, Ints]]:
         """Return the pairs of nodes that elements couple."""
         found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 # part of the largest force of a run that may be left out of balance
 _BALANCED = 1e-6
+# error of a linear solve, as a part of its numbers, that Newton's method does not feel
+_ACCURATE = 1e-10
 # forces at which the loss of contact is read for a fit, and the fewest that a fit needs
 _SAMPLES, _FEWEST = 200, 4
 # ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
@@ -73,8 +76,21 @@ _POINTS = {
 }
 
 
-def build_run(system: SolidSystem, method: object, problem: Problem, record: Recorder) -> Run:
-    """Return the Run of what was recorded."""
+def build_run(
+    system: SolidSystem,
+    method: object,
+    problem: Problem,
+    record: Recorder,
+    more: Sequence[Check] = (),
+    unit: str = "1",
+) -> Run:
+    """Return the Run of what was recorded.
+
+    Parameters
+    ----------
+    more : checks of the method's own; one of the same name stands for that of all methods
+    unit : of time
+    """
     plain = problem.assembled.dimensionless
     units = {
         "1": "1",
@@ -96,6 +112,7 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     whole = _ledger(steps if steps.size else time, record, record.path)
     ledger = _ledger(time, record, record.rows)
     variables = _variables(problem, record, curves, units)
+    checks = _checks(problem, method, record, whole)
     final = {name: values[-1:].copy() for name, values in curves.items()}
     return Run.of(
         system,
@@ -108,11 +125,11 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         event_log=_events(problem, steps, path, units),
         energy=ledger,
         losses=record.losses,
-        checks=_checks(problem, method, record, whole),
+        checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
-        time_unit="1",
+        time_unit=unit,
         energy_unit="1" if plain else "J/m",
         size=counted(int(record.stats["unknowns"]), "unknown"),
     )
@@ -171,11 +188,12 @@ def _ledger(time: Floats, record: Recorder, rows: list[Row]) -> Ledger:
     heat = np.array([row.energy.heat for row in rows]).reshape(time.size, -1)
     return Ledger(
         time=time,
-        kinetic=zero,
+        kinetic=np.array([row.energy.kinetic for row in rows]),
         stored=np.array([row.energy.stored for row in rows]),
         adhesive=np.array([row.energy.adhesive for row in rows]),
         external_work=np.array([row.energy.work for row in rows]),
         friction_heat=heat if heat.shape[1] else np.zeros((time.size, 1)),
+        viscous_heat=np.array([row.energy.viscous for row in rows]),
         algorithmic=np.array([row.energy.algorithmic for row in rows]),
     )
 
@@ -365,6 +383,9 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest residual of a load step over the forces in balance, of one given up too"
     found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
     found.append(_above_floor(record))
+    worst = record.extremes.backward
+    note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
+    found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
     found.extend(_locking(problem))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):

@@ -37,7 +37,18 @@ from stiction.solids.elements.picture import picture
 from stiction.solids.elements.splines import curve_functions, lagrange_extraction
 from stiction.solids.mesh.model import Mesh
 
-__all__ = ["Q1", "Q1H", "Q1N2", "Q2", "Q2N2", "Element", "Laid", "discretise", "laid_out"]
+__all__ = [
+    "Q1",
+    "Q1H",
+    "Q1N2",
+    "Q2",
+    "Q2N2",
+    "Element",
+    "Laid",
+    "discretise",
+    "kinds_of",
+    "laid_out",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -185,6 +196,14 @@ def laid_out(mesh: Mesh, element: Element, names: tuple[str, ...]) -> Laid:
             surfaces[name] = _plain_surface(fitted, element, name, numbering)
     sets = {name: _node_set(fitted, name, layers, numbering) for name in fitted.boundaries}
     return Laid(fitted, layers, numbering, made, surfaces, sets)
+
+
+def kinds_of(
+    mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
+) -> tuple[list[Group], Floats]:
+    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m]."""
+    laid = laid_out(mesh, element, _names(contact))
+    return laid.groups, laid.numbering.points
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:

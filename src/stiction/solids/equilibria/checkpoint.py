@@ -29,6 +29,7 @@ def pack(march: March) -> Arrays:
     """Return everything that a march needs to go on."""
     state, trial = march.state, march.trial
     assert trial is not None
+    march.note()
     made: Arrays = {
         "time": np.array(state.time),
         "u": state.u,
@@ -66,10 +67,13 @@ def pack(march: March) -> Arrays:
 
 
 def _energies(name: str, energies: list[Energies]) -> Arrays:
-    plain = [(e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity) for e in energies]
+    plain = [
+        (e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity, e.kinetic, e.viscous)
+        for e in energies
+    ]
     heat = [e.heat for e in energies]
     return {
-        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 5),
+        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 7),
         f"{name}_heat": np.array(heat, dtype=np.float64).reshape(len(energies), -1),
         f"{name}_works": np.array([e.works for e in energies]).reshape(len(energies), -1),
     }
@@ -79,10 +83,11 @@ def _energies_back(name: str, kept: Arrays) -> list[Energies]:
     found = []
     arrays = (kept[f"{name}_{part}"] for part in ("plain", "heat", "works"))
     for plain, heat, done in zip(*arrays, strict=True):
-        stored, adhesive, work, algorithmic, reciprocity = (float(v) for v in plain)
+        stored, adhesive, work, algorithmic, reciprocity, *rest = (float(v) for v in plain)
         given = tuple(float(h) for h in heat)
         works = tuple(float(w) for w in done)
-        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity, works))
+        ended = (given, algorithmic, reciprocity, works)
+        found.append(Energies(stored, adhesive, work, *ended, *rest))
     return found
 
 
@@ -130,7 +135,14 @@ def pack_record(record: Recorder) -> Arrays:
         "row_kept": np.array(len(record.rows)),
         "row_names": np.array(json.dumps([names, points])),
         "extremes": np.array(
-            [*seen.pressure, *seen.gap, seen.residual, seen.unbalanced, seen.force]
+            [
+                *seen.pressure,
+                *seen.gap,
+                seen.residual,
+                seen.unbalanced,
+                seen.force,
+                seen.backward,
+            ]
         ),
         "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
@@ -172,6 +184,10 @@ def _check(kept: Arrays, march: March) -> None:
             shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
+    forms["motion"], forms["motion_rates"] = (
+        Form((4,), needed=False),
+        Form((2, *points), needed=False),
+    )
     forms["path"] = Form((8,), needed=False)
     forms["path_pending"] = Form((), "U", needed=False)
     forms["path_t"] = Form(("path",), needed=False)
@@ -189,7 +205,7 @@ def _check(kept: Arrays, march: March) -> None:
 
 def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:
     return {
-        f"{name}_plain": Form((rows, 5)),
+        f"{name}_plain": Form((rows, 7)),
         f"{name}_heat": Form((rows, "heats")),
         f"{name}_works": Form((rows, "works")),
     }
@@ -213,7 +229,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
         **_energy_forms("steps_energy", "steps"),
         # without contact nothing has a pressure or a gap
-        "extremes": Form((7,), inf=True),
+        "extremes": Form((8,), inf=True),
         "pulled": Form(("pulled",), "b1"),
     }
     for name in kept:
@@ -277,9 +293,13 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
     record.path = _rows_back("steps", kept, names)
-    over, when, gap, at, residual, unbalanced, force = (float(v) for v in kept["extremes"])
+    over, when, gap, at, residual, unbalanced, force, backward = (
+        float(v) for v in kept["extremes"]
+    )
     pulled = kept["pulled"]
-    record.extremes = Extremes((over, when), (gap, at), pulled, residual, unbalanced, force)
+    record.extremes = Extremes(
+        (over, when), (gap, at), pulled, residual, unbalanced, force, backward
+    )
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.losses = unpack_losses(kept["losses"])
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)

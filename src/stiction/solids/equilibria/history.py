@@ -19,7 +19,17 @@ from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import force_on, lengths
 from stiction.solids.equilibria.works import force_of, moment_on_circle, reaction, works_of
 
-__all__ = ["PULLS", "Energies", "Extremes", "Recorder", "Row", "missing_energy", "step_energies"]
+__all__ = [
+    "PULLS",
+    "Energies",
+    "Extremes",
+    "Recorder",
+    "Row",
+    "contact_energies",
+    "energies_at",
+    "missing_energy",
+    "step_energies",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,6 +48,8 @@ class Energies(NamedTuple):
     reciprocity: float
     # of every condition, in their order
     works: tuple[float, ...] = ()
+    kinetic: float = 0.0
+    viscous: float = 0.0
 
 
 class Row(NamedTuple):
@@ -84,9 +96,38 @@ def step_energies(
     """
     stored, adhesive = problem.stored(after)
     works = works_of(problem, before, after, times)
-    work = math.fsum(works)
-    moved = problem.unknowns.displacements(after.u) - problem.unknowns.displacements(before.u)
+    spent = 0.5 * float(np.sum((before.internal + after.internal) * (after.u - before.u)))
     grounded = problem.grounded(after, times[1])
+    now = Energies(stored + grounded, adhesive, math.fsum(works), last.heat, 0.0, 0.0, works)
+    step = contact_energies(problem, before, after, times, last, now, spent)
+    return step._replace(
+        work=last.work + step.work,
+        algorithmic=last.algorithmic + step.algorithmic,
+        reciprocity=last.reciprocity + step.reciprocity,
+        works=tuple(w + dw for w, dw in zip(last.works, works, strict=True)),
+    )
+
+
+def contact_energies(
+    problem: Problem,
+    before: Trial,
+    after: Trial,
+    times: tuple[float, float],
+    last: Energies,
+    now: Energies,
+    spent: float,
+) -> Energies:
+    """Return the energies of one step with what contact did in it; see `step_energies`.
+
+    Parameters
+    ----------
+    last : the energies before
+    now : stored and adhesive energy after the step, and the work done in it, of each
+        condition too
+    spent : work that went into the bodies in the step [J/m]
+    """
+    work, works = now.work, now.works
+    moved = problem.unknowns.displacements(after.u) - problem.unknowns.displacements(before.u)
     ramp = problem.assembled.attraction
     heat = list(last.heat)
     algorithmic = reciprocity = 0.0
@@ -112,25 +153,20 @@ def step_energies(
             taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
             # what turns the circle moves the surface that friction holds on to
             motor = problem.holding.turned.get(problem.contact_of_pass[i])
-            taken += works[motor[0]] if motor is not None else 0.0
+            taken += works[motor[0]] if motor is not None and works else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += taken - springs - float(h.sum()) - slid
     if any(p.half for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
-        internal = before.internal + after.internal
-        spent = 0.5 * float(np.sum(internal * (after.u - before.u)))
-        change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
-        change += grounded - problem.grounded(before, times[0])
+        change = now.adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
+        change += problem.grounded(after, times[1]) - problem.grounded(before, times[0])
         new_heat = sum(heat) - sum(last.heat)
         reciprocity = work - spent - change - new_heat - algorithmic
-    return Energies(
-        stored + grounded,
-        adhesive,
-        last.work + work,
-        tuple(heat),
-        last.algorithmic + algorithmic + reciprocity,
-        last.reciprocity + reciprocity,
-        tuple(w + dw for w, dw in zip(last.works, works, strict=True)),
+    return now._replace(
+        work=work,
+        heat=tuple(heat),
+        algorithmic=algorithmic + reciprocity,
+        reciprocity=reciprocity,
     )
 
 
@@ -180,6 +216,7 @@ class Extremes:
     residual : largest residual of an accepted step over the forces that measure it [1]
     unbalanced : the same, as a force [N/m]
     force : largest force that met another in balance [N/m]
+    backward : largest error of a linear solve, as a part of its numbers [1]
     """
 
     pressure: tuple[float, float] = (-np.inf, 0.0)
@@ -188,6 +225,7 @@ class Extremes:
     residual: float = 0.0
     unbalanced: float = 0.0
     force: float = 0.0
+    backward: float = 0.0
 
     def see(self, t: float, points: dict[str, Floats], strongest: Floats) -> None:
         """Take a state into account.

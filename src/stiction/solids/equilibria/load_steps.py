@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from stiction.methods import Quasistatic
     from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
+    from stiction.solids.motion.method import GeneralisedAlpha
 
 __all__ = ["run_quasistatic"]
 
@@ -60,6 +61,11 @@ class Remembering:
     def __init__(self, space: Workspace) -> None:
         self.space = space
         self.analysed = np.zeros(0)
+
+    @property
+    def backward(self) -> float:
+        """The largest error of a solution; see `Workspace`."""
+        return self.space.backward
 
     @property
     def factorisations(self) -> int:
@@ -97,7 +103,7 @@ class March:
     def __init__(
         self,
         problem: Problem,
-        method: Quasistatic,
+        method: Quasistatic | GeneralisedAlpha,
         request: Request,
         end: float | None = None,
     ) -> None:
@@ -108,6 +114,7 @@ class March:
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
         self.space = Remembering(self.solver.start())
+        self.space.space.describe(problem.layout())
         self.watch = Watch(problem, self.solver, request.t_start)
         # whether bodies touch by virtual work alone: then energies close in short steps
         self.joined = any(p.mortar for p in problem.passes) and not any(
@@ -164,6 +171,11 @@ class March:
         finally:
             self.close()
 
+    def note(self) -> None:
+        """Keep what is known of the linear solves of the path."""
+        seen = self.record.extremes
+        seen.backward = max(seen.backward, self.space.backward)
+
     def close(self) -> None:
         """Count the work and keep the last state."""
         self.record.stats = {
@@ -175,6 +187,8 @@ class March:
         }
         if self.unfound:
             self.record.stats["rows_not_found"] = self.unfound
+        self.note()
+        self.record.stats.update(self.space.space.told())
         self.space.close()
         self.watch.close()
         self.record.finish()
@@ -186,12 +200,17 @@ class March:
         self.kept = kept
         if kept is not None:
             unpack(kept, self)
+            self.back(kept)
             self._warm()
             if "path" in kept:
                 return True
         elif not self._begin():
             return False
-        end = self.request.t_end
+        return self.lead_on()
+
+    def lead_on(self) -> bool:
+        """Follow the program from the last state to the end asked for."""
+        checkpoint, end = self.request.checkpoint, self.request.t_end
         while self.state.time < end:
             if self.steps >= self.method.max_steps:
                 self.record.status = Status.WORK_LIMIT
@@ -204,10 +223,17 @@ class March:
                 f"step {self.steps}, {self.iterations} Newton iterations",
             )
             if checkpoint is not None and checkpoint.due():
-                kept = pack(self)
+                kept = {**pack(self), **self.more()}
                 kept["counts"][3] += self.space.factorisations
                 checkpoint.save(kept)
         return True
+
+    def more(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a checkpoint needs besides; of methods that build on this one."""
+        return {}
+
+    def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Take back what `more` returned."""
 
     def _warm(self) -> None:
         """Let the solver analyse the matrix that it had analysed when the checkpoint was made.

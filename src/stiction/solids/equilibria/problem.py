@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesive_friction import Frictionless
+from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.model import ContactPass, Found, History
@@ -463,6 +464,15 @@ class Problem:
         # scipy may wrap the index arrays anew: solvers tell patterns apart by identity
         made.indices, made.indptr = self._free_indices, self._free_indptr
         return made
+
+    def layout(self) -> Layout:
+        """Return what the free unknowns stand for."""
+        touches = np.zeros(self.size, dtype=bool)
+        for p in self.passes:
+            touches[p.own.nodes.ravel()] = True
+            touches[p.partner.nodes.ravel()] = True
+        nodes = self.free // 2
+        return Layout(self.points[nodes], self.free % 2, touches[nodes])
 
     def accepted(self, state: State, trial: Trial, t: float) -> State:
         """Return the state after a step that was accepted."""
