@@ -1,9 +1,10 @@
 """Quicker ways to what Numba's front end finds, for while a kernel is compiled.
 
 Numba types each call again for every pass over a function, goes through all loops of NumPy for
-operators of plain numbers, writes the text of errors that are then dropped, and looks for new
-registries at every turn. The answers here are the same; they are kept until the outermost kernel
-is done. Numba compiles under one lock, so nothing here is entered by two threads.
+operators of plain numbers, writes the text of errors that are then dropped, looks for new
+registries at every turn, and works out after each pass which variables live where, which only
+generators ask for. The answers here are the same; they are kept until the outermost kernel is
+done. Numba compiles under one lock, so nothing here is entered by two threads.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import ir
+from numba.core import ir, postproc, transforms
 from numba.core import types as kinds
 from numba.core.cpu import CPUContext
 from numba.core.types.functions import BaseFunction
@@ -29,6 +30,7 @@ _REGISTRIES: Any = CPUContext.load_additional_registries
 _CALLS: dict[Any, Any] = {}
 _ATTRIBUTES: dict[Any, Any] = {}
 _LOADED: set[int] = set()
+_AFTER_PASS: Any = postproc.PostProcessor.run
 # classes of values in Numba's representation that hold no variables
 _WITHOUT_VARIABLES = {str, int, float, bool, complex, type(None), ir.Loc, ir.Scope}
 
@@ -72,6 +74,19 @@ def _registries(self: Any) -> None:
         _LOADED.add(id(self))
 
 
+def _after_pass(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """Put blocks in order after a pass; what lives in them is found where it is asked for."""
+    code = self.func_ir
+    if code.is_generator:
+        _AFTER_PASS(self, emit_dels, extend_lifetimes)
+        return
+    code.blocks = transforms.canonicalize_cfg(code.blocks)
+    code.variable_lifetime = postproc.VariableLifetime(code.blocks)
+    code.generator_info = None
+    if emit_dels:
+        self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
 def _variables(self: Any, value: Any) -> list[Any]:
     """Return the variables in a statement or a part of it, in order."""
     found: list[Any] = []
@@ -109,6 +124,7 @@ _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (BaseContext, "resolve_getattr", _attribute),
     (CPUContext, "load_additional_registries", _registries),
     (ir.Inst, "_rec_list_vars", _variables),
+    (postproc.PostProcessor, "run", _after_pass),
 )
 
 
