@@ -149,9 +149,7 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
 
 
 @kernel
-def put_forces(
-    state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float
-) -> None:
+def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
     elastic(state.r, state.q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
