@@ -137,16 +137,13 @@ class Marcher:
         self.parallel = np.array([1.0, 0.0])
         self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
-        self.forcing = self._forcing()
+        f = self.flat
+        self.forcing = mk.Forcing(
+            f.drag, f.constant, f.loads, f.times, f.factors, f.driven, *f.flags
+        )
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
-
-    def _forcing(self) -> mk.Forcing | None:
-        """Return what acts on the rods besides themselves; None where nothing does."""
-        f = self.flat
-        given = mk.Forcing(f.drag, f.constant, f.loads, f.times, f.factors, f.driven, *f.flags)
-        return given if any(f.flags) or f.driven.size else None
 
     def _rows(self, first: int) -> Floats:
         """Return three rows of scratch, as a view."""
@@ -223,7 +220,7 @@ class Marcher:
         now = float(self.save[0])
         # only a kick, without the work of clamps: they have no velocity yet
         self.clock[mk.NOW], self.todo[:] = now, (mk.KICK, -1)
-        still = None if self.forcing is None else self.forcing._replace(driven=f.driven[:0])
+        still = self.forcing._replace(driven=f.driven[:0])
         self._march(h, 0.5 * h, h, 1, still)
         self.sums[:, mk.LATEST] = 0.0
 
@@ -391,7 +388,7 @@ class Marcher:
         )
 
     def _march(
-        self, h: float, last: float, ahead: float, steps: int, forcing: mk.Forcing | None
+        self, h: float, last: float, ahead: float, steps: int, forcing: mk.Forcing
     ) -> tuple[int, int, int]:
         """Take steps; return why they ended, how many were taken, and the contact it is about."""
         state, table, touch, spare = self._tables()
