@@ -13,8 +13,9 @@ from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, Cycles, FaultSystem
 from stiction.faults.outcome import History, build_run
 from stiction.laws.rate_and_state import SLIP
-from stiction.results.checkpoint import kept_array, put_back
+from stiction.numerics.checks import MOST_WORK
 from stiction.results.run import Request, Run
+from stiction.results.trust.kept import Form, check_arrays, check_count, like, put_back
 
 __all__ = ["run_cycles"]
 
@@ -177,14 +178,34 @@ class _Walk:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        put_back(self._arrays(), kept)
+        self._check(kept)
+        put_back(self._arrays(), kept, inf=True)
         saved = int(self.march.counts[sk.SAVED])
-        put_back({"kept": self.march.kept[:saved]}, kept)
-        self.events = [kept_array(kept, "events", (None, sk.EVENT_COLUMNS))]
-        self.trace = kept_array(kept, "trace", (None, sk.TRACE_COLUMNS))
-        profiles = kept_array(kept, "profiles", (None, self.system.n))
-        self.profiles = [row[None, :] for row in profiles]
+        self.march.kept[:saved] = kept["kept"]
+        self.events, self.trace = [kept["events"]], kept["trace"]
+        self.profiles = [row[None, :] for row in kept["profiles"]]
         return True
+
+    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Refuse a checkpoint whose arrays are not those of `_pack`."""
+        m, n = self.march, self.system.n
+        forms = {
+            "work": like(m.work),
+            # extremes and the trace begin with infinity
+            "number": like(m.number, inf=True),
+            "counts": like(m.counts, within=(-1, MOST_WORK)),
+            "kept": Form(("saved", self.system.state_size)),
+            # the first arrest may have no onset before it
+            "events": Form(("events", sk.EVENT_COLUMNS), nan=True),
+            "trace": Form(("trace", sk.TRACE_COLUMNS)),
+            "profiles": Form(("profiles", n)),
+        }
+        sizes, counts = check_arrays(kept, forms), kept["counts"]
+        check_count("counts", int(counts[sk.SAVED]) - sizes["saved"], 0, 0)
+        check_count("counts", int(counts[sk.SAVED]), 0, m.saves.size)
+        # a checkpoint is left between two steps, with empty buffers
+        for at, only in ((sk.STAGE, -1), (sk.EVENTS, 0), (sk.TRACED, 0)):
+            check_count("counts", int(counts[at]), only, only)
 
     # ---- what came out
 

@@ -399,7 +399,8 @@ class March:
         Return the step to take, its end, and whether the run ends with it.
         """
         found = self.watch.see(self.state, outcome, target, self.limits)
-        policy = self.method.on_bifurcation
+        # motions pass what load steps would stop at
+        policy = getattr(self.method, "on_bifurcation", None)
         if found is None:
             return outcome, target, False
         trial = outcome.trial

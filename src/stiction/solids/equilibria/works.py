@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.conditions import Driven, Fixed, Rigid
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.curves import CENTRE_X, CENTRE_Y
+from stiction.solids.contact.curves import CENTRE
 from stiction.solids.equilibria import boundary_loads as on
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
         if number != contact or isinstance(p.contact.friction, Frictionless):
             continue
         moved = problem.unknowns.displacements(trial.u)[p.partner.node]
-        arm = out[:, [k.X, k.Y]] - p.partner.shape[[CENTRE_X, CENTRE_Y]] - moved
+        arm = out[:, [k.X, k.Y]] - p.partner.shape[CENTRE : CENTRE + 2] - moved
         force = out[:, [k.FORCE_X, k.FORCE_Y]]
         total += float(np.sum(arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]))
     return total
