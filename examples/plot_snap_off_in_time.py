@@ -40,8 +40,8 @@ def strip(u_end):
 
 
 # %%
-# Through the unstable states
-# ---------------------------
+# The law
+# -------
 # Between the first limit point and the second the path goes back. The far branch at the same
 # displacement holds less energy; the difference is free.
 path = st.solve(strip(15.0), st.Continuation(steps=60))
@@ -56,8 +56,8 @@ free = total[first] + force * (held - u[first]) - far
 print(f"limit point at {u[first]:.4f} L0; {free:.6f} E L0^2 are set free at {held:.4f} L0")
 
 # %%
-# The same with mass
-# ------------------
+# Method and solve
+# ----------------
 # One strip loses its motion to drag, one to the viscosity of its interface as well.
 dampers = {"drag": 0.0, "drag and interface": 2e-5}
 runs = {}

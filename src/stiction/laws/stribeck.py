@@ -99,7 +99,7 @@ class Stribeck(Friction):
     mu_static: Numbers
     mu_kinetic: Numbers
     v_scale: Numbers
-    power: int = 2
+    power: float = 2.0
     viscous: Numbers = 0.0
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class Stribeck(Friction):
         if power not in (1.0, 2.0):
             why = "any other power has no series at rest, where its derivatives have no bound."
             raise ModelError(explain("Stribeck.power", power, "1 or 2", why, "give 2."))
-        object.__setattr__(self, "power", int(power))
+        object.__setattr__(self, "power", power)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

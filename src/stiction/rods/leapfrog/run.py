@@ -475,9 +475,7 @@ class Marcher:
             f"contact_{name}": like(values, "rows", nan=True)
             for name, values in self.contact.items()
         }
-        forms |= {
-            name: like(v, "rows", inf=True, nan=True) for name, v in self.record.kept(1).items()
-        }
+        forms |= {name: like(v, "rows") for name, v in self.record.kept(1).items()}
         forms["events"] = like(self.buffer, "events", inf=True, nan=True)
         forms["numbers"] = Form((3,), "i8", least=0)
         forms["floats"] = Form((2,), inf=True)

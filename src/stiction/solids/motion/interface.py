@@ -91,7 +91,7 @@ def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
     if p.partner.rigid:
         others, shares = np.full((count, 1), p.partner.node), np.ones((count, 1))
     else:
-        near, _ = p.partner_at(found.element, found.xi, x)
+        near, _ = p.partner_at(found.element, found.xi.T, x)
         others, shares = p.partner.nodes[found.element], near[k.VALUE].T
     columns = np.concatenate([nodes, others], axis=1)
     values = np.concatenate([own, -shares], axis=1)
@@ -113,7 +113,7 @@ def dashpots(
 
     Verified by: tests/unit/solids/motion/test_interface.py::test_tangent_against_differences
     """
-    share = 1.0 if p.partner.rigid else 0.5
+    share = 0.5 if p.half else 1.0
     left, slope = intensity(p, out[:, k.GAP])
     n = out[:, [k.NORMAL_X, k.NORMAL_Y]]
     across = np.einsum("pi,pj->pij", n, n)

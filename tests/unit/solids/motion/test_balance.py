@@ -57,7 +57,7 @@ def test_ledger_of_random_steps(radius):
     made.fixed[:] = True  # all forces that are left over count as those of supports
     for seed in range(20):
         state, step, moved, times = random_step(made, method, seed, 2e-4)
-        first = energies_at(made, moved.before)
+        first = energies_at(made, moved.before, 0.0)
         first = first._replace(kinetic=made.kinetic(step.v))
         last = balance(made, state, step, moved, times, first)
         change = last.kinetic + last.stored + last.adhesive
@@ -73,7 +73,7 @@ def test_an_energy_that_is_not_that_of_the_forces_leaves_the_ledger_open(monkeyp
     made, method = problem(gap=1.2), GeneralisedAlpha()
     made.fixed[:] = True
     state, step, moved, times = random_step(made, method, 0, 2e-4)
-    first = energies_at(made, moved.before)._replace(kinetic=made.kinetic(step.v))
+    first = energies_at(made, moved.before, 0.0)._replace(kinetic=made.kinetic(step.v))
     true = balance(made, state, step, moved, times, first)
     monkeypatch.setattr(type(made), "stored", lambda *_: (0.9 * true.stored, true.adhesive))
     wrong = balance(made, state, step, moved, times, first)
@@ -90,7 +90,7 @@ def test_a_kick_does_the_work_of_its_impulse():
     v[made.fixed] = 0.0
     driven = np.where(made.fixed, [0.3, -0.2], 0.0)
     after = made.kicked(v, driven)
-    start = energies_at(made, made.evaluate(made.start(0.0), 0 * v, 0.0, None, data=False)[0])
+    start = energies_at(made, made.evaluate(made.start(0.0), 0 * v, 0.0, None, data=False)[0], 0.0)
     start = start._replace(kinetic=made.kinetic(v))
     told = kick_energies(made, v, after, start)
     assert told.kinetic - start.kinetic == pytest.approx(told.work, rel=1e-10)
