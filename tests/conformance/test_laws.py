@@ -19,8 +19,9 @@ from stiction.laws.compiled import CompiledLaw
 from stiction.laws.friction import filled
 from stiction.laws.law_kernels import law_value, share_term
 
-LAWS = [attribute(module, name) for name, module in CATALOGUE["Friction"].names.items()]
-LAWS += [SlipMemory]
+ALL = [attribute(module, name) for name, module in CATALOGUE["Friction"].names.items()]
+# laws without stick have other formulas, which stand below
+LAWS = [law for law in ALL if law.sticks] + [SlipMemory]
 EXAMPLES = [
     pytest.param(law, id=f"{cls.__name__}-{i}")
     for cls in LAWS
@@ -370,3 +371,83 @@ def test_smooth_sign_slope(v, width):
         assert float(shape.slope(v, width)) == pytest.approx(difference, abs=1e-6 / width)
         assert abs(float(shape.sign(v, width))) <= 1.0
         assert float(shape.sign(v, width)) * v >= 0.0
+
+
+# ---- laws without stick
+
+
+FORCES = [
+    pytest.param(law, id=f"{cls.__name__}-{i}")
+    for cls in ALL
+    if not cls.sticks
+    for i, law in enumerate(cls.examples())
+]
+each_force = pytest.mark.parametrize("law", FORCES)
+
+
+def met(law, rng):
+    """Return w, z, the sides and p of contacts as they are met."""
+    p = law.parameters(N)
+    w = rng.normal(size=N) * law.speed_scale(N) * 10.0 ** rng.uniform(-2, 1, N)
+    start = law.state_start(N)
+    z = start + rng.uniform(-0.6, 0.6, start.shape) * np.broadcast_to(
+        law.state_scale(p), start.shape
+    )
+    sides = np.sign(law.switches(w, z, p))
+    return w, z, sides, p
+
+
+@each_force
+def test_derivatives_of_the_response(law):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        w, z, sides, p = met(law, rng)
+        answer = law.response(w, z, sides, p)
+        dw = 1e-6 * np.abs(w)
+        high, low = (law.response(w + d, z, sides, p) for d in (dw, -dw))
+        by_speed = (high.coefficient - low.coefficient) / (2 * dw)
+        size = np.abs(answer.coefficient) / np.abs(w) + np.abs(answer.by_speed) + 1e-12
+        assert np.all(np.abs(by_speed - answer.by_speed) <= 1e-6 * size)
+        rate = (high.rate[0] - low.rate[0]) / (2 * dw)
+        size = np.abs(answer.rate[0]) / np.abs(w) + np.abs(answer.rate_by_speed[0]) + 1e-12
+        assert np.all(np.abs(rate - answer.rate_by_speed[0]) <= 1e-6 * size)
+        dz = 1e-6 * np.broadcast_to(law.state_scale(p), z.shape)
+        high, low = (law.response(w, z + d, sides, p) for d in (dz, -dz))
+        by_state = (high.coefficient - low.coefficient) / (2 * dz[0])
+        size = np.abs(answer.coefficient) / dz[0] * 1e-6 + np.abs(answer.by_state[0])
+        assert np.all(np.abs(by_state - answer.by_state[0]) <= 1e-6 * size + 1e-12)
+        rate = (high.rate[0] - low.rate[0]) / (2 * dz[0])
+        size = np.abs(answer.rate[0]) / dz[0] * 1e-6 + np.abs(answer.rate_by_state[0, 0])
+        assert np.all(np.abs(rate - answer.rate_by_state[0, 0]) <= 1e-6 * size + 1e-9)
+
+
+@each_force
+def test_response_is_odd_and_heats(law):
+    """Exchanging left and right changes no coefficient; bent by no more than slip, it heats."""
+    rng = np.random.default_rng(4)
+    odd = law.states[0].name == "deflection"
+    for _ in range(100):
+        w, z, sides, p = met(law, rng)
+        answer = law.response(w, z, sides, p)
+        flip = np.ones((len(sides), 1))
+        flip[: 2 if odd else 1] = -1.0
+        other = law.response(-w, -z if odd else z, flip * sides, p)
+        assert np.allclose(other.coefficient, -answer.coefficient, rtol=1e-13, atol=0.0)
+        heat = answer.coefficient * w - law.storing(z, answer, p)
+        if getattr(law, "passive_below", lambda: -1.0)() <= 0.0:
+            assert np.all(heat >= -1e-12 * np.abs(answer.coefficient * w))
+
+
+@each_force
+def test_other_methods_refuse_a_law_without_stick(law):
+    chain = stiction.Chain(mass=[1.0, 2.0, 1.0], stiffness=10.0, law=law, v0=0.1)
+    span = (0.0, 0.01)
+    for method in (
+        stiction.ThetaStepper(1e-3),
+        stiction.Quasistatic(),
+        stiction.chains.RegularizedTheta(1e-3, 1.0, 1e-3),
+    ):
+        with pytest.raises(ModelError, match="no stick|remembers"):
+            stiction.solve(chain, method, span)
+    with pytest.raises(ModelError, match="stick"):
+        stiction.solve(stiction.Chain(mass=[1.0], stiffness=1.0), stiction.chains.Radau(), span)

@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
 from stiction.chains.branching import branches as branches
+from stiction.chains.creep.method import Radau as Radau
 from stiction.chains.figures.comparison import compare as compare
 from stiction.chains.loads import Constant as Constant
 from stiction.chains.loads import Load as Load

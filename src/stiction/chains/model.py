@@ -84,6 +84,7 @@ class Chain(Record):
         "ThetaStepper": "stiction.chains.theta.run:solve_exactly",
         "RegularizedTheta": "stiction.chains.theta.run:solve_smoothed",
         "Quasistatic": "stiction.chains.quasistatic.run:solve_chain",
+        "Radau": "stiction.chains.creep.run:solve_creep",
     }
 
     mass: Numbers

@@ -14,7 +14,12 @@ from stiction.laws.coulomb import Friction as Friction
 from stiction.laws.coulomb import RandomCoulomb as RandomCoulomb
 from stiction.laws.coulomb import StaticKinetic as StaticKinetic
 from stiction.laws.coulomb import UserFriction as UserFriction
+from stiction.laws.presliding import BoucWen as BoucWen
+from stiction.laws.presliding import Dahl as Dahl
+from stiction.laws.presliding import ElastoPlastic as ElastoPlastic
+from stiction.laws.presliding import LuGre as LuGre
 from stiction.laws.rate_and_state import AgeingLaw as AgeingLaw
+from stiction.laws.rate_and_state import RateAndStateFriction as RateAndStateFriction
 from stiction.laws.rate_and_state import SlipLaw as SlipLaw
 from stiction.laws.return_mapping import return_map as return_map
 from stiction.laws.smoothed import SmoothSign as SmoothSign

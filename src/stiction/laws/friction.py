@@ -24,7 +24,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, numbers
 
-__all__ = ["Formulas", "Friction", "FrictionTable", "StateVariable"]
+__all__ = ["ForceLaw", "Formulas", "Friction", "FrictionTable", "Response", "StateVariable"]
 
 Floats = npt.NDArray[np.float64]
 # a formula is plain arithmetic on v, z[j] and p[k]: compiled, these are numbers behind pointers;
@@ -94,6 +94,8 @@ class Friction(Record, abc.ABC):
     states : what a contact remembers; empty for a law without memory
     constant : whether mu in slip depends neither on the speed nor on a state
     has_jump : whether stick carries more than slip at speed zero, a set of its own at rest
+    sticks : whether there is a set of forces at rest; without one every force moves the contact,
+        if only a little, and the law is a `ForceLaw`
     convex : whether mu falls with speed from mu_static to mu_kinetic along a convex curve,
         at rest by (mu_static - mu_kinetic) / v_scale; `slowed` is then known in closed form
     """
@@ -101,6 +103,7 @@ class Friction(Record, abc.ABC):
     states: ClassVar[tuple[StateVariable, ...]] = ()
     constant: ClassVar[bool] = False
     has_jump: ClassVar[bool] = False
+    sticks: ClassVar[bool] = True
     convex: ClassVar[bool] = False
 
     @property
@@ -219,6 +222,102 @@ class Friction(Record, abc.ABC):
         speed = np.abs(np.asarray(v, dtype=np.float64))
         value = formula(speed, self._state(state), self.given())
         return np.asarray(np.add(value, np.zeros_like(speed)))
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """What contacts without stick answer to a slip velocity w and their states z.
+
+    Parameters
+    ----------
+    coefficient : (...,) friction force over normal force [1], with the sign of what it resists
+    by_speed : (...,) its derivative by w [s/m]
+    by_state : (n_state, ...) its derivatives by z
+    rate : (n_state, ...) dz/dt
+    rate_by_speed : (n_state, ...) d rate / dw
+    rate_by_state : (n_state, n_state, ...) d rate_j / dz_k
+    """
+
+    coefficient: Floats
+    by_speed: Floats
+    by_state: Floats
+    rate: Floats
+    rate_by_speed: Floats
+    rate_by_state: Floats
+
+
+class ForceLaw(Friction):
+    """Friction without a set of stick states: a force that slip and states determine.
+
+    The contact answers -N phi(w, z), with dz/dt = rate(w, z). Both are smooth but for |w|, |z|
+    and the like, whose signs change where one of `switches` does; a method freezes these signs
+    as `sides` within a step and ends the step where one changes. At rest friction can hold a
+    load only as far as its states do, so a contact may creep under a load that stick would carry:
+    how far is told by the run.
+
+    `formulas` holds what a law with stick has instead: the coefficient of steady slip, and the one
+    at which a contact breaks away. Methods for laws with stick refuse these laws.
+    """
+
+    sticks: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return (n_switch, ...) functions whose signs select a smooth piece of the law."""
+
+    @abc.abstractmethod
+    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
+        """Return the force and the rates, with their derivatives.
+
+        Parameters
+        ----------
+        w : (..., n) slip velocities [m/s], signed
+        z : (n_state, ..., n) states
+        sides : (n_switch, n) signs of `switches`, 1 or -1, as they stand for this step
+        p : parameters, (n,) each
+        """
+
+    @abc.abstractmethod
+    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return the elastic energy of the contacts over their normal force [m]."""
+
+    @abc.abstractmethod
+    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
+        """Return the rate of `stored` as the states go on [m/s]."""
+
+    def plastic_rate(self, w: Floats, answer: Response) -> Floats:
+        """Return the slip velocity that does not come back when the load does [m/s]."""
+        return np.asarray(w - answer.rate[0])
+
+    def creep_length(self, p: Sequence[Floats]) -> Floats | None:
+        """Return the slip [m] over which contacts yield; None where they always creep."""
+        return None
+
+    @abc.abstractmethod
+    def slip_scale(self, p: Sequence[Floats]) -> Floats:
+        """Return the slip [m] over which friction changes."""
+
+    def state_scale(self, p: Sequence[Floats]) -> Floats:
+        """Return (n_state, n) sizes of the states, from which tolerances are counted."""
+        return np.ones((self.n_state, 1))
+
+    def least_speed(self, p: Sequence[Floats]) -> Floats | float:
+        """Return the speed [m/s] below which slip need not be resolved; 0 for none."""
+        return 0.0
+
+
+def with_stick(law: Friction, where: str) -> None:
+    """Raise ModelError if `law` has no stick, in a method that is made of it."""
+    if not law.sticks:
+        raise ModelError(
+            explain(
+                where,
+                f"{type(law).__name__}, which has no stick",
+                "a law with a set of forces at rest",
+                "its steps decide between stick and slip.",
+                "use Radau(), or EventDriven(), which goes over to it.",
+            )
+        )
 
 
 def filled(formula: Formula | None, v: object, z: Any, p: Any, size: int) -> list[Any]:

@@ -12,16 +12,19 @@ with it whether even sliding can be unstable, depends on b - a.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
 from stiction.numerics.checks import Numbers, Record, number, numbers
 
-__all__ = ["AgeingLaw", "RateAndState", "SlipLaw"]
+__all__ = ["AgeingLaw", "RateAndState", "RateAndStateFriction", "SlipLaw"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -171,3 +174,160 @@ class SlipLaw(RateAndState):
         return np.asarray(
             steady * (start / steady) ** np.exp(-abs(v) * t / np.asarray(self.length))
         )
+
+
+# ---- the same laws on chains
+
+
+# rows of the parameters that formulas read
+A, B, LENGTH, MU0, SPEED0, VISCOUS, SLIPS = range(7)
+# e to this power is near the largest number
+_MOST = 690.0
+_LEAST_SPEED = 1e-300
+
+
+def _even(v: Any, z: Any, p: Any) -> Any:
+    """Return the coefficient of steady slip."""
+    with np.errstate(divide="ignore"):
+        lift = np.log(np.maximum(v, _LEAST_SPEED) / p[SPEED0])
+    return np.maximum(p[MU0] + (p[A] - p[B]) * lift, 0.0) + p[VISCOUS] * v
+
+
+def _even_slope(v: Any, z: Any, p: Any) -> Any:
+    return (p[A] - p[B]) / np.maximum(v, _LEAST_SPEED) + p[VISCOUS]
+
+
+def _reference(v: Any, z: Any, p: Any) -> Any:
+    return p[MU0] + 0.0 * v
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RateAndStateFriction(ForceLaw):
+    """Rate-and-state friction of the masses of a chain, with their inertia.
+
+    Parameters
+    ----------
+    law : AgeingLaw or SlipLaw, regularised at rest
+    age_start : theta at the start [s], a number or one per mass; None for L / V0, even sliding
+        at the reference speed
+    viscous : what waves carry away, over the normal force [s/m]; >= 0. Of a fault it is the
+        impedance G / (2 c) over the normal stress
+
+    Source: Dieterich 1979; Ruina 1983; Rice 1993 for what waves carry away.
+    Verified by: tests/unit/chains/creep/test_rate_and_state.py::test_slider_against_the_fault
+    """
+
+    states: ClassVar[tuple[StateVariable, ...]] = (
+        StateVariable("log_age", "1", "logarithm of the age of each contact over a second"),
+    )
+
+    law: RateAndState = dataclasses.field(default_factory=AgeingLaw)
+    age_start: Numbers | None = None
+    viscous: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.law, RateAndState):
+            needs, why = "AgeingLaw(...) or SlipLaw(...)", "it says how contacts age."
+            where = "RateAndStateFriction.law"
+            raise ModelError(explain(where, repr(self.law), needs, why, "leave it out."))
+        if not self.law.regularised:
+            why = "with inertia contacts come to rest and turn round, where ln V has no value."
+            where = "RateAndStateFriction.law.regularised"
+            raise ModelError(explain(where, False, "True", why, "leave it out."))
+        for name, rule, unit in (("age_start", "positive", "s"), ("viscous", "nonnegative", "s/m")):
+            given, where = getattr(self, name), f"RateAndStateFriction.{name}"
+            if given is None and name == "age_start":
+                continue
+            why, try_ = "contacts are as old, and waves carry away, what it says.", "leave it out."
+            clean: object
+            if np.ndim(given) == 0:
+                clean = number(where, given, rule=rule, unit=unit, why=why, try_=try_)
+            else:
+                clean = numbers(where, given, per="mass", rule=rule, unit=unit, why=why, try_=try_)
+            object.__setattr__(self, name, clean)
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return the ageing law, and the slip law with an age for each contact."""
+        ageing = cls(AgeingLaw(0.01, 0.025, 1e-5))
+        return ageing, cls(SlipLaw(0.012, [0.01, 0.02, 0.015], 1e-4), [1.0, 10.0, 1e3], 0.1)
+
+    @property
+    def formulas(self) -> Formulas:
+        """The coefficient of even slip, and the one at the reference speed."""
+        return Formulas(mu=_even, slope=_even_slope, static=_reference)
+
+    def parameters(self, n: int) -> list[Floats]:
+        """Return a, b, L, mu0, V0, the viscous part and whether states change by slip alone."""
+        spread = self.law.spread(n)
+        rows = [spread[name] for name in ("a", "b", "length", "mu0")]
+        slips = float(self.law.evolution == SLIP)
+        rows += [np.full(n, self.law.speed0), self._spread("viscous", n), np.full(n, slips)]
+        return rows
+
+    def given(self) -> list[npt.NDArray[Any]]:
+        """Return the parameters, a number where one stands for all contacts."""
+        law = self.law
+        rows = [np.asarray(getattr(law, name)) for name in ("a", "b", "length", "mu0", "speed0")]
+        return [*rows, np.asarray(self.viscous), np.asarray(float(law.evolution == SLIP))]
+
+    def fast_coefficient(self, n: int) -> Floats:
+        """Return the coefficient at the reference speed [1]."""
+        return self.law.spread(n)["mu0"]
+
+    def speed_scale(self, n: int) -> Floats:
+        """Return the reference speed [m/s]."""
+        return np.full(n, self.law.speed0)
+
+    def state_start(self, n: int) -> Floats:
+        """Return (1, n) logarithms of the age at the start."""
+        if self.age_start is None:
+            return np.log(self.law.spread(n)["length"] / self.law.speed0)[None]
+        return np.log(self._spread("age_start", n))[None]
+
+    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return w."""
+        return np.asarray(w)[None]
+
+    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
+        """Return the arsinh and how the state goes on."""
+        s, log_age = sides[0], z[0]
+        level = p[MU0] + p[B] * (np.log(p[SPEED0] / p[LENGTH]) + log_age)
+        lift = np.exp(np.clip(level / p[A], -_MOST, _MOST)) / (2.0 * p[SPEED0])
+        x = w * lift
+        root = np.hypot(1.0, x)
+        turn = s * w / p[LENGTH]
+        older = np.exp(-np.clip(log_age, -_MOST, _MOST))
+        known = np.log(np.maximum(turn, _LEAST_SPEED)) + log_age
+        by_slip = p[SLIPS] == 1.0
+        rate = np.where(by_slip, -turn * known, older - turn)
+        by_speed = np.where(by_slip, -(known + 1.0), -1.0) * s / p[LENGTH]
+        by_state = np.where(by_slip, -turn, -older)
+        return Response(
+            coefficient=np.asarray(p[A] * np.arcsinh(x) + p[VISCOUS] * w),
+            by_speed=np.asarray(p[A] * lift / root + p[VISCOUS]),
+            by_state=np.asarray(p[B] * x / root)[None],
+            rate=np.asarray(rate)[None],
+            rate_by_speed=np.asarray(by_speed)[None],
+            rate_by_state=np.asarray(by_state)[None, None],
+        )
+
+    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return 0: contacts that age store no energy that comes back."""
+        return np.zeros(np.shape(z)[1:])
+
+    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
+        """Return 0."""
+        return np.zeros(np.shape(z)[1:])
+
+    def plastic_rate(self, w: Floats, answer: Response) -> Floats:
+        """Return w: no slip comes back."""
+        return np.asarray(w)
+
+    def slip_scale(self, p: Sequence[Floats]) -> Floats:
+        """Return the slip over which contacts are renewed [m]."""
+        return np.asarray(p[LENGTH])
+
+    def least_speed(self, p: Sequence[Floats]) -> Floats | float:
+        """Return a speed far below the reference one [m/s]."""
+        return np.asarray(1e-10 * p[SPEED0])

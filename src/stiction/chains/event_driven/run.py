@@ -74,6 +74,8 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
                 "leave policy out, or use SlipAtTouch() to take the other future.",
             )
         )
+    if not chain.law.sticks:
+        return _without_stick(chain, method, request)
     without_memory(
         chain.law,
         "EventDriven",
@@ -92,6 +94,17 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
         )
     check_load(chain.load, request.t_start)
     return _Solver(method, chain, request).run()
+
+
+def _without_stick(chain: Chain, method: EventDriven, request: Request) -> Run:
+    """Return the run of a chain under a law without stick, by the method that is made for it."""
+    from stiction.chains.creep.method import Radau
+    from stiction.chains.creep.run import solve_creep
+
+    rtol = min(max(method.rtol, 1e-13), 1e-3)
+    steps = {} if method.max_steps is None else {"max_steps": method.max_steps}
+    bounds = {"max_step": method.max_step, "max_events": method.max_events, **steps}
+    return solve_creep(chain, Radau(rtol=rtol, **bounds), request)
 
 
 class _Solver:

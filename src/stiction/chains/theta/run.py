@@ -12,6 +12,7 @@ from stiction.chains.outcome import build_run
 from stiction.chains.theta.march import March
 from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
 from stiction.chains.theta.setup import Scheme
+from stiction.laws.friction import with_stick
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 
@@ -30,6 +31,7 @@ _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 
 def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     """Return the run of `chain` with set-valued friction, exact in every step."""
+    with_stick(chain.law, type(method).__name__)
     scheme = Scheme(
         name=type(method).__name__,
         step=method.step,
@@ -47,6 +49,7 @@ def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
 
 def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> Run:
     """Return the run of `chain` with smoothed friction."""
+    with_stick(chain.law, type(method).__name__)
     scheme = Scheme(
         name=type(method).__name__,
         step=method.step,

@@ -1,0 +1,420 @@
+"""March a chain without stick: steps of controlled error, cut where the law has a kink."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.creep import collocation as co
+from stiction.chains.creep.method import Radau
+from stiction.chains.creep.motion import Motion, Powers
+from stiction.errors import Status
+from stiction.results.run import Request
+from stiction.results.trust.kept import check_arrays, check_count, like
+
+__all__ = ["ALMOST", "March"]
+
+Floats = npt.NDArray[np.float64]
+
+# slip is full where friction is within this of what slip resists
+ALMOST = 0.99
+# shares of a step at which its switching functions are looked at
+_LOOKS = np.linspace(0.0, 1.0, 13)[1:]
+_MOST_ROOTS = 8
+# Newton's method ends where a stage changes by this part of the tolerance
+_EXACT = 1e-2
+_MOST_GROWTH, _LEAST_GROWTH = 6.0, 0.2
+_LEAST_STEP = 4e-16
+_PAUSE_EVERY = 20
+# how often signs may change without time passing
+_MOST_FLIPS = 8
+
+# what is carried from step to step, beside y: one number each
+TIME, NEXT_H, FRESH, WORK, VISCOUS, GIVEN, GIVEN_AT, REACH, SPAN, NUMBERS = range(10)
+STEPS, ROUNDS, REJECTED, SAVED, FLIPS, COUNTS = range(6)
+# rows with a number per mass
+HEAT, MOST_HEAT, MOST_AT, FASTEST, PENDING, CREEP, QUIET, BROKEN_AT, PER_MASS = range(9)
+
+
+@dataclass(eq=False)
+class Tables:
+    """All that a run carries, and that a checkpoint keeps.
+
+    Parameters
+    ----------
+    y : (size,) state
+    sides : (n_switch, n) signs that the law is read with
+    number, count, mass : what the names above say
+    before : (STAGES + 1, size) values of the last step; no guess where number[SPAN] is 0
+    kept, sums, heat : saved states, (work, viscous heat), and heat per mass
+    events : (m, 6) time, mass, mode before, x, v, friction
+    """
+
+    y: Floats
+    sides: Floats
+    number: Floats
+    count: npt.NDArray[np.int64]
+    mass: Floats
+    before: Floats
+    kept: Floats
+    sums: Floats
+    heat: Floats
+    events: Floats
+
+
+class March:
+    """One run.
+
+    Parameters
+    ----------
+    motion : the equations
+    method : tolerances and bounds
+    request : when to start, stop and save
+    """
+
+    def __init__(self, motion: Motion, method: Radau, request: Request) -> None:
+        self.motion, self.method, self.request = motion, method, request
+        self.status, self.reason = Status.SOLVED, ""
+        n, y, rows = motion.n, motion.start(), len(request.save)
+        self.level = ALMOST * motion.chain.friction.mu_kinetic
+        number = np.zeros(NUMBERS)
+        number[TIME], number[GIVEN_AT], number[FRESH] = request.t_start, math.nan, 1.0
+        mass = np.zeros((PER_MASS, n))
+        mass[QUIET], mass[BROKEN_AT], mass[MOST_AT] = 1.0, math.nan, request.t_start
+        self.now = Tables(
+            y=y,
+            sides=np.ones((len(motion.switches(y)), n)),
+            number=number,
+            count=np.zeros(COUNTS, dtype=np.int64),
+            mass=mass,
+            before=np.zeros((co.STAGES + 1, y.size)),
+            kept=np.zeros((rows, y.size)),
+            sums=np.zeros((rows, 2)),
+            heat=np.zeros((rows, n)),
+            events=np.zeros((0, 6)),
+        )
+        self.time = np.array(request.save, dtype=np.float64)
+        breaks = motion.load.time
+        self.breaks = breaks[(breaks > request.t_start) & (breaks < request.t_end)]
+        # what bounds the work at one moment, where signs could change for ever
+        self.last = request.t_end
+
+    def run(self) -> None:
+        """March to the end, or to where it stops."""
+        if not self._resume():
+            self.now.kept[0] = self.now.y
+            self.now.count[SAVED] = 1
+        try:
+            self._loop()
+        except KeyboardInterrupt:
+            t = self.now.number[TIME]
+            self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"
+            if self.request.checkpoint is not None:
+                self.request.checkpoint.save(self._pack())
+
+    # ---- the loop
+
+    def _loop(self) -> None:
+        now, request, method = self.now, self.request, self.method
+        span = request.t_end - request.t_start
+        while now.number[TIME] < request.t_end and self.status is Status.SOLVED:
+            if now.count[STEPS] >= method.max_steps:
+                self._end(Status.WORK_LIMIT, f"max_steps = {method.max_steps} were used up")
+                return
+            if len(now.events) >= method.max_events:
+                self._end(Status.WORK_LIMIT, f"max_events = {method.max_events} were used up")
+                return
+            self._advance()
+            if now.count[STEPS] % _PAUSE_EVERY == 0:
+                done = (now.number[TIME] - request.t_start) / span
+                request.progress(float(done), f"{len(now.events)} events")
+                if request.checkpoint is not None and request.checkpoint.due():
+                    request.checkpoint.save(self._pack())
+
+    def _end(self, status: Status, reason: str) -> None:
+        self.status = status
+        self.reason = f"{reason} at t = {self.now.number[TIME]:.9g} s"
+
+    def _advance(self) -> None:
+        """Make one step, to the next kink at most, or find that none can be made."""
+        now = self.now
+        t = float(now.number[TIME])
+        ahead = self.breaks[self.breaks > t]
+        stop = float(ahead[0]) if ahead.size else self.request.t_end
+        self.last = float(np.nextafter(stop, t))
+        if now.number[FRESH]:
+            self._take_sides(t, stop)
+        self.motion.sides = now.sides
+        floor = self._floor()
+        found = self._step(t, stop, floor)
+        if found is None:
+            return
+        step, growth, derivative = found
+        whole = step.h
+        cut, crossed = self._cut(step, derivative, floor)
+        if cut is None:
+            # the sign was wrong from the start: nothing passed but a sign
+            self._flip(crossed, t)
+            return
+        if not crossed:
+            now.number[NEXT_H] = whole * growth
+        elif cut.h < 0.1 * whole:
+            now.number[NEXT_H] = whole
+        self._accept(cut, stop)
+        if crossed:
+            self._flip(crossed, float(now.number[TIME]))
+
+    def _step(self, t: float, stop: float, floor: Floats) -> tuple[co.Step, float, Any] | None:
+        """Return a step within the tolerance, how much longer the next may be, and df/dy."""
+        now, motion = self.now, self.motion
+        derivative = motion.derivative(now.y)
+        h = float(now.number[NEXT_H]) or self._first(t, floor, stop)
+        least = _LEAST_STEP * max(abs(t), abs(self.request.t_end))
+        while True:
+            h = min(h, self.method.max_step or math.inf)
+            if t + 1.1 * h >= stop:
+                h = stop - t
+            step = self._collocated(t, h, derivative, floor)
+            off = float(np.max(np.abs(step.error) / floor))
+            if math.isfinite(off) and off <= 1.0:
+                return step, min(_MOST_GROWTH, 0.9 * max(off, 1e-12) ** (-1.0 / 6.0)), derivative
+            now.count[REJECTED] += 1
+            shrink = max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0)) if math.isfinite(off) else 0.25
+            h *= shrink
+            if h < least:
+                rates = motion.rates(np.array([t]), now.y[None])
+                if np.isfinite(rates).all():
+                    self._end(Status.NO_CONTINUATION, "steps became shorter than time can tell")
+                else:
+                    self._end(Status.NOT_FINITE, "the state left the range of finite numbers")
+                return None
+
+    def _collocated(self, t: float, h: float, derivative: Any, floor: Floats) -> co.Step:
+        now = self.now
+        guess = np.repeat(now.y[None], co.STAGES, axis=0)
+        span = float(now.number[SPAN])
+        if 0.0 < h <= 3.0 * span:
+            guess = co.weights(1.0 + co.NODES * (h / span)) @ now.before
+        step = co.collocate(self._rates, derivative, t, now.y, h, guess, floor, _EXACT)
+        now.count[ROUNDS] += max(step.rounds, 1)
+        return step
+
+    def _rates(self, t: Floats, y: Floats) -> Floats:
+        # a load that jumps at the end of the step has its value from before
+        return self.motion.rates(np.minimum(t, self.last), y)
+
+    def _floor(self) -> Floats:
+        """Return (size,) errors that a step may make."""
+        now, motion, rtol = self.now, self.motion, self.method.rtol
+        law, p = motion.law, motion.p
+        x, w, z = motion.parts(now.y)
+        belt = abs(motion.chain.belt_speed)
+        now.number[REACH] = max(now.number[REACH], float(np.abs(x).max()))
+        now.mass[FASTEST] = np.maximum(now.mass[FASTEST], np.abs(w))
+        least, small = np.asarray(law.least_speed(p)), float(np.min(law.slip_scale(p)))
+        table = np.empty((motion.n, motion.width))
+        table[:, 0] = max(float(now.number[REACH]), small)
+        if least.any():
+            # friction depends on the logarithm of the speed
+            table[:, 1], table[:, 2:] = np.maximum(np.abs(w), least), np.maximum(np.abs(z), 1.0).T
+        else:
+            fastest = max(float(now.mass[FASTEST].max()), belt)
+            table[:, 1], table[:, 2:] = fastest or small / self.motion.quickest, law.state_scale(p).T
+        return rtol * table.ravel()
+
+    def _first(self, t: float, floor: Floats, stop: float) -> float:
+        """Return a first step: one that moves no state by more than a part of its size."""
+        slope = np.abs(self.motion.rates(np.array([t]), self.now.y[None])[0])
+        with np.errstate(divide="ignore"):
+            h = float(np.min(floor / self.method.rtol * 1e-4 / slope))
+        return min(max(h, 1e-12 * (stop - t)), 0.01 * (stop - t))
+
+    # ---- kinks
+
+    def _take_sides(self, t: float, stop: float) -> None:
+        """Read the signs of all switching functions, where they are zero those of a moment on."""
+        now, motion = self.now, self.motion
+        found = motion.switches(now.y)
+        signs = np.sign(found)
+        motion.sides = np.where(signs == 0.0, 1.0, signs)
+        slope = motion.rates(np.array([t]), now.y[None])[0]
+        later = np.sign(motion.switches(now.y + 1e-9 * (stop - t) * slope) - found)
+        signs = np.where(signs == 0.0, later, signs)
+        now.sides = np.where(signs == 0.0, 1.0, signs)
+        now.number[FRESH] = 0.0
+
+    def _noise(self, floor: Floats) -> Floats:
+        """Return (n_switch, n) sizes below which a switching function counts as zero."""
+        table = floor.reshape(self.motion.n, self.motion.width)
+        rows = [table[:, 1]] + [table[:, 2]] * (len(self.now.sides) - 1)
+        return np.stack(rows)
+
+    def _cut(
+        self, step: co.Step, derivative: Any, floor: Floats
+    ) -> tuple[co.Step | None, list[tuple[int, int]]]:
+        """Return the step up to the first kink, and which signs change there.
+
+        None for the step where they were wrong from its start on.
+        """
+        now, noise = self.now, self._noise(floor)
+        at = self.motion.switches(co.between(step, _LOOKS)) * now.sides[:, None, :]
+        wrong = at < -noise[:, None, :]
+        if not wrong.any() or now.count[FLIPS] > _MOST_FLIPS:
+            return step, []
+        j = int(np.flatnonzero(wrong.any(axis=(0, 2)))[0])
+        low = float(_LOOKS[j - 1]) if j else 0.0
+        roots = {
+            (int(k), int(i)): self._root(step, int(k), int(i), low, float(_LOOKS[j]))
+            for k, i in np.argwhere(wrong[:, j])
+        }
+        first = min(roots.values())
+        crossed = [key for key, share in roots.items() if share <= first * (1.0 + 1e-9)]
+        if first * step.h <= _LEAST_STEP * max(abs(step.t), abs(self.request.t_end)):
+            return None, crossed
+        k, i = min(roots, key=lambda key: roots[key])
+        return self._shortened(step, first, (k, i), derivative, floor), crossed
+
+    def _root(self, step: co.Step, k: int, i: int, low: float, high: float) -> float:
+        """Return the share of the step at which one function has its root; `low` without."""
+        from scipy.optimize import brentq
+
+        def value(share: float) -> float:
+            y = co.between(step, np.array([share]))[0]
+            return float(self.motion.switches(y)[k, i] * self.now.sides[k, i])
+
+        if value(low) <= 0.0:
+            return low
+        return float(brentq(value, low, high, xtol=1e-15, rtol=1e-14))
+
+    def _shortened(
+        self, step: co.Step, share: float, which: tuple[int, int], derivative: Any, floor: Floats
+    ) -> co.Step:
+        """Return the step that ends at the root: found on the step, then by steps of its length."""
+        h, noise = share * step.h, self._noise(floor)[which]
+        for _ in range(_MOST_ROOTS):
+            step = self._collocated(step.t, h, derivative, floor)
+            ends = self.motion.switches(co.between(step, np.array([1.0, 1.0 - 1e-4])))
+            end, near = ends[which[0], 0, which[1]], ends[which[0], 1, which[1]]
+            slope = (end - near) / (1e-4 * h)
+            if abs(end) <= 1e-3 * noise or slope == 0.0 or abs(end / slope) < 1e-15 * h:
+                break
+            change = float(np.clip(-end / slope, -0.1 * h, 0.1 * h))
+            if abs(change) < 1e-15 * (abs(step.t) + h):
+                break
+            h += change
+        return step
+
+    def _flip(self, crossed: list[tuple[int, int]], t: float) -> None:
+        """Change signs, note which masses turned round, and begin a stretch of creep."""
+        now, motion = self.now, self.motion
+        table = now.y.reshape(motion.n, motion.width)
+        for k, i in crossed:
+            before = now.sides[k, i]
+            now.sides[k, i] = -before
+            if k:
+                continue
+            table[i, 1] = 0.0
+            motion.sides = now.sides
+            force = float(motion.friction(now.y)[i])
+            row = [t, i, before, table[i, 0], motion.chain.belt_speed, force]
+            now.events = np.vstack([now.events, row])
+            now.mass[CREEP, i] += now.mass[PENDING, i]
+            now.mass[PENDING, i], now.mass[QUIET, i] = 0.0, 1.0
+        now.number[SPAN] = 0.0
+        now.count[FLIPS] += 1
+
+    # ---- what a step leaves
+
+    def _accept(self, step: co.Step, stop: float) -> None:
+        now, motion = self.now, self.motion
+        ends = step.values
+        times = np.minimum(step.t + step.h * np.concatenate([[0.0], co.NODES]), self.last)
+        rates = motion.powers(times, ends)
+        t = stop if step.t + step.h >= stop * (1.0 - 1e-15) else step.t + step.h
+        t = min(t, stop)
+        self._save(step, t, rates)
+        whole = step.h * co.WHOLE
+        now.number[WORK] += float(whole @ rates.work[1:])
+        now.number[VISCOUS] += float(whole @ rates.viscous[1:])
+        mass = now.mass
+        mass[HEAT] += whole @ rates.heat[1:]
+        grown = mass[HEAT] >= mass[MOST_HEAT]
+        mass[MOST_HEAT, grown], mass[MOST_AT, grown] = mass[HEAT, grown], t
+        back = mass[MOST_HEAT] - mass[HEAT]
+        if back.max() > now.number[GIVEN]:
+            now.number[GIVEN] = back.max()
+            now.number[GIVEN_AT] = mass[MOST_AT, int(back.argmax())]
+        self._creep(step, whole @ rates.plastic[1:])
+        now.before, now.number[SPAN] = ends, step.h
+        now.y, now.number[TIME] = ends[-1].copy(), t
+        now.count[STEPS] += 1
+        now.count[FLIPS] = 0
+
+    def _creep(self, step: co.Step, slip: Floats) -> None:
+        """Count slip that does not come back while friction is far from what slip resists."""
+        mass, motion = self.now.mass, self.motion
+        looks = np.concatenate([[0.0], _LOOKS])
+        force = np.abs(motion.answer(co.between(step, looks)).coefficient)
+        full = force >= self.level
+        mass[PENDING] += np.where(mass[QUIET] > 0.0, slip, 0.0)
+        for i in np.flatnonzero(full.any(axis=0)):
+            if np.isnan(mass[BROKEN_AT, i]):
+                j = int(full[:, i].argmax())
+                share = looks[j]
+                if j:
+                    low, high = force[j - 1, i], force[j, i]
+                    part = (self.level[i] - low) / (high - low)
+                    share = looks[j - 1] + part * (looks[j] - looks[j - 1])
+                mass[BROKEN_AT, i] = step.t + share * step.h
+            mass[PENDING, i], mass[QUIET, i] = 0.0, 0.0
+
+    def _save(self, step: co.Step, t: float, rates: Powers) -> None:
+        now = self.now
+        first, last = int(now.count[SAVED]), int(np.searchsorted(self.time, t, side="right"))
+        if last <= first:
+            return
+        shares = np.minimum((self.time[first:last] - step.t) / step.h, 1.0)
+        rows = slice(first, last)
+        now.kept[rows] = co.between(step, shares)
+        part = co.integrals(shares) * step.h
+        part[shares == 1.0] = np.concatenate([[0.0], co.WHOLE]) * step.h
+        now.sums[rows, 0] = now.number[WORK] + part @ rates.work
+        now.sums[rows, 1] = now.number[VISCOUS] + part @ rates.viscous
+        now.heat[rows] = now.mass[HEAT] + part @ rates.heat
+        now.count[SAVED] = last
+
+    # ---- checkpoint
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        rows = int(self.now.count[SAVED])
+        arrays = {name: np.array(values) for name, values in vars(self.now).items()}
+        return arrays | {name: arrays[name][:rows] for name in ("kept", "sums", "heat")}
+
+    def _resume(self) -> bool:
+        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if kept is None:
+            return False
+        now = self.now
+        forms = {name: like(values) for name, values in vars(now).items()}
+        # a mass that never slipped has no time at which it broke away
+        forms["number"], forms["mass"] = like(now.number, nan=True), like(now.mass, nan=True)
+        forms["sides"] = like(now.sides, within=(-1, 1))
+        forms["events"] = like(now.events, "events")
+        for name in ("kept", "sums", "heat"):
+            forms[name] = like(getattr(now, name), "rows")
+        sizes, count = check_arrays(kept, forms), kept["count"]
+        check_count("count", int(count[SAVED]), sizes["rows"], sizes["rows"])
+        check_count("kept", sizes["rows"], 1, self.time.size)
+        check_count("count", int(count[STEPS]), 0, self.method.max_steps)
+        check_count("events", int(np.max(kept["events"][:, 1], initial=0)), 0, self.motion.n - 1)
+        rows = sizes["rows"]
+        for name, values in kept.items():
+            if name in ("kept", "sums", "heat"):
+                getattr(now, name)[:rows] = values
+            else:
+                setattr(now, name, np.array(values))
+        return True

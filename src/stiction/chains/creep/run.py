@@ -1,0 +1,163 @@
+"""Run a chain whose contacts never stick, and say how far they crept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stiction.chains.creep import march as mc
+from stiction.chains.creep.method import Radau
+from stiction.chains.creep.motion import Motion
+from stiction.chains.loads import check_load
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.errors import ModelError, explain
+from stiction.laws.friction import ForceLaw
+from stiction.results.audit import Check
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Request, Run
+
+__all__ = ["solve_creep"]
+
+# a step factors a band of ten rows per mass in Python
+MOST_MASSES = 2_000
+
+
+def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
+    """Return the run of `chain` under a law without stick; what `Radau` asks a chain for.
+
+    Raises
+    ------
+    ModelError : if the law has a set of stick states, or the chain is too long.
+
+    Verified by: tests/unit/chains/creep/test_references.py::test_thirty_digits
+    """
+    law = chain.law
+    if not isinstance(law, ForceLaw):
+        raise ModelError(
+            explain(
+                "Radau",
+                type(law).__name__,
+                "a law without stick: Dahl, LuGre, ElastoPlastic, BoucWen, RateAndStateFriction",
+                "its steps are those of a smooth system, and stick is not smooth.",
+                "use EventDriven(), or ThetaStepper(step=...).",
+            )
+        )
+    if chain.n_mass > MOST_MASSES:
+        raise ModelError(
+            explain(
+                "Radau",
+                f"{chain.n_mass} masses",
+                f"at most {MOST_MASSES}",
+                "every step factors a matrix with fifteen rows and more per mass.",
+                "take fewer masses, or a law with stick and ThetaStepper(step=...).",
+            )
+        )
+    check_load(chain.load, request.t_start)
+    walk = mc.March(Motion(chain, law), method, request)
+    walk.run()
+    return build_run(chain, method, request, _history(chain, law, walk))
+
+
+def _history(chain: Chain, law: ForceLaw, walk: mc.March) -> ChainHistory:
+    now, motion = walk.now, walk.motion
+    rows = int(now.count[mc.SAVED])
+    time, states = walk.time[:rows].copy(), now.kept[:rows]
+    sums, heat = now.sums[:rows], now.heat[:rows]
+    if not walk.status.ok and now.number[mc.TIME] > time[-1]:
+        time = np.append(time, now.number[mc.TIME])
+        states, heat = np.vstack([states, now.y]), np.vstack([heat, now.mass[mc.HEAT]])
+        sums = np.vstack([sums, now.number[[mc.WORK, mc.VISCOUS]]])
+    x, w, z = motion.parts(states)
+    kinetic, stored = motion.energies(time, states)
+    signs = np.sign(w)
+    motion.sides = np.ones_like(now.sides)
+    answered = np.empty_like(w)
+    for row in range(len(time)):
+        found = np.sign(motion.switches(states[row]))
+        motion.sides = np.where(found == 0.0, 1.0, found)
+        answered[row] = motion.friction(states[row])
+    creep = now.mass[mc.CREEP]
+    return ChainHistory(
+        time=time,
+        x=x,
+        v=w + chain.belt_speed,
+        mode=signs.astype(np.int8),
+        friction=answered,
+        state=np.moveaxis(z, 0, -1),
+        events=_events(now.events),
+        stop_time=None,
+        energy=Ledger(
+            time=time,
+            kinetic=kinetic,
+            stored=stored,
+            external_work=sums[:, 0],
+            friction_heat=heat,
+            viscous_heat=sums[:, 1],
+        ),
+        stats={
+            "steps": int(now.count[mc.STEPS]),
+            "rejected_steps": int(now.count[mc.REJECTED]),
+            "newton_iterations": int(now.count[mc.ROUNDS]),
+        },
+        status=walk.status,
+        reason=walk.reason,
+        checks=tuple(_checks(law, walk, creep)),
+        quantities=_quantities(chain, law, walk, creep),
+        given=_given(now),
+    )
+
+
+def _given(now: mc.Tables) -> tuple[float, float | None]:
+    at = float(now.number[mc.GIVEN_AT])
+    return float(now.number[mc.GIVEN]), None if np.isnan(at) else at
+
+
+def _events(rows: mc.Floats) -> RawEvents:
+    before = rows[:, 2].astype(np.int64)
+    return RawEvents(
+        time=rows[:, 0],
+        mass=rows[:, 1].astype(np.int64),
+        before=before,
+        after=-before,
+        x=rows[:, 3],
+        v=rows[:, 4],
+        friction_left=rows[:, 5],
+        friction_right=rows[:, 5].copy(),
+    )
+
+
+def _checks(law: ForceLaw, walk: mc.March, creep: mc.Floats) -> Iterator[Check]:
+    lengths = law.creep_length(walk.motion.p)
+    if lengths is None:
+        return
+    share = np.abs(creep) / lengths
+    worst = int(share.argmax())
+    yield Check(
+        "rest_does_not_drift",
+        bool(share[worst] <= 1.0),
+        float(share[worst]),
+        1.0,
+        None,
+        f"how far a contact crept under loads below {mc.ALMOST:g} of what slip resists, over the "
+        f"deflection at which it breaks away: {abs(float(creep[worst])):.3g} m of mass "
+        f"{worst + 1}, which stick would have held; ElastoPlastic does not creep",
+    )
+
+
+def _quantities(
+    chain: Chain, law: ForceLaw, walk: mc.March, creep: mc.Floats
+) -> dict[str, Quantity]:
+    times = walk.now.mass[mc.BROKEN_AT]
+    onset = [None if np.isnan(t) else float(t) for t in times]
+    force = [None if t is None else float(chain.load.at(t)) for t in onset]
+    near = f"friction came within {100 * (1 - mc.ALMOST):.0f} % of what slip resists"
+    found = {
+        "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
+        "onset_force": Quantity(force, "N", f"load when {near}"),
+    }
+    if law.creep_length(walk.motion.p) is not None:
+        meaning = "slip of each mass that did not come back, under loads that stick would have held"
+        found["creep"] = Quantity(creep.tolist(), "m", meaning)
+    return found

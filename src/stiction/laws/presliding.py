@@ -1,0 +1,482 @@
+"""Presliding laws: contacts that deflect like springs before they slip, and never quite stick.
+
+The state z [m] is the deflection of a contact, the force is N (sigma0 z + ...). There is no set of
+forces at rest. Dahl's and Bouc's contacts and those of LuGre creep under loads that vary, even
+far below what slip resists; those of Dupont and others do not, below a deflection of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
+from stiction.numerics.checks import Numbers, number, numbers, shape_of
+
+__all__ = ["BoucWen", "Dahl", "ElastoPlastic", "LuGre"]
+
+Floats = npt.NDArray[np.float64]
+
+_WHY_MU = "it is a coefficient of friction, which takes energy out."
+_WHY_STIFF = "contacts deflect before they slip."
+_DEFLECTION = (StateVariable("deflection", "m", "elastic deflection of each contact"),)
+
+
+def _clean(law: Friction, **rules: tuple[str, str, str]) -> None:
+    """Replace fields by clean numbers, one for all contacts or one per contact."""
+    for name, (rule, unit, why) in rules.items():
+        given, where = getattr(law, name), f"{type(law).__name__}.{name}"
+        single = shape_of(given) == ()
+        size, per = 1 if single else None, "contact, or one for all"
+        try_ = "give one number."
+        clean = numbers(where, given, size=size, rule=rule, unit=unit, per=per, why=why, try_=try_)
+        object.__setattr__(law, name, float(clean[0]) if single else clean)
+
+
+def _power(law: Friction, name: str, allowed: Sequence[int], why: str) -> None:
+    where, value = f"{type(law).__name__}.{name}", getattr(law, name)
+    value = number(where, value, why=why, try_=f"give {allowed[0]}.")
+    if value not in allowed:
+        needs = "one of " + ", ".join(str(k) for k in allowed)
+        raise ModelError(explain(where, value, needs, why, f"give {allowed[0]}."))
+    object.__setattr__(law, name, float(value))
+
+
+def _rows(*values: Any, like: Floats) -> Floats:
+    """Return values side by side, each with the shape of `like`."""
+    return np.stack([np.broadcast_to(np.asarray(v, dtype=np.float64), like.shape) for v in values])
+
+
+def _no_slope(v: Any, z: Any, p: Any) -> Any:
+    return 0.0 * v
+
+
+class _Deflecting(ForceLaw):
+    """What the four laws share: one state, a stiffness, and a level at which contacts yield."""
+
+    states: ClassVar[tuple[StateVariable, ...]] = _DEFLECTION
+
+    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return sigma0 z^2 / 2 [m]."""
+        return np.asarray(0.5 * p[0] * z[0] ** 2)
+
+    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
+        """Return sigma0 z dz/dt [m/s]."""
+        return np.asarray(p[0] * z[0] * answer.rate[0])
+
+    def creep_length(self, p: Sequence[Floats]) -> Floats | None:
+        """Return the deflection at which the contacts break away [m]."""
+        formulas = self.formulas
+        level = (formulas.static or formulas.mu)(0.0 * p[0], None, p)
+        return np.asarray(level / p[0])
+
+    def slip_scale(self, p: Sequence[Floats]) -> Floats:
+        """Return the deflection at which the contacts break away [m]."""
+        return np.asarray(self.creep_length(p))
+
+    def state_scale(self, p: Sequence[Floats]) -> Floats:
+        """Return the deflection at which the contacts break away [m]."""
+        return np.asarray(self.creep_length(p))[None, :]
+
+
+# ---- Dahl
+
+
+def _dahl_level(v: Any, z: Any, p: Any) -> Any:
+    return p[1] + 0.0 * v
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dahl(_Deflecting):
+    """Dahl's law: dz/dt = w (1 - sigma0 z sgn(w) / mu)^power, friction N sigma0 z.
+
+    The force is a function of slip alone, not of time: the law has no viscosity and no
+    Stribeck effect. It tends to N mu and never reaches it.
+
+    Parameters
+    ----------
+    sigma0 : stiffness of the contacts over the normal force [1/m], a number or one per contact
+    mu : coefficient that slip tends to [1]
+    power : 1 (the usual one) or 2; with any other the force has a branch point at mu
+    deflection_start : z at the start [m]; |sigma0 z| <= mu
+
+    Source: Dahl 1968, TOR-0158(3107-18).
+    Verified by: tests/unit/laws/test_presliding.py::test_dahl_against_its_closed_form
+    """
+
+    sigma0: Numbers
+    mu: Numbers
+    power: float = 1.0
+    deflection_start: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        _clean(
+            self,
+            sigma0=("positive", "1/m", _WHY_STIFF),
+            mu=("positive", "", _WHY_MU),
+            deflection_start=("finite", "m", "contacts start with a deflection."),
+        )
+        _power(self, "power", (1, 2), "a fractional power has a branch point where slip is full.")
+        _within(self, np.asarray(self.mu) / np.asarray(self.sigma0))
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return a linear one, and one of power 2 with numbers for each contact."""
+        return cls(1e4, 0.3), cls([1e4, 2e4, 5e3], [0.3, 0.2, 0.4], 2, [0.0, 5e-6, -2e-5])
+
+    @property
+    def formulas(self) -> Formulas:
+        """The coefficient that slip tends to."""
+        return Formulas(mu=_dahl_level, slope=_no_slope)
+
+    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return w."""
+        return np.asarray(w)[None]
+
+    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
+        """Return the law above."""
+        sigma, mu, power, s = p[0], p[1], p[2], sides[0]
+        left = 1.0 - s * sigma * z[0] / mu
+        part = np.where(power == 1.0, left, left * np.abs(left))
+        slope = np.where(power == 1.0, 1.0, 2.0 * np.abs(left)) * (-s * sigma / mu)
+        return Response(
+            coefficient=np.asarray(sigma * z[0]),
+            by_speed=np.zeros_like(w),
+            by_state=_rows(sigma, like=w),
+            rate=(w * part)[None],
+            rate_by_speed=_rows(part, like=w),
+            rate_by_state=(w * slope)[None, None],
+        )
+
+
+def _within(law: Any, most: Floats) -> None:
+    """Refuse contacts that start beyond the deflection at which they slip."""
+    start = np.abs(np.asarray(law.deflection_start))
+    if np.any(start > most * (1.0 + 1e-12)):
+        where = f"{type(law).__name__}.deflection_start"
+        needs = f"at most {float(np.max(most)):g} m in size"
+        why = "beyond it the contact slips already."
+        raise ModelError(explain(where, law.deflection_start, needs, why, "leave it out."))
+
+
+# ---- LuGre, and Dupont's law, which share Stribeck's curve
+
+
+def _curve(v: Any, p: Any) -> Any:
+    """Return g and its derivative at a slip speed v >= 0."""
+    power = p[POWER]
+    x = v / p[SCALE]
+    drop = (p[STATIC] - p[KINETIC]) * np.exp(-np.where(power == 1.0, x, x * x))
+    slope = -drop * np.where(power == 1.0, 1.0, 2.0 * x) / p[SCALE]
+    return p[KINETIC] + drop, slope
+
+
+SIGMA, SIGMA1, SIGMA2, STATIC, KINETIC, SCALE, POWER, BREAK = range(8)
+
+
+def _steady(v: Any, z: Any, p: Any) -> Any:
+    return _curve(v, p)[0] + p[SIGMA2] * v
+
+
+def _steady_slope(v: Any, z: Any, p: Any) -> Any:
+    return _curve(v, p)[1] + p[SIGMA2]
+
+
+class _Bristles(_Deflecting):
+    """What both laws of bristles share: phi = sigma0 z + sigma1 dz/dt + sigma2 w."""
+
+    sigma0: Numbers
+    mu_static: Numbers
+    mu_kinetic: Numbers
+
+    def _check(self) -> None:
+        _clean(
+            self,
+            sigma0=("positive", "1/m", _WHY_STIFF),
+            sigma1=("nonnegative", "s/m", "bristles are damped."),
+            sigma2=("nonnegative", "s/m", "a film resists more when it is faster."),
+            mu_static=("positive", "", _WHY_MU),
+            mu_kinetic=("positive", "", _WHY_MU),
+            v_scale=("positive", "m/s", "friction falls over this slip speed."),
+            deflection_start=("finite", "m", "contacts start with a deflection."),
+        )
+        _power(self, "power", (2, 1), "any other power of |w| has no derivative at rest.")
+        if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
+            got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
+            where, why = f"{type(self).__name__}.mu_static", "Stribeck's curve falls from rest."
+            raise ModelError(explain(where, got, needs, why, "exchange them."))
+        _within(self, np.asarray(self.mu_static) / np.asarray(self.sigma0))
+
+    @property
+    def formulas(self) -> Formulas:
+        """Steady slip: g(v) + sigma2 v."""
+        return Formulas(mu=_steady, slope=_steady_slope)
+
+    def fast_coefficient(self, n: int) -> Floats:
+        """Return the kinetic coefficient [1]."""
+        return self._spread("mu_kinetic", n)
+
+    def speed_scale(self, n: int) -> Floats:
+        """Return Stribeck's speed [m/s]."""
+        return self._spread("v_scale", n)
+
+    def passive_below(self) -> float:
+        """Return (sigma1 (mu_s/mu_k - 1) - sigma2), at most 0 where no motion creates energy.
+
+        Bristles that were bent by more than slip now holds can give back more than they took,
+        w^2 (sigma1 (sigma0 |z| / g - 1) - sigma2) > |w| g (sigma0 z / g)^2, which cannot be if
+        sigma1 (mu_static / mu_kinetic - 1) <= sigma2.
+
+        Source: Barabanov, Ortega 2000, IEEE Trans. Autom. Control 45, 830.
+        Verified by: tests/unit/laws/test_presliding.py::test_passive_bristles_give_nothing_back
+        """
+        ratio = np.asarray(self.mu_static) / np.asarray(self.mu_kinetic) - 1.0
+        sigma1, sigma2 = getattr(self, "sigma1"), getattr(self, "sigma2")  # noqa: B009
+        return float(np.max(np.asarray(sigma1) * ratio - np.asarray(sigma2)))
+
+    def _bristles(
+        self, w: Floats, z: Floats, yielded: tuple[Any, Any, Any], p: Sequence[Floats]
+    ) -> Response:
+        """Return the response where dz/dt = w - y, given y and its derivatives by w and z."""
+        y, y_w, y_z = yielded
+        rate, rate_w, rate_z = w - y, 1.0 - y_w, -y_z
+        return Response(
+            coefficient=np.asarray(p[SIGMA] * z[0] + p[SIGMA1] * rate + p[SIGMA2] * w),
+            by_speed=np.asarray(p[SIGMA1] * rate_w + p[SIGMA2] + 0.0 * w),
+            by_state=_rows(p[SIGMA] + p[SIGMA1] * rate_z, like=w),
+            rate=_rows(rate, like=w),
+            rate_by_speed=_rows(rate_w, like=w),
+            rate_by_state=_rows(rate_z, like=w)[None],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LuGre(_Bristles):
+    """The law of Lund and Grenoble: bristles that bend, are damped, and slip by Stribeck's curve.
+
+    dz/dt = w - sigma0 |w| z / g(w), g = mu_k + (mu_s - mu_k) exp(-|w / v_scale|^power), friction
+    N (sigma0 z + sigma1 dz/dt + sigma2 w).
+
+    Parameters
+    ----------
+    sigma0 : stiffness of the bristles over the normal force [1/m], a number or one per contact
+    sigma1 : their damping [s/m]
+    sigma2 : viscous friction [s/m]
+    mu_static, mu_kinetic : coefficients [1]
+    v_scale : Stribeck's speed [m/s]
+    power : 2, the Gaussian curve, or 1
+    deflection_start : z at the start [m]
+
+    Source: Canudas de Wit, Olsson, Astrom, Lischinsky 1995, IEEE Trans. Autom. Control 40, 419.
+    Verified by: tests/unit/laws/test_presliding.py::test_lugre_at_constant_speed
+    """
+
+    sigma0: Numbers
+    sigma1: Numbers
+    sigma2: Numbers
+    mu_static: Numbers
+    mu_kinetic: Numbers
+    v_scale: Numbers
+    power: float = 2.0
+    deflection_start: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return the numbers of its paper, for a kilogram, and three contacts of their own."""
+        paper = cls(1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
+        each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.0, 1e-6, -1e-4])
+        return paper, each
+
+    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return w."""
+        return np.asarray(w)[None]
+
+    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
+        """Return the law above."""
+        s = sides[0]
+        g, slope = _curve(s * w, p)
+        ratio = p[SIGMA] * z[0] / g
+        y_w = s * ratio * (1.0 - s * w * slope / g)
+        return self._bristles(w, z, (s * w * ratio, y_w, s * w * p[SIGMA] / g), p)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElastoPlastic(_Bristles):
+    """The law of Dupont and others: LuGre's bristles that do not creep below a deflection.
+
+    dz/dt = w (1 - alpha(z, w) sigma0 z sgn(w) / g(w)). alpha is 0 where |z| is below
+    `elastic_share` of the deflection of steady slip, 1 beyond it, half a sine between, and 0
+    where bristles are being unbent.
+
+    Parameters
+    ----------
+    sigma0, sigma1, sigma2, mu_static, mu_kinetic, v_scale, power, deflection_start : as of `LuGre`
+    elastic_share : deflection below which bristles are elastic, over mu_kinetic / sigma0;
+        between 0 and 1, exclusive
+
+    Source: Dupont, Hayward, Armstrong, Altpeter 2002, IEEE Trans. Autom. Control 47, 787.
+    Verified by: tests/unit/laws/test_presliding.py::test_elastic_contacts_do_not_creep
+    """
+
+    sigma0: Numbers
+    sigma1: Numbers
+    sigma2: Numbers
+    mu_static: Numbers
+    mu_kinetic: Numbers
+    v_scale: Numbers
+    power: float = 2.0
+    elastic_share: Numbers = 0.7
+    deflection_start: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        self._check()
+        _clean(self, elastic_share=("positive", "", "bristles are elastic below it."))
+        if np.any(np.asarray(self.elastic_share) >= 1.0):
+            why = "contacts yield before they slip."
+            where = "ElastoPlastic.elastic_share"
+            raise ModelError(explain(where, self.elastic_share, "below 1", why, "give 0.7."))
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return the numbers of LuGre's paper, and three contacts of their own."""
+        paper = cls(1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
+        each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.5, 0.7, 0.9])
+        return paper, each
+
+    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return w, z, and how far |z| is beyond the elastic and the full deflection."""
+        size = np.abs(z[0])
+        low = p[BREAK] * p[KINETIC] / p[SIGMA]
+        high = _curve(np.abs(w), p)[0] / p[SIGMA]
+        return np.stack([np.asarray(w), np.asarray(z[0]), size - low, size - high])
+
+    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
+        """Return the law above."""
+        s, r, beyond, full = sides
+        g, slope = _curve(s * w, p)
+        low, high = p[BREAK] * p[KINETIC] / p[SIGMA], g / p[SIGMA]
+        high_w = s * slope / p[SIGMA]
+        x = np.pi * ((r * z[0] - 0.5 * (high + low)) / (high - low))
+        between = 0.5 * (1.0 + np.sin(x))
+        by_x = 0.5 * np.cos(x)
+        x_z = np.pi * r / (high - low)
+        x_w = -(0.5 * np.pi + x) / (high - low) * high_w
+        yields = (s == r) & (beyond > 0.0)
+        mixed = yields & (full < 0.0)
+        alpha = np.where(mixed, between, np.where(yields, 1.0, 0.0))
+        alpha_z, alpha_w = np.where(mixed, by_x * x_z, 0.0), np.where(mixed, by_x * x_w, 0.0)
+        ratio = s * p[SIGMA] * z[0] / g
+        ratio_w = -ratio * s * slope / g
+        y = alpha * w * ratio
+        y_w = alpha * ratio + w * (alpha_w * ratio + alpha * ratio_w)
+        y_z = w * (alpha_z * ratio + alpha * s * p[SIGMA] / g)
+        return self._bristles(w, z, (y, y_w, y_z), p)
+
+
+# ---- Bouc and Wen
+
+
+def _bouc_level(v: Any, z: Any, p: Any) -> Any:
+    return p[0] * (p[1] / (p[2] + p[3])) ** (1.0 / p[4]) + 0.0 * v
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoucWen(_Deflecting):
+    """Bouc's law as Wen wrote it: dz/dt = a w - beta |w| |z|^(power-1) z - gamma w |z|^power.
+
+    Friction is N sigma0 z. z tends to (a / (beta + gamma))^(1/power) in steady slip.
+
+    Parameters
+    ----------
+    sigma0 : stiffness over the normal force [1/m], a number or one per contact
+    a : share of the slip that deflects contacts at z = 0 [1]
+    beta, gamma : shape of the loop [1/m^power]; |gamma| <= beta, or a loop creates energy
+    power : 1 or 2; larger ones are near a spring with a Coulomb slider
+    deflection_start : z at the start [m]
+
+    Source: Bouc 1967; Wen 1976, J. Eng. Mech. Div. 102, 249; Erlicher, Point 2004 for |gamma|.
+    Verified by: tests/unit/laws/test_presliding.py::test_bouc_wen_against_its_closed_form
+    """
+
+    sigma0: Numbers
+    a: Numbers
+    beta: Numbers
+    gamma: Numbers
+    power: float = 1.0
+    deflection_start: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        _clean(
+            self,
+            sigma0=("positive", "1/m", _WHY_STIFF),
+            a=("positive", "", "slip deflects contacts."),
+            beta=("positive", "1/m^power", "contacts yield."),
+            gamma=("finite", "1/m^power", "it shapes the loop."),
+            deflection_start=("finite", "m", "contacts start with a deflection."),
+        )
+        _power(self, "power", (1, 2), "a fractional power has a branch point at z = 0.")
+        if np.any(np.abs(np.asarray(self.gamma)) > np.asarray(self.beta)):
+            got, needs = f"{self.gamma} beside beta = {self.beta}", "|gamma| <= beta"
+            why = "a small loop of such contacts gives back more energy than it took."
+            try_ = "gamma = beta makes unloading elastic, gamma = 0 is the plainest."
+            raise ModelError(explain("BoucWen.gamma", got, needs, why, try_))
+        if np.any(np.asarray(self.beta) + np.asarray(self.gamma) <= 0.0):
+            got, needs = f"beta = {self.beta}, gamma = {self.gamma}", "beta + gamma > 0"
+            why = "friction must have a level that it tends to."
+            raise ModelError(explain("BoucWen.gamma", got, needs, why, "give a larger gamma."))
+        level = np.asarray(self.a) / (np.asarray(self.beta) + np.asarray(self.gamma))
+        _within(self, level ** (1.0 / self.power))
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return one of power 1, and three contacts of power 2."""
+        one = cls(1e4, 1.0, 2e4, 1e4)
+        return one, cls([1e4, 5e3, 2e4], 0.9, 1e9, [1e9, 0.0, -5e8], 2, [0.0, 1e-5, -2e-5])
+
+    @property
+    def formulas(self) -> Formulas:
+        """The coefficient that slip tends to."""
+        return Formulas(mu=_bouc_level, slope=_no_slope)
+
+    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return w and z."""
+        return np.stack([np.asarray(w), np.asarray(z[0])])
+
+    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
+        """Return the law above."""
+        sigma, a, beta, gamma, k = p[:5]
+        s, r = sides
+        size = r * z[0]
+        # |z|^(power-1) z and |z|^power by their frozen signs
+        odd, odd_z = r * size**k, k * size ** (k - 1.0)
+        rate = a * w - beta * s * w * odd - gamma * w * r * odd
+        by_speed = a - beta * s * odd - gamma * r * odd
+        by_state = -(beta * s + gamma * r) * w * odd_z
+        return Response(
+            coefficient=np.asarray(sigma * z[0]),
+            by_speed=np.zeros_like(w),
+            by_state=_rows(sigma, like=w),
+            rate=_rows(rate, like=w),
+            rate_by_speed=_rows(by_speed, like=w),
+            rate_by_state=_rows(by_state, like=w)[None],
+        )
+
+    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
+        """Return sigma0 z^2 / (2 a) [m]: what is left of the work is |gamma| <= beta of heat."""
+        return np.asarray(0.5 * p[0] * z[0] ** 2 / p[1])
+
+    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
+        """Return sigma0 z dz/dt / a [m/s]."""
+        return np.asarray(p[0] * z[0] * answer.rate[0] / p[1])
+
+    def plastic_rate(self, w: Floats, answer: Response) -> Floats:
+        """Return w - (dz/dt) / a [m/s]."""
+        return np.asarray(w - answer.rate[0] / np.asarray(self.a))
