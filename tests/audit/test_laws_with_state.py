@@ -22,3 +22,23 @@ def test_a_step_too_long_for_the_state_leaves_its_range():
 def run_beside(run):
     """Return the other checks that such a step may fail."""
     return {c.check for c in run.audit if not c.ok and c.check != "state_in_range"}
+
+
+@pytest.mark.fails_audit("chains", "rest_does_not_drift")
+def test_bristles_walk_under_a_load_that_shakes():
+    """LuGre's contact drifts below break-away, by one formula a cycle; Dupont's stays."""
+    numbers = (30.0, 3.0, 0.04, 0.15, 0.1, 0.1)
+    load = st.chains.SumOf([st.Constant(0.5), st.chains.Sine(0.45, 3.0)])
+    runs = [
+        st.solve(
+            st.Chain(mass=[1.0], stiffness=1e-6, law=law, load=load, damping=1.0),
+            st.chains.Radau(rtol=1e-6),
+            (0.0, 20.0),
+            save=2,
+        )
+        for law in (st.laws.LuGre(*numbers), st.laws.ElastoPlastic(*numbers, elastic_share=0.97))
+    ]
+    found = check_fails(runs[0], "rest_does_not_drift")
+    crept = runs[0].quantities["creep"].value[0]
+    assert found.value == pytest.approx(abs(crept) / 5e-3, rel=1e-12)
+    check_holds(runs[1], "rest_does_not_drift")

@@ -447,7 +447,7 @@ def test_other_methods_refuse_a_law_without_stick(law):
         stiction.Quasistatic(),
         stiction.chains.RegularizedTheta(1e-3, 1.0, 1e-3),
     ):
-        with pytest.raises(ModelError, match="no stick|remembers"):
+        with pytest.raises(ModelError, match=r"no stick|remembers"):
             stiction.solve(chain, method, span)
     with pytest.raises(ModelError, match="stick"):
         stiction.solve(stiction.Chain(mass=[1.0], stiffness=1.0), stiction.chains.Radau(), span)

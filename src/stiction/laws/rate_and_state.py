@@ -226,16 +226,17 @@ class RateAndStateFriction(ForceLaw):
     viscous: Numbers = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.law, RateAndState):
+        law: object = self.law
+        if not isinstance(law, RateAndState):
             needs, why = "AgeingLaw(...) or SlipLaw(...)", "it says how contacts age."
             where = "RateAndStateFriction.law"
-            raise ModelError(explain(where, repr(self.law), needs, why, "leave it out."))
+            raise ModelError(explain(where, repr(law), needs, why, "leave it out."))
         if not self.law.regularised:
             why = "with inertia contacts come to rest and turn round, where ln V has no value."
             where = "RateAndStateFriction.law.regularised"
             raise ModelError(explain(where, False, "True", why, "leave it out."))
         for name, rule, unit in (("age_start", "positive", "s"), ("viscous", "nonnegative", "s/m")):
-            given, where = getattr(self, name), f"RateAndStateFriction.{name}"
+            where, given = f"RateAndStateFriction.{name}", getattr(self, name)
             if given is None and name == "age_start":
                 continue
             why, try_ = "contacts are as old, and waves carry away, what it says.", "leave it out."

@@ -223,7 +223,10 @@ class March:
             table[:, 1], table[:, 2:] = np.maximum(np.abs(w), least), np.maximum(np.abs(z), 1.0).T
         else:
             fastest = max(float(now.mass[FASTEST].max()), belt)
-            table[:, 1], table[:, 2:] = fastest or small / self.motion.quickest, law.state_scale(p).T
+            table[:, 1], table[:, 2:] = (
+                fastest or small / self.motion.quickest,
+                law.state_scale(p).T,
+            )
         return rtol * table.ravel()
 
     def _first(self, t: float, floor: Floats, stop: float) -> float:

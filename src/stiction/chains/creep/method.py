@@ -16,8 +16,8 @@ class Radau(Record):
 
     Steps follow the estimated error, over the fifteen orders of magnitude in time that lie between
     creep at rest and an earthquake. Where slip or a deflection changes its sign the law has a kink:
-    the step ends there, and the next one begins with the other sign. `EventDriven` goes over to this
-    method where a law has no stick.
+    the step ends there, and the next one begins with the other sign. `EventDriven` goes over to
+    this method where a law has no stick.
 
     Parameters
     ----------

@@ -101,10 +101,9 @@ def _without_stick(chain: Chain, method: EventDriven, request: Request) -> Run:
     from stiction.chains.creep.method import Radau
     from stiction.chains.creep.run import solve_creep
 
+    most = Radau.max_steps if method.max_steps is None else method.max_steps
     rtol = min(max(method.rtol, 1e-13), 1e-3)
-    steps = {} if method.max_steps is None else {"max_steps": method.max_steps}
-    bounds = {"max_step": method.max_step, "max_events": method.max_events, **steps}
-    return solve_creep(chain, Radau(rtol=rtol, **bounds), request)
+    return solve_creep(chain, Radau(rtol, method.max_step, most, method.max_events), request)
 
 
 class _Solver:

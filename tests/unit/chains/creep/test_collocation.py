@@ -23,6 +23,7 @@ def test_order_nine():
     assert np.log2(off[0] / off[1]) > 8.5
     assert np.log2(off[1] / off[2]) > 8.5
     estimated = [steps(1.0 / n, n)[1] for n in (4, 8)]
+    # reason: an order, seen at two steps
     assert np.log2(estimated[0] / estimated[1]) == pytest.approx(6.0, abs=0.8)
     assert estimated[0] > off[2]
 

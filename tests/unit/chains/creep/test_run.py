@@ -49,14 +49,16 @@ def test_derivative_of_the_motion(law):
         up, down = y.copy(), y.copy()
         up[j], down[j] = y[j] + h, y[j] - h
         by = (motion.rates(t, up[None]) - motion.rates(t, down[None]))[0] / (2 * h)
-        assert by == pytest.approx(exact[:, j], rel=1e-5, abs=1e-5 * np.abs(exact).max(axis=1).max())
+        assert by == pytest.approx(
+            exact[:, j], rel=1e-5, abs=1e-5 * np.abs(exact).max(axis=1).max()
+        )
 
 
 @each_law
 def test_energy_closes_and_saved_rows_do_not_matter(law):
     chain = chain_of(law)
-    few = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.3), save=3)
-    many = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.3), save=61)
+    few = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.15), save=3)
+    many = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.15), save=61)
     for run in (few, many):
         assert run.status.ok
         assert run.energy.imbalance_rel < 1e-9
@@ -71,16 +73,16 @@ def test_energy_closes_and_saved_rows_do_not_matter(law):
 def test_a_chain_of_loose_masses_is_as_each_alone(law):
     both = chain_of(law, stiffness=1e-12, damping=0.0)
     one = chain_of(law, mass=[1.5], stiffness=1e-12, damping=0.0, v0=0.12, plate_stiffness=5.0)
-    runs = [st.solve(c, Radau(rtol=1e-10), (0.0, 0.2), save=3) for c in (both, one)]
+    runs = [st.solve(c, Radau(rtol=1e-9), (0.0, 0.1), save=3) for c in (both, one)]
     assert runs[0].final["x"][1] == pytest.approx(runs[1].final["x"][0], rel=1e-7)
     assert runs[0].final["v"][1] == pytest.approx(runs[1].final["v"][0], abs=1e-7)
 
 
 @each_law
 def test_going_on_gives_the_same_bits(law):
-    chain, method, span = chain_of(law), Radau(rtol=1e-8), (0.0, 0.5)
+    chain, method, span = chain_of(law), Radau(rtol=1e-7), (0.0, 0.4)
     whole = st.solve(chain, method, span, save=11)
-    memory = Memory(turn=3, last=1)
+    memory = Memory(turn=2, last=1)
     st.solve(chain, method, span, save=11, checkpoint=memory, throw=False)
     assert len(memory.pages) > 0
     again = st.solve(chain, method, span, save=11, checkpoint=Memory(memory.state, turn=-1))
@@ -101,7 +103,7 @@ def test_units_do_not_matter():
     """In millimetres and milliseconds every step is the same."""
     law = LuGre(3e3, 31.6, 0.04, 0.15, 0.1, 1e-2)
     other = LuGre(3.0, 31.6e-0, 0.04, 0.15, 0.1, 1e-2)
-    plain = dict(belt_speed=0.1, v0=[0.1, 0.12], load=st.Constant(0.0), plate_speed=0.0)
+    plain = {"belt_speed": 0.1, "v0": [0.1, 0.12], "load": st.Constant(0.0), "plate_speed": 0.0}
     here = st.solve(chain_of(law, **plain), Radau(rtol=1e-9), (0.0, 0.2), save=3)
     # lengths in mm and times in ms: speeds keep their numbers, and so do sigma1 and v_scale
     scaled = chain_of(

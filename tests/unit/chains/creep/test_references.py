@@ -1,0 +1,32 @@
+"""Motions of thirty digits, from benchmarks/trust_creep.py: no code of the package is in them."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.chains import Radau
+from stiction.laws import Dahl, LuGre
+
+# law, then x [m], v [m/s], deflection [m] at 0.2 s and the times of the two reversals [s]
+FOUND = {
+    "Dahl": (
+        Dahl(2000.0, 0.3),
+        [-0.001398903719417452411678283, -0.01932737320822276773477043, -1.4999999999999998361e-4],
+        [0.06965337701336396023576, 0.13793076095996183521],
+    ),
+    "LuGre": (
+        LuGre(2000.0, 30.0, 0.04, 0.15, 0.1, 0.001),
+        [-0.005145650935835897132524219, -0.1923713801355578198083251, -5e-5],
+        [0.07090877693907863346427, 0.1426230084811181397109],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_thirty_digits(name):
+    law, state, turns = FOUND[name]
+    chain = st.Chain(mass=[1.0], stiffness=2000.0, law=law, x0=0.01)
+    run = st.solve(chain, Radau(), (0.0, 0.2), save=2)
+    found = [run.final[key][0] for key in ("x", "v", "deflection")]
+    assert np.abs(np.array(found) - state) / [0.01, 0.4, 1e-4] == pytest.approx(0.0, abs=1e-9)
+    assert run.event_log.time == pytest.approx(turns, abs=1e-10)
