@@ -176,10 +176,8 @@ def main() -> int:
                 if len(times) == len(turns)
                 else np.inf
             )
-            print(
-                f"{name:18} rtol {rtol:.0e}: {len(turns)} reversals, state {max(off):.1e}, times {late:.1e} s, {run.stats['steps']} steps",
-                flush=True,
-            )
+            line = f"{name:18} rtol {rtol:.0e}: {len(turns)} reversals, state {max(off):.1e}"
+            print(f"{line}, times {late:.1e} s, {run.stats['steps']} steps", flush=True)
             bad += rtol == 1e-12 and max(off) > 1e-8
         print("   reference", [mp.nstr(v, 25) for v in want], [mp.nstr(t, 22) for t in turns[:3]])
     return int(bad)

@@ -70,7 +70,8 @@ class CompiledLaw:
                 Callback(plain[1] if "slope" in asked else None, f"{self._name}.slope_function"),
             ]
             # addresses have fewer than 53 bits, so a float holds them exactly
-            parameters = [np.full(table.n, float(own.address)) for own in self._own]
+            addresses = [np.full(table.n, float(own.address)) for own in self._own]
+            parameters = [*addresses, *parameters]
         self._parameters, self._shares = parameters, law.formulas.shares
         k, s = len(parameters), law.n_state
         self.n_state, self.first_state = s, lk.place_of(k, s)
@@ -205,12 +206,15 @@ def _may_raise(function: Formula) -> bool:
     return not isinstance(function, FunctionType) or may_raise(function)
 
 
-# ---- a law made of a user's functions of one float: their addresses stand as its parameters
+# ---- a law made of a user's functions of one float: their addresses, and a factor, stand
+# as its parameters
 
 
 def _own_mu(v: float, z: Any, p: Any) -> float:
-    return call(int(p[0]), v)
+    value: float = p[2] * call(int(p[0]), v)
+    return value
 
 
 def _own_slope(v: float, z: Any, p: Any) -> float:
-    return call(int(p[1]), v)
+    value: float = p[2] * call(int(p[1]), v)
+    return value

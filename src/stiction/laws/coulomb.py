@@ -93,6 +93,8 @@ class RandomCoulomb(Friction):
     mu_mean : mean coefficient [1]
     mu_spread : half width of the uniform distribution [1], at most `mu_mean`
     seed : whole number >= 0
+    correlation : number of masses over which neighbours are alike, >= 0: draws so far apart
+        correlate by 1/e. Each coefficient alone stays uniform
 
     Source: Axioms 14(4) 299, section 10 names randomness in friction as future work.
     Verified by: tests/unit/laws/test_coulomb.py::test_random_is_seeded
@@ -103,8 +105,16 @@ class RandomCoulomb(Friction):
     mu_mean: float
     mu_spread: float
     seed: int
+    correlation: float = 0.0
 
     def __post_init__(self) -> None:
+        number(
+            "RandomCoulomb.correlation",
+            self.correlation,
+            rule="nonnegative",
+            why="neighbours are alike over so many masses.",
+            try_="leave it out for independent masses.",
+        )
         mean = number(
             "RandomCoulomb.mu_mean", self.mu_mean, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU
         )
@@ -146,8 +156,19 @@ class RandomCoulomb(Friction):
 
     def parameters(self, n: int) -> list[Floats]:
         """Return the coefficients of `n` contacts; mass 1 takes the first draw."""
-        draws = np.random.Generator(np.random.PCG64(self.seed)).random(n)
+        source = np.random.Generator(np.random.PCG64(self.seed))
+        draws = source.random(n) if self.correlation == 0.0 else self._alike(source, n)
         return [self.mu_mean + self.mu_spread * (2.0 * draws - 1.0)]
+
+    def _alike(self, source: np.random.Generator, n: int) -> Floats:
+        """Return (n,) uniform draws behind which a Gauss-Markov sequence stands."""
+        from scipy.signal import lfilter
+        from scipy.special import ndtr
+
+        keeps = math.exp(-1.0 / self.correlation)
+        noise = source.standard_normal(n)
+        noise[1:] *= math.sqrt(1.0 - keeps * keeps)
+        return np.asarray(ndtr(lfilter([1.0], [1.0, -keeps], noise)))
 
     def given(self) -> list[npt.NDArray[Any]]:
         """Return the mean coefficient: no single contact is asked for."""
@@ -296,7 +317,7 @@ def _shares(k: int, v: Floats, factor: Floats, w: Floats, e: Floats, p: list[Flo
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserFriction(Friction):
-    """A user's own smooth mu(v), the same for every contact.
+    """A user's own smooth mu(v), times a factor of each contact.
 
     Parameters
     ----------
@@ -304,6 +325,7 @@ class UserFriction(Friction):
         compiled with Numba when it can be and run as it is otherwise
     slope_function : its derivative d mu / d|v| [s/m]; checked against differences of
         `function` here, so that a wrong sign is found before a run
+    factor : of both functions [1], a number or one per contact, >= 0
 
     Raises
     ------
@@ -316,8 +338,10 @@ class UserFriction(Friction):
 
     function: Callable[[float], float]
     slope_function: Callable[[float], float]
+    factor: Numbers = 1.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _coefficient("UserFriction.factor", self.factor))
         for v in (0.0, 1e-6, 1e-3, 0.02, 0.3, 1.0, 4.0):
             mu, slope = _probe(self.function, v), _probe(self.slope_function, v)
             if not (np.isfinite(mu) and mu >= 0.0 and np.isfinite(slope)):
@@ -352,14 +376,17 @@ class UserFriction(Friction):
     def examples(cls) -> Sequence[Friction]:
         """Return friction that weakens, and friction that grows with speed."""
         weak = cls(lambda v: 0.2 + 0.1 / (1.0 + v), lambda v: -0.1 / (1.0 + v) ** 2)
-        return weak, cls(lambda v: 0.2 + 0.01 * v, lambda v: 0.01)
+        grows = cls(lambda v: 0.2 + 0.01 * v, lambda v: 0.01)
+        each = cls(lambda v: 0.2 + 0.01 * v, lambda v: 0.01, [1.0, 0.5, 2.0])
+        return weak, grows, each
 
     @property
     def formulas(self) -> Formulas:
         """The user's functions, called for one speed after the other."""
         function, slope = self.function, self.slope_function
         return Formulas(
-            mu=lambda v, z, p: _mapped(function, v), slope=lambda v, z, p: _mapped(slope, v)
+            mu=lambda v, z, p: p[0] * _mapped(function, v),
+            slope=lambda v, z, p: p[0] * _mapped(slope, v),
         )
 
     def plain(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
@@ -367,12 +394,12 @@ class UserFriction(Friction):
         return self.function, self.slope_function
 
     def parameters(self, n: int) -> list[Floats]:
-        """Return nothing: the functions hold all there is."""
-        return []
+        """Return the factor of each contact: the functions hold the rest."""
+        return [self._spread("factor", n)]
 
     def given(self) -> list[npt.NDArray[Any]]:
-        """Return nothing: the functions hold all there is."""
-        return []
+        """Return the factor."""
+        return [np.asarray(self.factor)]
 
 
 def _probe(function: object, v: float) -> float:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import stiction as st
 
@@ -15,6 +16,32 @@ def test_random_is_seeded():
     assert one.max() <= 0.4
     # a longer chain keeps the coefficients of its first masses
     assert np.array_equal(law.table(80).mu_static[:50], one)
+
+
+def test_random_neighbours_are_alike():
+    """Correlated draws stay uniform, and correlate by exp(-distance / correlation) behind them."""
+    mu = st.laws.RandomCoulomb(0.3, 0.1, seed=3, correlation=5.0).table(200_000).mu_static
+    share = np.sort((mu - 0.2) / 0.2)
+    assert np.abs(share - np.linspace(0.0, 1.0, share.size)).max() < 0.01
+    normal = ndtri(np.clip((mu - 0.2) / 0.2, 1e-9, 1.0 - 1e-9))
+    for k in (1, 5, 20):
+        assert np.mean(normal[k:] * normal[:-k]) == pytest.approx(np.exp(-k / 5.0), abs=0.01)
+    one, two = (st.laws.RandomCoulomb(0.3, 0.1, 3, 4.0).table(n).mu_static for n in (50, 80))
+    assert np.array_equal(one, two[:50])
+
+
+def test_user_friction_has_a_factor_of_each_mass():
+    """Three blocks of their own factors move as three chains of one."""
+    functions = (lambda v: 0.2 + 0.1 / (1.0 + v), lambda v: -0.1 / (1.0 + v) ** 2)
+    each = [1.0, 0.5, 2.0]
+    whole = st.Chain(mass=[1.0] * 3, stiffness=1e-9, law=st.UserFriction(*functions, each), v0=1.0)
+    for method in (st.EventDriven(), st.ThetaStepper(1e-3)):
+        found = st.solve(whole, method, (0.0, 0.2), save=2)
+        for i, factor in enumerate(each):
+            law = st.UserFriction(*functions, factor)
+            alone = st.Chain(mass=[1.0], stiffness=1e-9, law=law, v0=1.0)
+            one = st.solve(alone, method, (0.0, 0.2), save=2)
+            assert found.final["v"][i] == pytest.approx(one.final["v"][0], rel=1e-8)
 
 
 def test_random_spread_stays_positive():
