@@ -343,6 +343,26 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
+    # ---- many runs
+    "Design": Kind(
+        "a design",
+        {
+            "Grid": "stiction.studies.designs",
+            "Paired": "stiction.studies.designs",
+            "LatinHypercube": "stiction.studies.designs",
+            "Sobol": "stiction.studies.designs",
+            "Saltelli": "stiction.studies.designs",
+        },
+    ),
+    "Study": Kind(
+        "a study",
+        {
+            "Range": "stiction.studies.designs",
+            "Sweep": "stiction.studies.sweep",
+            "Study": "stiction.studies.study",
+        },
+        written=False,
+    ),
     # ---- questions, and what answers them
     "Question": Kind(
         "a question",
@@ -428,6 +448,7 @@ _FIRST = (
     "reach",
     "two_fold",
     "ensemble",
+    "Sweep",
 )
 # results and errors, of no kind and in no room
 _CORE = {
