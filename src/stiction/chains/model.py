@@ -86,6 +86,9 @@ class Chain(Record):
         "Quasistatic": "stiction.chains.quasistatic.run:solve_chain",
     }
 
+    # what is told of a run does not depend on the times at which its state is kept
+    fewest_saves: ClassVar[int] = 2
+
     mass: Numbers
     stiffness: Numbers
     damping: Numbers = 0.0

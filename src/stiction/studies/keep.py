@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stiction.errors import ScenarioError, Status, explain, nearest
 from stiction.results.run import Run
 
-__all__ = ["ABSENT", "ALWAYS", "STATUSES", "Kept", "Reading", "kept_of", "trajectories_of"]
+__all__ = ["ABSENT", "ALWAYS", "STATUSES", "Kept", "Reading", "Unknown", "always_of", "kept_of", "trajectories_of"]
 
 Array = npt.NDArray[Any]
 
@@ -88,8 +88,12 @@ class Reading:
         return cls(names, tuple(k for k in given if not isinstance(k, str)))
 
 
-def kept_of(run: Run, reading: Reading) -> dict[str, Kept]:
+def kept_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, Kept]:
     """Return what is kept of a run, without what is always kept.
+
+    Parameters
+    ----------
+    lenient : leave out names that this run does not have: another member may
 
     Raises
     ------
@@ -100,7 +104,13 @@ def kept_of(run: Run, reading: Reading) -> dict[str, Kept]:
     names = reading.names
     if not names and not reading.functions:
         names = _defaults(run)
-    found = {name: _named(run, name) for name in names}
+    found = {}
+    for name in names:
+        try:
+            found[name] = _named(run, name)
+        except Unknown:
+            if not lenient:
+                raise
     for function in reading.functions:
         made = function(run)
         if not isinstance(made, Mapping):
@@ -225,6 +235,10 @@ def _array(name: str, value: object, unit: str, meaning: str) -> Kept:
     return Kept(values, dims, unit, meaning)
 
 
-def _unknown(name: str, known: Sequence[str]) -> ScenarioError:
+class Unknown(ScenarioError):
+    """A result that a run does not have."""
+
+
+def _unknown(name: str, known: Sequence[str]) -> Unknown:
     needs, why = "a result of these runs: " + ", ".join(known), "it is kept of each member."
-    return ScenarioError(explain("keep", repr(name), needs, why, nearest(name, known)))
+    return Unknown(explain("keep", repr(name), needs, why, nearest(name, known)))

@@ -73,26 +73,43 @@ def solve_member(job: Job, values: Sequence[Any]) -> Run:
 
 
 def probe(job: Job) -> dict[str, Kept]:
-    """Return what the first members that can be solved keep; kernels are compiled on the way.
+    """Return what the members keep, from the first that have it; kernels are compiled on the way.
 
     Raises
     ------
-    StictionError : if none of the first members can be solved.
+    StictionError : if none of those tried can be solved, or has one of the results.
     """
-    size = min(_MOST_TRIES, len(next(iter(job.columns[-1].values()))))
+    size = len(next(iter(job.columns[-1].values())))
+    found: dict[str, Kept] = {}
     failure: StictionError | None = None
-    for member in range(size):
+    for member in _spread(size, _MOST_TRIES):
         try:
             run = solve_member(job, job.values(-1, member))
+            for name, kept in _kept(job, run).items():
+                if name not in found or not found[name].values.shape:
+                    found[name] = kept
+            kept_of(run, job.reading)
         except StictionError as error:
             failure = failure or error
             continue
-        found = kept_of(run, job.reading)
-        if job.rows:
-            found.update(trajectories_of(run, job.rows))
+        return found
+    # each name by itself may be a result of another member
+    if found and set(job.reading.names) <= set(found):
         return found
     assert failure is not None
     raise failure
+
+
+def _spread(size: int, most: int) -> list[int]:
+    """Return at most so many places, the first and the last among them."""
+    return list(dict.fromkeys(int(k) for k in np.linspace(0, size - 1, min(size, most))))
+
+
+def _kept(job: Job, run: Run) -> dict[str, Kept]:
+    found = kept_of(run, job.reading, lenient=True)
+    if job.rows:
+        found.update(trajectories_of(run, job.rows))
+    return found
 
 
 def variables_of(
@@ -218,9 +235,7 @@ def _one(
     slot = first + row
     try:
         run = solve_member(job, job.values(batch, member))
-        found = kept_of(run, job.reading)
-        if job.rows:
-            found.update(trajectories_of(run, job.rows))
+        found = _kept(job, run)
     except (KeyboardInterrupt, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - of a user's law or function: one member, not the study
