@@ -408,6 +408,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "dalembert": "stiction.rods.principles",
             "rough": "stiction.rods.principles",
             "vakonomic": "stiction.rods.principles",
+            "sobol_indices": "stiction.studies.sensitivity",
             "compare_solids": "stiction.solids.figures.comparison",
             "amontons": "stiction.laws.adhesive_friction",
             "return_map": "stiction.laws.return_mapping",

@@ -168,8 +168,8 @@ def show(
 ) -> None:
     """The one-screen summary of a saved run or study."""
     from stiction.results.store import load
-    from stiction.studies.store import is_study
     from stiction.results.summary import screen
+    from stiction.studies.store import is_study
 
     if is_study(folder):
         from stiction.studies.command import show_study

@@ -106,9 +106,8 @@ def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tupl
     left = list(reversed(chunks))
     with contextlib.ExitStack() as ended:
         crew: list[_Worker] = []
-        ended.callback(lambda: [worker.stop() for worker in crew])
-        for _ in range(workers):
-            crew.append(_Worker(job))
+        ended.callback(_stop, crew)
+        crew.extend(_Worker(job) for _ in range(workers))
         for worker in crew:
             worker.give(left)
         while any(worker.chunk is not None for worker in crew):
@@ -130,11 +129,16 @@ def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tupl
                 yield chunk, answer
 
 
+def _stop(crew: Sequence[_Worker]) -> None:
+    for worker in crew:
+        worker.stop()
+
+
 class _Worker:
     """A process that solves the chunks it is given."""
 
     def __init__(self, job: Job, target: Callable[..., None] | None = None) -> None:
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         self.pipe, theirs = context.Pipe()
         arguments = (job, theirs, os.getpid(), mode())
         self.process = context.Process(target=target or _work, args=arguments, daemon=True)

@@ -50,7 +50,7 @@ def place_of(scenario: Scenario, path: str) -> Place:
 
     Verified by: tests/unit/studies/test_fields.py::test_paths_lead_to_fields
     """
-    if not isinstance(path, str) or not _PATH.fullmatch(path):
+    if not _PATH.fullmatch(str(path)):
         needs, why = "a dotted path of fields", "it says which number is swept."
         raise ScenarioError(explain("fields", repr(path), needs, why, _EXAMPLE))
     words = [int(w[1:-1]) if w[0] == "[" else w for w in _STEP.findall(path)]
@@ -132,9 +132,11 @@ def _known(owner: object) -> list[str]:
     if isinstance(owner, type) or not dataclasses.is_dataclass(owner):
         return []
     names = [f.name for f in dataclasses.fields(owner) if f.init]
-    return [n for n in names if n in ("system", "method", *_OF_SOLVE)] if (
-        isinstance(owner, Scenario)
-    ) else names
+    return (
+        [n for n in names if n in ("system", "method", *_OF_SOLVE)]
+        if (isinstance(owner, Scenario))
+        else names
+    )
 
 
 def _entry(path: str, found: Any, place: int, owner: str) -> Any:

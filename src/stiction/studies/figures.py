@@ -55,6 +55,8 @@ class StudyFigures:
     @property
     def default(self) -> tuple[str, ...]:
         """The figures written when none are named."""
+        if any(path.rpartition(".")[2] == "seed" for path in self._numeric()):
+            return ("curve", "distribution")
         if len(self._numeric()) >= 2:
             return ("map", "phase", "events", "distribution")
         return ("curve", "phase", "distribution") if self._numeric() else ("distribution",)
@@ -104,7 +106,7 @@ class StudyFigures:
             label = f"{k + 1}" if columns.shape[1] > 1 else None
             ax.plot(places, bands[:, 1], "-", lw=1.0, color=colour, label=label)
             if (bands[:, 2] > bands[:, 0]).any():
-                shade = {"color": colour, "alpha": 0.2, "lw": 0}
+                shade: dict[str, Any] = {"color": colour, "alpha": 0.2, "lw": 0}
                 ax.fill_between(places, bands[:, 0], bands[:, 2], **shade)
         if columns.shape[1] > 1:
             key(ax, columns=6)
@@ -154,7 +156,9 @@ class StudyFigures:
         named = [n for n in variables if n not in skip and variables[n].dims[:1] != ("row",)]
         # what no member has is drawn last
         table = self.study.table
-        return sorted(named, key=lambda n: (not np.isfinite(table[n]).any(), len(variables[n].shape)))
+        return sorted(
+            named, key=lambda n: (not np.isfinite(table[n]).any(), len(variables[n].shape))
+        )
 
     def _first(self) -> str:
         return (self._kept() or ["events"])[0]
@@ -209,7 +213,11 @@ class StudyFigures:
         values = values.reshape(len(values), -1)
         # of several numbers the largest
         with np.errstate(all="ignore"):
-            found = np.where(np.isfinite(values).any(axis=1), np.nanmax(np.where(np.isfinite(values), values, -np.inf), axis=1), np.nan)
+            found = np.where(
+                np.isfinite(values).any(axis=1),
+                np.nanmax(np.where(np.isfinite(values), values, -np.inf), axis=1),
+                np.nan,
+            )
         figure = new_figure(COLUMN, 2.7)
         ax = grid(figure, margins=_MARGINS)[0][0]
         good = np.isfinite(found)
@@ -221,7 +229,15 @@ class StudyFigures:
             np.add.at(total, (j[good], i[good]), found[good])
             np.add.at(count, (j[good], i[good]), 1.0)
             with np.errstate(all="ignore"):
-                ax.pcolormesh(_edges(xs), _edges(ys), total / count, cmap=colours, vmin=limits[0], vmax=limits[1], rasterized=True)
+                ax.pcolormesh(
+                    _edges(xs),
+                    _edges(ys),
+                    total / count,
+                    cmap=colours,
+                    vmin=limits[0],
+                    vmax=limits[1],
+                    rasterized=True,
+                )
         else:
             ax.scatter(x[good], y[good], c=found[good], cmap=colours, s=6, lw=0)
         if limits[0] == limits[1]:

@@ -13,7 +13,17 @@ import numpy.typing as npt
 from stiction.errors import ScenarioError, Status, explain, nearest
 from stiction.results.run import Run
 
-__all__ = ["ABSENT", "ALWAYS", "STATUSES", "Kept", "Reading", "Unknown", "always_of", "kept_of", "trajectories_of"]
+__all__ = [
+    "ABSENT",
+    "ALWAYS",
+    "STATUSES",
+    "Kept",
+    "Reading",
+    "Unknown",
+    "always_of",
+    "kept_of",
+    "trajectories_of",
+]
 
 Array = npt.NDArray[Any]
 
@@ -80,7 +90,9 @@ class Reading:
     def of(cls, keep: object) -> Reading:
         """Return what a user asked for: a name, a function, or several of them."""
         given = (keep,) if isinstance(keep, str) or callable(keep) else keep
-        if not isinstance(given, Sequence) or not all(isinstance(k, str) or callable(k) for k in given):
+        if not isinstance(given, Sequence) or not all(
+            isinstance(k, str) or callable(k) for k in given
+        ):
             needs, why = "names of results, or functions of a run", "they are kept of each member."
             try_ = 'for example keep=("stop_time", "max(onset_force)", "energy.friction_heat").'
             raise ScenarioError(explain("keep", repr(keep), needs, why, try_))
@@ -112,7 +124,7 @@ def kept_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, K
             if not lenient:
                 raise
     for function in reading.functions:
-        made = function(run)
+        made: object = function(run)
         if not isinstance(made, Mapping):
             needs, why = "a dictionary {name: number or array}", "each of them is kept by name."
             where = getattr(function, "__name__", "keep")
@@ -200,10 +212,10 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
         count = sum(1 for kind in run.event_log.kind if kind == name)
         return Kept(np.asarray(float(count)), (), "1", f"events of the kind {name}")
     if group == "audit":
-        values = {check.check: check.value for check in run.audit}
-        if name not in values:
-            raise _unknown(f"audit.{name}", [f"audit.{n}" for n in values])
-        return _array(name, values[name], "", f"value of the line {name} of the audit")
+        lines = {check.check: check.value for check in run.audit}
+        if name not in lines:
+            raise _unknown(f"audit.{name}", [f"audit.{n}" for n in lines])
+        return _array(name, lines[name], "", f"value of the line {name} of the audit")
     if group == "stats":
         known: Mapping[str, Any] = run.stats
         unit = "1"
@@ -219,7 +231,8 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
         variable = run.variables[name]
         dims = tuple(d for d in variable.dims if d != "time")
         values = np.asarray(known[name], dtype=np.float64)
-        values = values if values.ndim == len(dims) else values.reshape(values.shape[-len(dims) :] if dims else ())
+        # a state of one number stands in a list of one
+        values = values.reshape(values.shape[values.ndim - len(dims) :])
         return Kept(values, dims, variable.unit, f"{variable.meaning} at the end")
     return _array(name, known[name], unit, "")
 

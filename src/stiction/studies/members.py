@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,6 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, StictionError
 from stiction.results.run import Run
-from stiction.results.summary import doubts
 from stiction.scenario import Scenario
 from stiction.studies.fields import Place, changed
 from stiction.studies.keep import (
@@ -26,7 +24,17 @@ from stiction.studies.keep import (
 )
 from stiction.studies.store import Held, Note, Store, Stored
 
-__all__ = ["Job", "died", "probe", "solve_chunk", "variables_of"]
+__all__ = [
+    "Job",
+    "counted",
+    "died",
+    "labels_of",
+    "probe",
+    "solve_alone",
+    "solve_chunk",
+    "solve_member",
+    "variables_of",
+]
 
 Array = npt.NDArray[Any]
 
@@ -164,7 +172,9 @@ def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None)
     return {"members": end - begin, **counted(notes)}
 
 
-def died(job: Job, chunk: int, solved: Mapping[int, Mapping[str, Array]], notes: Sequence[Note]) -> None:
+def died(
+    job: Job, chunk: int, solved: Mapping[int, Mapping[str, Array]], notes: Sequence[Note]
+) -> None:
     """Put a chunk in place of which each member was solved in a process of its own.
 
     Parameters
@@ -245,8 +255,8 @@ def _one(
         kind = "refused" if refused else type(error).__name__
         notes.append(Note(slot, "failed", f"{kind}: {words}"[:_MOST_REASON]))
         return
-    for name, value in always_of(run).items():
-        arrays[name][row] = value
+    for name, number in always_of(run).items():
+        arrays[name][row] = number
     for name, kept in found.items():
         if name in job.held.variables and name not in ALWAYS:
             _fill(arrays[name][row : row + 1], kept.values)
@@ -272,13 +282,4 @@ def _fill(row: Array, values: Array) -> None:
     if row.ndim - 1 != values.ndim:
         return
     part = tuple(slice(0, min(a, b)) for a, b in zip(row.shape[1:], values.shape, strict=True))
-    row[(0, *part)] = values[part]
-
-
-def loaded(place: str) -> Any:
-    """Return what "module:name" names."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
-__all__ += ["counted", "doubts", "labels_of", "loaded", "solve_alone", "solve_member"]
+    row[0][part] = values[part]

@@ -20,18 +20,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.scenario import built_in, read_scenario
+from stiction.scenario import Entry, built_in, read_scenario
 from stiction.scenario.reader import build, scenario_of
 from stiction.scenario.source import Table, parse, read_table
 from stiction.studies.designs import Grid, Range
 from stiction.studies.sweep import Sweep
 
-__all__ = ["Ready", "read_study", "ready", "ready_entries"]
+__all__ = ["read_study", "ready", "ready_entries"]
 
 _TABLES = ("system", "method", "solve")
 _WORDS = ("paper", "figure", "note")
@@ -40,28 +39,18 @@ _RANGE = ("from", "to", "count", "log")
 _HERE = Path(__file__).resolve().parent / "ready"
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A study that comes with the package: name, title, and the paper and figure it belongs to."""
-
-    name: str
-    title: str
-    paper: str
-    figure: str
-
-
 def ready() -> dict[str, Path]:
     """Return the files of the ready studies by name."""
     return {path.stem: path for path in sorted(_HERE.glob("*.toml"))}
 
 
-def ready_entries() -> list[Ready]:
+def ready_entries() -> list[Entry]:
     """Return what the ready studies say about themselves, without building any of them."""
     found = []
     for name, path in ready().items():
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         words = (str(table.get(key, "")) for key in ("title", "paper", "figure"))
-        found.append(Ready(name, *words))
+        found.append(Entry(name, *words))
     return found
 
 
@@ -80,12 +69,12 @@ def read_study(source: str | Path) -> Sweep:
     else:
         path = Path("study.toml") if text else Path(source)
         if path.suffix != ".toml":
-            known = {**ready(), **built_in()}
             needs = "the name of a ready study, or the path of a .toml file"
             why = "a name without .toml is looked up among the ready studies."
+            try_ = f"{nearest(str(source), ready())} `stiction list` shows all of them."
             if str(source) in built_in():
                 why = "this is a scenario: it says nothing of fields to sweep."
-            try_ = f"{nearest(str(source), known)} `stiction list` shows all of them."
+                try_ = f'write a file with scenario = "{source}" and [fields].'
             raise ScenarioError(explain("study", repr(str(source)), needs, why, try_))
     table = parse(str(source), "study") if text else read_table(path)
     _known(table, _KEYS, "study")

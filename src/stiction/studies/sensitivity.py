@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["sobol_indices"]
 
 
-def sobol_indices(study: Study, result: str, *, resamples: int = 200, seed: int = 1) -> pd.DataFrame:
+def sobol_indices(
+    study: Study, result: str, *, resamples: int = 200, seed: int = 1
+) -> pd.DataFrame:
     """Return the share of the variance of a result that each swept field explains.
 
     Parameters
@@ -60,11 +62,11 @@ def sobol_indices(study: Study, result: str, *, resamples: int = 200, seed: int 
     if not np.ptp(values) > 0.0:
         got, needs, why = "a result that never changes", "one that varies", "there is no variance."
         raise ModelError(explain("sobol_indices", got, needs, why, "widen the ranges."))
-    func = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
+    func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
     found = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))
     ends = found.bootstrap(confidence_level=0.95, n_resamples=resamples)
     first, total = ends.first_order.confidence_interval, ends.total_order.confidence_interval
-    columns = {
+    columns: dict[str, Any] = {
         "first_order": found.first_order,
         "first_low": first.low,
         "first_high": first.high,

@@ -201,7 +201,9 @@ class Store:
         with self._writing():
             (self.folder / BATCHES).mkdir(parents=True, exist_ok=True)
             buffer = io.BytesIO()
-            np.savez(buffer, allow_pickle=False, **{f"f{k}": v for k, v in enumerate(columns.values())})
+            np.savez(
+                buffer, allow_pickle=False, **{f"f{k}": v for k, v in enumerate(columns.values())}
+            )
             raw = buffer.getvalue()
             size = len(next(iter(columns.values())))
             batch = Batch(size, held.chunks, hashlib.sha256(raw).hexdigest())
@@ -391,7 +393,11 @@ class Store:
         """Remove half-written pieces that killed processes left."""
         if not self.folder.is_dir():
             return
-        for found in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part"), *self.folder.glob(f"{MEMBERS}/*/.*.part")]:
+        for found in [
+            *self.folder.glob(".*.part"),
+            *self.folder.glob("*/.*.part"),
+            *self.folder.glob(f"{MEMBERS}/*/.*.part"),
+        ]:
             with contextlib.suppress(OSError):
                 if time.time() - found.stat().st_mtime >= age:
                     found.unlink()

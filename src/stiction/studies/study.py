@@ -233,9 +233,11 @@ def screen(study: Study) -> str:
         lines.append(_row(name, _spread(study.table[name], status, stored.unit)))
     lines += _doubtful(study)
     if study.damaged:
-        text = f"{len(study.damaged)} chunks are not what was written; the same sweep solves them again"
+        text = f"{len(study.damaged)} chunks changed since; the same sweep solves them again"
         lines.append(_row("DAMAGED", text))
-    lines.append(_row("code", f"stiction {told['version']}, {told['code'][:12]}, {told['kernels']} kernels"))
+    lines.append(
+        _row("code", f"stiction {told['version']}, {told['code'][:12]}, {told['kernels']} kernels")
+    )
     return "\n".join(lines)
 
 
@@ -273,7 +275,11 @@ def _doubtful(study: Study) -> list[str]:
         if not count:
             continue
         lines.append(_row(kind.upper(), f"{count:,} {_KINDS[kind]}"))
-        words = Counter(n.reason.partition(" at ")[0].partition(" (limit")[0] for n in study.notes if n.kind == kind)
+        words = Counter(
+            n.reason.partition(" at ")[0].partition(" (limit")[0]
+            for n in study.notes
+            if n.kind == kind
+        )
         shorter: Counter[str] = Counter()
         for reason, n in words.items():
             shorter[reason.rpartition(" ")[0] if kind == "audit" else reason] += n

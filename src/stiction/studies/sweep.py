@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
-from stiction.errors import ScenarioError, StoreError, StictionError, explain
+from stiction.errors import ScenarioError, StoreError, explain
 from stiction.numerics.checks import Record, whole
 from stiction.numerics.compiling.users import fingerprint
 from stiction.numerics.jit import mode
@@ -28,7 +28,7 @@ from stiction.studies.members import Job, labels_of, probe, variables_of
 from stiction.studies.store import Held, Store, is_study
 from stiction.studies.study import Study
 
-__all__ = ["Progress", "Sweep"]
+__all__ = ["Progress", "Sweep", "code_digest"]
 
 Array = npt.NDArray[Any]
 
@@ -119,11 +119,12 @@ class Sweep(Record):
         if self.trajectories != 0:
             why, try_ = "so many rows of time are kept.", "for example 200; 0 keeps none."
             whole("Sweep.trajectories", self.trajectories, least=2, why=why, try_=try_)
-        if not isinstance(self.design, Design):
+        given: tuple[object, object] = (self.design, self.fields)
+        if not isinstance(given[0], Design):
             needs, why = "a design, such as Grid()", "it makes members of the values."
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError(explain("Sweep.design", repr(self.design), needs, why, try_))
-        if not isinstance(self.fields, Mapping):
+        if not isinstance(given[1], Mapping):
             needs, why = "a dictionary {path: values}", "it says what is swept."
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError(explain("Sweep.fields", repr(self.fields), needs, why, try_))
@@ -213,7 +214,15 @@ class Sweep(Record):
             held = Held(inputs, told, variables, size, ())
             store.begin(held)
         held, every = _added(store, held, values, self.design)
-        job = Job(str(Path(store.folder).resolve()), held, self.scenario, places, every, reading, self.trajectories)
+        job = Job(
+            str(Path(store.folder).resolve()),
+            held,
+            self.scenario,
+            places,
+            every,
+            reading,
+            self.trajectories,
+        )
         return job
 
     def _told(self) -> tuple[dict[str, Any], str]:
@@ -264,9 +273,7 @@ def _scenario(sweep: Sweep) -> Scenario:
     return found if sweep.method is None else dataclasses.replace(found, method=sweep.method)
 
 
-def _try_ends(
-    scenario: Scenario, places: Sequence[Place], values: Mapping[str, Array]
-) -> None:
+def _try_ends(scenario: Scenario, places: Sequence[Place], values: Mapping[str, Array]) -> None:
     """Make, of each field, the systems of its extreme values: bad ones are refused at once."""
     size = len(next(iter(values.values())))
     first = [column[0] for column in values.values()]
@@ -434,6 +441,3 @@ def _functions(owner: object, depth: int = 6) -> Iterator[Callable[..., Any]]:
 
 def _named(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
-
-
-__all__ += ["StictionError", "code_digest"]
