@@ -276,7 +276,7 @@ def on_dask(
                 )
                 ended.enter_context(cluster)
                 address = cluster.scheduler_address
-            client = ended.enter_context(distributed.Client(address, timeout="10s"))
+            client = ended.enter_context(distributed.Client(address, timeout="5s"))
         except OSError as error:
             raise _gone(f"no scheduler at {address}") from error
         shared = client.scatter(job, broadcast=True, hash=False)

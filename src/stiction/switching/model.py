@@ -114,8 +114,7 @@ class SwitchingSystem(Record, abc.ABC):
     """
 
     default_method: ClassVar[str] = "EventDriven"
-    # what is told of a run does not depend on the times at which its state is kept
-    fewest_saves: ClassVar[int] = 2
+    fewest_saves: ClassVar[int] = 2  # results do not depend on the times that are kept
     # methods by name, and the functions that run them on this system
     solved_by: ClassVar[Mapping[str, str]] = {
         "EventDriven": "stiction.switching.event_driven:solve_event_driven",

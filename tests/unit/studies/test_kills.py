@@ -52,9 +52,9 @@ SCRIPT = """
 import sys
 import stiction as st
 chain = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(0.25))
-fields = {"law.mu": st.studies.Range(0.1, 0.3, 400)}
+fields = {"law.mu": st.studies.Range(0.1, 0.3, 160)}
 sweep = st.Sweep(chain, fields, keep=("max(onset_force)", "final.x"), t_span=(0.0, 8.0))
-sweep.run(sys.argv[1], workers=2, chunk=8, progress=lambda p: print(p, flush=True))
+sweep.run(sys.argv[1], workers=2, chunk=4, progress=lambda p: print(p, flush=True))
 """
 
 
@@ -67,7 +67,7 @@ def test_a_killed_study_goes_on(chain, tmp_path):
     half = Study(place)
     assert 0 < half.solved < half.members
     # its workers end by themselves, and their locks with them
-    fields = {"law.mu": st.studies.Range(0.1, 0.3, 400)}
+    fields = {"law.mu": st.studies.Range(0.1, 0.3, 160)}
     sweep = st.Sweep(chain, fields, keep=("max(onset_force)", "final.x"), t_span=(0.0, 8.0))
     begin = time.monotonic()
     again = sweep.run(place, workers=2)
