@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["solve_event_driven"]
+__all__ = ["Solver", "solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,10 +91,10 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
             )
         )
     check_load(chain.load, request.t_start)
-    return _Solver(method, chain, request).run()
+    return Solver(method, chain, request).run()
 
 
-class _Solver:
+class Solver:
     """One solve: buffers, the loop over kernel calls, and the report."""
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
@@ -110,10 +110,14 @@ class _Solver:
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
         self.problem = _problem(method, chain, request, self.load_call, self.law)
-        self.state = _start(chain, request)
-        self.saved = _saved(chain, request)
         self.events = _events(chain.n_mass, _track(chain, method))
         self.scratch = _scratch(chain.n_mass, method.order)
+        self._fresh = tuple(array.copy() for array in self.scratch)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.state = _start(self.chain, self.request)
+        self.saved = _saved(self.chain, self.request)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
         self.trail = TrailKeeper(chain.n_mass)
@@ -121,7 +125,17 @@ class _Solver:
         self.stop_time: float | None = None
         self.reason = ""
 
+    def begin_again(self, chain: Chain) -> None:
+        """Stand at the start of a chain that differs in constant friction alone."""
+        static, kinetic = _plain(chain.friction.mu_static), _plain(chain.friction.mu_kinetic)
+        self.chain = chain
+        self.problem = self.problem._replace(mu_static=static, mu_kinetic=kinetic)
+        for array, fresh in zip(self.scratch, self._fresh, strict=True):
+            array[...] = fresh
+        self._begin()
+
     def run(self) -> Run:
+        """Return the run from where it stands."""
         if not self._resume():
             self.ek.first_modes(self.problem, self.state)
         status = self._loop()
@@ -349,10 +363,8 @@ class _Solver:
         longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
         if self.method.max_step is not None:
             longest = min(longest, self.method.max_step)
-        meaning = (
-            "longest step on which a user's load is looked at, 11 times; what is shorter "
-            "can be missed: name it in UserLoad.breakpoints or set max_step"
-        )
+        meaning = "longest step on which a user's load is looked at, 11 times; what is shorter "
+        meaning += "can be missed: name it in UserLoad.breakpoints or set max_step"
         return Quantity(longest, "s", meaning)
 
     def _keep_last_state(self) -> None:
