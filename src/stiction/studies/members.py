@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, StictionError
 from stiction.results.run import Request, Run
+from stiction.results.summary import doubts
 from stiction.scenario import Scenario
 from stiction.studies.fields import Place, changed
 from stiction.studies.keep import (
@@ -103,7 +104,8 @@ def series_of(job: Job) -> Callable[[Sequence[Any]], Run] | None:
         # what is infinite or no number ends as a status, as in `solve`
         with np.errstate(all="ignore"):
             found: Run = made(values)
-        good = found.status.ok and np.isfinite(found.energy.imbalance_rel)
+        good = found.status.ok and np.isfinite(found.energy.imbalance_rel) and not doubts(found)
+        # what is doubtful is solved again, alone
         return found if good else solve_member(job, values)
 
     return run

@@ -120,7 +120,7 @@ class Solver:
         self.saved = _saved(self.chain, self.request)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
-        self.trail = TrailKeeper(chain.n_mass)
+        self.trail = TrailKeeper(self.chain.n_mass)
         self.touches: list[Floats] = []
         self.stop_time: float | None = None
         self.reason = ""
