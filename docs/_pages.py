@@ -18,6 +18,7 @@ TITLES = {
     "solids": "bodies that adhere, press and rub",
     "faults": "sliders and faults under rate-and-state friction",
     "laws": "what resists",
+    "studies": "many runs",
 }
 # modules whose names users meet without asking for them by name
 ALSO = {
@@ -35,6 +36,7 @@ ALSO = {
     ],
     "faults": [],
     "laws": [],
+    "studies": ["stiction.studies.sensitivity"],
 }
 
 

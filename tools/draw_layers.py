@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _WORDS = {
     "cli": "the command line",
     "papers": "the four papers, judged",
+    "studies": "many runs of one scenario",
     "scenario": "TOML to objects and back",
     "solve": "the one verb",
     "chains": "masses on a rail",

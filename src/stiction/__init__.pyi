@@ -5,6 +5,7 @@ from stiction import faults as faults
 from stiction import laws as laws
 from stiction import rods as rods
 from stiction import solids as solids
+from stiction import studies as studies
 from stiction import switching as switching
 from stiction import exact as exact
 from stiction import plot as plot
@@ -44,6 +45,7 @@ from stiction.solids.model import Solid as Solid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling
 from stiction.solve import solve as solve
+from stiction.studies.sweep import Sweep as Sweep
 from stiction.switching.ensembles.study import ensemble as ensemble
 from stiction.switching.model import PiecewiseSmooth as PiecewiseSmooth
 from stiction.switching.presets import BeltOscillator as BeltOscillator

@@ -349,6 +349,26 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
+    # ---- many runs
+    "Design": Kind(
+        "a design",
+        {
+            "Grid": "stiction.studies.designs",
+            "Paired": "stiction.studies.designs",
+            "LatinHypercube": "stiction.studies.designs",
+            "Sobol": "stiction.studies.designs",
+            "Saltelli": "stiction.studies.designs",
+        },
+    ),
+    "Study": Kind(
+        "a study",
+        {
+            "Range": "stiction.studies.designs",
+            "Sweep": "stiction.studies.sweep",
+            "Study": "stiction.studies.study",
+        },
+        written=False,
+    ),
     # ---- questions, and what answers them
     "Question": Kind(
         "a question",
@@ -394,6 +414,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "dalembert": "stiction.rods.principles",
             "rough": "stiction.rods.principles",
             "vakonomic": "stiction.rods.principles",
+            "sobol_indices": "stiction.studies.sensitivity",
             "compare_solids": "stiction.solids.figures.comparison",
             "amontons": "stiction.laws.adhesive_friction",
             "return_map": "stiction.laws.return_mapping",
@@ -434,6 +455,7 @@ _FIRST = (
     "reach",
     "two_fold",
     "ensemble",
+    "Sweep",
 )
 # results and errors, of no kind and in no room
 _CORE = {

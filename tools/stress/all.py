@@ -32,6 +32,7 @@ ROWS = {
     "same_folder": Row("5 processes x 20 rounds: one winner, 0 collisions", quick=("5", "1")),
     "swap_kills": Row("200 kills in the swap: 0 lost or hidden", quick=("8",)),
     "kill_resume": Row("10 families x 50 kills: 0 wrong bits, 0 leftovers", quick=("--kills", "2")),
+    "studies": Row("20 kills of each process: the data as undisturbed", quick=("--kills", "2")),
     "fuzz": Row("20,000 solves: 0 foreign, silent, warned, slow", quick=("--quick",)),
     "counts": Row("counts beyond reason: refused in 1 s and 500 MiB"),
     "bounds_check": Row("26 presets with bounds checked: 0", quick=("baseline", "belt-oscillator")),

@@ -87,6 +87,13 @@ class Chain(Record):
         "Radau": "stiction.chains.creep.run:solve_creep",
     }
 
+    # what is told of a run does not depend on the times at which its state is kept
+    fewest_saves: ClassVar[int] = 2
+    # methods by name, and what gives functions that run them many times
+    solved_in_series: ClassVar[Mapping[str, str]] = {
+        "EventDriven": "stiction.chains.event_driven.series_of_runs:runs_of",
+    }
+
     mass: Numbers
     stiffness: Numbers
     damping: Numbers = 0.0

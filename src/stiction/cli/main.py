@@ -111,10 +111,12 @@ def _top(
 @app.command("list")
 @guarded
 def list_() -> None:
-    """The built-in scenarios, one line each, with the paper and figure they belong to."""
+    """The built-in scenarios and studies, one line each, with their paper and figure."""
     from stiction.scenario.built_in import entries
+    from stiction.studies.reader import ready_entries
 
-    rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in entries()]
+    every = [*entries(), *ready_entries()]
+    rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in every]
     widths = [max(len(row[i]) for row in rows) + 2 for i in (0, 1)]
     for name, source, title in rows:
         put(f"{name:<{widths[0]}}{source:<{widths[1]}}{title}")
@@ -164,11 +166,44 @@ def show(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
     unverified: Unverified = False,
 ) -> None:
-    """The one-screen summary of a saved run."""
+    """The one-screen summary of a saved run or study."""
     from stiction.results.store import load
     from stiction.results.summary import screen
+    from stiction.studies.store import is_study
 
+    if is_study(folder):
+        from stiction.studies.command import show_study
+
+        put(show_study(folder))
+        return
     put(screen(load(folder, unverified=unverified)))
+
+
+@app.command()
+@guarded
+def sweep(
+    study: Annotated[str, typer.Argument(metavar="NAME-or-FILE.toml", help="A study.")],
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes. Default: cores, as memory allows.")
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="local|dask", help="Who solves.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of a Dask scheduler. Default: one here.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="i/n", help="One of n parts, for arrays of jobs.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Default: out/NAME.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+) -> None:
+    """Many runs of a scenario; whatever is killed, the same command goes on."""
+    from stiction.cli.progress import Bar
+    from stiction.studies.command import Asked, sweep_file
+
+    asked = Asked(study, out, workers, engine, shard, address, quiet)
+    with Bar(study, shown=not quiet) as bar:
+        code = sweep_file(asked, put, bar)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -178,8 +213,10 @@ def verify(
 ) -> None:
     """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
     from stiction.results.trust.verify import verified
+    from stiction.studies.command import verify_studies
 
-    raise typer.Exit(verified(folders, put))
+    code, runs = verify_studies(folders, put)
+    raise typer.Exit(max(code, verified(runs, put)) if runs or not folders else code)
 
 
 @app.command()
@@ -199,9 +236,16 @@ def plot(
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Draw a saved run again: files in DIR/figures."""
+    """Draw a saved run or study again: files in DIR/figures."""
     from stiction.cli.plot import draw
+    from stiction.studies.store import is_study
 
+    if is_study(folder):
+        from stiction.studies.command import plot_study
+
+        for path in plot_study(folder, what or (), format_):
+            put(str(path))
+        return
     for path in draw(folder, what or (), format_, animate or (), unverified=unverified):
         put(str(path))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import types
@@ -18,7 +19,7 @@ from stiction.scenario.settings import change
 from stiction.scenario.source import Table, read_table
 from stiction.solve import default_method, started
 
-__all__ = ["build", "read_scenario"]
+__all__ = ["build", "field_value", "read_scenario", "scenario_of"]
 
 _WORDS = ("title", "paper", "figure", "note")
 _TOP = ("system", "method", "solve", *_WORDS)
@@ -44,7 +45,11 @@ def read_scenario(source: str | Path, changes: Iterable[str] = (), /, **fields: 
 
     Verified by: tests/unit/test_scenario.py::test_design_example_builds_the_objects
     """
-    table = read_table(source)
+    return scenario_of(read_table(source), changes, **fields)
+
+
+def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) -> Scenario:
+    """Return the scenario that a table of plain values describes; see `read_scenario`."""
     for setting in changes:
         change(table, setting)
     objects = _replaced(table, fields)
@@ -125,6 +130,29 @@ def build(kind: str, table: object, where: str) -> Any:
         )
     given = {key: value for key, value in table.items() if key != "type"}
     return _made(find(kind, table["type"], where), given, where)
+
+
+def field_value(cls: type, name: str, value: object, where: str) -> Any:
+    """Return a value as the field `name` of a class wants it; what is an object stays as it is.
+
+    Raises
+    ------
+    ScenarioError : if the field holds another type.
+
+    Verified by: tests/unit/studies/test_fields.py::test_values_are_put_in_place
+    """
+    if dataclasses.is_dataclass(value):
+        return value
+    hint = _hints(cls)[name]
+    if isinstance(value, float) and value.is_integer() and "float" not in _slot(hint).scalars:
+        # numbers that were spread evenly are floats, though all may be whole
+        value = int(value)
+    return _convert(value, hint, where)
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def _made(cls: Any, given: dict[str, Any], where: str) -> Any:

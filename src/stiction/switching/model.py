@@ -114,6 +114,7 @@ class SwitchingSystem(Record, abc.ABC):
     """
 
     default_method: ClassVar[str] = "EventDriven"
+    fewest_saves: ClassVar[int] = 2  # results do not depend on the times that are kept
     # methods by name, and the functions that run them on this system
     solved_by: ClassVar[Mapping[str, str]] = {
         "EventDriven": "stiction.switching.event_driven:solve_event_driven",

@@ -14,6 +14,7 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import ForceLaw
+from stiction.methods import EventDriven
 from stiction.results.audit import Check
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
@@ -58,6 +59,13 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
     walk = mc.March(Motion(chain, law), method, request)
     walk.run()
     return build_run(chain, method, request, _history(chain, law, walk))
+
+
+def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
+    """Return the run of a chain without stick for a user who asked for `EventDriven`."""
+    most = Radau.max_steps if method.max_steps is None else method.max_steps
+    rtol = min(max(method.rtol, 1e-13), 1e-3)
+    return solve_creep(chain, Radau(rtol, method.max_step, most, method.max_events), request)
 
 
 def _history(chain: Chain, law: ForceLaw, walk: mc.March) -> ChainHistory:

@@ -1,14 +1,17 @@
-"""Which touches are losses of determinism, and what the run says of them."""
+"""Which touches are losses of determinism, and what saved states say of the solver."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
+from stiction.results.audit import Check
 from stiction.results.determinism import Loss
 
-__all__ = ["touch_losses"]
+__all__ = ["response", "state_checks", "touch_losses"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,3 +58,62 @@ def touch_losses(chain: Chain, touches: Floats) -> list[Loss]:
             )
         )
     return losses
+
+
+def response(chain: Chain) -> Floats:
+    """Return (n,) times [s] in which a force moves each mass as far as its springs let it."""
+    k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+    rate = np.sqrt((k[:-1] + k[1:] + chain.plate_springs) / m) + (c[:-1] + c[1:]) / m
+    return np.asarray(1.0 / np.maximum(rate, np.finfo(float).tiny))
+
+
+def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
+    """Return (n,) forces [N] that rounding leaves of the largest ones on each mass."""
+    k, edge = chain.link_stiffness, np.zeros(1)
+    far = np.concatenate([edge, np.abs(kept["x"]).max(axis=0), edge])
+    force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])
+    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * kept["time"][-1]))
+    force += np.abs(chain.load_shares) * np.abs(chain.load.at(kept["time"])).max()
+    return np.asarray(np.maximum(1e-12 * force, np.finfo(float).tiny))
+
+
+def state_checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
+    """Return what can be verified of the saved states without trusting the solver."""
+    stuck = kept["mode"] == 0
+    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
+    # the bound of a mass that nothing presses on is the smallest number there is
+    with np.errstate(over="ignore"):
+        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
+    worst = np.unravel_index(np.argmax(share), share.shape)
+    limit = 1.0 + 1e-9
+    if not share[worst] <= limit:
+        # what holds nothing, or little beside its springs, is at rest to rounding
+        bound = np.maximum(bound, _rounding(chain, kept))
+        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
+        worst = np.unravel_index(np.argmax(share), share.shape)
+    slip = kept["v"] - chain.belt_speed
+    size = np.abs(slip)
+    wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
+    limit_of_slip = 1e-9 * (float(np.max(size, initial=0.0)) or 1.0)
+    if not wrong <= limit_of_slip:
+        # where nothing moves but rounding, the speed that its forces make
+        least = float(np.max(_rounding(chain, kept) / chain.masses * response(chain)))
+        limit_of_slip = max(limit_of_slip, least)
+    return [
+        Check(
+            "stick_within_bound",
+            bool(share[worst] <= limit),
+            float(share[worst]),
+            limit,
+            float(kept["time"][worst[0]]),
+            "friction of stuck masses over the static bound",
+        ),
+        Check(
+            "slip_against_friction",
+            bool(wrong <= limit_of_slip),
+            float(wrong),
+            limit_of_slip,
+            None,
+            "slip rate against the direction of its mode [m/s]",
+        ),
+    ]

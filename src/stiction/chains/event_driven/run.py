@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.losses import touch_losses
+from stiction.chains.event_driven.losses import response, state_checks, touch_losses
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
@@ -23,7 +23,6 @@ from stiction.chains.replay.trail import TrailKeeper
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import EventDriven
-from stiction.results.audit import Check
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
 from stiction.results.trust.kept import Form, check_arrays, check_count, like
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["solve_event_driven"]
+__all__ = ["Solver", "solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +74,9 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
             )
         )
     if not chain.law.sticks:
-        return _without_stick(chain, method, request)
+        from stiction.chains.creep.run import solve_in_place
+
+        return solve_in_place(chain, method, request)
     without_memory(
         chain.law,
         "EventDriven",
@@ -93,20 +94,10 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
             )
         )
     check_load(chain.load, request.t_start)
-    return _Solver(method, chain, request).run()
+    return Solver(method, chain, request).run()
 
 
-def _without_stick(chain: Chain, method: EventDriven, request: Request) -> Run:
-    """Return the run of a chain under a law without stick, by the method that is made for it."""
-    from stiction.chains.creep.method import Radau
-    from stiction.chains.creep.run import solve_creep
-
-    most = Radau.max_steps if method.max_steps is None else method.max_steps
-    rtol = min(max(method.rtol, 1e-13), 1e-3)
-    return solve_creep(chain, Radau(rtol, method.max_step, most, method.max_events), request)
-
-
-class _Solver:
+class Solver:
     """One solve: buffers, the loop over kernel calls, and the report."""
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
@@ -122,18 +113,32 @@ class _Solver:
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
         self.problem = _problem(method, chain, request, self.load_call, self.law)
-        self.state = _start(chain, request)
-        self.saved = _saved(chain, request)
         self.events = _events(chain.n_mass, _track(chain, method))
         self.scratch = _scratch(chain.n_mass, method.order)
+        self._fresh = tuple(array.copy() for array in self.scratch)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.state = _start(self.chain, self.request)
+        self.saved = _saved(self.chain, self.request)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
-        self.trail = TrailKeeper(chain.n_mass)
+        self.trail = TrailKeeper(self.chain.n_mass)
         self.touches: list[Floats] = []
         self.stop_time: float | None = None
         self.reason = ""
 
+    def begin_again(self, chain: Chain) -> None:
+        """Stand at the start of a chain that differs in constant friction alone."""
+        static, kinetic = _plain(chain.friction.mu_static), _plain(chain.friction.mu_kinetic)
+        self.chain = chain
+        self.problem = self.problem._replace(mu_static=static, mu_kinetic=kinetic)
+        for array, fresh in zip(self.scratch, self._fresh, strict=True):
+            array[...] = fresh
+        self._begin()
+
     def run(self) -> Run:
+        """Return the run from where it stands."""
         if not self._resume():
             self.ek.first_modes(self.problem, self.state)
         status = self._loop()
@@ -323,7 +328,7 @@ class _Solver:
             friction_heat=kept["heat"],
             viscous_heat=kept["viscous"],
         )
-        checks = _checks(self.chain, kept)
+        checks = state_checks(self.chain, kept)
         quantities = {}
         if self.load_call.address:
             quantities["longest_look"] = self._looking()
@@ -361,10 +366,8 @@ class _Solver:
         longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
         if self.method.max_step is not None:
             longest = min(longest, self.method.max_step)
-        meaning = (
-            "longest step on which a user's load is looked at, 11 times; what is shorter "
-            "can be missed: name it in UserLoad.breakpoints or set max_step"
-        )
+        meaning = "longest step on which a user's load is looked at, 11 times; what is shorter "
+        meaning += "can be missed: name it in UserLoad.breakpoints or set max_step"
         return Quantity(longest, "s", meaning)
 
     def _keep_last_state(self) -> None:
@@ -427,17 +430,10 @@ def _problem(
         longest_fit=_LONGEST_FIT * span * rate,
         longest=np.inf if method.max_step is None else float(method.max_step),
         start=request.t_start,
-        response=_plain(_response(chain)),
+        response=_plain(response(chain)),
         slip_after=policy.after if isinstance(policy, SlipAtTouch) else np.inf,
         slip_before=policy.before if isinstance(policy, SlipAtTouch) else -np.inf,
     )
-
-
-def _response(chain: Chain) -> Floats:
-    """Return (n,) times [s] in which a force moves each mass as far as its springs let it."""
-    k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
-    rate = np.sqrt((k[:-1] + k[1:] + chain.plate_springs) / m) + (c[:-1] + c[1:]) / m
-    return np.asarray(1.0 / np.maximum(rate, np.finfo(float).tiny))
 
 
 def _plain(values: Floats) -> Floats:
@@ -546,55 +542,3 @@ def _scratch(n: int, order: int) -> Scratch:
         xs=np.zeros(n + 2),
         vs=np.zeros(n + 2),
     )
-
-
-def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
-    """Return (n,) forces [N] that rounding leaves of the largest ones on each mass."""
-    k, edge = chain.link_stiffness, np.zeros(1)
-    far = np.concatenate([edge, np.abs(kept["x"]).max(axis=0), edge])
-    force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])
-    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * kept["time"][-1]))
-    force += np.abs(chain.load_shares) * np.abs(chain.load.at(kept["time"])).max()
-    return np.asarray(np.maximum(1e-12 * force, np.finfo(float).tiny))
-
-
-def _checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
-    """Return what can be verified of the saved states without trusting the solver."""
-    stuck = kept["mode"] == 0
-    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
-    # the bound of a mass that nothing presses on is the smallest number there is
-    with np.errstate(over="ignore"):
-        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
-    worst = np.unravel_index(np.argmax(share), share.shape)
-    limit = 1.0 + 1e-9
-    if not share[worst] <= limit:
-        # what holds nothing, or little beside its springs, is at rest to rounding
-        bound = np.maximum(bound, _rounding(chain, kept))
-        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
-        worst = np.unravel_index(np.argmax(share), share.shape)
-    slip = kept["v"] - chain.belt_speed
-    size = np.abs(slip)
-    wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
-    limit_of_slip = 1e-9 * (float(np.max(size, initial=0.0)) or 1.0)
-    if not wrong <= limit_of_slip:
-        # where nothing moves but rounding, the speed that its forces make
-        least = float(np.max(_rounding(chain, kept) / chain.masses * _response(chain)))
-        limit_of_slip = max(limit_of_slip, least)
-    return [
-        Check(
-            "stick_within_bound",
-            bool(share[worst] <= limit),
-            float(share[worst]),
-            limit,
-            float(kept["time"][worst[0]]),
-            "friction of stuck masses over the static bound",
-        ),
-        Check(
-            "slip_against_friction",
-            bool(wrong <= limit_of_slip),
-            float(wrong),
-            limit_of_slip,
-            None,
-            "slip rate against the direction of its mode [m/s]",
-        ),
-    ]

@@ -1,0 +1,11 @@
+# Written by tools/stubs.py from stiction/catalogue.py.
+
+from stiction.studies.designs import Grid as Grid
+from stiction.studies.designs import LatinHypercube as LatinHypercube
+from stiction.studies.designs import Paired as Paired
+from stiction.studies.designs import Range as Range
+from stiction.studies.designs import Saltelli as Saltelli
+from stiction.studies.designs import Sobol as Sobol
+from stiction.studies.sensitivity import sobol_indices as sobol_indices
+from stiction.studies.study import Study as Study
+from stiction.studies.sweep import Sweep as Sweep

@@ -1,0 +1,115 @@
+"""What `stiction sweep` does, and `show`, `plot` and `verify` with the folder of a study."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stiction.errors import ScenarioError, explain
+from stiction.results.interrupts import Interrupts
+from stiction.studies.figures import write_study_figures
+from stiction.studies.reader import read_study
+from stiction.studies.store import is_study
+from stiction.studies.study import Study, screen, verified
+from stiction.studies.sweep import Progress
+
+__all__ = ["Asked", "is_study", "plot_study", "show_study", "sweep_file", "verify_studies"]
+
+_EVERY_S = 30.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `stiction sweep` was asked for; see `Sweep.run`."""
+
+    source: str
+    out: str | None = None
+    workers: int | None = None
+    engine: str = "local"
+    shard: str | None = None
+    address: str | None = None
+    quiet: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the study goes."""
+        return Path("out", Path(self.source).stem) if self.out is None else Path(self.out)
+
+
+def sweep_file(
+    asked: Asked, put: Callable[[str], None], bar: Callable[[float, str], object]
+) -> int:
+    """Solve a study that a file describes; return the exit code.
+
+    0 all members are done; 1 not one of them was solved. Members that fail are told.
+
+    Verified by: tests/scenarios/test_sweep.py::test_a_sweep_from_the_command_line
+    """
+    sweep = read_study(asked.source)
+    shard = None if asked.shard is None else _shard(asked.shard)
+    last = time.monotonic()
+
+    def told(progress: Progress) -> None:
+        nonlocal last
+        interrupts.check()
+        bar(progress.done / max(progress.members, 1), str(progress))
+        if not sys.stderr.isatty() and time.monotonic() - last >= _EVERY_S:
+            # the log of a job
+            last = time.monotonic()
+            sys.stderr.write(f"{progress}\n")
+            sys.stderr.flush()
+
+    try:
+        with Interrupts() as interrupts:
+            study = sweep.run(
+                asked.folder,
+                workers=asked.workers,
+                engine=asked.engine,
+                address=asked.address,
+                shard=shard,
+                progress=told,
+            )
+    except KeyboardInterrupt:
+        words = f"Interrupted. The same command goes on: what is done is in {asked.folder}.\n"
+        sys.stderr.write(words)
+        raise
+    if not asked.quiet:
+        put(f"{screen(study)}\nfolder                  {shlex.quote(str(asked.folder))}")
+    status = study.table["status"]
+    return 1 if study.complete and not (status <= 1).any() else 0
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        needs, why = "i/n, with i from 1 to n", "it is one of n parts of the work."
+        raise ScenarioError(explain("--shard", repr(text), needs, why, "for example 1/8."))
+    return int(match[1]), int(match[2])
+
+
+def show_study(folder: str) -> str:
+    """Return the one-screen summary of the study in a folder."""
+    return screen(Study(folder))
+
+
+def plot_study(folder: str, what: Sequence[str], format: str) -> list[Path]:
+    """Write the figures of the study in a folder, and return their paths."""
+    return write_study_figures(Study(folder), Path(folder, "figures"), what, format)
+
+
+def verify_studies(folders: Sequence[str], put: Callable[[str], None]) -> tuple[int, list[str]]:
+    """Tell of each study whether it is what was written; return the code, and the other folders."""
+    worst, others = 0, []
+    for folder in folders:
+        if not is_study(folder):
+            others.append(folder)
+            continue
+        code, line = verified(folder)
+        put(line)
+        worst = max(worst, code)
+    return worst, others

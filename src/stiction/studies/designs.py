@@ -1,0 +1,270 @@
+"""Which members a study has: grids, pairs, and samples of a box by quasi-random numbers."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ScenarioError, explain
+from stiction.numerics.checks import MOST_SEED, Record, fits, number, whole
+
+__all__ = ["Design", "Grid", "LatinHypercube", "Paired", "Range", "Saltelli", "Sobol", "columns"]
+
+Column = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+_BYTES_OF_MEMBER = 100.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Range(Record):
+    """Values between two ends: evenly spread where `count` is given, else the side of a box.
+
+    Parameters
+    ----------
+    low, high : the ends
+    count : how many values; None for a side of the box that a design samples
+    log : spread evenly in the logarithm
+
+    Verified by: tests/unit/studies/test_designs.py::test_ranges_are_spread
+    """
+
+    low: float
+    high: float
+    count: int | None = None
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        why, try_ = "it is the end of a range.", "for example Range(0.1, 0.5, 21)."
+        rule = "positive" if self.log else "finite"
+        for name in ("low", "high"):
+            value = number(f"Range.{name}", getattr(self, name), rule=rule, why=why, try_=try_)
+            object.__setattr__(self, name, value)
+        if self.count is not None:
+            whole("Range.count", self.count, least=1, why="it counts values.", try_=try_)
+        if not self.low < self.high and self.count != 1:
+            got, needs = f"{self.high!r}", f"more than low = {self.low!r}"
+            raise ScenarioError(explain("Range.high", got, needs, why, try_))
+
+    @property
+    def values(self) -> Floats:
+        """(count,) the values; the ends are among them."""
+        if self.count is None:
+            got, needs = "a Range without a count", "a count"
+            why = "this design takes given values."
+            try_ = "Range(low, high, count), or a design that samples, such as LatinHypercube."
+            raise ScenarioError(explain("fields", got, needs, why, try_))
+        if self.log:
+            return np.geomspace(self.low, self.high, self.count)
+        return np.linspace(self.low, self.high, self.count)
+
+    def within(self, share: Floats) -> Floats:
+        """Return what lies at shares in [0, 1] of the way from `low` to `high`."""
+        if self.log:
+            return np.asarray(self.low * (self.high / self.low) ** share)
+        return np.asarray(self.low + (self.high - self.low) * share)
+
+
+class Design(Record, abc.ABC):
+    """Base of what makes members out of the values of each field."""
+
+    extends = True
+
+    @abc.abstractmethod
+    def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
+        """Return {path: (members,) values}."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grid(Design):
+    """Every value of each field with every value of the others.
+
+    Verified by: tests/unit/studies/test_designs.py::test_grids_hold_every_combination
+    """
+
+    def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
+        """Return the product; the last field changes fastest."""
+        lists = {path: _values(path, given) for path, given in fields.items()}
+        count = math.prod(len(v) for v in lists.values())
+        fits("fields", count, _BYTES_OF_MEMBER, "take fewer values of each field.")
+        places = np.unravel_index(np.arange(count), [len(v) for v in lists.values()])
+        pairs = zip(lists.items(), places, strict=True)
+        return {path: values[place] for (path, values), place in pairs}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Paired(Design):
+    """The first value of each field together, then the second of each, and so on.
+
+    Verified by: tests/unit/studies/test_designs.py::test_pairs_go_together
+    """
+
+    def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
+        """Return the values as they stand."""
+        lists = {path: _values(path, given) for path, given in fields.items()}
+        sizes = {path: len(values) for path, values in lists.items()}
+        if len(set(sizes.values())) > 1:
+            got = ", ".join(f"{size} of {path}" for path, size in sizes.items())
+            needs, why = "as many values of each field", "the design Paired takes them together."
+            raise ScenarioError(explain("fields", got, needs, why, "take Grid() for all pairs."))
+        return lists
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sample(Design):
+    members: int
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        name, why = type(self).__name__, "it counts members."
+        whole(f"{name}.members", self.members, least=1, why=why, try_="for example 1024.")
+        why = "it fixes the sample."
+        whole(f"{name}.seed", self.seed, least=0, most=MOST_SEED, why=why, try_="for example 1.")
+        fits(f"{name}.members", self.members, _BYTES_OF_MEMBER, "take fewer members.")
+
+    def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
+        """Return a sample of the box that the ranges span."""
+        for path, given in fields.items():
+            if not isinstance(given, Range):
+                needs = "a Range, or {from = ..., to = ...} in a file"
+                why = f"{type(self).__name__} samples the box between two ends of each field."
+                try_ = "take Grid() or Paired() for given values."
+                raise ScenarioError(explain(f"fields.{path}", _brief(given), needs, why, try_))
+        shares = self._shares(len(fields))
+        pairs = enumerate(fields.items())
+        return {p: r.within(shares[:, k]) for k, (p, r) in pairs if isinstance(r, Range)}
+
+    @abc.abstractmethod
+    def _shares(self, size: int) -> Floats:
+        """Return (members, size) places in the unit cube."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatinHypercube(_Sample):
+    """A sample of a box in which each of so many slices of each side holds one member.
+
+    Parameters
+    ----------
+    members : how many
+    seed : fixes the sample
+
+    Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
+    """
+
+    extends = False
+
+    def _shares(self, size: int) -> Floats:
+        from scipy.stats import qmc
+
+        found = qmc.LatinHypercube(size, rng=np.random.default_rng(self.seed)).random(self.members)
+        return np.asarray(found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sobol(_Sample):
+    """The first members of a scrambled Sobol sequence in a box; more of them go on with it.
+
+    Parameters
+    ----------
+    members : how many; powers of two are the most even
+    seed : fixes the scrambling
+
+    Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
+    """
+
+    def _shares(self, size: int) -> Floats:
+        return _sobol(size, self.members, self.seed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Saltelli(_Sample):
+    """Members from which Sobol's indices of sensitivity are computed.
+
+    Two samples A and B of `members` each, and for each field A with the column of B: in all
+    `members` (fields + 2). Their order is A, B, AB of the first field, of the second, ...
+
+    Parameters
+    ----------
+    members : size of A, a power of two
+    seed : fixes the scrambling of the sequence
+
+    Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259.
+    Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
+    """
+
+    extends = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.members & (self.members - 1):
+            needs, why = "a power of two", "a Sobol sequence is even there alone."
+            raise ScenarioError(explain("Saltelli.members", self.members, needs, why, "take 256."))
+
+    def _shares(self, size: int) -> Floats:
+        both = _sobol(2 * size, self.members, self.seed)
+        a, b = both[:, :size], both[:, size:]
+        mixed = []
+        for k in range(size):
+            one = a.copy()
+            one[:, k] = b[:, k]
+            mixed.append(one)
+        return np.concatenate([a, b, *mixed])
+
+
+def _sobol(size: int, members: int, seed: int) -> Floats:
+    import warnings
+
+    from scipy.stats import qmc
+
+    with warnings.catch_warnings():
+        # a number that is no power of two is allowed, and less even
+        warnings.simplefilter("ignore", UserWarning)
+        sampler = qmc.Sobol(size, rng=np.random.default_rng(seed))
+        return np.asarray(sampler.random(members))
+
+
+def columns(design: Design, fields: Mapping[str, object]) -> dict[str, Column]:
+    """Return {path: (members,) values} of a design over fields.
+
+    Raises
+    ------
+    ScenarioError : on no fields, or values that the design cannot use.
+    """
+    if not fields:
+        why, try_ = "a study is many runs.", 'for example {"law.mu": [0.1, 0.2]}.'
+        raise ScenarioError(explain("fields", "nothing", "at least one field", why, try_))
+    return design.columns(fields)
+
+
+def _values(path: str, given: object) -> Column:
+    """Return the values of a field as an array; objects and lists stay what they are."""
+    if isinstance(given, Range):
+        return given.values
+    listed = given.tolist() if isinstance(given, np.ndarray) else given
+    if isinstance(listed, range):
+        listed = list(listed)
+    if not isinstance(listed, Sequence) or isinstance(listed, str) or not len(listed):
+        needs, why = "a list of values, or a Range", "the members take one each."
+        try_ = "for example [0.1, 0.2, 0.3]."
+        raise ScenarioError(explain(f"fields.{path}", _brief(given), needs, why, try_))
+    plain = [v.tolist() if isinstance(v, np.generic) else v for v in listed]
+    kinds = {type(v) for v in plain}
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        try:
+            return np.array(plain)
+        except OverflowError:
+            pass
+    found = np.empty(len(plain), dtype=object)
+    found[:] = plain
+    return found
+
+
+def _brief(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

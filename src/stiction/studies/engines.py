@@ -1,0 +1,322 @@
+"""Who solves the chunks: processes of this machine, or a Dask cluster.
+
+An engine yields what became of each chunk. The workers put their chunks into the store themselves;
+what comes back is counts alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from stiction.errors import StoreError, explain
+from stiction.numerics.jit import mode, use
+from stiction.studies.members import Job, died, solve_alone, solve_chunk
+
+__all__ = ["in_processes", "most_workers", "on_dask", "one_thread"]
+
+Counts = dict[str, int]
+
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_SETTERS = (
+    "scipy_openblas_set_num_threads64_",
+    "scipy_openblas_set_num_threads",
+    "openblas_set_num_threads64_",
+    "openblas_set_num_threads",
+    "MKL_Set_Num_Threads",
+)
+# what a worker needs beside what it shares with its parent, at least [bytes]
+_LEAST_MEMORY = 150 << 20
+_POLL_S = 0.5
+
+
+class _Orphan(Exception):
+    """The parent is gone: whoever comes next does the work."""
+
+
+def most_workers(wanted: int | None, chunks: int) -> int:
+    """Return how many processes to start: as asked, or as many as cores and memory allow."""
+    if wanted is not None:
+        return max(1, min(wanted, chunks))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    most = cores or 1
+    free, ours = _memory()
+    if free:
+        most = min(most, max(1, int(0.8 * free / max(ours, _LEAST_MEMORY))))
+    return max(1, min(most, chunks))
+
+
+def _memory() -> tuple[int, int]:
+    """Return the memory that is free and what this process takes [bytes]; 0 if nobody says."""
+    try:
+        text = Path("/proc/meminfo").read_text()
+        free = int(re.search(r"MemAvailable:\s+(\d+)", text)[1]) << 10  # type: ignore[index]
+        own = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, TypeError, ValueError):
+        return 0, 0
+    return free, own
+
+
+def one_thread() -> None:
+    """Let libraries that are loaded, or will be, take one thread each."""
+    for name in _THREADS:
+        os.environ[name] = "1"
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        paths = {line.split()[-1] for line in lines if re.search(r"openblas|mkl_rt", line)}
+        for path in paths:
+            with contextlib.suppress(OSError):
+                library = ctypes.CDLL(path)
+                for name in _SETTERS:
+                    if hasattr(library, name):
+                        getattr(library, name)(1)
+
+
+# ---- processes
+
+
+def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, Counts]]:
+    """Yield (chunk, counts) as chunks are done by processes of this machine.
+
+    The workers are copies of this process, kernels and all, where the system can copy processes.
+    A worker that dies takes its chunk with it: its members are then solved one by one, each in a
+    process of its own, and those whose process dies again are told as such.
+
+    Raises
+    ------
+    StoreError : if the store cannot be written.
+
+    Verified by: tests/unit/studies/test_kills.py::test_a_worker_that_dies
+    """
+    left = list(reversed(chunks))
+    with contextlib.ExitStack() as ended:
+        crew: list[_Worker] = []
+        ended.callback(_stop, crew)
+        crew.extend(_Worker(job) for _ in range(workers))
+        for worker in crew:
+            worker.give(left)
+        while any(worker.chunk is not None for worker in crew):
+            busy = [w for w in crew if w.chunk is not None]
+            ready = wait([*(w.pipe for w in busy), *(w.process.sentinel for w in busy)])
+            for worker in busy:
+                if worker.pipe not in ready and worker.process.sentinel not in ready:
+                    continue
+                chunk = worker.chunk
+                assert chunk is not None
+                answer = worker.answer()
+                if answer is None:
+                    worker.stop()
+                    crew[crew.index(worker)] = worker = _Worker(job)
+                    answer = _one_by_one(job, chunk)
+                if isinstance(answer, str):
+                    raise StoreError(answer)
+                worker.give(left)
+                yield chunk, answer
+
+
+def _stop(crew: Sequence[_Worker]) -> None:
+    for worker in crew:
+        worker.stop()
+
+
+class _Worker:
+    """A process that solves the chunks it is given."""
+
+    def __init__(self, job: Job, target: Callable[..., None] | None = None) -> None:
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        self.pipe, theirs = context.Pipe()
+        arguments = (job, theirs, os.getpid(), mode())
+        self.process = context.Process(target=target or _work, args=arguments, daemon=True)
+        with _own_signals():
+            self.process.start()
+        theirs.close()
+        self.chunk: int | None = None
+
+    def give(self, left: list[int]) -> None:
+        """Give the next chunk, if there is one."""
+        self.chunk = left.pop() if left else None
+        if self.chunk is not None:
+            # a worker that is dead already is found when its answer is waited for
+            with contextlib.suppress(OSError):
+                self.pipe.send(self.chunk)
+
+    def answer(self) -> Any:
+        """Return what the worker says; None if it died."""
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Let a copied process leave Ctrl-C to its parent from the first moment on."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:
+        # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _work(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
+    """Solve chunks until the parent has no more, or is gone."""
+    _settle(kernels)
+
+    def check() -> None:
+        if os.getppid() != parent:
+            raise _Orphan
+
+    with contextlib.suppress(EOFError, OSError, _Orphan):
+        while True:
+            while not pipe.poll(_POLL_S):
+                check()
+            pipe.send(_answer(solve_chunk, job, pipe.recv(), check))
+
+
+def _settle(kernels: Any) -> None:
+    """Make a process a worker: default signals, one thread, kernels as those of its parent."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    one_thread()
+    use(kernels)
+
+
+def _answer(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns, or the message of a store that cannot be written."""
+    try:
+        return function(*arguments)
+    except StoreError as error:
+        return str(error)
+
+
+def _one_by_one(job: Job, chunk: int) -> Counts | str:
+    """Solve the members of a chunk whose worker died, each in a process of its own."""
+    begin, end = job.held.span(chunk)
+    solved: dict[int, Any] = {}
+    notes: list[Any] = []
+    for member in range(begin, end):
+        worker = _Worker(job, _work_alone)
+        with contextlib.suppress(OSError):
+            worker.pipe.send((chunk, member))
+        answer = worker.answer()
+        worker.stop()
+        if answer is not None:
+            solved[member] = answer[0]
+            notes += answer[1]
+    lost = end - begin - len(solved)
+    words = _answer(died, job, chunk, solved, notes)
+    if isinstance(words, str):
+        return words
+    kinds = [note.kind for note in notes]
+    every = {kind: kinds.count(kind) for kind in ("failed", "audit", "determinism")}
+    return {"members": end - begin, **every, "failed": every["failed"] + lost}
+
+
+def _work_alone(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
+    _settle(kernels)
+    with contextlib.suppress(EOFError, OSError):
+        pipe.send(solve_alone(job, *pipe.recv()))
+
+
+# ---- Dask
+
+
+def on_dask(
+    job: Job, chunks: Sequence[int], workers: int, address: str | None
+) -> Iterator[tuple[int, Counts]]:
+    """Yield (chunk, counts) as chunks are done by a Dask cluster that sees the same folder.
+
+    Parameters
+    ----------
+    workers : of the cluster that is started here, without an address
+    address : of a scheduler, such as tcp://host:8786; None starts a cluster of this machine
+
+    Raises
+    ------
+    StoreError : if Dask is not installed, nobody answers, or the cluster goes away.
+
+    Verified by: tests/unit/studies/test_dask.py::test_same_data_as_processes
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        needs, why = "the package distributed", "this engine is a Dask cluster."
+        try_ = 'pip install "stiction[cluster]"; or leave --engine out for processes.'
+        raise StoreError(explain("--engine dask", "no such package", needs, why, try_)) from error
+    with contextlib.ExitStack() as ended:
+        try:
+            if address is None:
+                cluster = distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, dashboard_address=None
+                )
+                ended.enter_context(cluster)
+                address = cluster.scheduler_address
+            client = ended.enter_context(distributed.Client(address, timeout="5s"))
+        except OSError as error:
+            raise _gone(f"no scheduler at {address}") from error
+        shared = client.scatter(job, broadcast=True, hash=False)
+        futures = {
+            client.submit(_on_worker, shared, chunk, mode(), pure=False, retries=2): chunk
+            for chunk in chunks
+        }
+        try:
+            for future in distributed.as_completed(futures):
+                answer = _dask_answer(job, futures[future], future)
+                if isinstance(answer, str):
+                    raise StoreError(answer)
+                yield futures[future], answer
+        except (OSError, TimeoutError, distributed.CancelledError) as error:
+            if isinstance(error, StoreError):
+                raise
+            raise _gone(f"a cluster that went away ({type(error).__name__})") from error
+
+
+def _dask_answer(job: Job, chunk: int, future: Any) -> Any:
+    """Return the counts of a chunk; one that killed worker after worker is solved here."""
+    import distributed
+
+    try:
+        return future.result()
+    except distributed.KilledWorker:
+        return _one_by_one(job, chunk)
+
+
+def _on_worker(job: Job, chunk: int, kernels: Any) -> Any:
+    one_thread()
+    use(kernels)
+    if not Path(job.folder).is_dir():
+        got, needs = "no such folder on a worker", "a folder that all machines see"
+        why, try_ = "the workers write their chunks there.", "give a shared one with --out."
+        return explain(job.folder, got, needs, why, try_)
+    return _answer(solve_chunk, job, chunk)
+
+
+def _gone(got: str) -> StoreError:
+    why = "chunks that are done are kept; the others were not."
+    try_ = "start the cluster, and the same command again: it goes on."
+    return StoreError(explain("--engine dask", got, "a Dask scheduler that answers", why, try_))

@@ -1,0 +1,159 @@
+"""Fields of a scenario by path: `law.mu`, `load.rate`, `mass[2]`, `method.rtol`, `solve.t_end`.
+
+A path begins at the system; `system.`, `method.` and `solve.` may stand before it. Places in lists
+are counted from 0, as everywhere in Python.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stiction.errors import ScenarioError, explain, nearest
+from stiction.scenario import Scenario
+from stiction.scenario.reader import field_value
+
+__all__ = ["Place", "changed", "current", "place_of"]
+
+_STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
+_PATH = re.compile(r"[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*")
+_OF_SOLVE = ("t_end", "t_start")
+_ROOTS = ("system", "method", "solve")
+_EXAMPLE = "for example law.mu, load.rate, mass[2], method.rtol or solve.t_end."
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value stands in a scenario.
+
+    Parameters
+    ----------
+    path : as the user wrote it
+    steps : names of fields and places in lists (from 0); the first is a field of `Scenario`
+    """
+
+    path: str
+    steps: tuple[str | int, ...]
+
+
+def place_of(scenario: Scenario, path: str) -> Place:
+    """Return where `path` leads.
+
+    Raises
+    ------
+    ScenarioError : if it leads nowhere; the message names the nearest field.
+
+    Verified by: tests/unit/studies/test_fields.py::test_paths_lead_to_fields
+    """
+    if not _PATH.fullmatch(str(path)):
+        needs, why = "a dotted path of fields", "it says which number is swept."
+        raise ScenarioError(explain("fields", repr(path), needs, why, _EXAMPLE))
+    words = [int(w[1:-1]) if w[0] == "[" else w for w in _STEP.findall(path)]
+    if words[0] not in _ROOTS or len(words) == 1:
+        words = ["system", *words]
+    if words[0] == "solve":
+        if len(words) != 2 or words[1] not in _OF_SOLVE:
+            raise _lost(path, str(words[1]), _OF_SOLVE, "solve")
+        words = [words[1]]
+    place = Place(path, tuple(words))
+    current(scenario, place)
+    return place
+
+
+def current(scenario: Scenario, place: Place) -> Any:
+    """Return the value that stands at a place of a scenario."""
+    found: Any = scenario
+    owner = "scenario"
+    for step in place.steps:
+        if isinstance(step, int):
+            found = _entry(place.path, found, step, owner)
+            continue
+        known = _known(found)
+        if step not in known:
+            raise _lost(place.path, step, known, owner)
+        found, owner = getattr(found, step), step
+    return found
+
+
+def changed(scenario: Scenario, places: Sequence[Place], values: Sequence[object]) -> Scenario:
+    """Return the scenario with other values; each object on the way is made once.
+
+    Raises
+    ------
+    ScenarioError : if a value has the wrong type.
+    ModelError : if an object refuses a value.
+
+    Verified by: tests/unit/studies/test_fields.py::test_values_are_put_in_place
+    """
+    tree: dict[Any, Any] = {}
+    for place, value in zip(places, values, strict=True):
+        inner = tree
+        for step in place.steps[:-1]:
+            inner = inner.setdefault(step, {})
+        inner[place.steps[-1]] = _Leaf(place.path, value)
+    made: Scenario = _rebuilt(scenario, tree)
+    return made
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    path: str
+    value: object
+
+
+def _rebuilt(owner: Any, tree: Mapping[Any, Any]) -> Any:
+    if not dataclasses.is_dataclass(owner):
+        parts = list(owner)
+        for place, inner in tree.items():
+            value = _plain(inner.value) if isinstance(inner, _Leaf) else None
+            parts[place] = _rebuilt(parts[place], inner) if value is None else value
+        return np.array(parts) if isinstance(owner, np.ndarray) else tuple(parts)
+    new: dict[str, Any] = {}
+    for name, inner in tree.items():
+        if isinstance(inner, _Leaf):
+            new[name] = field_value(type(owner), name, _plain(inner.value), inner.path)
+        else:
+            new[name] = _rebuilt(getattr(owner, name), inner)
+    made: Any = dataclasses.replace(owner, **new)  # type: ignore[type-var]
+    return made
+
+
+def _plain(value: object) -> Any:
+    """Return a value of NumPy as one of Python."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _known(owner: object) -> list[str]:
+    if isinstance(owner, type) or not dataclasses.is_dataclass(owner):
+        return []
+    names = [f.name for f in dataclasses.fields(owner) if f.init]
+    return (
+        [n for n in names if n in ("system", "method", *_OF_SOLVE)]
+        if (isinstance(owner, Scenario))
+        else names
+    )
+
+
+def _entry(path: str, found: Any, place: int, owner: str) -> Any:
+    if not isinstance(found, list | tuple | np.ndarray):
+        what = f"[{place}] of {owner}, which is {found!r}"
+        needs, why = "a list with that place", "one value stands for all there."
+        try_ = f"give {owner} as a list in the scenario, or sweep {owner} itself."
+        raise ScenarioError(explain(f"fields.{path}", what, needs, why, try_))
+    if place >= len(found):
+        needs = f"a place from 0 to {len(found) - 1}"
+        why = f"{owner} has {len(found)} entries; places in lists are counted from 0."
+        raise ScenarioError(explain(f"fields.{path}", place, needs, why, "take one of them."))
+    return found[place]
+
+
+def _lost(path: str, step: str, known: Sequence[str], owner: str) -> ScenarioError:
+    fields = ", ".join(known) or "none: it holds a value"
+    near = nearest(step, known) if known else "shorten the path."
+    needs, why = f"a field of {owner}: {fields}", "a field that nobody reads would sweep nothing."
+    return ScenarioError(explain(f"fields.{path}", f"{step!r}", needs, why, f"{near} {_EXAMPLE}"))

@@ -1,0 +1,321 @@
+"""Figures of a study: heat maps, curves with bands, phase diagrams, event counts, distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, StoreError, explain, nearest
+from stiction.plot.files import written
+from stiction.plot.style import (
+    COLUMN,
+    INK,
+    MASS_COLOURS,
+    colour_bar,
+    grid,
+    key,
+    many_colours,
+    new_figure,
+    scale_axis,
+)
+from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+    from stiction.studies.study import Study
+
+__all__ = ["StudyFigures", "write_study_figures"]
+
+Array = npt.NDArray[Any]
+
+_FORMATS = ("png", "pdf", "svg")
+_FEW = 8
+_SIZE = (COLUMN, 2.6)
+_MARGINS = (0.6, 0.75, 0.45, 0.3)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyFigures:
+    """The figures of a study; each method draws one kept result over the swept fields.
+
+    Parameters
+    ----------
+    study : the study, complete or not
+    """
+
+    study: Study
+
+    NAMES = ("map", "curve", "phase", "events", "distribution")
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The figures written when none are named."""
+        if any(path.rpartition(".")[2] == "seed" for path in self._numeric()):
+            return ("curve", "distribution")
+        if len(self._numeric()) >= 2:
+            return ("map", "phase", "events", "distribution")
+        return ("curve", "phase", "distribution") if self._numeric() else ("distribution",)
+
+    def map(self, name: str | None = None) -> PaperFigure:
+        """Return a heat map of a result over the first two swept fields.
+
+        Where several members share a cell, as with seeds, their mean is drawn.
+        """
+        return self._map(name or self._first(), many_colours())
+
+    def events(self) -> PaperFigure:
+        """Return a map of the number of events."""
+        return self._map("events", many_colours())
+
+    def phase(self, name: str | None = None) -> PaperFigure:
+        """Return a phase diagram: which of a few values a result has, or whether there is one.
+
+        Left to itself: how the members ended where they ended in different ways; else whether
+        the first kept result exists.
+        """
+        words, place = self._phases(name)
+        figure = new_figure(COLUMN, 2.7)
+        ax = grid(figure, margins=(0.6, 0.16, 0.45, 0.5))[0][0]
+        x, y, axes = self._plane()
+        for k, word in enumerate(words):
+            these = place == k
+            colour = MASS_COLOURS[k % len(MASS_COLOURS)]
+            ax.plot(x[these], y[these], "s", ms=self._mark(axes), color=colour, label=word, mew=0)
+        self._label(ax, axes)
+        key(ax, columns=min(len(words), 3), markers=1.5)
+        return figure
+
+    def curve(self, name: str | None = None) -> PaperFigure:
+        """Return a result over the first swept field: median and the band of 90 % of members."""
+        name = name or self._first()
+        path = self._numeric()[0]
+        x, values = self._values(path), self._result(name)
+        figure = new_figure(*_SIZE)
+        ax = grid(figure, margins=(0.6, 0.16, 0.45, 0.3))[0][0]
+        places = np.unique(x)
+        columns = values.reshape(len(values), -1)
+        for k in range(min(columns.shape[1], len(MASS_COLOURS))):
+            rows = [columns[(x == p) & np.isfinite(columns[:, k]), k] for p in places]
+            bands = np.array([_band(row) for row in rows])
+            colour = MASS_COLOURS[k]
+            label = f"{k + 1}" if columns.shape[1] > 1 else None
+            ax.plot(places, bands[:, 1], "-", lw=1.0, color=colour, label=label)
+            if (bands[:, 2] > bands[:, 0]).any():
+                shade: dict[str, Any] = {"color": colour, "alpha": 0.2, "lw": 0}
+                ax.fill_between(places, bands[:, 0], bands[:, 2], **shade)
+        if columns.shape[1] > 1:
+            key(ax, columns=6)
+        scale_axis(ax.xaxis, path, self._unit(path))
+        scale_axis(ax.yaxis, _words(name), self._unit(name))
+        return figure
+
+    def distribution(self, name: str | None = None) -> PaperFigure:
+        """Return how a result is distributed over all members."""
+        name = name or self._first()
+        values = self._result(name).ravel()
+        values = values[np.isfinite(values)]
+        figure = new_figure(*_SIZE)
+        ax = grid(figure, margins=(0.6, 0.16, 0.45, 0.3))[0][0]
+        if values.size:
+            bins = int(np.clip(np.sqrt(values.size), 5, 60))
+            low, high = float(values.min()), float(values.max())
+            # values that differ by rounding are one value
+            if high - low <= 1e-12 * max(abs(low), abs(high)):
+                low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+            ax.hist(values, bins=bins, range=(low, high), color=MASS_COLOURS[0])
+        scale_axis(ax.xaxis, _words(name), self._unit(name))
+        scale_axis(ax.yaxis, "members")
+        return figure
+
+    def __getattr__(self, name: str) -> Any:
+        """Say which figures there are when an unknown one is asked for."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(_unknown(name))
+
+    # ---- data
+
+    def _numeric(self) -> list[str]:
+        """Return the swept fields that hold numbers, those of more values first."""
+        table = self.study.table
+        found = [p for p in self.study.fields if table[p].dtype.kind in "fiu"]
+        sizes = {p: len(np.unique(table[p])) for p in found}
+        return sorted(found, key=lambda p: sizes[p] == 1)
+
+    def _values(self, path: str) -> Array:
+        return np.asarray(self.study.table[path], dtype=np.float64)
+
+    def _kept(self) -> list[str]:
+        skip = (*self.study.fields, *ALWAYS)
+        variables = self.study.held.variables
+        named = [n for n in variables if n not in skip and variables[n].dims[:1] != ("row",)]
+        # what no member has is drawn last
+        table = self.study.table
+        return sorted(
+            named, key=lambda n: (not np.isfinite(table[n]).any(), len(variables[n].shape))
+        )
+
+    def _first(self) -> str:
+        return (self._kept() or ["events"])[0]
+
+    def _result(self, name: str) -> Array:
+        known = [*self._kept(), *ALWAYS]
+        if name not in known:
+            needs, why = "one of " + ", ".join(known), "these were kept of each member."
+            raise ModelError(explain("plot", repr(name), needs, why, nearest(name, known)))
+        found = np.asarray(self.study.table[name], dtype=np.float64)
+        absent = self.study.table["status"] == ABSENT
+        found[absent] = np.nan
+        return found
+
+    def _unit(self, name: str) -> str:
+        unit = self.study.held.variables[name].unit
+        return "" if unit == "1" else unit
+
+    def _plane(self) -> tuple[Array, Array, list[str]]:
+        """Return where the members lie over one or two swept fields."""
+        axes = self._numeric()[:2]
+        if not axes:
+            needs, why = "a swept field that holds numbers", "it is drawn along an axis."
+            try_ = "draw the distribution."
+            raise ModelError(explain("plot", "words alone", needs, why, try_))
+        x = self._values(axes[0])
+        y = self._values(axes[1]) if len(axes) > 1 else np.zeros_like(x)
+        return x, y, axes
+
+    def _phases(self, name: str | None) -> tuple[list[str], Array]:
+        """Return the words of the phases and which of them each member is in; -1 for none."""
+        status = self.study.table["status"]
+        if name is None and len(np.unique(status[status != ABSENT])) > 1:
+            codes = [int(c) for c in np.unique(status) if c != ABSENT]
+            place = np.array([codes.index(int(c)) if c != ABSENT else -1 for c in status])
+            return [STATUSES[c].replace("_", " ") for c in codes], place
+        name = name or self._first()
+        values = self._result(name)
+        values = values.reshape(len(values), -1)[:, 0]
+        distinct = np.unique(values[np.isfinite(values)])
+        if 1 < len(distinct) <= _FEW:
+            place = np.searchsorted(distinct, np.nan_to_num(values))
+            place[~np.isfinite(values) | (status == ABSENT)] = -1
+            return [f"{_words(name)} {v:.4g}" for v in distinct], place
+        place = np.where(np.isfinite(values), 0, 1)
+        place[status == ABSENT] = -1
+        return [_words(name), f"no {_words(name)}"], place
+
+    def _map(self, name: str, colours: Any) -> PaperFigure:
+        x, y, axes = self._plane()
+        values = self._result(name)
+        values = values.reshape(len(values), -1)
+        # of several numbers the largest
+        with np.errstate(all="ignore"):
+            found = np.where(
+                np.isfinite(values).any(axis=1),
+                np.nanmax(np.where(np.isfinite(values), values, -np.inf), axis=1),
+                np.nan,
+            )
+        figure = new_figure(COLUMN, 2.7)
+        ax = grid(figure, margins=_MARGINS)[0][0]
+        good = np.isfinite(found)
+        limits = (float(found[good].min()), float(found[good].max())) if good.any() else (0.0, 1.0)
+        xs, i = np.unique(x, return_inverse=True)
+        ys, j = np.unique(y, return_inverse=True)
+        if len(xs) * len(ys) <= 4 * len(x):
+            total, count = np.zeros((len(ys), len(xs))), np.zeros((len(ys), len(xs)))
+            np.add.at(total, (j[good], i[good]), found[good])
+            np.add.at(count, (j[good], i[good]), 1.0)
+            with np.errstate(all="ignore"):
+                ax.pcolormesh(
+                    _edges(xs),
+                    _edges(ys),
+                    total / count,
+                    cmap=colours,
+                    vmin=limits[0],
+                    vmax=limits[1],
+                    rasterized=True,
+                )
+        else:
+            ax.scatter(x[good], y[good], c=found[good], cmap=colours, s=6, lw=0)
+        if limits[0] == limits[1]:
+            limits = (limits[0] - 0.5, limits[1] + 0.5)
+        self._label(ax, axes)
+        colour_bar(ax, colours, limits, _words(name), self._unit(name))
+        return figure
+
+    def _mark(self, axes: list[str]) -> float:
+        """Return the size of marks that fill a grid [pt]."""
+        most = max(len(np.unique(self._values(path))) for path in axes)
+        return float(np.clip(150.0 / most, 1.0, 8.0))
+
+    def _label(self, ax: Any, axes: list[str]) -> None:
+        scale_axis(ax.xaxis, axes[0], self._unit(axes[0]))
+        if len(axes) > 1:
+            scale_axis(ax.yaxis, axes[1], self._unit(axes[1]))
+        else:
+            ax.set_yticks([])
+            ax.yaxis.label.set_color(INK)
+
+
+def _band(values: Array) -> tuple[float, float, float]:
+    if not values.size:
+        return np.nan, np.nan, np.nan
+    low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+    return float(low), float(middle), float(high)
+
+
+def _edges(values: Array) -> Array:
+    """Return the edges of cells around values."""
+    if len(values) == 1:
+        half = 0.5 * (abs(values[0]) or 1.0)
+        return np.array([values[0] - half, values[0] + half])
+    middle = 0.5 * (values[1:] + values[:-1])
+    first, last = 2 * values[0] - middle[0], 2 * values[-1] - middle[-1]
+    return np.concatenate([[first], middle, [last]])
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _unknown(name: str) -> str:
+    needs, why = "one of " + ", ".join(StudyFigures.NAMES), "these are the figures of a study."
+    return explain("plot", f"figure {name!r}", needs, why, nearest(name, StudyFigures.NAMES))
+
+
+def write_study_figures(
+    study: Study, folder: Path, what: Sequence[str] = (), format: str = "png"
+) -> list[Path]:
+    """Write figures of a study and return their paths, one file each.
+
+    Parameters
+    ----------
+    what : names of figures, or NAME:RESULT such as map:stop_time; those that fit by default
+
+    Verified by: tests/unit/studies/test_figures.py::test_the_default_set_is_written
+    """
+    figures = study.plot
+    wanted = list(what) or list(figures.default)
+    for name in wanted:
+        if name.partition(":")[0] not in StudyFigures.NAMES:
+            raise ModelError(_unknown(name.partition(":")[0]))
+    if format not in _FORMATS:
+        needs, why = "one of " + ", ".join(_FORMATS), "these are written without further software."
+        raise ModelError(explain("--format", repr(format), needs, why, 'use "png" for screens.'))
+    paths = []
+    for name in dict.fromkeys(wanted):
+        kind, _, result = name.partition(":")
+        figure = getattr(figures, kind)(*([result] if result else []))
+        path = folder / f"{kind}{'-' + result if result else ''}.{format}"
+        try:
+            with written(path) as partial:
+                figure.savefig(partial, format=format, dpi=150)
+        except OSError as error:
+            got, needs = error.strerror or str(error), "a folder that can be written"
+            why, try_ = "every figure becomes a file there.", "make room, or change permissions."
+            raise StoreError(explain(str(folder), got, needs, why, try_)) from error
+        paths.append(path)
+    return paths

@@ -1,0 +1,176 @@
+"""Studies in files: TOML to a `Sweep`.
+
+::
+
+    title = "Where a chain stops"
+    scenario = "slip-wave"            # a built-in name, or a file; or [system], [method], [solve]
+    set = ["solve.t_end=20"]          # settings as of `stiction run --set`
+    keep = ["stop_time", "max(onset_force)"]
+    trajectories = 0
+
+    [design]                          # left out: a grid
+    type = "Grid"
+
+    [fields]
+    "law.mu" = { from = 0.1, to = 0.4, count = 31 }
+    "load.rate" = [0.5, 1.0, 2.0]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stiction.errors import ScenarioError, explain, nearest
+from stiction.scenario import Entry, built_in, read_scenario
+from stiction.scenario.reader import build, scenario_of
+from stiction.scenario.source import Table, parse, read_table
+from stiction.studies.designs import Grid, Range
+from stiction.studies.sweep import Sweep
+
+__all__ = ["read_study", "ready", "ready_entries"]
+
+_TABLES = ("system", "method", "solve")
+_WORDS = ("paper", "figure", "note")
+_KEYS = ("title", "scenario", "set", "keep", "trajectories", "design", "fields", *_TABLES, *_WORDS)
+_RANGE = ("from", "to", "count", "log")
+_HERE = Path(__file__).resolve().parent / "ready"
+
+
+def ready() -> dict[str, Path]:
+    """Return the files of the ready studies by name."""
+    return {path.stem: path for path in sorted(_HERE.glob("*.toml"))}
+
+
+def ready_entries() -> list[Entry]:
+    """Return what the ready studies say about themselves, without building any of them."""
+    found = []
+    for name, path in ready().items():
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        words = (str(table.get(key, "")) for key in ("title", "paper", "figure"))
+        found.append(Entry(name, *words))
+    return found
+
+
+def read_study(source: str | Path) -> Sweep:
+    """Return the sweep behind the name of a ready study, a TOML file, or a TOML text.
+
+    Raises
+    ------
+    ScenarioError : on anything unknown, missing or of a wrong type.
+
+    Verified by: tests/unit/studies/test_reader.py::test_files_become_sweeps
+    """
+    text = isinstance(source, str) and "\n" in source
+    if not text and str(source) in ready():
+        path = ready()[str(source)]
+    else:
+        path = Path("study.toml") if text else Path(source)
+        if path.suffix != ".toml":
+            needs = "the name of a ready study, or the path of a .toml file"
+            why = "a name without .toml is looked up among the ready studies."
+            try_ = f"{nearest(str(source), ready())} `stiction list` shows all of them."
+            if str(source) in built_in():
+                why = "this is a scenario: it says nothing of fields to sweep."
+                try_ = f'write a file with scenario = "{source}" and [fields].'
+            raise ScenarioError(explain("study", repr(str(source)), needs, why, try_))
+    table = parse(str(source), "study") if text else read_table(path)
+    _known(table, _KEYS, "study")
+    return Sweep(
+        scenario=_scenario(table, path.parent),
+        fields=_fields(table),
+        design=build("Design", table["design"], "design") if "design" in table else Grid(),
+        keep=_keep(table.get("keep", [])),
+        trajectories=_whole(table.get("trajectories", 0)),
+        title=str(table.get("title", "")).strip(),
+    )
+
+
+def _scenario(table: Table, beside: Path) -> Any:
+    """Return the scenario that a study names, or holds itself."""
+    inside = {key: table[key] for key in _TABLES if key in table}
+    changes = table.get("set", [])
+    if not isinstance(changes, list) or not all(isinstance(c, str) for c in changes):
+        needs, why = 'a list of settings, such as ["solve.t_end=20"]', "they change the scenario."
+        raise ScenarioError(explain("set", repr(changes), needs, why, "put each in quotes."))
+    if "scenario" not in table:
+        if not inside:
+            needs = "scenario = ..., or [system] and [solve]"
+            why, try_ = "it is what the members have in common.", 'scenario = "slip-wave".'
+            raise ScenarioError(explain("study", "no scenario", needs, why, try_))
+        return scenario_of(inside, changes)
+    if inside:
+        got = f"scenario and [{'], ['.join(inside)}]"
+        why, try_ = "one scenario is swept.", "change it by set = [...]."
+        raise ScenarioError(explain("study", got, "one of the two", why, try_))
+    name = table["scenario"]
+    if not isinstance(name, str):
+        why = "it is what the members have in common."
+        raise ScenarioError(explain("scenario", repr(name), "a name or a file", why, "in quotes."))
+    if name.endswith(".toml") and not Path(name).is_absolute():
+        return read_scenario(beside / name, changes)
+    return read_scenario(name, changes)
+
+
+def _fields(table: Table) -> dict[str, Any]:
+    given = table.get("fields")
+    if not isinstance(given, Mapping) or not given:
+        got, needs = repr(given) if given else "nothing", "a table [fields] of paths and values"
+        why, try_ = "it says what is swept.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
+        raise ScenarioError(explain("fields", got, needs, why, f"for example {try_}."))
+    return dict(_flat(given, ""))
+
+
+def _flat(given: Mapping[str, Any], before: str) -> list[tuple[str, Any]]:
+    """Return (path, values): dotted keys of TOML are tables in tables."""
+    found: list[tuple[str, Any]] = []
+    for key, value in given.items():
+        path = f"{before}{key}"
+        if isinstance(value, Mapping) and not {"from", "to", "count"} & set(value):
+            found += _flat(value, f"{path}.")
+        elif isinstance(value, Mapping):
+            found.append((path, _range(value, path)))
+        else:
+            found.append((path, value))
+    return found
+
+
+def _range(value: Mapping[str, Any], path: str) -> Range:
+    _known(value, _RANGE, f"fields.{path}")
+    for key in ("from", "to"):
+        if key not in value:
+            why, try_ = "a range has two ends.", "{ from = 0.1, to = 0.4, count = 31 }."
+            raise ScenarioError(explain(f"fields.{path}.{key}", "nothing", "a number", why, try_))
+    log = value.get("log", False)
+    if not isinstance(log, bool):
+        why = "it spreads values evenly in the logarithm."
+        where = f"fields.{path}.log"
+        raise ScenarioError(explain(where, repr(log), "true or false", why, "leave it out."))
+    return Range(value["from"], value["to"], value.get("count"), log)
+
+
+def _keep(given: object) -> list[str]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        needs, why = "names of results", "they are kept of each member."
+        try_ = 'for example keep = ["stop_time"]; functions are given from Python.'
+        raise ScenarioError(explain("keep", repr(given), needs, why, try_))
+    return names
+
+
+def _whole(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int):
+        why = "so many rows of time are kept of each member."
+        needs = "a whole number"
+        raise ScenarioError(explain("trajectories", repr(given), needs, why, "0 keeps none."))
+    return given
+
+
+def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in given:
+        if key not in known:
+            got, needs = f"the unknown key {key!r}", "keys: " + ", ".join(known)
+            why = "a key that nobody reads would change nothing, silently."
+            raise ScenarioError(explain(where, got, needs, why, nearest(key, known)))

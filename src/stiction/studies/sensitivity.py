@@ -1,0 +1,78 @@
+"""Which field matters: Sobol's indices of a study whose design is Saltelli's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["sobol_indices"]
+
+
+def sobol_indices(
+    study: Study, result: str, *, resamples: int = 200, seed: int = 1
+) -> pd.DataFrame:
+    """Return the share of the variance of a result that each swept field explains.
+
+    Parameters
+    ----------
+    study : complete, of the design Saltelli
+    result : a kept result that is one number
+    resamples : of the bootstrap that gives the intervals of 95 %
+    seed : fixes the bootstrap
+
+    Returns
+    -------
+    A table by field: `first_order` (by itself) and `total` (with all others), and their ends
+    `first_low`, `first_high`, `total_low`, `total_high`.
+
+    Raises
+    ------
+    ModelError : if the study has another design, is not complete, or members have no number.
+
+    Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259; scipy.stats.sobol_indices.
+    Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
+    """
+    import pandas as pd
+    from scipy.stats import sobol_indices as of_scipy
+
+    if study.held.told["design"] != "Saltelli" or not study.complete:
+        got = f"a study of the design {study.held.told['design']}, {study!r}"
+        needs, why = "a complete study of the design Saltelli", "the indices compare its samples."
+        raise ModelError(explain("sobol_indices", got, needs, why, "Saltelli(members=256)."))
+    known = [n for n, v in study.held.variables.items() if not v.shape and n not in study.fields]
+    if result not in known:
+        needs, why = "one of " + ", ".join(known), "they are single numbers of each member."
+        raise ModelError(explain("sobol_indices", repr(result), needs, why, nearest(result, known)))
+    values = np.asarray(study.table[result], dtype=np.float64)
+    missing = int((~np.isfinite(values)).sum())
+    if missing:
+        got, needs = f"{missing} members without {result}", "a number of each member"
+        why, try_ = "every member counts in the indices.", "narrow the ranges, see study.failures."
+        raise ModelError(explain("sobol_indices", got, needs, why, try_))
+    size = len(study.fields)
+    parts = values.reshape(size + 2, -1)
+    # constant parts would divide nothing by nothing
+    if not np.ptp(values) > 0.0:
+        got, needs, why = "a result that never changes", "one that varies", "there is no variance."
+        raise ModelError(explain("sobol_indices", got, needs, why, "widen the ranges."))
+    func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
+    found = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))
+    ends = found.bootstrap(confidence_level=0.95, n_resamples=resamples)
+    first, total = ends.first_order.confidence_interval, ends.total_order.confidence_interval
+    columns: dict[str, Any] = {
+        "first_order": found.first_order,
+        "first_low": first.low,
+        "first_high": first.high,
+        "total": found.total_order,
+        "total_low": total.low,
+        "total_high": total.high,
+    }
+    made = {name: np.ravel(values) for name, values in columns.items()}
+    return pd.DataFrame(made, index=pd.Index(study.fields, name="field"))

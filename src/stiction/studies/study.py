@@ -1,0 +1,310 @@
+"""A study that was solved, or is being solved: one dataset, what failed, pictures."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import StoreError, explain
+from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
+from stiction.studies.store import Held, Note, Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["Study", "screen", "verified"]
+
+Array = npt.NDArray[Any]
+
+_WIDTH = 92
+_MOST_REASONS = 4
+_KINDS = {
+    "failed": "failed",
+    "audit": "failed their audit",
+    "determinism": "lost determinism",
+}
+
+
+class Study:
+    """A study in a folder.
+
+    Parameters
+    ----------
+    folder : where it lies
+
+    Raises
+    ------
+    StoreError : if there is no study in it, or its manifest is damaged.
+
+    Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._store = Store(self.folder)
+        self.held: Held = self._store.read()
+        whole = self._store.done(self.held, verify=True)
+        self.done: dict[int, list[Note]] = whole
+        self.damaged: list[int] = self._store.damaged(self.held)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Paths of the swept fields."""
+        return tuple(self.held.told["fields"])
+
+    @property
+    def title(self) -> str:
+        """One line that says what is to be seen."""
+        return str(self.held.told.get("title", ""))
+
+    @property
+    def members(self) -> int:
+        """How many members there are, solved or not."""
+        return self.held.members
+
+    @property
+    def solved(self) -> int:
+        """How many members are done, in whatever way they ended."""
+        return sum(b - a for a, b in map(self.held.span, self.done))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every member is done."""
+        return len(self.done) == self.held.chunks
+
+    @functools.cached_property
+    def table(self) -> dict[str, Array]:
+        """Every variable as an array over the members, {name: (members, ...)}.
+
+        Members that are not done yet have NaN, and the status -1.
+        """
+        slots = self._slots()
+        found = {}
+        for name in self.held.variables:
+            values = self._store.values(self.held, name, list(self.done))[slots]
+            found[name] = values
+        # swept values are known for members that are not done, too
+        for path in self.fields:
+            parts = [self._store.columns(self.held, k)[path] for k in range(len(self.held.batches))]
+            found[path] = np.concatenate(parts)
+        return found
+
+    @functools.cached_property
+    def data(self) -> xr.Dataset:
+        """All members as one dataset, swept fields as coordinates.
+
+        Over the fields themselves where the members fill a grid; else over `member`, from 0.
+        """
+        import xarray as xr
+
+        table = self.table
+        variables: dict[str, Any] = {}
+        coords: dict[str, Any] = {}
+        axes = self._grid(table)
+        if axes is None:
+            front: tuple[str, ...] = ("member",)
+            for path in self.fields:
+                coords[path] = (front, table[path], self._attributes(path))
+        else:
+            front = self.fields
+            for path, (values, _) in axes.items():
+                coords[path] = ((path,), values, self._attributes(path))
+        for name, stored in self.held.variables.items():
+            if name in self.fields:
+                continue
+            values = table[name]
+            if axes is not None:
+                shape = tuple(len(v) for v, _ in axes.values())
+                full = np.full((*shape, *stored.shape), stored.fill, values.dtype)
+                full[tuple(place for _, place in axes.values())] = values
+                values = full
+            variables[name] = ((*front, *stored.dims), values, self._attributes(name))
+        attributes = {"title": self.title, "stiction": self.held.told["version"]}
+        return xr.Dataset(variables, coords=coords, attrs=attributes)
+
+    @functools.cached_property
+    def notes(self) -> list[Note]:
+        """Why members are doubtful: their places count members from 0."""
+        place = {int(slot): k for k, slot in enumerate(self._slots())}
+        every = (note for notes in self.done.values() for note in notes)
+        found = [Note(place[n.member], n.kind, n.reason) for n in every if n.member in place]
+        return sorted(found, key=lambda n: (n.member, n.kind))
+
+    @functools.cached_property
+    def failures(self) -> pd.DataFrame:
+        """The doubtful members: their number from 0, swept values, kind and reason."""
+        import pandas as pd
+
+        rows = [n.member for n in self.notes]
+        made: dict[str, Any] = {"member": rows}
+        for path in self.fields:
+            made[path] = self.table[path][rows]
+        made["kind"] = [n.kind for n in self.notes]
+        made["reason"] = [n.reason for n in self.notes]
+        return pd.DataFrame(made)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many members failed, failed their audit, or lost determinism."""
+        kinds = Counter(kind for kind, _ in {(n.kind, n.member) for n in self.notes})
+        return {kind: kinds[kind] for kind in _KINDS}
+
+    def run(self, member: int) -> Any:
+        """Return the run of one member, solved again.
+
+        Parameters
+        ----------
+        member : its number, from 0, as in `failures`
+        """
+        from stiction.scenario import read_scenario
+        from stiction.studies.fields import changed, place_of
+
+        scenario = read_scenario(str(self.held.told["scenario"]))
+        places = [place_of(scenario, path) for path in self.fields]
+        values = [self.table[path][member] for path in self.fields]
+        return changed(scenario, places, values).solve(throw=False)
+
+    @property
+    def plot(self) -> Any:
+        """Figures of this study: `study.plot.map("stop_time")` and others."""
+        from stiction.studies.figures import StudyFigures
+
+        return StudyFigures(self)
+
+    def __str__(self) -> str:
+        """Return the one-screen summary."""
+        return screen(self)
+
+    def __repr__(self) -> str:
+        """Return one line: what was swept, how much is done, and what is doubtful."""
+        parts = [f"{self.solved:,} of {self.members:,} members"]
+        parts += [f"{n:,} {_KINDS[kind]}" for kind, n in self.counts().items() if n]
+        return f"<Study of {', '.join(self.fields)}: {', '.join(parts)}>"
+
+    def _slots(self) -> Array:
+        """Return (members,) places of the members in the store."""
+        size = self.held.chunk
+        parts = [np.arange(b.members) + b.first * size for b in self.held.batches]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+    def _grid(self, table: dict[str, Array]) -> dict[str, tuple[Array, Array]] | None:
+        """Return distinct values of each field and the place of each member; None for no grid."""
+        if self.held.told["design"] != "Grid":
+            return None
+        axes = {p: np.unique(table[p], return_inverse=True) for p in self.fields}
+        cells = int(np.prod([len(v) for v, _ in axes.values()]))
+        # values added to a grid may leave holes, but not a mostly empty one
+        return axes if cells <= 4 * self.members else None
+
+    def _attributes(self, name: str) -> dict[str, Any]:
+        stored = self.held.variables[name]
+        found: dict[str, Any] = {"units": stored.unit, "long_name": stored.meaning}
+        if name == "status":
+            found["flag_values"] = list(range(len(STATUSES)))
+            found["flag_meanings"] = " ".join(STATUSES)
+        return found
+
+
+def screen(study: Study) -> str:
+    """Return the one-screen summary of a study.
+
+    Verified by: tests/unit/studies/test_show.py::test_the_screen_tells_everything
+    """
+    told = study.held.told
+    lines = [f"Study: {study.title or 'many runs'}", ""]
+    lines += [_row("members", _members(study))]
+    for path in study.fields:
+        lines.append(_row(path, _swept(study.table[path])))
+    status = study.table["status"]
+    for code, count in sorted(Counter(status.tolist()).items(), key=lambda pair: -pair[1]):
+        word = "not done" if code == ABSENT else STATUSES[code]
+        lines.append(_row("ended" if code != ABSENT else "left", f"{count:,} {word}"))
+    for name, stored in study.held.variables.items():
+        if name in study.fields or (name in ALWAYS and name not in ("events", "imbalance")):
+            continue
+        if stored.dims and stored.dims[0] == "row":
+            continue
+        lines.append(_row(name, _spread(study.table[name], status, stored.unit)))
+    lines += _doubtful(study)
+    if study.damaged:
+        text = f"{len(study.damaged)} chunks changed since; the same sweep solves them again"
+        lines.append(_row("DAMAGED", text))
+    lines.append(
+        _row("code", f"stiction {told['version']}, {told['code'][:12]}, {told['kernels']} kernels")
+    )
+    return "\n".join(lines)
+
+
+def _members(study: Study) -> str:
+    if study.complete:
+        return f"{study.members:,}, all done"
+    return f"{study.members:,}, {study.solved:,} done: the same sweep goes on with the others"
+
+
+def _swept(values: Array) -> str:
+    distinct = np.unique(values)
+    if len(distinct) <= 6:
+        return ", ".join(f"{v:.6g}" if values.dtype.kind in "fiu" else str(v) for v in distinct)
+    if values.dtype.kind in "fiu":
+        return f"{distinct[0]:.6g} ... {distinct[-1]:.6g}, {len(distinct):,} values"
+    return f"{len(distinct)} values, such as {distinct[0]}"
+
+
+def _spread(values: Array, status: Array, unit: str) -> str:
+    kept = np.asarray(values[status != ABSENT], dtype=np.float64)
+    kept = kept[np.isfinite(kept)]
+    if not kept.size:
+        return "none"
+    unit = "" if unit in ("", "1") else f" {unit}"
+    low, middle, high = kept.min(), np.median(kept), kept.max()
+    return f"{low:.6g} ... {high:.6g}{unit}, median {middle:.6g}"
+
+
+def _doubtful(study: Study) -> list[str]:
+    counts = study.counts()
+    if not any(counts.values()):
+        return [_row("trust", "no member failed, failed its audit, or lost determinism")]
+    lines = []
+    for kind, count in counts.items():
+        if not count:
+            continue
+        lines.append(_row(kind.upper(), f"{count:,} {_KINDS[kind]}"))
+        words = Counter(
+            n.reason.partition(" at ")[0].partition(" (limit")[0]
+            for n in study.notes
+            if n.kind == kind
+        )
+        shorter: Counter[str] = Counter()
+        for reason, n in words.items():
+            shorter[reason.rpartition(" ")[0] if kind == "audit" else reason] += n
+        for reason, n in shorter.most_common(_MOST_REASONS):
+            lines.append(textwrap.shorten(f"  {n:,} times {reason}", _WIDTH, placeholder="..."))
+    return lines
+
+
+def _row(label: str, text: str) -> str:
+    return textwrap.shorten(text, _WIDTH - 24, placeholder="...").join([f"{label:<24}", ""])
+
+
+def verified(folder: str | Path) -> tuple[int, str]:
+    """Return the exit code and the line of `stiction verify` for a study: 0 sound, 2 damaged."""
+    try:
+        study = Study(folder)
+    except StoreError as error:
+        return 2, f"DAMAGED      {folder}: {str(error).partition(chr(10))[0]}"
+    if study.damaged:
+        words = ", ".join(str(k) for k in study.damaged[:5])
+        return 2, f"DAMAGED      {folder}: chunks {words} were changed since they were saved"
+    return 0, f"sound        {folder}  {study.solved:,} of {study.members:,} members"
+
+
+def no_such(name: str, known: list[str]) -> StoreError:
+    """Return the error for a variable that a study does not have."""
+    needs, why = "one of " + ", ".join(known), "these were kept of each member."
+    return StoreError(explain("study", repr(name), needs, why, "sweep again, and keep it."))

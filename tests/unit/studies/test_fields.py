@@ -1,0 +1,70 @@
+"""Paths lead to fields, and values are put there."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.scenario import read_scenario
+from stiction.studies.fields import changed, current, place_of
+
+SCENARIO = read_scenario("slip-wave")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("law.mu", 0.25),
+        ("system.law.mu", 0.25),
+        ("load.rate", 1.0),
+        ("mass[2]", 1.0),
+        ("method.rtol", 1e-12),
+        ("solve.t_end", 8.0),
+    ],
+)
+def test_paths_lead_to_fields(path, value):
+    assert current(SCENARIO, place_of(SCENARIO, path)) == value
+
+
+def test_values_are_put_in_place():
+    paths = ("law.mu", "mass[2]", "load.rate", "method.order", "solve.t_end")
+    places = [place_of(SCENARIO, path) for path in paths]
+    made = changed(SCENARIO, places, [np.float64(0.3), 4.0, 2, 20.0, 9.0])
+    assert (made.system.law.mu, made.system.load.rate, made.t_end) == (0.3, 2, 9.0)
+    assert list(made.system.mass) == [1.0, 1.0, 4.0]
+    assert made.method.order == 20
+    assert isinstance(made.method.order, int)
+    # the rest is as it was, and so is what was changed
+    assert made.system.stiffness == SCENARIO.system.stiffness
+    assert SCENARIO.system.law.mu == 0.25
+
+
+def test_an_object_may_be_a_value():
+    law = st.StaticKinetic(mu_static=0.3, mu_kinetic=0.2)
+    assert changed(SCENARIO, [place_of(SCENARIO, "law")], [law]).system.law == law
+    table = {"type": "Coulomb", "mu": 0.1}
+    assert changed(SCENARIO, [place_of(SCENARIO, "law")], [table]).system.law == st.Coulomb(0.1)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("law.mue", "did you mean 'mu'"),
+        ("lod.rate", "did you mean 'load'"),
+        ("mass[7]", "a place from 0 to 2"),
+        ("stiffness[0]", "one value stands for all"),
+        ("law.mu.x", "it holds a value"),
+        ("solve.t_ende", "did you mean 't_end'"),
+        ("law mu", "a dotted path"),
+        ("", "a dotted path"),
+    ],
+)
+def test_paths_that_lead_nowhere_are_refused(path, words):
+    with pytest.raises(st.ScenarioError, match=words.replace("[", r"\[")):
+        place_of(SCENARIO, path)
+
+
+def test_values_of_a_wrong_type_are_refused():
+    with pytest.raises(st.ScenarioError, match="of another type"):
+        changed(SCENARIO, [place_of(SCENARIO, "load.rate")], ["fast"])
+    with pytest.raises(st.ModelError, match="mu"):
+        changed(SCENARIO, [place_of(SCENARIO, "law.mu")], [-1.0])

@@ -1,0 +1,49 @@
+"""Sobol's indices against a function whose indices are known."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.studies import Range, Saltelli, sobol_indices
+
+
+def product(run):
+    a, b = run.system.mass[0], run.system.stiffness
+    return {"f": a + 2.0 * b + a * b, "one": 1.0}
+
+
+@pytest.fixture
+def study(tmp_path):
+    chain = st.Chain(mass=[2.0], stiffness=2.0)
+    fields = {"mass[0]": Range(1.0, 2.0), "stiffness": Range(1.0, 2.0)}
+    sweep = st.Sweep(chain, fields, Saltelli(64), product, t_span=(0.0, 0.1))
+    return sweep.run(tmp_path / "study", workers=1)
+
+
+def test_indices_of_a_known_function(study):
+    found = sobol_indices(study, "f", resamples=50)
+    # a + 2 b + a b of means 1.5: variances (1 + 1.5)^2/12, (2 + 1.5)^2/12 and 1/144
+    parts = np.array([2.5**2, 3.5**2]) / 12.0
+    whole = parts.sum() + 1.0 / 144.0
+    # reason: a sample of 64
+    assert found["first_order"].to_numpy() == pytest.approx(parts / whole, abs=0.03)
+    # reason: a sample of 64
+    assert found["total"].to_numpy() == pytest.approx((parts + 1.0 / 144.0) / whole, abs=0.03)
+    assert (found["first_low"] <= found["first_high"]).all()
+    # the formulas of the source, for the same sample
+    a, b, one, other = study.table["f"].reshape(4, -1)
+    variance = np.var([a, b])
+    mean = np.mean([a, b])
+    first = [np.mean((b - mean) * (mixed - a)) / variance for mixed in (one, other)]
+    total = [0.5 * np.mean((a - mixed) ** 2) / variance for mixed in (one, other)]
+    assert found["first_order"].to_numpy() == pytest.approx(first, rel=1e-9)
+    assert found["total"].to_numpy() == pytest.approx(total, rel=1e-9)
+
+
+def test_what_has_no_indices_is_refused(study, sweep, tmp_path):
+    with pytest.raises(st.ModelError, match="never changes"):
+        sobol_indices(study, "one")
+    with pytest.raises(st.ModelError, match="single numbers"):
+        sobol_indices(study, "g")
+    with pytest.raises(st.ModelError, match="Saltelli"):
+        sobol_indices(sweep(2).run(tmp_path / "other", workers=1), "max(onset_force)")

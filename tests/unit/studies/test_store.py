@@ -1,0 +1,121 @@
+"""The folder of a study: damage, two processes, disks that are full; zarr as others read it."""
+
+import errno
+import json
+import os
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.studies import Study
+from stiction.studies import store as stores
+from stiction.studies.study import verified
+
+
+@pytest.fixture
+def place(sweep, tmp_path):
+    sweep(8).run(tmp_path / "study", workers=1, chunk=3)
+    return tmp_path / "study"
+
+
+def flip(path):
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+
+
+def test_damage_is_found(sweep, place):
+    whole = Study(place).data
+    for path in ("members.zarr/final.x/1.0", "done/000002.json"):
+        flip(place / path)
+        study = Study(place)
+        assert len(study.damaged) == 1
+        assert not study.complete
+        assert "DAMAGED" in str(study)
+        assert verified(place)[0] == 2
+        # whatever is damaged is solved again
+        again = sweep(8).run(place, workers=1)
+        assert again.data.identical(whole)
+        assert verified(place)[0] == 0
+    (place / "members.zarr" / "events" / "0").unlink()
+    assert sweep(8).run(place, workers=1).data.identical(whole)
+    for path in ("study.json", "batches/0.npz"):
+        flip(place / path)
+        with pytest.raises(st.StoreError, match=r"changed since it was written|cannot be read"):
+            sweep(8).run(place)
+        flip(place / path)
+
+
+def test_the_second_process_ends_at_once(sweep, place):
+    with (
+        Study(place)._store.claimed(),
+        pytest.raises(st.StoreError, match=f"being filled by process {os.getpid()}"),
+    ):
+        sweep(8).run(place)
+    with Study(place)._store.claimed((1, 2)):
+        with pytest.raises(st.StoreError, match="a shard"):
+            sweep(8).run(place)
+        with pytest.raises(st.StoreError, match="being filled"):
+            sweep(8).run(place, shard=(1, 2))
+        sweep(8).run(place, shard=(2, 2))
+    with Study(place)._store.claimed(), pytest.raises(st.StoreError, match="fills all of it"):
+        sweep(8).run(place, shard=(1, 2))
+
+
+def test_a_full_disk_is_told(sweep, tmp_path, monkeypatch):
+    put, room = stores._put, [20]
+
+    def small(path, raw, **options):
+        room[0] -= 1
+        if room[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(path, raw, **options)
+
+    monkeypatch.setattr(stores, "_put", small)
+    with pytest.raises(st.StoreError, match="No space left"):
+        sweep(8).run(tmp_path / "study", workers=1, chunk=2)
+    monkeypatch.setattr(stores, "_put", put)
+    # with room again the same call goes on
+    again = sweep(8).run(tmp_path / "study", workers=1)
+    assert again.complete
+    assert again.data.identical(sweep(8).run(tmp_path / "whole", workers=1).data)
+    assert not list((tmp_path / "study").rglob(".*.part"))
+
+
+def test_a_folder_that_cannot_be_made_is_told(sweep, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(st.StoreError, match="a folder that can be written"):
+        sweep(2).run(tmp_path / "file" / "study")
+
+
+def test_half_written_pieces_are_removed(sweep, place):
+    half = place / "members.zarr" / "events" / ".1.abcd.part"
+    half.write_bytes(b"half")
+    sweep(8).run(place, workers=1)
+    assert not half.exists()
+
+
+def test_the_store_is_zarr(place):
+    """Read it by the specification of format 3 alone."""
+    group = json.loads((place / "members.zarr" / "zarr.json").read_text())
+    assert (group["zarr_format"], group["node_type"]) == (3, "group")
+    told = json.loads((place / "members.zarr" / "final.x" / "zarr.json").read_text())
+    assert told == group["consolidated_metadata"]["metadata"]["final.x"]
+    assert told["dimension_names"] == ["member", "mass"]
+    assert told["chunk_grid"]["configuration"]["chunk_shape"] == [3, 3]
+    assert (told["data_type"], told["attributes"]["units"]) == ("float64", "m")
+    pieces = [(place / "members.zarr" / "final.x" / f"{k}.0").read_bytes() for k in range(3)]
+    values = np.frombuffer(b"".join(pieces), "<f8").reshape(told["shape"])
+    assert np.array_equal(values[:8], Study(place).table["final.x"])
+    assert np.isnan(values[8]).all()
+
+
+def test_xarray_reads_the_store(place):
+    pytest.importorskip("zarr")
+    import xarray as xr
+
+    data = xr.open_zarr(place / "members.zarr", consolidated=True)
+    found = data["final.x"].values[data["status"].values >= 0]
+    assert np.array_equal(found, Study(place).table["final.x"])
+    assert data["final.x"].attrs["units"] == "m"

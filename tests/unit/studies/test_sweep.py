@@ -1,0 +1,208 @@
+"""Sweeps: the same numbers as single runs, more values, other studies refused, failures told."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.studies import Grid, Paired, Range, Sobol, Study
+
+
+def fails_at(run):
+    if 0.19 < run.system.law.mu < 0.21:
+        raise ZeroDivisionError("a function of the user")
+    return {"mu": run.system.law.mu}
+
+
+def test_same_as_single_runs(chain, tmp_path):
+    fields = {"law.mu": [0.1, 0.2, 0.25], "load.rate": [0.5, 1.0], "mass[2]": [1.0, 3.0]}
+    seen = []
+    sweep = st.Sweep(chain, fields, keep=("onset_force", "events.slip"), t_span=(0.0, 8.0))
+    study = sweep.run(tmp_path / "study", workers=2, chunk=5, progress=seen.append)
+    data = study.data
+    assert dict(data.sizes) == {"law.mu": 3, "load.rate": 2, "mass[2]": 2, "onset_force_place": 3}
+    for mu in fields["law.mu"]:
+        for rate in fields["load.rate"]:
+            one = dataclasses.replace(
+                chain, mass=[1.0, 1.0, 3.0], law=st.Coulomb(mu), load=st.Ramp(rate)
+            )
+            run = st.solve(one, t_span=(0.0, 8.0), save=2)
+            cell = data.sel({"law.mu": mu, "load.rate": rate, "mass[2]": 3.0})
+            wanted = np.array(run.quantities["onset_force"].value, dtype=float)
+            assert np.array_equal(cell["onset_force"], wanted, equal_nan=True)
+            assert cell["events"] == len(run.event_log)
+            assert cell["imbalance"] == run.energy.imbalance_rel
+    assert (data["status"] == 0).all()
+    assert data["onset_force"].attrs["units"] == "N"
+    assert (seen[-1].done, seen[-1].members) == (12, 12)
+    assert "12 of 12" in str(seen[-1])
+
+
+def test_any_system_is_swept(tmp_path):
+    sweep = st.Sweep("belt-oscillator", {"alpha": [0.1, 0.2]}, keep="period", t_span=(0.0, 20.0))
+    study = sweep.run(tmp_path / "belt", workers=1)
+    # closed form of the scenario at alpha = 0.1
+    assert study.table["period"][0] == pytest.approx(6.43947489010524, rel=1e-9)
+
+
+def test_values_are_added(sweep, tmp_path):
+    place = tmp_path / "study"
+    few = sweep(5).run(place, workers=1, chunk=2)
+    before = few.table["final.x"]
+    more = sweep(9).run(place, workers=1)
+    assert (few.members, more.members, len(more.held.batches)) == (5, 9, 2)
+    assert np.array_equal(more.table["final.x"][:5], before)
+    # in the order of the values, and the same as at one go
+    whole = sweep(9).run(tmp_path / "whole", workers=1)
+    assert more.data.identical(whole.data)
+    # nothing is left to do
+    assert sweep(5).run(place).members == 9
+
+
+def test_a_sobol_sequence_is_added_to(chain, tmp_path):
+    fields = {"law.mu": Range(0.1, 0.3)}
+    for members in (8, 16):
+        sweep = st.Sweep(chain, fields, Sobol(members), "stop_time", t_span=(0.0, 2.0))
+        study = sweep.run(tmp_path / "study", workers=1)
+    assert study.members == 16
+    assert "member" in study.data.dims
+
+
+def test_another_study_is_refused(sweep, tmp_path):
+    place = tmp_path / "study"
+    sweep(3).run(place, workers=1)
+    for other, words in (
+        (sweep(3, keep="stop_time"), "other kept results"),
+        (sweep(3, t_span=(0.0, 4.0)), "another scenario"),
+        (sweep(3, trajectories=5), "other trajectories"),
+        (sweep(3, design=Paired()), "another design"),
+    ):
+        with pytest.raises(st.StoreError, match=words):
+            other.run(place)
+
+
+def test_other_code_is_refused(sweep, tmp_path, monkeypatch):
+    sweep(3).run(tmp_path / "study", workers=1)
+    monkeypatch.setattr("stiction.studies.sweep.code_digest", lambda: "another")
+    with pytest.raises(st.StoreError, match="other code of stiction"):
+        sweep(3).run(tmp_path / "study")
+
+
+def test_a_changed_function_is_refused(sweep, tmp_path):
+    made = [lambda run, k=k: {"late": k * run.t_end} for k in (1.0, 2.0)]
+    sweep(2, keep=made[0]).run(tmp_path / "study", workers=1)
+    with pytest.raises(st.StoreError, match="another function"):
+        sweep(2, keep=made[1]).run(tmp_path / "study")
+
+
+def test_a_strange_folder_is_refused(sweep, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(st.StoreError, match="other things in it"):
+        sweep(2).run(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_failures_are_counted_apart(sweep, tmp_path):
+    study = sweep(9, keep=fails_at).run(tmp_path / "study", workers=2, chunk=2)
+    assert study.counts() == {"failed": 1, "audit": 0, "determinism": 0}
+    row = study.failures.iloc[0]
+    assert row["law.mu"] == pytest.approx(0.2)
+    assert row["reason"] == "ZeroDivisionError: a function of the user"
+    assert np.isnan(study.table["mu"][row["member"]])
+    assert (study.table["status"] == 0).sum() == 8
+
+
+def test_audits_and_lost_determinism_are_counted(tmp_path):
+    sweep = st.Sweep("wheel-into-two-fold", {"method.rtol": [1e-10, 1e-9]})
+    study = sweep.run(tmp_path / "study", workers=1)
+    assert study.counts()["determinism"] == 2
+    assert "two_fold" in study.failures["reason"][0]
+
+
+def test_refused_members_are_told(chain, tmp_path):
+    # each end by itself makes a system, both together do not
+    fields = {"mass": [[1.0, 1.0, 1.0], [1.0, 2.0]], "x0": [0.0, [0.0, 0.0, 0.1]]}
+    sweep = st.Sweep(chain, fields, keep="stop_time", t_span=(0.0, 1.0))
+    study = sweep.run(tmp_path / "study", workers=1)
+    assert study.counts()["failed"] == 1
+    assert study.failures["reason"][0].startswith("refused: ")
+
+
+def test_trajectories_are_kept(sweep, tmp_path):
+    study = sweep(3, trajectories=5).run(tmp_path / "study", workers=1)
+    assert study.data["x_over_time"].dims == ("law.mu", "row", "mass")
+    assert study.data["time"][0].values.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
+
+
+def test_objects_are_swept(chain, tmp_path):
+    laws = [st.Coulomb(0.2), st.StaticKinetic(mu_static=0.3, mu_kinetic=0.2)]
+    sweep = st.Sweep(chain, {"law": laws}, keep="max(onset_force)", t_span=(0.0, 4.0))
+    study = sweep.run(tmp_path / "study", workers=1)
+    single = [
+        st.solve(dataclasses.replace(chain, law=law), t_span=(0.0, 4.0), save=2) for law in laws
+    ]
+    wanted = [max(filter(None, run.quantities["onset_force"].value)) for run in single]
+    assert study.table["max(onset_force)"].tolist() == wanted
+    assert str(laws[1]) in study.table["law"]
+
+
+def test_a_member_is_solved_again(sweep, tmp_path):
+    study = sweep(3).run(tmp_path / "study", workers=1)
+    run = study.run(1)
+    assert run.final["x"].tolist() == study.table["final.x"][1].tolist()
+
+
+def test_shards_make_the_whole(sweep, tmp_path):
+    for i in (1, 2, 3):
+        part = sweep(9).run(tmp_path / "parts", shard=(i, 3), chunk=2, workers=1)
+        assert part.complete == (i == 3)
+    whole = sweep(9).run(tmp_path / "whole", workers=1)
+    assert part.data.identical(whole.data)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"scenario": "slip-wav"}, "did you mean 'slip-wave'"),
+        ({"fields": {"law.mue": [0.1]}}, "did you mean 'mu'"),
+        ({"fields": {"law.mu": [0.1, -1.0]}}, "mu"),
+        ({"fields": {"law.mu": ["fast"]}}, "of another type"),
+        ({"fields": [1]}, "a dictionary"),
+        ({"design": "grid"}, "a design"),
+        ({"trajectories": 1}, "trajectories"),
+        ({"keep": 3}, "names of results"),
+        ({"scenario": st.Chain(mass=[1.0], stiffness=1.0)}, "start and end"),
+        ({"scenario": 3}, "a name, a file"),
+    ],
+)
+def test_bad_sweeps_are_refused(given, words):
+    with pytest.raises(st.ModelError, match=words):
+        st.Sweep(**{"scenario": "slip-wave", "fields": {"law.mu": [0.1, 0.2]}, **given})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"engine": "lokal"}, "engine"),
+        ({"workers": 0}, "workers"),
+        ({"shard": (3, 2)}, "i/n"),
+        ({"chunk": -1}, "chunk"),
+    ],
+)
+def test_bad_options_leave_nothing_behind(sweep, tmp_path, options, words):
+    with pytest.raises(st.ModelError, match=words):
+        sweep(2).run(tmp_path / "a" / "study", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_result_leaves_nothing_behind(sweep, tmp_path):
+    with pytest.raises(st.ScenarioError, match="did you mean 'stop_time'"):
+        sweep(2, keep="stop_tim").run(tmp_path / "a" / "study")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path):
+    with pytest.raises(st.StoreError, match="no study"):
+        Study(tmp_path)
+    assert Grid() == Grid()
