@@ -7,10 +7,13 @@ import numpy.typing as npt
 
 from stiction.results.run import Variable
 from stiction.solids.equilibria.problem import Problem
+from stiction.solids.membranes.pictures import in_space
 
 __all__ = ["pictures"]
 
 Floats = npt.NDArray[np.float64]
+
+_PLANE = 2
 
 
 def pictures(
@@ -19,6 +22,8 @@ def pictures(
     """Return the variables of the snapshots (time, displacements)."""
     if not taken:
         return {}
+    if problem.dim > _PLANE:
+        return in_space(problem, taken, units)
     parts = problem.parts
     cells, bodies, outline, shift = [], [], [], 0
     for number, part in enumerate(parts, 1):
