@@ -138,11 +138,11 @@ def check_where(name: str, where: object) -> None:
         )
 
 
-def check_component(where: str, value: object) -> int:
-    """Return 0, 1 or 2, or refuse; bodies of the plane have no third one."""
+def check_component(where: str, value: object, most: int = _DEPTH) -> int:
+    """Return 0, 1 or 2, or refuse; bodies of the plane, and loads of them, have no third one."""
     why = "0 is x, 1 is y."
     whole(where, value, least=0, why=why, try_="give 0 or 1.")
-    if value not in (0, 1, _DEPTH):
+    if value not in range(most + 1):
         raise ModelError(explain(where, value, "0 or 1", why, "give 1 for the vertical."))
     return int(value)  # type: ignore[call-overload, no-any-return]
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers
 from stiction.solids.conditions import (
@@ -19,6 +21,9 @@ from stiction.solids.conditions import (
 from stiction.solids.contact.partners import Boundary
 
 __all__ = ["Linear", "Symmetry", "Term", "Tied"]
+
+# components of a direction in space
+_SPACE = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)

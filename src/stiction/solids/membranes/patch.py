@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -34,31 +34,35 @@ class Patch(Record):
     Parameters
     ----------
     points : control points, (k2, k1, 3): the first coordinate runs fastest [m]
-    breaks : ends of the elements along both coordinates, k - 1 rising numbers each
-    weights : of the control points, (k2, k1), positive; None takes ones
+    along, across : ends of the elements along both coordinates, k1 - 1 and k2 - 1 rising numbers
+    weights : of the control points, (k2, k1), positive; none at all stand for ones
 
     Source: Piegl and Tiller 1997, section 4.4.
     Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
     """
 
-    points: Sequence[Sequence[Sequence[float]]] | Floats = ()
-    breaks: Sequence[Sequence[float]] | Sequence[Floats] = ((0.0, 1.0), (0.0, 1.0))
-    weights: Sequence[Sequence[float]] | Floats | None = None
+    points: Floats
+    along: Sequence[float] | Floats = (0.0, 1.0)
+    across: Sequence[float] | Floats = (0.0, 1.0)
+    weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         why, try_ = "a quadratic spline of s elements has s + 2 control points.", "see flat_patch."
-        made = tuple(np.asarray(b, dtype=np.float64) for b in self.breaks)
-        if len(made) != _DEGREE:
-            needs = "the ends of elements along two coordinates"
-            raise ModelError(explain("Patch.breaks", f"{len(made)} lists", needs, why, try_))
-        shape = tuple(open_knots(b, _DEGREE).size - _DEGREE - 1 for b in made)[::-1]
+        for name in ("along", "across"):
+            value = _table(f"Patch.{name}", getattr(self, name), (-1,), "finite", why, try_)
+            object.__setattr__(self, name, value)
+        shape = tuple(open_knots(b, _DEGREE).size - _DEGREE - 1 for b in self.breaks)[::-1]
         points = _table("Patch.points", self.points, (*shape, 3), "finite", why, try_)
-        given = np.ones(shape) if self.weights is None else self.weights
+        given = self.weights if np.size(self.weights) else np.ones(shape)
         why = "a point that counts for nothing, or less, makes functions without a bound."
         weights = _table("Patch.weights", given, shape, "positive", why, "leave them out.")
         object.__setattr__(self, "points", points)
-        object.__setattr__(self, "breaks", made)
         object.__setattr__(self, "weights", weights)
+
+    @property
+    def breaks(self) -> tuple[Floats, Floats]:
+        """The ends of the elements along both coordinates."""
+        return np.asarray(self.along), np.asarray(self.across)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -144,12 +148,12 @@ def _table(
         given = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         given = np.zeros(0)
-    if given.shape != shape:
+    if given.ndim != len(shape) or (given.shape != shape and shape != (-1,)):
         needs = "an array " + " x ".join(str(n) for n in shape)
         got = f"an array of shape {given.shape}"
         raise ModelError(explain(where, got, needs, why, try_))
     flat = numbers(where, given.ravel(), rule=rule, per="entry", why=why, try_=try_)
-    return flat.reshape(shape)
+    return flat.reshape(given.shape)
 
 
 def rational(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Floats, Floats]:
@@ -205,4 +209,4 @@ def flat_patch(
     along, across = (greville(open_knots(b, _DEGREE), _DEGREE) for b in breaks)
     x, z = np.meshgrid(along * extents[0], across * extents[1])
     points = np.stack([x, np.zeros_like(x), z], axis=-1) + start
-    return Patch(points, tuple(breaks))
+    return Patch(points, *breaks)

@@ -53,6 +53,7 @@ class TapePeeling(SolidSystem):
     work : W_adh / (E T) [1]
     cells : elements along and across half the tape; None takes those of the size
     held_sideways : keep the width everywhere, as in a very wide tape
+    clamped : keep the width of the pulled end; the film is compressed a little at its corners
     penalty : tangential stiffness in stick [E T / L0^3]; None takes ten times that of the law
 
     Notes
@@ -78,6 +79,7 @@ class TapePeeling(SolidSystem):
     work: float = 0.153324
     cells: tuple[int, int] | None = None
     held_sideways: bool = False
+    clamped: bool = True
     penalty: float | None = None
 
     def __post_init__(self) -> None:
@@ -93,7 +95,8 @@ class TapePeeling(SolidSystem):
         value = number(f"{name}.prestretch", self.prestretch, why=why, try_=TRY)
         object.__setattr__(self, "prestretch", value)
         Membrane(prestretch=value)
-        yes_or_no(f"{name}.held_sideways", self.held_sideways, "the width is kept or it is not.")
+        for field_ in ("held_sideways", "clamped"):
+            yes_or_no(f"{name}.{field_}", getattr(self, field_), "the width is kept or it is not.")
         check_cells(name, self.cells, least=1)
         check_penalty(self)
         self._check_friction()
@@ -137,7 +140,9 @@ class TapePeeling(SolidSystem):
         if self.held_sideways:
             conditions.append(Fixed(Boundary(0, FACE), (2,)))
         else:
-            conditions += [Fixed(end, (2,)), Fixed(Boundary(0, "front"), (2,))]
+            conditions.append(Fixed(Boundary(0, "front"), (2,)))
+            if self.clamped:
+                conditions.append(Fixed(end, (2,)))
         return Assembled(
             [tape],
             [contact],

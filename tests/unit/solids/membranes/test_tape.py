@@ -1,0 +1,1 @@
+"""The peeled tape: statements of the paper, the closed form of the steady peel, bad input."""
