@@ -70,10 +70,10 @@ class TapePeeling(SolidSystem):
     mu: float | None = None
     s_cut: float | None = None
     size: str = "quick"
-    u_end: float = 40.0
+    u_end: float = 20.0
     angle: float = 45.0
-    length: float = 40.0
-    width: float = 12.0
+    length: float = 24.0
+    width: float = 8.0
     prestretch: float = 1.001
     max_tension: float = 0.617849
     work: float = 0.153324
@@ -119,7 +119,7 @@ class TapePeeling(SolidSystem):
         """Return half the tape, the plane below it, and the drive of its end."""
         cells = self.cells
         if cells is None:
-            cells = (60, 4) if self.size == "quick" else (90, 6)
+            cells = (72, 4) if self.size == "quick" else (90, 6)
         adhesion = LennardJones.from_strength(self.max_tension, self.work)
         start = (0.0, adhesion.gap_eq, 0.0)
         patch = flat_patch(self.length, 0.5 * self.width, cells, start)
