@@ -136,8 +136,8 @@ def quantities(
 def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare the elements of a membrane with the length over which it lifts off its partner.
 
-    Where tension N meets the law the gap grows over sqrt(N r0 / T_max), here with N = E T / 2.
-    Elements may be long beside the front: their shorter sides count.
+    Where tension N meets the law the gap grows over sqrt(N r0 / T_max), here with N = E T; two
+    elements are asked for. They may be long beside the front: their shorter sides count.
     """
     found: list[Check] = []
     first = 0
@@ -153,9 +153,9 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         sides = np.repeat(side, p.own.areas.shape[1])
         pulled = record.extremes.pulled[mine] if record.extremes.pulled.size else None
         if pulled is not None and pulled.any():
-            front = float(np.sqrt(0.5 * body.tension * law.length / law.max_tension))
-            ratio = float(sides[pulled].max()) / front
-            note = "shorter side of elements under tension over sqrt(E T r0 / (2 T_max))"
+            front = float(np.sqrt(body.tension * law.length / law.max_tension))
+            ratio = 2.0 * float(sides[pulled].max()) / front
+            note = "shorter side of elements under tension over half of sqrt(E T r0 / T_max)"
             found.append(Check("front_resolved", ratio <= 1.0, ratio, 1.0, None, note))
         if not isinstance(p.contact.friction, Frictionless):
             stiff = p.contact.tangential_stiffness * float(side.min()) ** 2 / body.tension
