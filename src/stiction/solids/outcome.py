@@ -223,13 +223,14 @@ def _variables(
                 continue
             values = np.array([row.points[name] for row in rows])
             found[name] = Variable(values, ("time", "point"), units[kind], meaning)
-        coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
         bodies = [
             np.full(p.count, b + 1)
             for p, b in zip(problem.passes, problem.body_of_pass, strict=True)
         ]
-        note = "reference length along the boundary"
-        found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
+        if problem.dim == _PLANE:
+            coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
+            note = "reference length along the boundary"
+            found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
         found["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
     found.update(pictures(problem, record.pictures, units))
     return found

@@ -80,6 +80,20 @@ def test_pictures_of_a_tape():
     assert run.data["tension_most"].values[-1].max() > 0.2
 
 
+def test_figure_of_three_moments():
+    from stiction.plot import figures_of
+
+    figures = figures_of(narrow())
+    assert {"forces", "shapes", "energy"} <= set(figures.default)
+    figure = figures.shapes()
+    figure.draw_without_rendering()
+    panels = [ax for ax in figure.axes if ax.name == "3d"]
+    assert len(panels) == 3
+    # both halves of the tape: two cells drawn for each
+    shown = panels[-1].collections[0].get_facecolor()
+    assert len(shown) == 2 * narrow().variables["drawn_cell"].values.shape[0]
+
+
 def test_vertical_forces_are_alike_and_horizontal_ones_differ():
     """EA counts friction per reference area, DI per current one: the stretched tape feels it."""
     runs = [narrow(), narrow(strong=False)]
