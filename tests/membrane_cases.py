@@ -1,4 +1,4 @@
-"""Membranes for tests: arcs of circles as quadratic splines, tubes and balls, solids of one sheet."""
+"""Membranes for tests: arcs as quadratic splines, tubes, balls, equations of one sheet."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def cylinder(radius, length, around, along):
 
 
 def ball(radius, around, along):
-    """Return a part of a sphere around its equator, a quarter of it from 30 degrees below to above."""
+    """Return a part of a sphere around its equator, 90 degrees wide and 60 high."""
     points, weights = arc(0.5 * np.pi, around)
     turned, other = arc(np.pi / 3.0, along)
     c, s = np.cos(-np.pi / 6.0), np.sin(-np.pi / 6.0)

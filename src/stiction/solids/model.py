@@ -157,13 +157,11 @@ class Assembled(Record):
             except TypeError:
                 values = (given,)
             wrong = [v for v in values if not isinstance(v, kind)]
-            told = Body if name == "bodies" else kind
+            told = ("Body" if isinstance(kind, tuple) else kind.__name__) + " objects"
             if wrong or (name == "bodies" and not values):
                 got = repr(wrong[0]) if wrong else "none"
-                why, try_ = "a solid is made of these.", f"give a list of {told.__name__} objects."
-                raise ModelError(
-                    explain(f"Solid.{name}", got, f"{told.__name__} objects", why, try_)
-                )
+                why, try_ = "a solid is made of these.", f"give a list of {told}."
+                raise ModelError(explain(f"Solid.{name}", got, told, why, try_))
             object.__setattr__(self, name, values)
         for contact in self.contacts:
             for side in (contact.boundary, contact.partner):

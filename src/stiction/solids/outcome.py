@@ -23,6 +23,7 @@ from stiction.solids.membranes.told import CURVES as SPACE_CURVES
 from stiction.solids.membranes.told import extents, tension_check, units_of
 from stiction.solids.membranes.told import quantities as quantities_in_space
 from stiction.solids.membranes.told import resolution as of_membranes
+from stiction.solids.model import Body
 from stiction.solids.pictures import pictures
 
 if TYPE_CHECKING:
@@ -496,6 +497,7 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         sizes.append(of_points if number == i else np.zeros(p.count))
         if number == i:
             body = problem.assembled.bodies[b]
+            assert isinstance(body, Body)
             soft = min(soft, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
     size = np.concatenate(sizes)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from stiction.results.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.pictures import in_space
+from stiction.solids.model import Body
 
 __all__ = ["pictures"]
 
@@ -77,6 +78,7 @@ def _stress(problem: Problem, u: Floats) -> Floats:
     for part, body, first in zip(
         problem.parts, problem.assembled.bodies, problem.first, strict=False
     ):
+        assert isinstance(body, Body)
         table = body.material.table(body.plane_stress)
         n = part.points.shape[0]
         here = np.ascontiguousarray(u[first : first + n])

@@ -74,7 +74,7 @@ def test_bottom_means_all_control_points_of_the_layer():
         (lambda: Program([0.0, 1.0], [1.0]), "times"),
         (lambda: Program([0.0, float("nan")], [1.0, 2.0]), "times"),
         (lambda: Nearest(-1), "body"),
-        (lambda: Nearest(0, (1.0, 2.0, 3.0)), "point"),
+        (lambda: problem(Fixed(Nearest(0, (1.0, 2.0, 3.0)))), "point"),
         (lambda: Rigid(-1), "contact"),
         (lambda: Fixed("bottom"), "where"),
         (lambda: Fixed(Boundary(), (3,)), "components"),

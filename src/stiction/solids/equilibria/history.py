@@ -143,7 +143,11 @@ def contact_energies(
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
         if not p.mortar:
-            slid = 0.5 * float(np.sum((_friction(a, p.dim) - _friction(b, p.dim)) * b[:, k.SLIP_X : k.SLIP_X + p.dim]))
+            slid = 0.5 * float(
+                np.sum(
+                    (_friction(a, p.dim) - _friction(b, p.dim)) * b[:, k.SLIP_X : k.SLIP_X + p.dim]
+                )
+            )
         else:
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:

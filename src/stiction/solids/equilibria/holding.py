@@ -148,6 +148,10 @@ class Holding:
         problem = self.problem
         self._check_body("Nearest.body", where.body)
         part = problem.parts[where.body]
+        if np.size(where.point) != self.dim:
+            got, needs = told_place(where), f"a point of {self.dim} coordinates"
+            why, try_ = "body and point lie in one space.", "give (x, y), of membranes (x, y, z)."
+            raise ModelError(explain("Nearest.point", got, needs, why, try_))
         numbers, shares = nearest_place(part.points, part.places, np.asarray(where.point))
         return numbers + int(problem.first[where.body]), shares
 
@@ -350,7 +354,9 @@ class Holding:
         first = nodes[held[0]] if held.size else nodes[0]
         pair = np.array([1.0, -1.0])
         others = nodes[nodes != first]
-        return [Row(number, words, self.dim * np.array([n, first]) + k, pair, _nothing) for n in others]
+        return [
+            Row(number, words, self.dim * np.array([n, first]) + k, pair, _nothing) for n in others
+        ]
 
     def _sum(self, number: int, condition: Linear) -> Row:
         total: dict[int, float] = {}

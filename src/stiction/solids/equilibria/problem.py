@@ -199,7 +199,10 @@ class Problem:
             sides = (contact.boundary.body, vars(contact.partner)["body"])
             other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
             place = p.places(x)[lost]
-            deep = self.assembled.bodies[other].mesh.depths(place)
+            body = self.assembled.bodies[other]
+            if isinstance(body, Membrane):
+                continue
+            deep = body.mesh.depths(place)
             q = int(np.argmax(deep))
             if deep[q] > contact.adhesion.length:
                 raise ModelError(

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
-from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact.edges import areas, crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
 from stiction.solids.contact.partners import Boundary
@@ -101,7 +101,8 @@ def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
     """
     p, out = problem.passes[number], trial.outs[number]
-    nominal, current = areas(p, float(p.contact.adhesion.gap_max), problem.places(trial.u))
+    both = areas(p, float(p.contact.adhesion.gap_max), problem.places(trial.u))
+    nominal, current = (float(area) for area in both)
     rubs = not isinstance(p.contact.friction, Frictionless)
     stuck = float(out[out[:, k.STATE] == k.STICKS, k.WEIGHT].sum())
     if rubs and t <= p.contact.friction_from:

@@ -71,7 +71,7 @@ def _panel(
     colours: Floats,
 ) -> None:
     from matplotlib import colormaps
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
     x = np.moveaxis(_shown(data.values("drawn_position")[k]), 0, -1)[data.cells]
     paint = colours[data.cells].mean(axis=1)
@@ -96,6 +96,6 @@ def _scale(figure: PaperFigure, limits: tuple[float, float]) -> None:
 
     slim = figure.add_axes((1.0 - 0.46 / style.PAGE, 0.22, 0.09 / style.PAGE, 0.5))
     bar = figure.colorbar(ScalarMappable(Normalize(*limits), _MAP), cax=slim)
-    bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    bar.outline.set_linewidth(0.4)
     slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
     slim.set_title(r"$\ln J_\mathrm{c}$", size=style.FONT, color=style.INK, pad=5.0)

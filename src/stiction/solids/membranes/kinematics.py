@@ -1,15 +1,16 @@
 """Deformation, energy and tension of an incompressible Neo-Hookean membrane at its points.
 
-With N_a by lengths in the unstretched sheet, g_a = (N_a,1, N_a,2), the deformation gradient of the
-surface and its metric are
+With derivatives by lengths in the unstretched sheet, g_a = (N_a,1, N_a,2), deformation gradient
+and metric of the surface are
 
     F = sum_a x_a g_a^T   (d x m),   C = F^T F,   J^2 = det C,
 
 and as the volume is kept the stretch across the sheet is 1 / J. Per volume of the sheet
 
-    psi = mu / 2 (tr C + 1 / J^2 - 3),   force on node a:  mu (F g_a - b_a / J^2),   b_a = F C^-1 g_a,
+    psi = mu / 2 (tr C + 1 / J^2 - 3),   f_a = mu (F g_a - b_a / J^2),   b_a = F C^-1 g_a,
 
-where b_a is the gradient of N_a along the deformed surface. With its normal n the tangent is
+where f_a is the force on node a, b_a the gradient of N_a along the deformed surface. The tangent,
+with the normal n, is
 
     K_ab = mu [g_a . g_b 1 + (2 b_a b_b^T + b_b b_a^T - b_a . b_b n n^T) / J^2].
 

@@ -21,7 +21,7 @@ Places = npt.NDArray[np.int32]
 
 @functools.cache
 def _point(n: int) -> Any:
-    """Return the kernel of one point: F, the product of its columns, and the gradients b of functions.
+    """Return the kernel of one point: normal of F, and gradients b of functions.
 
     It returns 1 / J^2, NaN where the element has shrunk to a line.
     """
@@ -51,7 +51,7 @@ def _point(n: int) -> Any:
 
 @functools.cache
 def _tangent(n: int) -> Any:
-    """Return the kernel that adds one point of weight w to the upper half of an element's blocks."""
+    """Return the kernel that adds one point of weight w to the upper half of the blocks."""
     d = 3
 
     @kernel(borrows=True)

@@ -34,7 +34,9 @@ def in_space(
     return {
         "snapshot_time": Variable(np.array([t for t, _ in taken]), ("snapshot",), "1", "time"),
         "drawn_position": Variable(places, (*dims, "axis"), length, "drawn points"),
-        "area_stretch": Variable(told[..., 0], dims, "1", "area over that of the unstretched sheet"),
+        "area_stretch": Variable(
+            told[..., 0], dims, "1", "area over that of the unstretched sheet"
+        ),
         "tension_least": Variable(told[..., 1], dims, tension, "smaller principal tension"),
         "tension_most": Variable(told[..., 2], dims, tension, "larger principal tension"),
         "drawn_cell": Variable(np.concatenate(cells), ("cell", "corner"), "1", "drawn points"),

@@ -1,4 +1,4 @@
-"""What runs in space tell beside those of the plane: units, areas of contact, tension of membranes."""
+"""What runs in space tell beside those of the plane: units, areas, tension of membranes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from stiction.solids.equilibria.history import Recorder
     from stiction.solids.equilibria.problem import Problem, Trial
 
-__all__ = ["CURVES", "Extents", "extents", "quantities", "resolution", "slack", "tension_check", "units_of"]
+__all__ = [
+    "CURVES",
+    "Extents",
+    "extents",
+    "quantities",
+    "resolution",
+    "slack",
+    "tension_check",
+    "units_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
