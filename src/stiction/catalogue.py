@@ -73,6 +73,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StripPeeling": "stiction.solids.presets",
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
+            "TapePeeling": "stiction.solids.membranes.tape",
             "SpringSlider": "stiction.faults.model",
             "Fault": "stiction.faults.model",
             "StrikeSlipFault": "stiction.faults.presets",
@@ -283,7 +284,17 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         {"block": "take rectangle, cap or half_disc, or Mesh with its points and cells"},
     ),
-    "Body": Kind("a body", {"Body": "stiction.solids.model"}),
+    "Body": Kind(
+        "a body",
+        {"Body": "stiction.solids.model", "Membrane": "stiction.solids.membranes.model"},
+    ),
+    "Patch": Kind(
+        "a patch of splines",
+        {
+            "Patch": "stiction.solids.membranes.patch",
+            "flat_patch": "stiction.solids.membranes.patch",
+        },
+    ),
     "Contact": Kind("a contact", {"Contact": "stiction.solids.contact.model"}),
     "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
     "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),

@@ -297,7 +297,7 @@ def _slot(hint: object) -> _Slot:
 
     parts = list(_members(hint))
     lists = [part for part in parts if typing.get_origin(part) is not None]
-    inner = [*parts, *(typing.get_args(part)[0] for part in lists)]
+    inner = [*parts, *(one for part in lists for one in _members(typing.get_args(part)[0]))]
     bases = (base.__name__ for part in inner if isinstance(part, type) for base in part.__mro__)
     kind = next((name for name in bases if name in KINDS), None)
     scalars = (part.__name__ for part in _SCALARS if part in parts)

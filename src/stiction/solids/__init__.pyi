@@ -38,6 +38,10 @@ from stiction.solids.materials import MooneyRivlin as MooneyRivlin
 from stiction.solids.materials import NearlyIncompressible as NearlyIncompressible
 from stiction.solids.materials import NeoHookean as NeoHookean
 from stiction.solids.materials import Yeoh as Yeoh
+from stiction.solids.membranes.model import Membrane as Membrane
+from stiction.solids.membranes.patch import Patch as Patch
+from stiction.solids.membranes.patch import flat_patch as flat_patch
+from stiction.solids.membranes.tape import TapePeeling as TapePeeling
 from stiction.solids.mesh.model import Mesh as Mesh
 from stiction.solids.mesh.model import block as block
 from stiction.solids.mesh.model import cap as cap

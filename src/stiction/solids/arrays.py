@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +112,7 @@ class Discretisation(NamedTuple):
     node_sets : nodes and control points of every named boundary
     picture : how it is drawn
     places : which of the points make the place of each node of the mesh
+    sheets : membranes among its elements
     """
 
     points: Floats
@@ -120,3 +121,4 @@ class Discretisation(NamedTuple):
     node_sets: dict[str, Ints]
     picture: Picture
     places: Places
+    sheets: tuple[Any, ...] = ()

@@ -31,6 +31,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# the third component, which bodies in space have
+_DEPTH = 2
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program(Record):
@@ -90,7 +93,8 @@ class Nearest(Where):
     def __post_init__(self) -> None:
         why = "bodies are counted from 0."
         whole("Nearest.body", self.body, least=0, why=why, try_="give the place in the list.")
-        object.__setattr__(self, "point", point_of("Nearest.point", self.point, "a node is near."))
+        point = point_of("Nearest.point", self.point, "a node is near.", (2, 3))
+        object.__setattr__(self, "point", point)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,13 +138,13 @@ def check_where(name: str, where: object) -> None:
         )
 
 
-def check_component(where: str, value: object) -> int:
-    """Return 0 or 1, or refuse."""
+def check_component(where: str, value: object, most: int = _DEPTH) -> int:
+    """Return 0, 1 or 2, or refuse; bodies of the plane, and loads of them, have no third one."""
     why = "0 is x, 1 is y."
     whole(where, value, least=0, why=why, try_="give 0 or 1.")
-    if value not in (0, 1):
+    if value not in range(most + 1):
         raise ModelError(explain(where, value, "0 or 1", why, "give 1 for the vertical."))
-    return 1 if value == 1 else 0
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,8 +229,8 @@ def told_place(where: object) -> str:
     if isinstance(where, Boundary):
         return f"boundary {where.name!r} of body {where.body}"
     if isinstance(where, Nearest):
-        x, y = where.point
-        return f"the node of body {where.body} near ({x:.6g}, {y:.6g})"
+        point = ", ".join(f"{x:.6g}" for x in where.point)
+        return f"the node of body {where.body} near ({point})"
     if isinstance(where, Rigid):
         return f"the rigid partner of contact {where.contact}"
     return repr(where)

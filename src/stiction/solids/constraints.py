@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers
 from stiction.solids.conditions import (
@@ -19,6 +21,9 @@ from stiction.solids.conditions import (
 from stiction.solids.contact.partners import Boundary
 
 __all__ = ["Linear", "Symmetry", "Term", "Tied"]
+
+# components of a direction in space
+_SPACE = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,11 +50,13 @@ class Symmetry(Condition):
         if self.normal is None:
             return
         why, try_ = "the plane is across it.", "give (1, 0) for an upright plane."
-        n = numbers("Symmetry.normal", self.normal, size=2, why=why, try_=try_)
-        size = math.hypot(n[0], n[1])
+        plane = np.size(self.normal) != _SPACE
+        wide = 2 if plane else _SPACE
+        n = numbers("Symmetry.normal", self.normal, size=wide, why=why, try_=try_)
+        size = math.hypot(*n)
         if not size > 0.0:
             raise ModelError(explain("Symmetry.normal", "(0, 0)", "a direction", why, try_))
-        object.__setattr__(self, "normal", (float(n[0] / size), float(n[1] / size)))
+        object.__setattr__(self, "normal", tuple(float(x / size) for x in n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

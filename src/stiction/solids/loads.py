@@ -46,7 +46,7 @@ class Traction(Condition):
 
     def __post_init__(self) -> None:
         _check_boundary("Traction", self.where, "a traction acts on a boundary.")
-        component = check_component("Traction.component", self.component)
+        component = check_component("Traction.component", self.component, 1)
         object.__setattr__(self, "component", component)
         check_program("Traction", self.program)
 
@@ -95,7 +95,7 @@ class Spring(Condition):
 
     def __post_init__(self) -> None:
         check_where("Spring", self.where)
-        component = check_component("Spring.component", self.component)
+        component = check_component("Spring.component", self.component, 1)
         object.__setattr__(self, "component", component)
         value = number(
             "Spring.stiffness",

@@ -18,6 +18,7 @@ from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring
 from stiction.solids.materials import Material, NeoHookean
+from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Assembled(Record):
     stages : parts of the program with conditions of their own, one after the other
     """
 
-    bodies: Sequence[Body]
+    bodies: Sequence[Body | Membrane]
     contacts: Sequence[Contact] = ()
     conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
@@ -143,7 +144,7 @@ class Assembled(Record):
 
     def __post_init__(self) -> None:
         for name, kind in (
-            ("bodies", Body),
+            ("bodies", (Body, Membrane)),
             ("contacts", Contact),
             ("conditions", Condition),
             ("stages", Stage),
@@ -156,12 +157,11 @@ class Assembled(Record):
             except TypeError:
                 values = (given,)
             wrong = [v for v in values if not isinstance(v, kind)]
+            told = ("Body" if isinstance(kind, tuple) else kind.__name__) + " objects"
             if wrong or (name == "bodies" and not values):
                 got = repr(wrong[0]) if wrong else "none"
-                why, try_ = "a solid is made of these.", f"give a list of {kind.__name__} objects."
-                raise ModelError(
-                    explain(f"Solid.{name}", got, f"{kind.__name__} objects", why, try_)
-                )
+                why, try_ = "a solid is made of these.", f"give a list of {told}."
+                raise ModelError(explain(f"Solid.{name}", got, told, why, try_))
             object.__setattr__(self, name, values)
         for contact in self.contacts:
             for side in (contact.boundary, contact.partner):
@@ -253,7 +253,11 @@ class SolidSystem(Record, abc.ABC):
             for side in (contact.boundary, contact.partner):
                 if isinstance(side, Boundary):
                     body = parts.bodies[side.body]
-                    total += 8 * body.element.contact_points * len(body.mesh.boundary(side.name))
+                    pieces = len(body.mesh.boundary(side.name))
+                    if isinstance(body, Membrane):
+                        total += 9 * body.contact_points**2 * pieces
+                        continue
+                    total += 8 * body.element.contact_points * pieces
         return total
 
 
@@ -275,7 +279,7 @@ class Solid(SolidSystem):
     Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension
     """
 
-    bodies: Sequence[Body] = ()
+    bodies: Sequence[Body | Membrane] = ()
     contacts: Sequence[Contact] = ()
     boundary_conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))

@@ -18,6 +18,12 @@ from stiction.solids.conditions import Loaded
 from stiction.solids.contact.partners import RigidShape
 from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
+from stiction.solids.membranes.model import Membrane
+from stiction.solids.membranes.told import CURVES as SPACE_CURVES
+from stiction.solids.membranes.told import extents, tension_check, units_of
+from stiction.solids.membranes.told import quantities as quantities_in_space
+from stiction.solids.membranes.told import resolution as of_membranes
+from stiction.solids.model import Body
 from stiction.solids.pictures import pictures
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ Floats = npt.NDArray[np.float64]
 _BALANCED = 1e-6
 # error of a linear solve, as a part of its numbers, that Newton's method does not feel
 _ACCURATE = 1e-10
+_PLANE = 2
 # forces at which the loss of contact is read for a fit, and the fewest that a fit needs
 _SAMPLES, _FEWEST = 200, 4
 # ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
@@ -45,6 +52,7 @@ _CURVES = {
     "displacement": ("drive", "what drives the body"),
     "force_x": ("force", "horizontal force on the body, per out-of-plane width"),
     "force_y": ("force", "vertical force on the body, per out-of-plane width"),
+    **SPACE_CURVES,
     "contact_length": ("length", "length on which the gap is below gap_max"),
     "nominal_contact": ("length", "length of contact on the reference boundary"),
     "sticking_length": ("length", "length of stick on the reference boundary"),
@@ -73,6 +81,7 @@ _POINTS = {
     "slides": ("1", "0 no friction there, 1 sticks, 2 slides"),
     "surface_x": ("length", "place of the boundary"),
     "surface_y": ("length", "place of the boundary"),
+    "surface_z": ("length", "place of the boundary"),
 }
 
 
@@ -92,16 +101,7 @@ def build_run(
     unit : of time
     """
     plain = problem.assembled.dimensionless
-    units = {
-        "1": "1",
-        "length": "1" if plain else "m",
-        "force": "1" if plain else "N/m",
-        "stress": "1" if plain else "Pa",
-        "energy": "1" if plain else "J/m^2",
-        "work": "1" if plain else "J/m",
-        "moment": "1" if plain else "N m/m",
-        "drive": "1" if plain else "m",
-    }
+    units = units_of(problem.dim, plain)
     time = np.array([row.time for row in record.rows])
     if not record.rows:
         time = record.wanted[:1].copy()
@@ -130,7 +130,7 @@ def build_run(
         stats=dict(record.stats),
         citations=("adhesive_friction",),
         time_unit=unit,
-        energy_unit="1" if plain else "J/m",
+        energy_unit=units["work"],
         size=counted(int(record.stats["unknowns"]), "unknown"),
     )
 
@@ -152,24 +152,27 @@ def _curves(problem: Problem, record: Recorder, rows: list[Row]) -> dict[str, Fl
         # before the path began, load steps followed the program itself
         led = np.isnan(curves["program_time"])
         curves["program_time"][led] = np.array([row.time for row in rows])[led]
-    if "nominal_contact" in curves:
-        first = record.path[_begin(problem, record)].curves["nominal_contact"]
-        curves["peeling_length"] = first - curves["nominal_contact"]
-        curves["sliding_length"] = first - curves["sticking_length"]
-        curves["fracture_energy"] = _fracture_energy(record.path, first, rows)
+    names_of = extents(problem.dim)
+    if names_of.nominal in curves:
+        first = record.path[_begin(problem, record)].curves[names_of.nominal]
+        curves[names_of.peeled] = first - curves[names_of.nominal]
+        curves[names_of.slid] = first - curves[names_of.sticking]
+        path = record.path
+        curves["fracture_energy"] = _fracture_energy(path, first, rows, names_of.nominal)
     curves["non_reciprocity"] = np.array([row.energy.reciprocity for row in rows])
     return curves
 
 
-def _fracture_energy(path: list[Row], first: float, rows: list[Row]) -> Floats:
+def _fracture_energy(path: list[Row], first: float, rows: list[Row], nominal: str) -> Floats:
     """Return d(work - stored)/d(peeled length) at rows, over a few steps; NaN where nothing peels.
 
     Parameters
     ----------
     path : every accepted step
     first : length of contact from which peeling counts [m]
+    nominal : name of the curve of contact
     """
-    peeled = first - np.array([row.curves["nominal_contact"] for row in path])
+    peeled = first - np.array([row.curves[nominal] for row in path])
     spent = np.array([row.energy.work - row.energy.stored for row in path])
     out = np.full(peeled.size, np.nan)
     for i in range(peeled.size):
@@ -217,15 +220,18 @@ def _variables(
     found["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
     if rows and rows[0].points:
         for name, (kind, meaning) in _POINTS.items():
+            if name not in rows[0].points:
+                continue
             values = np.array([row.points[name] for row in rows])
             found[name] = Variable(values, ("time", "point"), units[kind], meaning)
-        coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
         bodies = [
             np.full(p.count, b + 1)
             for p, b in zip(problem.passes, problem.body_of_pass, strict=True)
         ]
-        note = "reference length along the boundary"
-        found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
+        if problem.dim == _PLANE:
+            coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
+            note = "reference length along the boundary"
+            found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
         found["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
     found.update(pictures(problem, record.pictures, units))
     return found
@@ -243,12 +249,13 @@ def _numbered(name: str) -> tuple[str, str]:
 # kinds of events by the mode that they lead to, where surfaces touched before and after
 _BECOMES = {_STICKS: "stick", _SLIDES: "full_sliding"}
 # curves that stand beside an event; what drives the body also at the step before: it lies between
-_BESIDE = ("displacement", "force_x", "force_y", "contact_length")
+_BESIDE = ("displacement", "force_x", "force_y")
 
 
 def _modes(problem: Problem, curves: dict[str, Floats]) -> list[str]:
     """Return how the first contact is at every step."""
-    touching, stuck = curves["nominal_contact"] > 0.0, curves["sticking_length"] > 0.0
+    names = extents(problem.dim)
+    touching, stuck = curves[names.nominal] > 0.0, curves[names.sticking] > 0.0
     contact = problem.assembled.contacts[problem.assembled.readings.contact]
     if isinstance(contact.friction, Frictionless):
         return [_CLOSED if touches else _OPEN for touches in touching]
@@ -260,7 +267,8 @@ def _events(
     problem: Problem, time: Floats, curves: dict[str, Floats], units: dict[str, str]
 ) -> EventLog:
     """Return when contact was lost or won as a whole, and when all of it slides or some sticks."""
-    if "nominal_contact" not in curves:
+    names = extents(problem.dim)
+    if names.nominal not in curves:
         return EventLog()
     modes = _modes(problem, curves)
     rows = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
@@ -272,9 +280,10 @@ def _events(
             kinds.append(_BECOMES[modes[i]])
     at = np.array(rows, dtype=np.int64)
     drive = "1" if problem.assembled.readings.displacement is None else units["drive"]
-    columns = {name: curves[name][at] for name in _BESIDE}
+    beside = (*_BESIDE, names.current)
+    columns = {name: curves[name][at] for name in beside}
     columns["displacement_before"] = curves["displacement"][at - 1]
-    kept = {name: units[_CURVES[name][0]] for name in _BESIDE}
+    kept = {name: units[_CURVES[name][0]] for name in beside}
     kept["displacement"] = kept["displacement_before"] = drive
     number = problem.assembled.readings.contact + 1
     return EventLog(
@@ -305,6 +314,8 @@ def _quantities(
     peak, at = (float(force[top]), float(u[top])) if free else (None, None)
     made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
     made["peak_force_y_at"] = Quantity(at, length, "where it was met")
+    if extents(problem.dim).nominal in curves and problem.dim > _PLANE:
+        return {**made, **quantities_in_space(problem, record, curves, units)}
     unit = "1" if units["length"] == "1" else "m^3/N^2"
     made["xi"] = Quantity(None, unit, "contact length lost per force squared")
     made["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
@@ -387,6 +398,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
     found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
     found.extend(_locking(problem))
+    found.extend(tension_check(record))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):
         shared = max(abs(row.energy.reciprocity) for row in record.path)
@@ -424,6 +436,8 @@ def _locking(problem: Problem) -> list[Check]:
     """Tell linear elements, integrated in full, that are asked to keep their volume."""
     ratios = []
     for part, body in zip(problem.parts, problem.assembled.bodies, strict=True):
+        if isinstance(body, Membrane):
+            continue
         # linear quadrilaterals have four nodes; linear triangles three, and no fewer points
         quads, triangles = (any(b.nodes.shape[1] == n for b in part.blocks) for n in (4, 3))
         locks = triangles or (quads and not body.element.reduced)
@@ -471,6 +485,8 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
 def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare the mesh with the lengths of the law, and the penalty with the bulk."""
     contact = problem.assembled.contacts[i]
+    if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
+        return of_membranes(problem, record, i)
     law = contact.adhesion
     soft, finest = np.inf, np.inf
     sizes = []
@@ -481,6 +497,7 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         sizes.append(of_points if number == i else np.zeros(p.count))
         if number == i:
             body = problem.assembled.bodies[b]
+            assert isinstance(body, Body)
             soft = min(soft, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
     size = np.concatenate(sizes)

@@ -7,10 +7,14 @@ import numpy.typing as npt
 
 from stiction.results.run import Variable
 from stiction.solids.equilibria.problem import Problem
+from stiction.solids.membranes.pictures import in_space
+from stiction.solids.model import Body
 
 __all__ = ["pictures"]
 
 Floats = npt.NDArray[np.float64]
+
+_PLANE = 2
 
 
 def pictures(
@@ -19,6 +23,8 @@ def pictures(
     """Return the variables of the snapshots (time, displacements)."""
     if not taken:
         return {}
+    if problem.dim > _PLANE:
+        return in_space(problem, taken, units)
     parts = problem.parts
     cells, bodies, outline, shift = [], [], [], 0
     for number, part in enumerate(parts, 1):
@@ -72,6 +78,7 @@ def _stress(problem: Problem, u: Floats) -> Floats:
     for part, body, first in zip(
         problem.parts, problem.assembled.bodies, problem.first, strict=False
     ):
+        assert isinstance(body, Body)
         table = body.material.table(body.plane_stress)
         n = part.points.shape[0]
         here = np.ascontiguousarray(u[first : first + n])

@@ -102,15 +102,15 @@ class StripPeeling(SolidSystem):
         check_size("StripPeeling", self.size)
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         names = ("u_end", "max_tension", "work", "length", "height", "adhering")
-        _check_positive(self, names)
+        check_positive(self, names)
         if self.adhering > self.length:
             why = "the strip adheres with a part of its lower side."
             needs = f"at most the length {self.length}"
             raise ModelError(explain("StripPeeling.adhering", self.adhering, needs, why, TRY))
         yes_or_no("StripPeeling.horizontal", self.horizontal, "it is pulled along or away.")
-        _check_cells("StripPeeling", self.cells)
+        check_cells("StripPeeling", self.cells)
         NeoHookean(1.0, self.poisson)
-        _check_penalty(self)
+        check_penalty(self)
 
     def assembled(self) -> Assembled:
         """Return the strip, the plane below it, and the drive of its end."""
@@ -186,7 +186,7 @@ class TwoCylinders(SolidSystem):
         check_model("TwoCylinders", self.model)
         check_size("TwoCylinders", self.size)
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        _check_positive(self, ("u_end", "overlap", "max_tension", "work"))
+        check_positive(self, ("u_end", "overlap", "max_tension", "work"))
         yes_or_no("TwoCylinders.stretch", self.stretch, "tractions thin or they do not.")
         most = 2.0 - np.sqrt(3.0)
         if self.overlap >= most:
@@ -194,7 +194,7 @@ class TwoCylinders(SolidSystem):
             needs = f"less than 2 - sqrt(3) = {most:.6g} [R]"
             raise ModelError(explain("TwoCylinders.overlap", self.overlap, needs, why, TRY))
         NeoHookean(1.0, self.poisson)
-        _check_penalty(self)
+        check_penalty(self)
 
     def assembled(self) -> Assembled:
         """Return the two cylinders, their contact, and what moves."""
@@ -288,7 +288,7 @@ class CapSliding(SolidSystem):
         check_size("CapSliding", self.size)
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         names = ("u_end", "radius", "height", "half_width", "max_tension", "work")
-        _check_positive(self, names)
+        check_positive(self, names)
         why = "the plate is pressed on or pulled by it."
         force = number("CapSliding.normal_force", self.normal_force, why=why, try_="give 0.")
         object.__setattr__(self, "normal_force", force)
@@ -309,8 +309,8 @@ class CapSliding(SolidSystem):
             why, try_ = "the cap is made of it.", "leave it out."
             where = "CapSliding.material"
             raise ModelError(explain(where, repr(material), "a Material", why, try_))
-        _check_cells("CapSliding", self.cells)
-        _check_penalty(self)
+        check_cells("CapSliding", self.cells)
+        check_penalty(self)
 
     def assembled(self) -> Assembled:
         """Return the cap, the plate above it, its force and its path."""
@@ -353,7 +353,8 @@ class CapSliding(SolidSystem):
         )
 
 
-def _check_positive(system: SolidSystem, names: tuple[str, ...]) -> None:
+def check_positive(system: SolidSystem, names: tuple[str, ...]) -> None:
+    """Refuse fields that are no positive numbers."""
     for name in names:
         where = f"{type(system).__name__}.{name}"
         why = "it is an extent, a strength or an end of the program."
@@ -361,7 +362,8 @@ def _check_positive(system: SolidSystem, names: tuple[str, ...]) -> None:
         object.__setattr__(system, name, value)
 
 
-def _check_penalty(system: SolidSystem) -> None:
+def check_penalty(system: SolidSystem) -> None:
+    """Refuse a penalty that is no positive number."""
     value = getattr(system, "penalty", None)
     if value is not None:
         where = f"{type(system).__name__}.penalty"
@@ -369,7 +371,8 @@ def _check_penalty(system: SolidSystem) -> None:
         number(where, value, rule="positive", why=why, try_=TRY)
 
 
-def _check_cells(name: str, cells: object) -> None:
+def check_cells(name: str, cells: object, least: int = 2) -> None:
+    """Refuse what is no number of elements along and across."""
     if cells is None:
         return
     why = "the body is made of this many elements along and across."
@@ -378,7 +381,7 @@ def _check_cells(name: str, cells: object) -> None:
         needs, try_ = "two whole numbers", "give [100, 2]."
         raise ModelError(explain(f"{name}.cells", repr(cells), needs, why, try_))
     for value in cells:  # type: ignore[attr-defined]
-        whole(f"{name}.cells", value, least=2, why=why, try_="give [100, 2].")
+        whole(f"{name}.cells", value, least=least, why=why, try_="give [100, 2].")
     fits(f"{name}.cells", math.prod(cells), BYTES_OF_CELL, "give [100, 2].")  # type: ignore[call-overload]
 
 

@@ -62,7 +62,8 @@ class Contact(Record):
         normal law at its equilibrium gap. Per current area for DI, per reference area for EA
     stretch : whether tractions thin with the partner's surface, J of eq. (10)
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
-    friction_from : time from which friction acts [time unit]; before, the boundary slides freely
+    friction_from : time from which friction acts [time unit]; before, the boundary slides freely.
+        Where it lies before the start, friction holds what touches there from the beginning
     passes : "half", one pass over each of two bodies that loads that body alone, or "mortar", one
         pass over `boundary`, cut where pieces of the partner begin, whose virtual work loads both
         bodies: forces and moments balance, and tractions follow from energies per reference area
@@ -298,6 +299,11 @@ class ContactPass:
         origin = np.zeros((n, self.dim - 1))
         return History(origin, np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
 
+    def attached(self, x: Floats, found: Found) -> History:
+        """Return the history of points that friction holds where they are."""
+        out = self._told(x, found)
+        return self.committed(out, self.fresh())
+
     def places(self, x: Floats) -> Floats:
         """Return where the points of the boundary are, (p, d)."""
         found = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
@@ -354,12 +360,15 @@ class ContactPass:
 
     def gaps(self, x: Floats, found: Found) -> Floats:
         """Return the normal gap of every point (p,), infinite where there is no nearest one."""
+        return np.asarray(self._told(x, found)[:, k.GAP])
+
+    def _told(self, x: Floats, found: Found) -> Floats:
+        """Return what is told of each point without friction, (p, OUT)."""
         residual = np.zeros_like(x)
         free = np.full(self.count, -1)
-        out = self.evaluate(
+        return self.evaluate(
             x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
         )
-        return np.asarray(out[:, k.GAP])
 
     def missed(self, x: Floats, found: Found) -> int:
         """Return how many points are near the end of their partner, and without a normal to it."""

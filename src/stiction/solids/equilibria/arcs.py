@@ -29,6 +29,7 @@ from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Ways
+from stiction.solids.membranes.told import extents
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -451,7 +452,7 @@ class Path:
             condition = problem.assembled.all_conditions[readings.displacement]
             where["displacement"] = condition.program.at(top)  # type: ignore[attr-defined]
         if record.last is not None:
-            for name in ("force_x", "force_y", "contact_length"):
+            for name in ("force_x", "force_y", extents(self.problem.dim).current):
                 if name in record.last.curves:
                     where[name] = record.last.curves[name]
         record.losses.append(

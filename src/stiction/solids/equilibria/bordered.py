@@ -104,17 +104,17 @@ Control = ByLength | ByAdhesion | ByTime
 
 
 def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
-    """Return the adhesive energy [J/m] and its derivatives by displacements (nodes, 2) [N/m]."""
-    slope = np.zeros((problem.size, 2))
+    """Return the adhesive energy [J/m] and its derivatives by displacements (nodes, d) [N/m]."""
+    slope = np.zeros((problem.size, problem.dim))
     energy = 0.0
     for p, out in zip(problem.passes, trial.outs, strict=True):
         share = 1.0 if p.partner.rigid else 0.5
         energy += share * float(out[:, k.POTENTIAL].sum())
         pull = -out[:, k.WEIGHT] * out[:, k.PRESSURE] * out[:, k.STRETCH]
-        force = pull[:, None] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
+        force = pull[:, None] * out[:, k.NORMAL_X : k.NORMAL_X + p.dim]
         s, q = p.own.areas.shape
-        onto = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, 2))
-        np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, 2))
+        onto = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, p.dim))
+        np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, p.dim))
         if p.partner.rigid:
             slope[p.partner.node] -= force.sum(axis=0)
     return energy, problem.unknowns.forces(slope)

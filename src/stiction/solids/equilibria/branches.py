@@ -141,7 +141,7 @@ def find_branch(
         # the first of those that are equal but for rounding
         large = np.abs(moved.ravel()) > (1.0 - 1e-6) * np.abs(moved).max()
         largest = int(np.argmax(large))
-        node, component = divmod(largest, 2)
+        node, component = divmod(largest, problem.dim)
         sign = 1.0 if (moved.flat[largest] > 0.0) == (side == "+") else -1.0
         place = tuple(float(v) for v in alike.points[node])
         branch = Branch(None, 0.5 * (low + high), node, component, place, felt)  # type: ignore[arg-type]

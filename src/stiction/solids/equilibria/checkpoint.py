@@ -138,6 +138,7 @@ def pack_record(record: Recorder) -> Arrays:
             [
                 *seen.pressure,
                 *seen.gap,
+                *seen.tension,
                 seen.residual,
                 seen.unbalanced,
                 seen.force,
@@ -159,7 +160,7 @@ def pack_record(record: Recorder) -> Arrays:
 
 def _check(kept: Arrays, march: March) -> None:
     """Refuse a checkpoint whose arrays are not those of `pack`."""
-    problem, points = march.problem, (march.problem.size, 2)
+    problem, points = march.problem, (march.problem.size, march.problem.dim)
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
     forms["counts"], forms["step"] = Form((5,), "i8", least=0, most=MOST_WORK), Form((2,))
@@ -229,7 +230,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
         **_energy_forms("steps_energy", "steps"),
         # without contact nothing has a pressure or a gap
-        "extremes": Form((8,), inf=True),
+        "extremes": Form((10,), inf=True),
         "pulled": Form(("pulled",), "b1"),
     }
     for name in kept:
@@ -237,7 +238,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
             # a point that found no partner has an infinite gap
             forms[name] = Form(("rows", "points"), inf=name == "row_point_gap")
         elif name.removeprefix("balance").isdecimal():
-            forms[name] = Form(("missed", 2, 2), inf=True, nan=True)
+            forms[name] = Form(("missed", 2, points[1]), inf=True, nan=True)
     return forms
 
 
@@ -293,12 +294,12 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
     record.path = _rows_back("steps", kept, names)
-    over, when, gap, at, residual, unbalanced, force, backward = (
+    over, when, gap, at, least, where, residual, unbalanced, force, backward = (
         float(v) for v in kept["extremes"]
     )
     pulled = kept["pulled"]
     record.extremes = Extremes(
-        (over, when), (gap, at), pulled, residual, unbalanced, force, backward
+        (over, when), (gap, at), (least, where), pulled, residual, unbalanced, force, backward
     )
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.losses = unpack_losses(kept["losses"])

@@ -16,8 +16,9 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.readings import force_on, lengths
+from stiction.solids.equilibria.readings import covered, force_on, lengths
 from stiction.solids.equilibria.works import force_of, moment_on_circle, reaction, works_of
+from stiction.solids.membranes.told import slack
 
 __all__ = [
     "PULLS",
@@ -35,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 
 # part of T_max from which a point counts as pulled
 PULLS = 0.2
+_PLANE = 2
 
 
 class Energies(NamedTuple):
@@ -141,7 +143,11 @@ def contact_energies(
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
         if not p.mortar:
-            slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+            slid = 0.5 * float(
+                np.sum(
+                    (_friction(a, p.dim) - _friction(b, p.dim)) * b[:, k.SLIP_X : k.SLIP_X + p.dim]
+                )
+            )
         else:
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:
@@ -149,8 +155,9 @@ def contact_energies(
         algorithmic += share * slid
         if p.partner.rigid and p.partner.shape[0] != 0.0:
             # friction acts at a gap from the curve on which slip is counted
-            way = b[:, [k.X, k.Y]] - a[:, [k.X, k.Y]] - moved[p.partner.node]
-            taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
+            at = slice(k.X, k.X + p.dim)
+            way = b[:, at] - a[:, at] - moved[p.partner.node]
+            taken = 0.5 * float(np.sum((_friction(a, p.dim) + _friction(b, p.dim)) * way))
             # what turns the circle moves the surface that friction holds on to
             motor = problem.holding.turned.get(problem.contact_of_pass[i])
             taken += works[motor[0]] if motor is not None and works else 0.0
@@ -183,10 +190,11 @@ def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
     return abs(change - work + spent), abs(change) + abs(work) + abs(spent)
 
 
-def _friction(out: Floats) -> Floats:
-    """Return the friction that resists slip at every point, (p, 2) [N/m]."""
-    pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
-    return np.asarray(pressure - out[:, [k.FORCE_X, k.FORCE_Y]])
+def _friction(out: Floats, dim: int) -> Floats:
+    """Return the friction that resists slip at every point, (p, d) [N/m]."""
+    normal = out[:, k.NORMAL_X : k.NORMAL_X + dim]
+    pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * normal
+    return np.asarray(pressure - out[:, k.FORCE_X : k.FORCE_X + dim])
 
 
 def _spread_springs(a: Floats, b: Floats) -> float:
@@ -212,6 +220,7 @@ class Extremes:
     ----------
     pressure : largest pressure over T_max [1], and when
     gap : smallest gap [m], and when
+    tension : smallest principal tension of membranes over E T [1], and when
     pulled : (p,) points that were pulled by more than a part of T_max at any time
     residual : largest residual of an accepted step over the forces that measure it [1]
     unbalanced : the same, as a force [N/m]
@@ -221,6 +230,7 @@ class Extremes:
 
     pressure: tuple[float, float] = (-np.inf, 0.0)
     gap: tuple[float, float] = (np.inf, 0.0)
+    tension: tuple[float, float] = (np.inf, 0.0)
     pulled: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     residual: float = 0.0
     unbalanced: float = 0.0
@@ -345,6 +355,9 @@ class Recorder:
         seen, problem = self.extremes, self.problem
         if self.last.points:
             seen.see(t, self.last.points, problem.strongest)
+        least = slack(problem, trial)
+        if least < seen.tension[0]:
+            seen.tension = (least, t)
         met = forces_met(problem, trial)
         seen.residual = max(seen.residual, residual)
         seen.unbalanced = max(seen.unbalanced, residual * max(met, problem.smallest_force))
@@ -376,14 +389,18 @@ class Recorder:
         else:
             nodes = np.flatnonzero(problem.fixed.any(axis=1))
             force = trial.residual[nodes].sum(axis=0)
-        found["force_x"], found["force_y"] = float(force[0]), float(force[1])
+        for name, part in zip("xyz", force, strict=False):
+            found[f"force_{name}"] = float(part)
         for i, place in enumerate(readings.reactions, start=1):
             told = reaction(problem, trial, place)
             for name, value in zip(("x", "y", "moment"), told, strict=True):
                 found[f"reaction_{i}_{name}"] = value
         for contact, (number, _) in problem.holding.turned.items():
             found[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)
-        if problem.passes:
+        if problem.passes and problem.dim > _PLANE:
+            i = self._pass_number()
+            found.update(covered(problem, i, trial, t))
+        elif problem.passes:
             i = self._pass_number()
             p = problem.passes[i]
             x = problem.places(trial.u)
@@ -410,6 +427,7 @@ class Recorder:
         if not trial.outs:
             return {}
         out = np.concatenate(trial.outs)
+        depth = {"surface_z": out[:, k.Z].copy()} if self.problem.dim > _PLANE else {}
         return {
             "gap": out[:, k.GAP].copy(),
             "normal_traction": out[:, k.PRESSURE].copy(),
@@ -417,4 +435,5 @@ class Recorder:
             "slides": out[:, k.STATE].copy(),
             "surface_x": out[:, k.X].copy(),
             "surface_y": out[:, k.Y].copy(),
+            **depth,
         }

@@ -27,6 +27,7 @@ from stiction.solids.equilibria import boundary_loads as on
 from stiction.solids.equilibria.constraining import Row, Taken, eliminate, free_sum
 from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
 from stiction.solids.loads import Pressure, Spring, Traction, Turned
+from stiction.solids.membranes.model import Membrane
 
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem
@@ -42,7 +43,7 @@ _CORNER = 2
 _STRAIGHT = 1e-9
 # part of the largest entry by which mirrored entries of a pressure may differ
 _EVEN = 1e-12
-_NAMES = "xy"
+_NAMES = "xyz"
 
 
 class Holding:
@@ -52,13 +53,13 @@ class Holding:
     ----------
     problem : bodies, contacts and their nodes
     stage : number of the stage
-    base : (nodes, 2) displacements when the stage began [m]; None takes zero
+    base : (nodes, d) displacements when the stage began [m]; None takes zero
     angles : of rigid partners then, by contact [rad]
 
     Attributes
     ----------
-    fixed : (nodes, 2) which unknowns are prescribed
-    owner : (nodes, 2) number of the condition that prescribes or loads it, -1 for none
+    fixed : (nodes, d) which unknowns are prescribed
+    owner : (nodes, d) number of the condition that prescribes or loads it, -1 for none
     unknowns : the map to displacements
     """
 
@@ -69,7 +70,7 @@ class Holding:
         base: Floats | None = None,
         angles: Mapping[int, float] | None = None,
     ) -> None:
-        self.problem, self.size = problem, problem.size
+        self.problem, self.size, self.dim = problem, problem.size, problem.dim
         self._angles = dict(angles or {})
         whole = problem.assembled
         stages = whole.stages
@@ -79,22 +80,35 @@ class Holding:
         self.conditions: dict[int, Condition] = dict(enumerate(whole.conditions))
         self.conditions |= {first + k: c for k, c in enumerate(now)}
         self._first = len(whole.conditions)
-        self.unknowns = Unknowns(self.size)
-        self.fixed = np.zeros((self.size, 2), dtype=bool)
+        self._check_components()
+        self.unknowns = Unknowns(self.size, self.dim)
+        self.fixed = np.zeros((self.size, self.dim), dtype=bool)
         for node in problem.rigid_node.values():
             self.fixed[node] = True
-        self.owner = np.full((self.size, 2), -1)
+        self.owner = np.full((self.size, self.dim), -1)
         self.driven: list[tuple[Ints, int, Driven]] = []
         self.loaded: list[tuple[int, Ints, int, Loaded]] = []
         self._points_held()
         self._rows = self._constrained()
         self.unknowns.bind()
         self.free = np.flatnonzero(~self.fixed.ravel())
-        moved = np.zeros((self.size, 2)) if base is None else base
+        moved = np.zeros((self.size, self.dim)) if base is None else base
         self._base = np.where(self.fixed, self.unknowns.values(moved), 0.0)
         # conditions of the whole solid count from the beginning
         self._base[(self.owner >= 0) & (self.owner < self._first)] = 0.0
         self._boundaries()
+
+    def _check_components(self) -> None:
+        """Refuse components that bodies do not have."""
+        for number, condition in self.conditions.items():
+            terms = getattr(condition, "terms", (condition,))
+            for one in terms:
+                given = getattr(one, "components", (getattr(one, "component", 0),))
+                if max(given, default=0) >= self.dim:
+                    got = f"component {max(given)} in condition {number} on {told_place(one.where)}"
+                    why, try_ = "bodies of the plane have two of them.", "give 1 for the vertical."
+                    where = "Solid.boundary_conditions"
+                    raise ModelError(explain(where, got, "0 or 1", why, try_))
 
     # ------------------------------------------------------------ places
 
@@ -134,6 +148,10 @@ class Holding:
         problem = self.problem
         self._check_body("Nearest.body", where.body)
         part = problem.parts[where.body]
+        if np.size(where.point) != self.dim:
+            got, needs = told_place(where), f"a point of {self.dim} coordinates"
+            why, try_ = "body and point lie in one space.", "give (x, y), of membranes (x, y, z)."
+            raise ModelError(explain("Nearest.point", got, needs, why, try_))
         numbers, shares = nearest_place(part.points, part.places, np.asarray(where.point))
         return numbers + int(problem.first[where.body]), shares
 
@@ -159,6 +177,11 @@ class Holding:
         """Return the faces of a boundary, in the numbers of the whole problem."""
         self._check_boundary(where)
         problem, body = self.problem, self.problem.assembled.bodies[where.body]
+        if isinstance(body, Membrane):
+            got = told_place(where) + ", an edge or the face of a membrane"
+            why, try_ = "loads are spread over lines of plane bodies alone.", "drive the edge."
+            needs = "a boundary of a body of the plane"
+            raise ModelError(explain("Solid.boundary_conditions", got, needs, why, try_))
         contacts = problem.assembled.boundaries_of(where.body)
         part = problem.parts[where.body]
         found = faces_of(body.mesh, body.element, part, where.name, contacts)
@@ -169,12 +192,12 @@ class Holding:
         if isinstance(where, Boundary):
             found = on.mean_shares(self.faces(where), self.size)
             nodes = np.flatnonzero(found)
-            return 2 * nodes + component, found[nodes]
+            return self.dim * nodes + component, found[nodes]
         if isinstance(where, Nearest):
             numbers, shares = self._place_of(where)
-            return 2 * numbers + component, shares
+            return self.dim * numbers + component, shares
         nodes = self.nodes_of(where)
-        return 2 * nodes + component, np.ones(nodes.size)
+        return self.dim * nodes + component, np.ones(nodes.size)
 
     # ------------------------------------------------------------ single unknowns
 
@@ -250,7 +273,7 @@ class Holding:
         rigid = set(self.problem.rigid_node.values())
         for row in rows:
             for i in row.places:
-                if int(i) // 2 in rigid and self.owner.flat[i] < 0:
+                if int(i) // self.dim in rigid and self.owner.flat[i] < 0:
                     self.fixed.flat[i] = False
         places = self._places_taken()
         fixed = self.fixed.ravel().copy()
@@ -277,7 +300,7 @@ class Holding:
             held = bool(self.fixed.flat[i])
             asked = functools.partial(self._value_of, i) if held else free_sum
             number = int(self.owner.flat[i])
-            words = self._owner_words(i) or f"the {_NAMES[i % 2]} displacement of a place"
+            words = self._owner_words(i) or f"the {_NAMES[i % self.dim]} displacement of a place"
             found.append(Taken(i, Row(number, words, numbers, shares, asked)))
         return found
 
@@ -291,21 +314,25 @@ class Holding:
         condition = self.conditions[number]
         what = type(condition).__name__
         where = told_place(condition.where)
-        return f"condition {number}, {what} on {where}, {_NAMES[place % 2]} displacement"
+        return f"condition {number}, {what} on {where}, {_NAMES[place % self.dim]} displacement"
 
     def _in_plane(self, number: int, condition: Symmetry) -> list[Row]:
         where = condition.where
         nodes = self.nodes_of(where)
-        if condition.normal is not None:
-            normal = np.asarray(condition.normal)
+        if condition.normal is not None or self.dim > _CORNER:
+            normal = np.zeros(0) if condition.normal is None else np.asarray(condition.normal)
+            if normal.size != self.dim:
+                got, needs = f"{normal.size} components", f"a normal of {self.dim}"
+                why, try_ = "the plane is across it.", "give (0, 1, 0), or another direction."
+                raise ModelError(explain("Symmetry.normal", got, needs, why, try_))
         else:
             normal = self._normal_of(where, nodes)
         normal = np.where(np.abs(normal) > _STRAIGHT, normal, 0.0)
         there = np.flatnonzero(normal)
         shares = normal[there] / normal[np.argmax(np.abs(normal))]
         words = f"condition {number}, Symmetry on {told_place(where)}, "
-        words += f"displacement along ({normal[0]:.4g}, {normal[1]:.4g})"
-        return [Row(number, words, 2 * n + there, shares, _nothing) for n in nodes]
+        words += f"displacement along ({', '.join(f'{x:.4g}' for x in normal)})"
+        return [Row(number, words, self.dim * n + there, shares, _nothing) for n in nodes]
 
     def _normal_of(self, where: Boundary, nodes: Ints) -> Floats:
         """Return the normal of a straight boundary."""
@@ -327,7 +354,9 @@ class Holding:
         first = nodes[held[0]] if held.size else nodes[0]
         pair = np.array([1.0, -1.0])
         others = nodes[nodes != first]
-        return [Row(number, words, 2 * np.array([n, first]) + k, pair, _nothing) for n in others]
+        return [
+            Row(number, words, self.dim * np.array([n, first]) + k, pair, _nothing) for n in others
+        ]
 
     def _sum(self, number: int, condition: Linear) -> Row:
         total: dict[int, float] = {}
@@ -361,7 +390,7 @@ class Holding:
         self.turned: dict[int, tuple[int, Turned]] = {}
         for number, condition in self.conditions.items():
             if isinstance(condition, Traction):
-                force = np.zeros((self.size, 2))
+                force = np.zeros((self.size, self.dim))
                 faces = self.faces(condition.where)
                 force[:, condition.component] = on.shares_of(faces, self.size)
                 self.dead.append((number, force, condition.program))
@@ -375,18 +404,18 @@ class Holding:
 
     def _sprung(self, spring: Spring) -> tuple[list[on.Entries], Floats]:
         """Return the matrix of a spring, and the force on the nodes of a unit motion of its end."""
-        out = np.zeros((self.size, 2))
+        out = np.zeros((self.size, self.dim))
         if isinstance(spring.where, Boundary):
             faces = self.faces(spring.where)
             out[:, spring.component] = spring.stiffness * on.mean_shares(faces, self.size)
             return on.spread(faces, spring.component, spring.stiffness), out
         places, shares = self.shares(spring.where, spring.component)
-        nodes = places // 2
+        nodes = places // self.dim
         if isinstance(spring.where, Rigid) and self.owner[nodes[0], spring.component] < 0:
             self.fixed[nodes[0], spring.component] = False
             self.free = np.flatnonzero(~self.fixed.ravel())
         out.flat[places] = spring.stiffness * shares
-        blocks = np.zeros((1, nodes.size, 2, nodes.size, 2))
+        blocks = np.zeros((1, nodes.size, self.dim, nodes.size, self.dim))
         k = spring.component
         blocks[0, :, k, :, k] = spring.stiffness * np.outer(shares, shares)
         return [on.Entries(nodes[None], blocks)], out
@@ -407,14 +436,14 @@ class Holding:
     # ------------------------------------------------------------ at a time
 
     def _programs(self, t: float) -> Floats:
-        """Return prescribed values (nodes, 2) of single unknowns, as their programs say [m]."""
-        u = np.zeros((self.size, 2))
+        """Return prescribed values (nodes, d) of single unknowns, as their programs say [m]."""
+        u = np.zeros((self.size, self.dim))
         for nodes, component, condition in self.driven:
             u[nodes, component] = condition.program.at(t)
         return u
 
     def prescribed(self, t: float) -> Floats:
-        """Return what is prescribed (nodes, 2) [m], zero where nothing is."""
+        """Return what is prescribed (nodes, d) [m], zero where nothing is."""
         u = self._programs(t)
         for place, row in self._rows:
             u.flat[place] = row.asked(t)
@@ -439,13 +468,13 @@ class Holding:
         return condition.program.at(t) + (before if number >= self._first else 0.0)
 
     def loads(self, t: float, u: Floats) -> Floats:
-        """Return forces on the unknowns that no body makes (nodes, 2) [N/m].
+        """Return forces on the unknowns that no body makes (nodes, d) [N/m].
 
         Parameters
         ----------
-        u : (nodes, 2) displacements of nodes and control points [m]
+        u : (nodes, d) displacements of nodes and control points [m]
         """
-        f = np.zeros((self.size, 2))
+        f = np.zeros((self.size, self.dim))
         for program, places, shares in self._pulls.values():
             f.flat[places] += program.at(t) * shares
         if self.dead or self.pressed or self.springs:
@@ -453,8 +482,8 @@ class Holding:
         return f
 
     def force_of(self, number: int, t: float) -> Floats:
-        """Return the forces on the unknowns (nodes, 2) of a `Loaded` condition [N/m]."""
-        f = np.zeros((self.size, 2))
+        """Return the forces on the unknowns (nodes, d) of a `Loaded` condition [N/m]."""
+        f = np.zeros((self.size, self.dim))
         program, places, shares = self._pulls[number]
         f.flat[places] = program.at(t) * shares
         return f
@@ -462,10 +491,10 @@ class Holding:
     def _pull(self, nodes: Ints, component: int) -> tuple[Ints, Floats]:
         """Return the unknowns that a force of one acts on, shared by nodes, and its parts."""
         if not self._rows:
-            return 2 * nodes + component, np.full(nodes.size, 1.0 / nodes.size)
+            return self.dim * nodes + component, np.full(nodes.size, 1.0 / nodes.size)
         # the unknown of a node may be that of a constraint: force acts on the displacement
-        f = np.zeros((self.size, 2))
-        for i in 2 * nodes + component:
+        f = np.zeros((self.size, self.dim))
+        for i in self.dim * nodes + component:
             places, shares = self.unknowns.taken_as(int(i))
             f.flat[places] += shares / nodes.size
         found = self.unknowns.forces(f).ravel()
@@ -474,7 +503,7 @@ class Holding:
 
     def spread(self, t: float, u: Floats) -> Floats:
         """Return forces on nodes and control points, of what is spread over boundaries [N/m]."""
-        f = np.zeros((self.size, 2))
+        f = np.zeros((self.size, self.dim))
         for _, shape, program in self.dead:
             f += program.at(t) * shape
         if self.pressed:
@@ -500,11 +529,12 @@ class Holding:
         """Whether all loads follow from a potential: pressures do where the ends are held."""
         from scipy.sparse import coo_matrix
 
-        n = 2 * self.size
+        n = self.dim * self.size
         parts = [e for _, entries, _ in self.pressed for e in entries]
         rows, columns, values = [], [], []
         for e in parts:
-            places = (2 * e.nodes[:, :, None] + np.arange(2)).reshape(e.nodes.shape[0], -1)
+            places = self.dim * e.nodes[:, :, None] + np.arange(self.dim)
+            places = places.reshape(e.nodes.shape[0], -1)
             wide = places.shape[1]
             rows.append(np.repeat(places, wide, axis=1).ravel())
             columns.append(np.tile(places, (1, wide)).ravel())

@@ -17,6 +17,8 @@ from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
+from stiction.solids.membranes.assembly import WithMembranes
+from stiction.solids.membranes.model import Membrane
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -27,13 +29,24 @@ __all__ = ["Problem", "State", "Trial"]
 
 # rounding of the residual over eps times modulus times the root of the area: 1 to 3 in runs
 _STRAINS = 4.0
+_PLANE = 2
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
+def _components(parts: list[Discretisation]) -> int:
+    """Return how many components the places of all bodies have."""
+    found = {int(part.points.shape[1]) for part in parts}
+    if len(found) > 1:
+        got, needs = "bodies of the plane and of space", "all of them in one"
+        why, try_ = "they move in one space.", "solve them apart."
+        raise ModelError(explain("Solid.bodies", got, needs, why, try_))
+    return found.pop()
+
+
 class State(NamedTuple):
-    """What the method commits: unknowns (nodes, 2), histories and nearest points.
+    """What the method commits: unknowns (nodes, d), histories and nearest points.
 
     Unknowns are the displacements of nodes and control points, unless conditions hold for places
     between control points: `Problem.unknowns` knows the difference.
@@ -46,7 +59,7 @@ class State(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Residual (nodes, 2) and what contact told, at a trial displacement."""
+    """Residual (nodes, d) and what contact told, at a trial displacement."""
 
     u: Floats
     residual: Floats
@@ -70,18 +83,23 @@ class Problem:
             body.discretised(assembled.boundaries_of(i)) for i, body in enumerate(assembled.bodies)
         ]
         self.parts: list[Discretisation] = parts
+        self.dim = _components(parts)
         self.first = np.cumsum([0, *(part.points.shape[0] for part in parts)])
         rigid = [i for i, c in enumerate(assembled.contacts) if isinstance(c.partner, RigidShape)]
         self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
-        extra = np.zeros((len(rigid), 2))
+        extra = np.zeros((len(rigid), self.dim))
         self.points = np.concatenate([*(part.points for part in parts), extra])
         self.size = self.points.shape[0]
         blocks: list[tuple[Elements, Floats]] = []
+        sheets = []
         for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
+            if isinstance(body, Membrane):
+                sheets += [s._replace(nodes=s.nodes + self.first[i]) for s in part.sheets]
+                continue
             table = body.material.table(body.plane_stress)
             shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in part.blocks]
             blocks.extend((block, table) for block in shifted)
-        self.bulk = Bulk(blocks)
+        self.bulk = WithMembranes(blocks, sheets) if sheets else Bulk(blocks)
         self.passes: list[ContactPass] = []
         self.contact_of_pass: list[int] = []
         self.body_of_pass: list[int] = []
@@ -119,7 +137,7 @@ class Problem:
         Parameters
         ----------
         stage : its number
-        base : (nodes, 2) displacements of nodes and control points when it begins [m]
+        base : (nodes, d) displacements of nodes and control points when it begins [m]
         angles : of rigid partners then, by contact [rad]
         """
         self.stage, self.base, self.angles = stage, base, dict(angles or {})
@@ -181,7 +199,10 @@ class Problem:
             sides = (contact.boundary.body, vars(contact.partner)["body"])
             other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
             place = p.places(x)[lost]
-            deep = self.assembled.bodies[other].mesh.depths(place)
+            body = self.assembled.bodies[other]
+            if isinstance(body, Membrane):
+                continue
+            deep = body.mesh.depths(place)
             q = int(np.argmax(deep))
             if deep[q] > contact.adhesion.length:
                 raise ModelError(
@@ -196,22 +217,22 @@ class Problem:
                 )
 
     def places(self, u: Floats) -> Floats:
-        """Return the places (nodes, 2) of nodes and control points [m]."""
+        """Return the places (nodes, d) of nodes and control points [m]."""
         return self.points + self.unknowns.displacements(u)
 
     def prescribed(self, t: float) -> Floats:
-        """Return displacements (nodes, 2) [m], zero where nothing is prescribed."""
+        """Return displacements (nodes, d) [m], zero where nothing is prescribed."""
         return self.holding.prescribed(t)
 
     def loads(self, t: float, u: Floats | None = None) -> Floats:
-        """Return forces on the unknowns (nodes, 2) that no body makes [N/m].
+        """Return forces on the unknowns (nodes, d) that no body makes [N/m].
 
         Parameters
         ----------
-        u : (nodes, 2) displacements of nodes and control points, which pressures follow [m];
+        u : (nodes, d) displacements of nodes and control points, which pressures follow [m];
             None takes zero
         """
-        return self.holding.loads(t, np.zeros((self.size, 2)) if u is None else u)
+        return self.holding.loads(t, np.zeros((self.size, self.dim)) if u is None else u)
 
     def turns(self, contact: int, t: float) -> float:
         """Return by how much the rigid partner of a contact is turned [rad]."""
@@ -239,7 +260,11 @@ class Problem:
         x = self.places(u)
         founds = tuple(p.project(x, None) for p in self.passes)
         self._check_start(x, founds)
-        return State(t, u, tuple(p.fresh() for p in self.passes), founds)
+        both = zip(self.passes, founds, strict=True)
+        histories = tuple(
+            p.attached(x, found) if t > p.contact.friction_from else p.fresh() for p, found in both
+        )
+        return State(t, u, histories, founds)
 
     def rubs(self, t: float) -> bool:
         """Return whether friction acts anywhere at time t."""
@@ -285,6 +310,10 @@ class Problem:
             reach = max(far, partner.extent()) if isinstance(partner, RigidShape) else far
             total += eps * reach * stiff * float(np.linalg.norm(p.own.areas))
         for part, body in zip(self.parts, self.assembled.bodies, strict=True):
+            if isinstance(body, Membrane):
+                area = sum(float(sheet.weights.sum()) for sheet in part.sheets) / body.thickness
+                total += _STRAINS * eps * body.tension * np.sqrt(area)
+                continue
             e, nu = body.material.elastic_constants()
             modulus = e * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
             area = sum(float(block.weights.sum()) for block in part.blocks)
@@ -301,12 +330,19 @@ class Problem:
         """A force [N/m] below which balance is not measured."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
         length, stiff = self.largest_length, self._stiffest
+        if self.dim > _PLANE:
+            # forces themselves, where the plane has those per width
+            tension *= sum(float(p.own.areas.sum()) for p in self.passes) / length
         # a tolerance of 1e-9 lies a little above rounding then
         return max(1e-4 * tension * length, 5e-5 * stiff * length, 2e9 * self.rounding)
 
     @property
     def _stiffest(self) -> float:
-        return max(body.material.elastic_constants()[0] for body in self.assembled.bodies)
+        bodies = self.assembled.bodies
+        return max(
+            body.material.elastic_constants()[0] if not isinstance(body, Membrane) else body.tension
+            for body in bodies
+        )
 
     def check_tolerance(self, name: str, tolerance: float) -> None:
         """Refuse a tolerance of Newton's method that rounding keeps any residual from meeting.
@@ -333,20 +369,20 @@ class Problem:
         Parameters
         ----------
         state : the last accepted one; its histories are used and not changed
-        u : (nodes, 2) trial displacements [m]
+        u : (nodes, d) trial displacements [m]
         t : time of the trial
         helds : states of the points of each pass held fixed; None decides
         """
         moved = self.unknowns.displacements(u)
         x = self.points + moved
         plain = self.unknowns.plain
-        residual = -self.loads(t, moved) if plain else np.zeros((self.size, 2))
+        residual = -self.loads(t, moved) if plain else np.zeros((self.size, self.dim))
         founds = tuple(p.project(x, f) for p, f in zip(self.passes, state.founds, strict=True))
         pattern = self._bound(founds, state) if data else self._pattern
         values = np.zeros(pattern.entries) if data and pattern is not None else None
         if self._pattern is None:
             pattern = self._bound(founds, state)
-        internal = np.zeros((self.size, 2))
+        internal = np.zeros((self.size, self.dim))
         bad = self.bulk.add(moved, internal, values)
         residual += internal
         outs = []
@@ -418,7 +454,7 @@ class Problem:
         for rows, wide in coupled:
             r = np.repeat(rows, wide.shape[1], axis=1)
             pairs.append((r, np.tile(wide, (1, rows.shape[1]))))
-        self._pattern = Pattern(self.size, 2, pairs)
+        self._pattern = Pattern(self.size, self.dim, pairs)
         self.bulk.bind(self._pattern)
         self._signature = []
         self._reduce(self._pattern)
@@ -430,15 +466,16 @@ class Problem:
         c = columns.shape[1]
         left, right = np.repeat(rows, c, axis=1), np.tile(columns, (1, r))
         first = pattern.places(left.ravel(), right.ravel()).reshape(p, r, 1, c, 1)
-        down = np.arange(2)[:, None, None] * pattern.row[rows][:, :, None, None, None]
-        return np.asarray(first + down + np.arange(2), dtype=np.int64).ravel()
+        each = np.arange(pattern.dim)
+        down = each[:, None, None] * pattern.row[rows][:, :, None, None, None]
+        return np.asarray(first + down + each, dtype=np.int64).ravel()
 
     def _reduce(self, pattern: Pattern) -> None:
         """Find the entries of the free rows and columns."""
         from scipy.sparse import csr_matrix
 
         numbers = np.arange(pattern.entries, dtype=np.int64)
-        size = self.size * 2
+        size = self.size * self.dim
         whole = csr_matrix((numbers, pattern.indices, pattern.indptr), shape=(size, size))
         part = whole[self.free][:, self.free]
         part.sort_indices()
@@ -471,8 +508,8 @@ class Problem:
         for p in self.passes:
             touches[p.own.nodes.ravel()] = True
             touches[p.partner.nodes.ravel()] = True
-        nodes = self.free // 2
-        return Layout(self.points[nodes], self.free % 2, touches[nodes])
+        nodes = self.free // self.dim
+        return Layout(self.points[nodes], self.free % self.dim, touches[nodes])
 
     def accepted(self, state: State, trial: Trial, t: float) -> State:
         """Return the state after a step that was accepted."""

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
-from stiction.solids.contact.edges import crossings, gaps_at
+from stiction.solids.contact.edges import areas, crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.problem import Problem, Trial
@@ -94,17 +95,37 @@ def _sticking(p: ContactPass, out: Floats, end: float) -> float:
     return total + float((gap[one] * share).sum())
 
 
+def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, float]:
+    """Return the areas of contact and of stick of one pass in space, by their names.
+
+    Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
+    """
+    p, out = problem.passes[number], trial.outs[number]
+    both = areas(p, float(p.contact.adhesion.gap_max), problem.places(trial.u))
+    nominal, current = (float(area) for area in both)
+    rubs = not isinstance(p.contact.friction, Frictionless)
+    stuck = float(out[out[:, k.STATE] == k.STICKS, k.WEIGHT].sum())
+    if rubs and t <= p.contact.friction_from:
+        stuck = nominal
+    found = {"contact_area": current, "nominal_area": nominal, "sticking_area": stuck}
+    if p.partner.rigid:
+        moved = problem.unknowns.displacements(trial.u)
+        found["normal_displacement"] = float(moved[p.partner.node, 1])
+    return found
+
+
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
-    """Return the force (2,) of a contact on a body [N/m]."""
-    total = np.zeros(2)
+    """Return the force (d,) of a contact on a body [N/m], [N] in space."""
+    total = np.zeros(problem.dim)
+    forces = slice(k.FORCE_X, k.FORCE_X + problem.dim)
     owners = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
     for p, (number, owner), out in zip(problem.passes, owners, trial.outs, strict=True):
         if number != contact:
             continue
         partner = p.contact.partner
         if owner == body:
-            total += out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
+            total += out[:, forces].sum(axis=0)
         elif isinstance(partner, Boundary) and not p.half and partner.body == body:
             # one pass loads both
-            total -= out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
+            total -= out[:, forces].sum(axis=0)
     return total

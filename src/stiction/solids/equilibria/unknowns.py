@@ -47,12 +47,13 @@ class Unknowns:
     Parameters
     ----------
     size : number of nodes and control points
+    dim : components of each
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, dim: int = 2) -> None:
+        self.size, self.dim = size, dim
         self.taken: dict[int, tuple[Ints, Floats]] = {}
-        # of components, two a node: v_i = sum_j shares_j u_j in place of u_i
+        # of components, d a node: v_i = sum_j shares_j u_j in place of u_i
         self.rows: dict[int, tuple[Ints, Floats]] = {}
         self._forth: csr_matrix | None = None
         self._back: csr_matrix | None = None
@@ -73,8 +74,9 @@ class Unknowns:
             node = int(numbers[i])
             if node not in self.taken:
                 self.taken[node] = (numbers, shares)
-                for k in (0, 1):
-                    self.rows[2 * node + k] = (2 * numbers + k, shares)
+                d = self.dim
+                for k in range(d):
+                    self.rows[d * node + k] = (d * numbers + k, shares)
                 return node
         got = "more places next to each other than control points"
         why, try_ = "each place takes one of them.", "name fewer places, or the boundary."
@@ -82,9 +84,10 @@ class Unknowns:
 
     def taken_as(self, place: int) -> tuple[Ints, Floats]:
         """Return what a component stands for: itself, or the sum that is the place there."""
-        if place // 2 in self.taken:
-            numbers, shares = self.taken[place // 2]
-            return 2 * numbers + place % 2, shares
+        d = self.dim
+        if place // d in self.taken:
+            numbers, shares = self.taken[place // d]
+            return d * numbers + place % d, shares
         return np.array([place]), np.ones(1)
 
     def bind(self) -> None:
@@ -94,7 +97,7 @@ class Unknowns:
         from scipy.sparse import coo_matrix, csr_matrix, eye
         from scipy.sparse.csgraph import connected_components
 
-        n = 2 * self.size
+        n = self.dim * self.size
         ends = [(np.full(numbers.size, i), numbers) for i, (numbers, _) in self.rows.items()]
         left, right = (np.concatenate([e[k] for e in ends]) for k in (0, 1))
         graph = coo_matrix((np.ones(left.size), (left, right)), shape=(n, n))
@@ -130,19 +133,19 @@ class Unknowns:
         return self._back is None
 
     def displacements(self, v: Floats) -> Floats:
-        """Return u = B v, (size, 2) [m]."""
+        """Return u = B v, (size, d) [m]."""
         return v if self._back is None else np.asarray(self._back @ v.ravel()).reshape(v.shape)
 
     def values(self, u: Floats) -> Floats:
-        """Return v of displacements u, (size, 2) [m]."""
+        """Return v of displacements u, (size, d) [m]."""
         return u if self._forth is None else np.asarray(self._forth @ u.ravel()).reshape(u.shape)
 
     def forces(self, r: Floats) -> Floats:
-        """Return B^T r, (size, 2) [N/m]: forces on the unknowns."""
+        """Return B^T r, (size, d) [N/m]: forces on the unknowns."""
         return r if self._back is None else np.asarray(self._back.T @ r.ravel()).reshape(r.shape)
 
     def on_places(self, r: Floats) -> Floats:
-        """Return the forces on nodes and control points of forces on the unknowns, (size, 2)."""
+        """Return the forces on nodes and control points of forces on the unknowns, (size, d)."""
         return r if self._forth is None else np.asarray(self._forth.T @ r.ravel()).reshape(r.shape)
 
     def tangent(self, matrix: csr_matrix) -> csr_matrix:

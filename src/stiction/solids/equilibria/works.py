@@ -80,11 +80,11 @@ def works_of(
 
 
 def force_of(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:
-    """Return the force (2,) of a condition with a program on what it moves [N/m]."""
+    """Return the force (d,) of a condition with a program on what it moves [N/m]."""
     holding = problem.holding
     for _, spring, _, shape in holding.springs:
         if spring is condition:
-            out = np.zeros(2)
+            out = np.zeros(problem.dim)
             u = problem.unknowns.displacements(trial.u)
             pull = spring.stiffness * spring.program.at(t) - float(np.sum(shape * u))
             out[spring.component] = pull

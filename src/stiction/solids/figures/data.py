@@ -35,7 +35,7 @@ _SMALL = 0.01  # smaller values are written with a power of ten
 _REACH = 2e-3  # share of the largest traction from which a place belongs to the contact
 
 # what the literature calls the unit of length of its dimensionless examples
-_LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R"}
+_LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R", "TapePeeling": "L_0"}
 _SYMBOLS = {
     "displacement": "u",
     "force_x": "F_x",

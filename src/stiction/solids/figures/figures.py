@@ -56,7 +56,8 @@ class SolidFigures(Figures):
             "forces": data.changes("force_x") or data.changes("force_y"),
             "fronts": data.peeled > _LITTLE or data.changes("sliding_length"),
             "tractions": data.has("surface_coordinate", "normal_traction", "tangential_traction"),
-            "shapes": data.has("drawn_position", "drawn_cell", "snapshot_time", "stress_trace"),
+            "shapes": data.has("drawn_position", "drawn_cell", "snapshot_time")
+            and (data.has("stress_trace") or data.has("area_stretch")),
             "energy": self.run.energy.defined and self.run.energy.scale > 0.0,
             "fracture": data.changes("fracture_energy") and data.peeled > _MUCH,
             "contact_length": data.changes("contact_length"),
@@ -88,6 +89,10 @@ class SolidFigures(Figures):
 
     def shapes(self, times: Sequence[float] | None = None) -> PaperFigure:
         """Return the deformed bodies with their stress at `times`, default four spread ones."""
+        if self._data.has("area_stretch"):
+            from stiction.solids.figures.membrane import moments
+
+            return moments(self._data, times)
         from stiction.solids.figures.shapes import shapes
 
         return shapes(self._data, times)

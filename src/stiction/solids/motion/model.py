@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers
 from stiction.solids.loads import Pressure, Spring, Turned
-from stiction.solids.model import Assembled, SolidSystem
+from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
 
 __all__ = ["MovingSolid"]
@@ -66,6 +66,10 @@ class MovingSolid(SolidSystem):
             why, try_ = "it is given mass.", "give a Solid, StripPeeling, ..."
             needs = "a solid without mass"
             raise ModelError(explain("MovingSolid.solid", repr(solid), needs, why, try_))
+        if any(not isinstance(body, Body) for body in solid.assembled().bodies):
+            why, try_ = "masses are those of bodies of the plane.", "solve it without mass."
+            needs = "bodies of the plane"
+            raise ModelError(explain("MovingSolid.solid", "a membrane", needs, why, try_))
         _refuse_what_follows(solid.assembled())
         count = len(solid.assembled().bodies)
         why, try_ = "a body without mass has no inertia.", "give one number for each body."

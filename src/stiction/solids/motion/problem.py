@@ -17,6 +17,7 @@ import numpy.typing as npt
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.sweeps import BY_ATTRACTION
 from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.model import Body
 from stiction.solids.motion.interface import Dashpots, dashpots
 from stiction.solids.motion.masses import body_mass
 from stiction.solids.motion.method import Weights
@@ -79,6 +80,7 @@ class MovingProblem(Problem):
         masses = [
             body_mass(b.mesh, b.element, self.assembled.boundaries_of(i), rho, lumped)
             for i, (b, rho) in enumerate(zip(self.assembled.bodies, moving.densities, strict=True))
+            if isinstance(b, Body)
         ]
         n = len(self.rigid_node)
         whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)

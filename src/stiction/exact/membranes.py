@@ -1,0 +1,148 @@
+"""Closed forms of incompressible Neo-Hookean membranes, and of a tape that is peeled steadily.
+
+Tensions are forces per width of the unstretched sheet over E T, energies per area of it over E T;
+Young's modulus E is three times the shear modulus, T is the thickness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = [
+    "SteadyPeel",
+    "equibiaxial",
+    "inflated_cylinder",
+    "inflated_sphere",
+    "pure_shear",
+    "steady_peel",
+    "uniaxial",
+]
+
+_HALVINGS = 200
+
+
+def uniaxial(stretch: float) -> tuple[float, float]:
+    """Return tension and energy of a strip that may narrow [E T], [E T].
+
+    Source: Treloar 1975, chapter 4.
+    Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
+    """
+    return (stretch - stretch**-2) / 3.0, (stretch**2 + 2.0 / stretch - 3.0) / 6.0
+
+
+def pure_shear(stretch: float) -> tuple[float, float]:
+    """Return tension and energy of a strip that keeps its width [E T], [E T].
+
+    Source: Treloar 1975, chapter 4.
+    Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
+    """
+    return (stretch - stretch**-3) / 3.0, (stretch**2 + stretch**-2 - 2.0) / 6.0
+
+
+def equibiaxial(stretch: float) -> tuple[float, float]:
+    """Return tension and energy of a sheet that is stretched alike both ways [E T], [E T].
+
+    Source: Treloar 1975, chapter 4.
+    Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
+    """
+    return (stretch - stretch**-5) / 3.0, (2.0 * stretch**2 + stretch**-4 - 3.0) / 6.0
+
+
+def inflated_cylinder(stretch: float, axial: float) -> float:
+    """Return the pressure in a long tube [E T / R], R its radius without pressure.
+
+    Parameters
+    ----------
+    stretch : of the circumference [1]
+    axial : along the axis [1]
+
+    Source: Sauer, Duong, Corbett 2014, section 5.
+    Verified by: tests/unit/solids/membranes/test_membrane.py::test_inflated_shapes
+    """
+    return (stretch**2 - (stretch * axial) ** -2) / (3.0 * axial * stretch**2)
+
+
+def inflated_sphere(stretch: float) -> float:
+    """Return the pressure in a balloon [E T / R], R its radius without pressure.
+
+    Source: Sauer, Duong, Corbett 2014, section 5.1.
+    Verified by: tests/unit/solids/membranes/test_membrane.py::test_inflated_shapes
+    """
+    return 2.0 * (1.0 / stretch - stretch**-7) / 3.0
+
+
+class SteadyPeel(NamedTuple):
+    """A steady peel: forces per width [E T], what friction takes per peeled area [E T].
+
+    Parameters
+    ----------
+    stretch : of the detached film [1]
+    angle : of the film to the plane [rad]
+    force, along, away : the force, along the plane and away from it [E T]
+    heat : friction heat per peeled reference area [E T]
+    sliding : stretch of the tape that still adheres, at the front [1]
+    """
+
+    stretch: float
+    angle: float
+    force: float
+    along: float
+    away: float
+    heat: float
+    sliding: float
+
+
+def steady_peel(
+    work: float,
+    angle: float,
+    law: Callable[[float], tuple[float, float]] = uniaxial,
+    friction: bool = True,
+) -> SteadyPeel:
+    """Return the steady peel of a long tape whose end moves at an angle to the plane.
+
+    With friction that acts under tension the adhering tape slides ahead of the front and is
+    stretched there until its tension is that of the film along the plane; what friction takes on
+    that way does not depend on its coefficient, which sets the length of the zone alone.
+
+    Parameters
+    ----------
+    work : of adhesion over E T [1]
+    angle : of the motion [rad], between 0 and pi
+    law : tension and energy over the stretch
+    friction : whether friction takes its part; without, a bound for fronts that stick
+
+    Notes
+    -----
+    work + heat = N (stretch - cos phi) - psi, with stretch sin(angle - phi) = sin(angle).
+    Source: docs/theory/membranes.md; Rivlin 1944 for tapes that do not stretch.
+    Verified by: tests/unit/solids/membranes/test_tape.py::test_closed_form_of_the_steady_peel
+    """
+
+    def state(stretch: float) -> SteadyPeel:
+        film = angle - math.asin(math.sin(angle) / stretch)
+        pull, _ = law(stretch)
+        along = pull * math.cos(film)
+        slid = _root(lambda s: law(s)[0] - along, 1.0, stretch) if friction else 1.0
+        heat = along * (slid - 1.0) - law(slid)[1]
+        return SteadyPeel(stretch, film, pull, along, pull * math.sin(film), heat, slid)
+
+    def excess(stretch: float) -> float:
+        s = state(stretch)
+        heat = s.heat if friction else 0.0
+        return s.force * (stretch - math.cos(s.angle)) - law(stretch)[1] - work - heat
+
+    found = state(_root(excess, 1.0, 100.0))
+    return found if friction else found._replace(heat=0.0)
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a rising function passes zero, by bisection."""
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if f(middle) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

@@ -1,0 +1,234 @@
+"""Internal forces and tangent of a membrane, summed over its points; formulas in `kinematics`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Matrix, Stack, Vector
+from stiction.numerics.jit import kernel
+
+__all__ = ["membrane_kernel"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
+
+
+@functools.cache
+def _point(n: int) -> Any:
+    """Return the kernel of one point: normal of F, and gradients b of functions.
+
+    It returns 1 / J^2, NaN where the element has shrunk to a line.
+    """
+    d = 3
+
+    @kernel(borrows=True)
+    def point(g: Matrix, f: Matrix, normal: Vector, b: Matrix) -> float:
+        c11 = f[0, 0] * f[0, 0] + f[1, 0] * f[1, 0] + f[2, 0] * f[2, 0]
+        c12 = f[0, 0] * f[0, 1] + f[1, 0] * f[1, 1] + f[2, 0] * f[2, 1]
+        c22 = f[0, 1] * f[0, 1] + f[1, 1] * f[1, 1] + f[2, 1] * f[2, 1]
+        square = c11 * c22 - c12 * c12
+        if not square > 0.0:
+            square = math.nan
+        thin = 1.0 / square
+        for p in range(d):
+            x, y = f[(p + 1) % d, 0], f[(p + 2) % d, 0]
+            normal[p] = x * f[(p + 2) % d, 1] - y * f[(p + 1) % d, 1]
+        for i in range(n):
+            one = thin * (c22 * g[i, 0] - c12 * g[i, 1])
+            two = thin * (c11 * g[i, 1] - c12 * g[i, 0])
+            for p in range(d):
+                b[i, p] = f[p, 0] * one + f[p, 1] * two
+        return thin
+
+    return point
+
+
+@functools.cache
+def _tangent(n: int) -> Any:
+    """Return the kernel that adds one point of weight w to the upper half of the blocks."""
+    d = 3
+
+    @kernel(borrows=True)
+    def tangent(g: Matrix, normal: Vector, b: Matrix, thin: float, w: float, k: Stack) -> None:
+        for i in range(n):
+            for j in range(i, n):
+                same = w * (g[i, 0] * g[j, 0] + g[i, 1] * g[j, 1])
+                near = b[i, 0] * b[j, 0] + b[i, 1] * b[j, 1] + b[i, 2] * b[j, 2]
+                # the normal has the length J
+                near *= thin
+                for p in range(d):
+                    for s in range(d):
+                        rest = 2.0 * b[i, p] * b[j, s] + b[j, p] * b[i, s]
+                        rest = rest - near * normal[p] * normal[s]
+                        rest = w * thin * rest
+                        if p == s:
+                            rest += same
+                        k[i, j, p * d + s] += rest
+
+    return tangent
+
+
+@functools.cache
+def _spread(n: int) -> Any:
+    """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
+    d = 3
+
+    @kernel(borrows=True)
+    def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
+        for i in range(n):
+            down = row[nodes[i]]
+            for j in range(n):
+                at = places[i, j]
+                for p in range(d):
+                    for s in range(d):
+                        value = k[i, j, p * d + s] if i <= j else k[j, i, s * d + p]
+                        data[at + p * down + s] += value
+
+    return spread
+
+
+@functools.cache
+def membrane_kernel(n: int) -> Any:
+    """Return the kernel for elements of `n` functions, compiled when called.
+
+    It adds internal forces to `residual` (nodes, 3) and the tangent to `data`: `places[e, a, b]`
+    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row; an
+    empty `places` leaves the tangent out. It returns how many points have shrunk to a line.
+    """
+    d, m = 3, 2
+    point, tangent, spread = _point(n), _tangent(n), _spread(n)
+
+    @kernel(plain=_add_plain)
+    def add(
+        nodes: Ints,
+        gradients: Floats,
+        start: Floats,
+        weights: Matrix,
+        u: Matrix,
+        shear: float,
+        residual: Matrix,
+        data: Vector,
+        places: Places,
+        row: Places,
+    ) -> int:
+        wants = places.shape[0] > 0
+        bad = 0
+        k, r = np.zeros((n, n, d * d)), np.zeros((n, d))
+        f, b, normal = np.zeros((d, m)), np.zeros((n, d)), np.zeros(d)
+        for e in range(nodes.shape[0]):
+            for i in range(n):
+                for p in range(d):
+                    r[i, p] = 0.0
+                for j in range(n):
+                    for p in range(d * d):
+                        k[i, j, p] = 0.0
+            for q in range(weights.shape[1]):
+                g = gradients[e, q]
+                for p in range(d):
+                    for s in range(m):
+                        total = start[e, q, p, s]
+                        for i in range(n):
+                            total += u[nodes[e, i], p] * g[i, s]
+                        f[p, s] = total
+                thin = point(g, f, normal, b)
+                bad += math.isnan(thin)
+                w = weights[e, q] * shear
+                for i in range(n):
+                    for p in range(d):
+                        pull = f[p, 0] * g[i, 0] + f[p, 1] * g[i, 1]
+                        r[i, p] += w * (pull - thin * b[i, p])
+                if wants:
+                    tangent(g, normal, b, thin, w, k)
+            for i in range(n):
+                for p in range(d):
+                    residual[nodes[e, i], p] += r[i, p]
+            if wants:
+                spread(nodes[e], places[e], row, k, data)
+        return bad
+
+    return add
+
+
+def _add_plain(
+    nodes: Ints,
+    gradients: Floats,
+    start: Floats,
+    weights: Floats,
+    u: Floats,
+    shear: float,
+    residual: Floats,
+    data: Floats,
+    places: Places,
+    row: Places,
+) -> int:
+    """Sum over the points of all elements at once, in the order of the kernel."""
+    e, n = nodes.shape
+    d = residual.shape[1]
+    low, high = np.triu_indices(n)
+    r, k, bad = np.zeros((d, n, e)), np.zeros((d, d, low.size, e)), 0
+    moved = u[nodes].transpose(2, 1, 0)
+    for q in range(weights.shape[1]):
+        g = gradients[:, q].transpose(2, 1, 0)
+        f, normal, square = _surface(start[:, q].transpose(1, 2, 0), g, moved)
+        bad += int(np.sum(~(square > 0.0)))
+        thin = 1.0 / np.where(square > 0.0, square, np.nan)
+        w = weights[:, q] * shear
+        c11, c12, c22 = (_dot(f[:, i], f[:, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
+        one, two = thin * (c22 * g[0] - c12 * g[1]), thin * (c11 * g[1] - c12 * g[0])
+        b = np.stack([f[p, 0] * one + f[p, 1] * two for p in range(d)])
+        for p in range(d):
+            r[p] += w * (f[p, 0] * g[0] + f[p, 1] * g[1] - thin * b[p])
+        if not places.size:
+            continue
+        bi, bj = b[:, low], b[:, high]
+        same = w * (g[0, low] * g[0, high] + g[1, low] * g[1, high])
+        near = _dot(bi, bj) * thin
+        for p in range(d):
+            for s in range(d):
+                rest = 2.0 * bi[p] * bj[s] + bj[p] * bi[s]
+                rest = rest - near * normal[p] * normal[s]
+                rest = w * thin * rest
+                k[p, s] += rest + same if p == s else rest
+    here = nodes.ravel()[:, None] * d + np.arange(d)
+    np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
+    if places.size:
+        whole = np.empty((e, n, d, n, d))
+        for p in range(d):
+            for s in range(d):
+                whole[:, high, s, low, p] = k[p, s].T
+        for p in range(d):
+            for s in range(d):
+                whole[:, low, p, high, s] = k[p, s].T
+        down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
+        there = places[:, :, None, :, None] + down + np.arange(d)
+        np.add.at(data, there.ravel(), whole.ravel())
+    return bad
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+def _surface(start: Floats, g: Floats, moved: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return F (d, m, e), the product of its columns (d, e), and J^2 (e,)."""
+    d, m, e = start.shape
+    f = np.empty((d, m, e))
+    for p in range(d):
+        for s in range(m):
+            total = start[p, s]
+            for i in range(g.shape[1]):
+                total = total + moved[p, i] * g[s, i]
+            f[p, s] = total
+    normal = np.empty((d, e))
+    for p in range(d):
+        x, y = f[(p + 1) % d, 0], f[(p + 2) % d, 0]
+        normal[p] = x * f[(p + 2) % d, 1] - y * f[(p + 1) % d, 1]
+    square = _dot(f[:, 0], f[:, 0]) * _dot(f[:, 1], f[:, 1])
+    square = square - _dot(f[:, 0], f[:, 1]) * _dot(f[:, 0], f[:, 1])
+    return f, normal, np.asarray(square)

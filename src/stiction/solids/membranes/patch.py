@@ -1,0 +1,212 @@
+"""A patch of biquadratic splines, with weights where it is rational: the shape of a membrane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
+from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.solids.arrays import Surface
+
+__all__ = ["FACE", "Patch", "flat_patch"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# the one surface of a patch, and the edges where a coordinate begins and ends
+FACE = "face"
+_EDGES = ("left", "right", "front", "back")
+_DEGREE = 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Patch(Record):
+    """A biquadratic NURBS patch in space; with weights of one it is a B-spline.
+
+    Its edges are "left" and "right", where the first coordinate begins and ends, "front" and
+    "back" of the second one; the patch itself is "face".
+
+    Parameters
+    ----------
+    points : control points, (k2, k1, 3): the first coordinate runs fastest [m]
+    along, across : ends of the elements along both coordinates, k1 - 1 and k2 - 1 rising numbers
+    weights : of the control points, (k2, k1), positive; none at all stand for ones
+
+    Source: Piegl and Tiller 1997, section 4.4.
+    Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
+    """
+
+    points: Floats
+    along: Sequence[float] | Floats = (0.0, 1.0)
+    across: Sequence[float] | Floats = (0.0, 1.0)
+    weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        why, try_ = "a quadratic spline of s elements has s + 2 control points.", "see flat_patch."
+        for name in ("along", "across"):
+            value = _table(f"Patch.{name}", getattr(self, name), (-1,), "finite", why, try_)
+            object.__setattr__(self, name, value)
+        shape = tuple(open_knots(b, _DEGREE).size - _DEGREE - 1 for b in self.breaks)[::-1]
+        points = _table("Patch.points", self.points, (*shape, 3), "finite", why, try_)
+        given = self.weights if np.size(self.weights) else np.ones(shape)
+        why = "a point that counts for nothing, or less, makes functions without a bound."
+        weights = _table("Patch.weights", given, shape, "positive", why, "leave them out.")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def breaks(self) -> tuple[Floats, Floats]:
+        """The ends of the elements along both coordinates."""
+        return np.asarray(self.along), np.asarray(self.across)
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Elements along both coordinates."""
+        first, second = (len(b) - 1 for b in self.breaks)
+        return first, second
+
+    @property
+    def control_points(self) -> Floats:
+        """Control points (n, 3) in the order of their numbers [m]."""
+        return np.asarray(self.points, dtype=np.float64).reshape(-1, 3)
+
+    def boundary(self, name: str) -> Ints:
+        """Return the elements of the patch; contact is that of the whole face.
+
+        Raises
+        ------
+        ModelError : if the name is another.
+        """
+        if name != FACE:
+            why, try_ = "a membrane touches with its one surface.", nearest(name, [FACE])
+            raise ModelError(explain("Boundary.name", repr(name), repr(FACE), why, try_))
+        return np.arange(self.grid[0] * self.grid[1])
+
+    def node_sets(self) -> dict[str, Ints]:
+        """Return the control points of the edges and of the whole patch."""
+        rows, columns = np.asarray(self.points).shape[:2]
+        number_of = np.arange(rows * columns).reshape(rows, columns)
+        edges = (number_of[:, 0], number_of[:, -1], number_of[0], number_of[-1])
+        return {**dict(zip(_EDGES, edges, strict=True)), FACE: number_of.ravel()}
+
+    def surface(self, gauss: Floats, rule: Floats) -> Surface:
+        """Return the arrays of the face, integrated at these points of [-1, 1] each way.
+
+        Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
+        """
+        knots = [open_knots(np.asarray(b), _DEGREE) for b in self.breaks]
+        (low, one), (high, two) = (bezier_extraction(k, _DEGREE) for k in knots)
+        pieces, layers = self.grid
+        count = len(greville(knots[0], _DEGREE))
+        local = np.arange(_DEGREE + 1)
+        across, along = (high[:, None] + local), (low[:, None] + local)
+        nodes = count * across[:, None, :, None] + along[None, :, None, :]
+        nodes = nodes.reshape(layers * pieces, -1)
+        both = np.einsum("lkb,sna->lsknba", two, one)
+        width = (_DEGREE + 1) ** 2
+        extraction = np.ascontiguousarray(both.reshape(layers * pieces, width, width))
+        weights = np.asarray(self.weights).ravel()[nodes]
+        f, df = rational(extraction, weights, gauss)
+        points = self.control_points
+        tangents = np.einsum("eqnm,end->eqmd", df, points[nodes])
+        area = np.linalg.norm(np.cross(tangents[:, :, 0], tangents[:, :, 1]), axis=-1)
+        each = np.ravel(rule[:, None] * rule)
+        e = np.arange(pieces * layers)
+        column, row = e % pieces, e // pieces
+        sides = [
+            np.where(column > 0, e - 1, -1),
+            np.where(column < pieces - 1, e + 1, -1),
+            np.where(row > 0, e - pieces, -1),
+            np.where(row < layers - 1, e + pieces, -1),
+        ]
+        sizes = np.linalg.norm(tangents, axis=-1)
+        return Surface(
+            np.ascontiguousarray(nodes),
+            extraction,
+            np.ascontiguousarray(weights),
+            np.stack(sides, axis=1),
+            gauss,
+            f,
+            df,
+            np.ascontiguousarray(area * each),
+            (_DEGREE, _DEGREE),
+            (pieces, layers),
+            np.ascontiguousarray(0.5 * np.einsum("eqm,q->em", sizes, each)),
+        )
+
+
+def _table(
+    where: str, value: object, shape: tuple[int, ...], rule: str, why: str, try_: str
+) -> Floats:
+    """Return numbers of a known shape, checked."""
+    try:
+        given = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.ndim != len(shape) or (given.shape != shape and shape != (-1,)):
+        needs = "an array " + " x ".join(str(n) for n in shape)
+        got = f"an array of shape {given.shape}"
+        raise ModelError(explain(where, got, needs, why, try_))
+    flat = numbers(where, given.ravel(), rule=rule, per="entry", why=why, try_=try_)
+    return flat.reshape(given.shape)
+
+
+def rational(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Floats, Floats]:
+    """Return functions (e, q, n) and derivatives (e, q, n, 2) at products of points.
+
+    Parameters
+    ----------
+    extraction : (e, n, b) from products of Bernstein polynomials
+    weights : (e, n)
+    xi : (k,) points of each coordinate, q = k k of them, the first coordinate runs fastest
+    """
+    b, db = bernstein(_DEGREE, xi)
+    k = xi.size
+    first, second = np.tile(np.arange(k), k), np.repeat(np.arange(k), k)
+
+    def product(one: Floats, other: Floats) -> Floats:
+        made = other[second][:, :, None] * one[first][:, None, :]
+        return np.asarray(made.reshape(k * k, -1))
+
+    rows = [product(b, b), product(db, b), product(b, db)]
+    value, *rates = (np.einsum("qb,enb,en->eqn", row, extraction, weights) for row in rows)
+    whole = value.sum(axis=2, keepdims=True)
+    f = value / whole
+    slopes = [(rate - f * rate.sum(axis=2, keepdims=True)) / whole for rate in rates]
+    return np.ascontiguousarray(f), np.ascontiguousarray(np.stack(slopes, axis=-1))
+
+
+def flat_patch(
+    length: float = 1.0,
+    width: float = 1.0,
+    cells: tuple[int, int] = (4, 4),
+    origin: Sequence[float] = (0.0, 0.0, 0.0),
+) -> Patch:
+    """Return a flat rectangle across the second axis, in even elements.
+
+    Parameters
+    ----------
+    length, width : along the first and the third axis [m]
+    cells : elements along both
+    origin : its corner with the smallest coordinates [m]
+
+    Verified by: tests/unit/solids/membranes/test_patch.py::test_flat_patch
+    """
+    why, try_ = "it is an extent of the patch.", "give 1."
+    extents = [
+        number(f"flat_patch.{name}", value, rule="positive", unit="m", why=why, try_=try_)
+        for name, value in (("length", length), ("width", width))
+    ]
+    for count in cells:
+        whole("flat_patch.cells", count, least=1, most=100_000, why="elements.", try_="give 4.")
+    start = numbers("flat_patch.origin", origin, size=3, why="it is a corner.", try_="give zeros.")
+    breaks = [np.linspace(0.0, 1.0, n + 1) for n in cells]
+    along, across = (greville(open_knots(b, _DEGREE), _DEGREE) for b in breaks)
+    x, z = np.meshgrid(along * extents[0], across * extents[1])
+    points = np.stack([x, np.zeros_like(x), z], axis=-1) + start
+    return Patch(points, *breaks)

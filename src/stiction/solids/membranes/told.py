@@ -1,0 +1,173 @@
+"""What runs in space tell beside those of the plane: units, areas, tension of membranes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.laws.adhesive_friction import Frictionless
+from stiction.results.audit import Check
+from stiction.results.run import Quantity
+from stiction.solids.membranes.kinematics import principal
+from stiction.solids.membranes.model import Membrane
+
+if TYPE_CHECKING:
+    from stiction.solids.equilibria.history import Recorder
+    from stiction.solids.equilibria.problem import Problem, Trial
+
+__all__ = [
+    "CURVES",
+    "Extents",
+    "extents",
+    "quantities",
+    "resolution",
+    "slack",
+    "tension_check",
+    "units_of",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_PLANE = 2
+# compression over E T that waves between elements leave: half of it beside the clamped end
+_SLACK = 1e-2
+
+CURVES = {
+    "force_z": ("force", "force on the body along the third axis"),
+    "contact_area": ("area", "area on which the gap is below gap_max"),
+    "nominal_area": ("area", "area of contact on the reference boundary"),
+    "sticking_area": ("area", "area of stick on the reference boundary"),
+    "peeled_area": ("area", "contact lost since the start, on the reference boundary"),
+    "sliding_area": ("area", "contact at the start that no longer sticks"),
+}
+
+
+class Extents(NamedTuple):
+    """Names of the curves that say how large a contact is: lengths in the plane, areas in space."""
+
+    current: str
+    nominal: str
+    sticking: str
+    peeled: str
+    slid: str
+
+
+_LENGTHS = Extents(
+    "contact_length", "nominal_contact", "sticking_length", "peeling_length", "sliding_length"
+)
+_AREAS = Extents("contact_area", "nominal_area", "sticking_area", "peeled_area", "sliding_area")
+
+
+def extents(dim: int) -> Extents:
+    """Return the names of the curves of contact for bodies of `dim` components."""
+    return _LENGTHS if dim == _PLANE else _AREAS
+
+
+def units_of(dim: int, plain: bool) -> dict[str, str]:
+    """Return the units of kinds of numbers; in the plane forces and energies are per width.
+
+    Parameters
+    ----------
+    plain : whether all are ratios
+    """
+    per = "/m" if dim == _PLANE else ""
+    units = {
+        "length": "m",
+        "area": "m^2",
+        "force": f"N{per}",
+        "stress": "Pa",
+        "tension": "N/m",
+        "energy": "J/m^2",
+        "work": f"J{per}",
+        "moment": f"N m{per}",
+        "drive": "m",
+    }
+    return {"1": "1", **(dict.fromkeys(units, "1") if plain else units)}
+
+
+def slack(problem: Problem, trial: Trial) -> float:
+    """Return the smallest principal tension of all membranes over E T [1]; infinite without any.
+
+    The mean over each element is taken: between points of one element waves cancel.
+    """
+    sheets = getattr(problem.bulk, "sheets", [])
+    u = problem.unknowns.displacements(trial.u)
+    least = np.inf
+    for sheet in sheets:
+        whole = 3.0 * sheet.shear * sheet.thickness
+        shares = sheet.weights / sheet.weights.sum(axis=1, keepdims=True)
+        means = (principal(sheet, u)[0] * shares).sum(axis=1)
+        least = min(least, float(means.min()) / whole)
+    return least
+
+
+def tension_check(record: Recorder) -> list[Check]:
+    """Tell membranes that are compressed: they would wrinkle, and the model has no wrinkles."""
+    least, when = record.extremes.tension
+    if not np.isfinite(least):
+        return []
+    note = "smallest principal tension of an element over E T; in compression it would wrinkle"
+    ok = least >= -_SLACK
+    return [Check("membrane_in_tension", ok, least, -_SLACK, None if ok else when, note)]
+
+
+def quantities(
+    problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
+) -> dict[str, Quantity]:
+    """Return what is told of contact in space beside forces."""
+    names, u, length = extents(problem.dim), curves["displacement"], units["length"]
+    if problem.assembled.readings.displacement is None:
+        length = "1"
+    contact, stuck = curves[names.nominal], curves[names.sticking]
+    slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
+    at = float(u[slid[0] + 1]) if slid.size else None
+    law = problem.passes[0].contact.adhesion
+    least = record.extremes.gap[0] / law.gap_eq
+    heat = np.array([sum(row.energy.heat) for row in record.path])
+    peeled = curves[names.peeled]
+    inside = (peeled > 0.3 * contact[0]) & (peeled < 0.7 * contact[0])
+    rate = None
+    if inside.sum() > _PLANE and np.ptp(peeled[inside]) > 0.0:
+        rate = float(np.polyfit(peeled[inside], heat[inside], 1)[0])
+    work = float(-np.asarray(law.potential(law.gap_eq)))
+    return {
+        "full_sliding_at": Quantity(at, length, "displacement from which all of it slides"),
+        "contact_area_initial": Quantity(float(contact[0]), units["area"], "contact at the start"),
+        "contact_area_final": Quantity(float(contact[-1]), units["area"], "contact at the end"),
+        "smallest_gap": Quantity(least, "1", "over the gap of equilibrium"),
+        "heat_per_area": Quantity(rate, units["energy"], "friction heat per peeled area"),
+        "work_of_adhesion": Quantity(work, units["energy"], "of the normal law"),
+    }
+
+
+def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
+    """Compare the elements of a membrane with the length over which it lifts off its partner.
+
+    Where tension N meets the law the gap grows over sqrt(N r0 / T_max), here with N = E T; two
+    elements are asked for. They may be long beside the front: their shorter sides count.
+    """
+    found: list[Check] = []
+    first = 0
+    for p, number, b in zip(
+        problem.passes, problem.contact_of_pass, problem.body_of_pass, strict=True
+    ):
+        mine = slice(first, first + p.count)
+        first += p.count
+        body = problem.assembled.bodies[b]
+        if number != i or not isinstance(body, Membrane):
+            continue
+        law, side = p.contact.adhesion, p.own.lengths.min(axis=1)
+        sides = np.repeat(side, p.own.areas.shape[1])
+        pulled = record.extremes.pulled[mine] if record.extremes.pulled.size else None
+        if pulled is not None and pulled.any():
+            front = float(np.sqrt(body.tension * law.length / law.max_tension))
+            ratio = 2.0 * float(sides[pulled].max()) / front
+            note = "shorter side of elements under tension over half of sqrt(E T r0 / T_max)"
+            found.append(Check("front_resolved", ratio <= 1.0, ratio, 1.0, None, note))
+        if not isinstance(p.contact.friction, Frictionless):
+            stiff = p.contact.tangential_stiffness * float(side.min()) ** 2 / body.tension
+            note = "tangential stiffness in stick over that of one surface element, E T/h^2"
+            found.append(Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note))
+    return found
