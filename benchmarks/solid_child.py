@@ -3,7 +3,7 @@
     question: {"preset": name, "fields": {...}, "model": [name, {...}], "method": [name, {...}],
                "solver": name, "warm": time, "turn": whether to stop where the program turns back}
 
-A few steps of the same preset in its quick size come first: they compile and load what is needed.
+The process keeps memory that it frees, as `stiction run` does. A few steps of the same preset in its quick size come first: they compile and load what is needed.
 """
 
 import json
@@ -14,6 +14,7 @@ import numpy as np
 from memory_child import forget_peak, peak
 
 import stiction as st
+from stiction.numerics.direct.heap import keep_freed
 
 
 class Turned(Exception):
@@ -57,6 +58,7 @@ def marks(run):
 
 def main():
     question = json.load(sys.stdin)
+    keep_freed()
     st.solve(system(question, size="quick"), method(question), (0.0, question["warm"]))
     forget_peak()
     watch, answer = Watch(question["turn"]), {}

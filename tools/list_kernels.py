@@ -44,6 +44,10 @@ for law in (st.Coulomb(0.25), mine):
     for method in (st.EventDriven(), st.ThetaStepper(0.01)):
         st.solve(chain, method, (0.0, 2.0), throw=False)
 st.solve(st.Chain(mass=[1.0], stiffness=20.0, law=mine, v0=1.0), st.EventDriven(), (0.0, 1.0))
+import numpy as np
+from stiction.chains.theta.event_kernels import joined
+from stiction.chains.theta.step_kernels import Events
+joined([Events(np.zeros((20_000, 5)), np.zeros((20_000, 3), np.int32), 0)], 1.0, 1)
 """,
     "rods": """
 import stiction as st

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
 # the names of modes from -1 on, and the kinds of events
 _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
+# events whose names are made at a time
+_PART = 16_384
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,8 @@ class RawEvents:
 
     time: Floats
     mass: Ints
-    before: Ints
-    after: Ints
+    before: npt.NDArray[np.integer[Any]]
+    after: npt.NDArray[np.integer[Any]]
     x: Floats
     v: Floats
     friction_left: Floats
@@ -98,15 +100,18 @@ class ChainHistory:
 def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
     """Return the Run of a chain history, with the quantities every chain method shares."""
     onset = _onset_times(chain, history)
+    slipped, load = ~np.isnan(onset), np.zeros(chain.n_mass)
     # all at once: a call per mass would take seconds for a million of them
-    loads = iter(chain.load.at(np.array([t for t in onset if t is not None])).tolist())
-    force = [None if t is None else next(loads) for t in onset]
+    load[slipped] = chain.load.at(onset[slipped])
     critical = chain.critical_force()
     quantities = {
         "onset_time": Quantity(
-            onset, "s", "first slip of each mass, mass 1 first", absent="never slipped"
+            _where(onset, onset),
+            "s",
+            "first slip of each mass, mass 1 first",
+            absent="never slipped",
         ),
-        "onset_force": Quantity(force, "N", "load at the first slip of each mass"),
+        "onset_force": Quantity(_where(onset, load), "N", "load at the first slip of each mass"),
         "critical_force": Quantity(
             None if critical is None else critical.tolist(),
             "N",
@@ -146,30 +151,37 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
     )
 
 
-def _onset_times(chain: Chain, history: ChainHistory) -> list[float | None]:
-    first: list[float | None] = [None] * chain.n_mass
-    moving = chain.v_start != chain.belt_speed
-    for i in np.flatnonzero(moving):
-        first[i] = float(history.time[0])
+def _onset_times(chain: Chain, history: ChainHistory) -> Floats:
+    """Return when each mass first slips (n,) [s]; NaN where it never does."""
     # from the last to the first, so that the first slip of a mass is what stays
     slips = np.flatnonzero(history.events.before == 0)[::-1]
     times = np.full(chain.n_mass, np.nan)
     times[history.events.mass[slips]] = history.events.time[slips]
-    for mass, t in enumerate(times.tolist()):
-        if first[mass] is None and not math.isnan(t):
-            first[mass] = t
-    return first
+    times[chain.v_start != chain.belt_speed] = history.time[0]
+    return times
+
+
+def _where(known: Floats, values: Floats) -> list[float | None]:
+    """Return the entries of `values` as a list, with None where `known` is NaN."""
+    listed: list[float | None] = values.tolist()
+    for i in np.flatnonzero(np.isnan(known)).tolist():
+        listed[i] = None
+    return listed
 
 
 def _event_log(history: ChainHistory) -> EventLog:
     raw = history.events
-    # all at once: a shaken chain has an event per mass in every second step
-    kinds = _KINDS[np.where(raw.before == 0, 0, np.where(raw.after == 0, 1, 2))].tolist()
+    kinds: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    # at once, as a shaken chain has an event per mass in every second step, and in parts that
+    # fit into the caches
+    for first in range(0, raw.time.size, _PART):
+        old, new = (modes[first : first + _PART] + 1 for modes in (raw.before, raw.after))
+        kinds += _KINDS[np.where(old == 1, 0, np.where(new == 1, 1, 2))].tolist()
+        before += _MODES[old].tolist()
+        after += _MODES[new].tolist()
     time, contact = raw.time, raw.mass + 1
-    # of no events the modes may have any type
-    before, after = (
-        _MODES[modes.astype(np.int64) + 1].tolist() for modes in (raw.before, raw.after)
-    )
     columns = {
         "x": raw.x,
         "v": raw.v,

@@ -12,6 +12,7 @@ import typer
 
 from stiction.cli.output import open_streams, put, silence
 from stiction.errors import StictionError, explain
+from stiction.numerics.direct.heap import say_ours
 from stiction.results.interrupts import exit_code, hear_terminate
 
 __all__ = ["app", "main"]
@@ -37,6 +38,7 @@ def main() -> None:
     """Run the command line; the entry point of the `stiction` command."""
     open_streams()
     hear_terminate()
+    say_ours()
     if not sys.warnoptions:
         # a warning of a library says nothing to a user; what matters is in the audit
         warnings.simplefilter("ignore")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,10 @@ from stiction.solids.stress_points import (
     BY_IJ,
     BY_J,
     BY_JJ,
+    MOST_KEPT,
     deformation,
     dot,
+    kept,
     point_rows,
     products,
     rows_of_a_point,
@@ -94,6 +95,20 @@ def _spread(d: int) -> Any:
 
 
 @functools.cache
+def _inner_kernel(d: int) -> Any:
+    """Return the kernel for the product of two gradients."""
+
+    @kernel(borrows=True)
+    def inner(g: Matrix, i: int, m: int) -> float:
+        total = 0.0
+        for p in range(d):
+            total += g[i, p] * g[m, p]
+        return total
+
+    return inner
+
+
+@functools.cache
 def _tangent_kernel(n: int, d: int) -> Any:
     """Return the kernel that adds one point to the upper half of the blocks of an element.
 
@@ -101,7 +116,7 @@ def _tangent_kernel(n: int, d: int) -> Any:
     `ha` are scratch for the vectors f, g, h of every function, (n, d).
     """
     turned, first, last, space = turn_kernel(d), 2 * d * d, d - 1, d > 2
-    second = _second_kernel(n, d)
+    second, inner = _second_kernel(n, d), _inner_kernel(d)
 
     @kernel(borrows=True)
     def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
@@ -119,25 +134,32 @@ def _tangent_kernel(n: int, d: int) -> Any:
             # rows of s3 f f + s4 (f g + g f) + s5 g g; a plane has its last entry twice
             x, y, z = ga[i, 0], ga[i, 1], ga[i, last]
             a, b = (s4 * x, s4 * y, s4 * z), (s5 * x, s5 * y, s5 * z)
-            if not plain:
-                x, y, z = fa[i, 0], fa[i, 1], fa[i, last]
-                a = s3 * x + a[0], s3 * y + a[1], s3 * z + a[2]
-                b = s4 * x + b[0], s4 * y + b[1], s4 * z + b[2]
+            if plain:
+                for m in range(i, n):
+                    same, skew = s1 * inner(g, i, m), turned(g, i, m, t)
+                    for p in range(d):
+                        for q in range(d):
+                            rest = b[p] * ga[m, q]
+                            if p == q:
+                                rest += same
+                            elif p < q:
+                                rest += s2 * skew[p + q - 1]
+                            else:
+                                rest -= s2 * skew[p + q - 1]
+                            k[i, m, p * d + q] += rest
+                continue
+            x, y, z = fa[i, 0], fa[i, 1], fa[i, last]
+            a = s3 * x + a[0], s3 * y + a[1], s3 * z + a[2]
+            b = s4 * x + b[0], s4 * y + b[1], s4 * z + b[2]
             for m in range(i, n):
-                same = 0.0
-                for p in range(d):
-                    same += g[i, p] * g[m, p]
-                same *= s1
-                skew = turned(g, i, m, t)
+                same, skew = s1 * inner(g, i, m), turned(g, i, m, t)
                 for p in range(d):
                     for q in range(d):
-                        rest = 0.0
+                        rest = a[p] * fa[m, q]
                         if p == q:
-                            rest = same
+                            rest += same
                         elif p < q:
-                            rest = s2 * skew[p + q - 1]
-                        if not plain:
-                            rest += a[p] * fa[m, q]
+                            rest += s2 * skew[p + q - 1]
                         rest += b[p] * ga[m, q]
                         if p > q:
                             rest -= s2 * skew[p + q - 1]
@@ -247,10 +269,12 @@ def bulk_kernel(n: int, d: int) -> Any:
                 else:
                     for p in range(d):
                         for s in range(d):
-                            total = 1.0 if p == s else 0.0
-                            for i in range(n):
-                                total += u[nodes[e, i], p] * g[i, s]
-                            t[p * d + s] = total
+                            t[p * d + s] = 1.0 if p == s else 0.0
+                    for i in range(n):
+                        for p in range(d):
+                            moved = u[nodes[e, i], p]
+                            for s in range(d):
+                                t[p * d + s] += moved * g[i, s]
                     s2, s5, j = law(t, stress, mu, lam)
                     bad += math.isnan(j)
                     t[first + BY_A], t[first + BY_J], t[first + BY_JJ] = w * mu, w * s2, w * s5
@@ -270,10 +294,6 @@ def bulk_kernel(n: int, d: int) -> Any:
         return bad
 
     return add
-
-
-# meshes whose places are kept between calls
-_MOST_KEPT = 8
 
 
 def _add_plain(
@@ -299,7 +319,7 @@ def _add_plain(
     by = 2 * d * d
     curved = bool(points[by + BY_AA].any() or points[by + BY_AJ].any())
     r, k = np.zeros((d, n, e)), np.zeros((d, d, low.size, e))
-    for q, g in enumerate(_kept(_by_point, gradients)):
+    for q, g in enumerate(kept(_by_point, gradients)):
         w, at = weights[:, q], points[:, q]
         stress = at[d * d : by].reshape(d, d, 1, e)
         pull = stress[:, 0] * g[0]
@@ -313,7 +333,7 @@ def _add_plain(
     if not places.size:
         return bad
     whole = k.ravel().take(_order(n, d, e))
-    np.add.at(data, _kept(_entries, nodes, places, row, d), whole)
+    np.add.at(data, kept(_entries, nodes, places, row, d), whole)
     return bad
 
 
@@ -324,7 +344,7 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
     return low, high
 
 
-@functools.lru_cache(maxsize=_MOST_KEPT)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def _order(n: int, d: int, e: int) -> Ints:
     """Return where the upper halves (d, d, pairs, e) have the entries of all blocks."""
     low, high = _pairs(n)
@@ -350,20 +370,6 @@ def _entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
     down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
     there: Ints = places[:, :, None, :, None] + down + np.arange(d)
     return there.ravel()
-
-
-_KEPT: dict[Any, tuple[tuple[Any, ...], Any]] = {}
-
-
-def _kept(made: Callable[..., Any], *arrays: Any) -> Any:
-    """Return made(*arrays), kept for the arrays of the last few meshes: they never change."""
-    key = (made, *map(id, arrays))
-    if key not in _KEPT:
-        if len(_KEPT) >= _MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)))
-        # the arrays are held, so that no other gets the same identity
-        _KEPT[key] = arrays, made(*arrays)
-    return _KEPT[key][1]
 
 
 def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> None:

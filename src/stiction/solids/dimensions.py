@@ -42,7 +42,11 @@ def cofactor(f: Floats) -> tuple[Floats, Any]:
     """
     if f.shape[0] == 2:
         (a, b), (c, d) = f
-        return np.stack([np.stack([d, -c]), np.stack([-b, a])]), a * d - b * c
+        turned = np.empty(f.shape)
+        turned[0, 0], turned[1, 1] = d, a
+        np.negative(c, out=turned[0, 1])
+        np.negative(b, out=turned[1, 0])
+        return turned, a * d - b * c
     rows = [_cross(f[(i + 1) % 3], f[(i + 2) % 3]) for i in range(3)]
     made = np.stack(rows)
     return made, f[0, 0] * made[0, 0] + f[0, 1] * made[0, 1] + f[0, 2] * made[0, 2]

@@ -15,6 +15,7 @@ h_a = (a F - F F^T F) grad N_a a block has on top
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,13 @@ from stiction.solids.material_laws import (
 )
 
 __all__ = [
+    "MOST_KEPT",
     "TOLD",
     "deformation",
     "dot",
     "energy_points",
     "is_short",
+    "kept",
     "point_rows",
     "products",
     "rows_of_a_point",
@@ -80,6 +83,28 @@ def is_short(c: Floats) -> bool:
     return bool(c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN)
 
 
+# meshes of which something is kept between calls, and from which size on nothing is [bytes]
+MOST_KEPT = 8
+_LARGE = 2**26
+_KEPT: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+
+
+def kept(made: Callable[..., Any], *arrays: Any) -> Any:
+    """Return made(*arrays), kept for the arrays of the last few meshes: they never change."""
+    key = (made, *map(id, arrays))
+    if key not in _KEPT:
+        if len(_KEPT) >= MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
+        # the arrays are held, so that no other gets the same identity
+        _KEPT[key] = arrays, made(*arrays)
+    return _KEPT[key][1]
+
+
+def _by_function(gradients: Floats) -> Floats:
+    """Return gradients as (functions, d, points, elements)."""
+    return np.ascontiguousarray(gradients.transpose(2, 3, 1, 0))
+
+
 def deformation(nodes: Ints, gradients: Floats, u: Floats) -> Floats:
     """Return the deformation gradients (d, d, q, e).
 
@@ -90,7 +115,8 @@ def deformation(nodes: Ints, gradients: Floats, u: Floats) -> Floats:
     u : (nodes, d) displacements [m]
     """
     d = u.shape[1]
-    by_function = np.ascontiguousarray(gradients.transpose(2, 3, 1, 0))
+    small = gradients.nbytes < _LARGE
+    by_function = kept(_by_function, gradients) if small else _by_function(gradients)
     f = np.zeros((d, d, *by_function.shape[2:]))
     for i in range(d):
         f[i, i] = 1.0
@@ -172,13 +198,14 @@ def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
     part : of the energy; see `material_laws`
     """
     d, shape = f.shape[0], f.shape[2:]
-    rows = np.zeros((rows_of_a_point(d), *shape))
+    rows = np.empty((rows_of_a_point(d), *shape))
     size = d * d
     place, stress = rows[:size].reshape(d, d, *shape), rows[size : size + size]
     stress, by = stress.reshape(d, d, *shape), rows[size + size :]
     if c[KIND] == LINEAR:
         lam, mu = linear_moduli(c, part)
         trace = lam * (_trace(f) - float(d))
+        place[...], by[...] = 0.0, 0.0
         for p in range(d):
             place[p, p], stress[p, p] = 1.0, trace + 2.0 * mu * (f[p, p] - 1.0)
             for q in range(p):
@@ -187,7 +214,8 @@ def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
         return rows, 0
     r = _Response(f, c, part)
     place[...] = f
-    stress[...] = r.by[BY_A] * f + r.by[BY_J] * r.cof
+    np.multiply(r.by[BY_A], f, out=stress)
+    stress += r.by[BY_J] * r.cof
     if r.second is not None:
         stress += r.by[BY_I] * r.second
     for k in range(by.shape[0]):

@@ -94,7 +94,7 @@ _LEAST_PIVOT = 0.1
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that is constant in slip; return why not."""
     pieces, sines, f, m, lists, law, clock, counter = work
-    room = events.marks.shape[0] - p.n
+    room = events.first + events.marks.shape[0] - p.n
     n, far = p.n, abs(p.plate_speed * p.t_end)
     prepare(p, f, m)
     made = 0
@@ -147,7 +147,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that varies; return why it came back."""
     pieces, sines, f, m, lists, law, clock, counter = work
-    room = events.marks.shape[0] - p.n
+    room = events.first + events.marks.shape[0] - p.n
     prepare(p, f, m)
     for _ in range(steps):
         if counter[STEP] >= p.n_step:
@@ -220,8 +220,8 @@ def hold(p: Problem, f: Floats, m: Marks) -> None:
 
 @kernel(borrows=True)
 def hold_changed(f: Floats, m: Marks, events: Events, first: int, last: int) -> None:
-    """Do what `hold` does for constant friction, for the masses in these rows of the events."""
-    for row in range(first, last):
+    """Do what `hold` does for constant friction, for the masses of events `first` to `last` - 1."""
+    for row in range(first - events.first, last - events.first):
         i = events.marks[row, 0]
         f[HOLD, i] = f[BOUND, i] if m[MODE, i] == 0 else f[RESIST, i]
 

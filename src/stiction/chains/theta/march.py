@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,8 @@ class March:
         self.work: Work = make_work(chain, self.problem, self.law)
         self.saved: Saved = make_saved(chain, request)
         rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
-        self.events: Events = tk.Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32))
+        # the last is written to; the others are full and stay where they are
+        self._blocks: tuple[Events, ...] = (_block(tk, rows, 0),)
         self.stop_time: float | None = None
         self.status, self.reason = Status.SOLVED, ""
 
@@ -146,11 +148,21 @@ class March:
 
     def _grow(self) -> None:
         """Double the room for events, up to the limit and what one step may add."""
-        rows = self.events.marks.shape[0]
+        made, rows = self.n_events, self.events.first + self.events.marks.shape[0]
         more = max(min(2 * rows, self.scheme.max_events + self.chain.n_mass), rows + 1)
-        values, marks = np.empty((more, 5)), np.empty((more, 3), np.int32)
-        values[:rows], marks[:rows] = self.events
-        self.events = self.tk.Events(values, marks)
+        # at once: an interrupt finds all events here or all there
+        self._blocks = (*self._written(), _block(self.tk, more - made, made))
+
+    @property
+    def events(self) -> Events:
+        """The block of events that is being written."""
+        return self._blocks[-1]
+
+    def _written(self) -> list[Events]:
+        """Return the blocks of events without the rows that are not written yet."""
+        *full, last = self._blocks
+        rows = self.n_events - last.first
+        return [*full, self.tk.Events(last.values[:rows], last.marks[:rows], last.first)]
 
     @property
     def time(self) -> float:
@@ -237,8 +249,9 @@ class March:
         rows = int(self.work.counter[self.tk.NEXT_SAVE])
         arrays = {name: values.copy() for name, values in self._tables().items()}
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
-        arrays["event_values"] = self.events.values[: self.n_events]
-        arrays["event_marks"] = self.events.marks[: self.n_events]
+        written = self._written()
+        arrays["event_values"] = np.concatenate([block.values for block in written])
+        arrays["event_marks"] = np.concatenate([block.marks for block in written])
         arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
         return arrays
 
@@ -251,8 +264,8 @@ class March:
             values[...] = kept[name]
         for name, values in self.saved._asdict().items():
             values[: int(self.work.counter[self.tk.NEXT_SAVE])] = kept[f"saved_{name}"]
-        while self.events.marks.shape[0] < self.n_events:
-            self._grow()
+        rows = max(self.n_events + self.chain.n_mass, self.events.marks.shape[0])
+        self._blocks = (_block(self.tk, rows, 0),)
         self.events.values[: self.n_events] = kept["event_values"]
         self.events.marks[: self.n_events] = kept["event_marks"]
         stop = float(kept["stop_time"][0])
@@ -333,11 +346,10 @@ class March:
         return heat, float(clock[self.tk.GIVEN_TIME]) if heat > 0.0 else None
 
     def _raw_events(self) -> RawEvents:
-        values = self.events.values[: self.n_events]
-        marks = self.events.marks[: self.n_events].astype(np.int64)
-        values, marks = _joined(values, marks, self.problem.h)
-        time, x, v, left, right = (np.ascontiguousarray(column) for column in values.T)
-        mass, before, after = (np.ascontiguousarray(column) for column in marks.T)
+        from stiction.chains.theta.event_kernels import joined
+
+        columns, mass, modes = joined(self._written(), self.problem.h, self.chain.n_mass)
+        (time, x, v, left, right), (before, after) = columns, modes
         return RawEvents(time, mass, before, after, x, v, left, right)
 
     def _stop(self) -> float | None:
@@ -347,28 +359,7 @@ class March:
         return self.stop_time if self.work.clock[self.tk.REST_SINCE] <= self.stop_time else None
 
 
-def _joined(values: Floats, marks: Ints, h: float) -> tuple[Floats, Ints]:
-    """Return the events with every reversal or arrest that took two steps made one.
-
-    A mass that turns round passes through stick for one step (slip+, stick, slip-), and
-    with theta = 1/2 one that stops may turn round for one (slip+, slip-, stick). Both are
-    one event, at the time of the first change; a step resolves no more than that.
-    """
-    order = np.argsort(marks[:, 0], kind="stable")
-    mass, before, after = marks[order].T
-    time = values[order, 0]
-    near = (mass[1:] == mass[:-1]) & (time[1:] - time[:-1] < 1.5 * h)
-    turned = (after[:-1] == 0) & (after[1:] == -before[:-1])
-    arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
-    pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
-    dropped = np.zeros(marks.shape[0], bool)
-    marks, values = marks.copy(), values.copy()
-    # what was joined to the event before it begins no pair: of neighbours every second one counts
-    at = np.arange(pairs.size)
-    begins = np.diff(pairs, prepend=-2) > 1
-    in_row = at - np.maximum.accumulate(np.where(begins, at, 0))
-    pairs = pairs[in_row % 2 == 0]
-    first, second = order[pairs], order[pairs + 1]
-    marks[first, 2], values[first, 4] = marks[second, 2], values[second, 4]
-    dropped[second] = True
-    return values[~dropped], marks[~dropped]
+def _block(tk: ModuleType, rows: int, first: int) -> Events:
+    """Return room for events from number `first` on; memory is taken as it is written."""
+    block: Events = tk.Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32), first)
+    return block

@@ -180,7 +180,7 @@ def note_modes(
     """Note the masses from `first` to before `last` whose modes changed; count who slips."""
     for i in range(first, last):
         if m[NEW_MODE, i] != m[MODE, i]:
-            row = counter[N_EVENTS]
+            row = counter[N_EVENTS] - events.first
             events.values[row, 0] = t
             events.values[row, 1] = f[X, i]
             events.values[row, 2] = f[U, i] + belt
@@ -191,4 +191,4 @@ def note_modes(
             events.marks[row, 2] = m[NEW_MODE, i]
             counter[SLIPPING] += abs(int(m[NEW_MODE, i])) - abs(int(m[MODE, i]))
             m[MODE, i] = m[NEW_MODE, i]
-            counter[N_EVENTS] = row + 1
+            counter[N_EVENTS] += 1

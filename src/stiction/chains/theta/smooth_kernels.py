@@ -88,7 +88,7 @@ _OVERSHOOT = 0.1
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with smoothed friction; return why it came back."""
     pieces, sines, f, m, _, law, clock, counter = work
-    room = events.marks.shape[0] - p.n
+    room = events.first + events.marks.shape[0] - p.n
     for i in range(p.n):
         m[NEW_MODE, i] = m[MODE, i]
     for _ in range(steps):

@@ -152,10 +152,14 @@ class Saved(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Mode changes: (time, x, v, friction before, friction after) and (mass, from, to)."""
+    """Mode changes: (time, x, v, friction before, friction after) and (mass, from, to).
+
+    The first row is that of event number `first`; those before it lie elsewhere.
+    """
 
     values: Floats
     marks: npt.NDArray[np.int32]
+    first: int
 
 
 @kernel(borrows=True)
@@ -473,7 +477,7 @@ def record(p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, events
     slipping, first = 0, counter[N_EVENTS]
     for i in range(p.n):
         if m[NEW_MODE, i] != m[MODE, i]:
-            row = counter[N_EVENTS]
+            row = counter[N_EVENTS] - events.first
             events.values[row, 0] = t
             events.values[row, 1] = f[X, i]
             events.values[row, 2] = f[U, i] + p.belt
@@ -483,7 +487,7 @@ def record(p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, events
             events.marks[row, 1] = m[MODE, i]
             events.marks[row, 2] = m[NEW_MODE, i]
             m[MODE, i] = m[NEW_MODE, i]
-            counter[N_EVENTS] = row + 1
+            counter[N_EVENTS] += 1
         slipping += abs(int(m[NEW_MODE, i]))
     counter[SLIPPING] = slipping
     if counter[N_EVENTS] == first:

@@ -16,6 +16,7 @@ from stiction.numerics.direct.factors import (
     Workspace,
     singular,
 )
+from stiction.numerics.direct.heap import keep_where_ours
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -52,6 +53,7 @@ class SuperLUWorkspace(Workspace):
         self._order: Ints | None = None
         self._ordered: _Ordered | None = None
         self._panel = _PANEL
+        keep_where_ours()
 
     def _factorise(self, pattern: Pattern, data: Floats) -> SuperLUFactors:
         return self._with_threshold(pattern, data, self._threshold)
