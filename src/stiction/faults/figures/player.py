@@ -68,7 +68,7 @@ def movie_of(run: Run, time: Floats) -> Movie:
         views=views,
         marks=marks_of(run),
         readings=[
-            Reading("time", "years", time / _YEAR),
+            *([Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
             Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
         ],
         keys=[(ORANGE, "ruptures"), (BLUE, "creeps or rests")],

@@ -39,7 +39,7 @@ def movie_of(data: StringData, time: Floats) -> Movie:
     plain = data.run.time_unit == "1"
     return Movie(
         title=f"{data.run.system_name}, {data.run.method_name}",
-        notes="displacements are enlarged" + ("; all is dimensionless" if plain else ""),
+        notes="dimensionless" if plain else "",
         time=time,
         unit=unit_of(data.run),
         views=[_view(data, name, time) for name in STRINGS],
