@@ -100,7 +100,7 @@ def described(movie: Movie, packer: Packer) -> dict[str, Any]:
         "notes": movie.notes,
         "unit": movie.unit,
         "even": movie.even,
-        "time": [float(f"{t:.12g}") for t in movie.time],
+        "time": movie.time.tolist(),
         "views": views,
         # exact: as many digits as a double has
         "marks": [[mark.time, mark.label, mark.colour] for mark in movie.marks],
