@@ -23,6 +23,8 @@ from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
+    from stiction.plot.player.page import Page
 
 __all__ = ["Figures", "figure_names", "figures_of", "unknown_figure", "write_figures"]
 
@@ -49,12 +51,12 @@ class Figures(abc.ABC):
     def default(self) -> tuple[str, ...]:
         """The figures written when none are named: those that say something for this run."""
 
-    def animate(self, path: str | Path) -> Path:
-        """Write an animation and return its path; the suffix names the format.
+    def movie(self, count: int) -> Movie:
+        """Return the movie of this run with about so many frames.
 
         Raises
         ------
-        ModelError : if this system has no animation, or none in this format.
+        ModelError : if this system has none.
         """
         raise ModelError(
             explain(
@@ -65,6 +67,31 @@ class Figures(abc.ABC):
                 "draw the figures: " + ", ".join(self.NAMES) + ".",
             )
         )
+
+    def animate(self, path: str | Path, *, seconds: float = 12.0, fps: float = 15.0) -> Path:
+        """Write an animation and return its path; the suffix names the format.
+
+        Parameters
+        ----------
+        path : ends in .html (a page with a player, which needs no network), .gif, or .mp4 (needs
+            the program ffmpeg)
+        seconds : how long the animation plays
+        fps : frames per second of .gif and .mp4
+
+        Raises
+        ------
+        ModelError : if this system has no animation, or none in this format.
+        StoreError : if the file cannot be written.
+        """
+        from stiction.plot.player.writing import write_movie
+
+        return write_movie(self.movie, Path(path), seconds=seconds, fps=fps)
+
+    def player(self, seconds: float = 12.0) -> Page:
+        """Return the page with the player, which notebooks show."""
+        from stiction.plot.player.page import Page, frames_for
+
+        return Page(frames_for(self.movie, seconds))
 
     def __getattr__(self, name: str) -> NoReturn:
         """Say which figures there are when an unknown one is asked for."""

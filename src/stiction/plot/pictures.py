@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ __all__ = [
     "find_ffmpeg",
     "frame_times",
     "picture_of",
+    "saving",
+    "unknown_suffix",
     "write_film",
     "write_gif",
     "write_mp4",
@@ -40,18 +43,39 @@ def check_path(path: str | Path) -> Path:
     """Return where a film goes, its suffix checked; a ModelError says which there are."""
     path = Path(path)
     if path.suffix.lower() not in (".gif", ".mp4"):
-        raise ModelError(
+        raise ModelError(unknown_suffix(path))
+    if path.suffix.lower() == ".mp4":
+        find_ffmpeg(".gif or .html")
+    return path
+
+
+def unknown_suffix(path: Path) -> str:
+    """Return the message for an animation whose name ends in something else."""
+    return explain(
+        "animate.path",
+        repr(str(path)),
+        "a name that ends in .gif, .mp4, .html",
+        "the suffix names the format.",
+        "use .html for a page with a player, .gif for slides.",
+    )
+
+
+@contextlib.contextmanager
+def saving(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path`; a StoreError says why a file cannot be written."""
+    try:
+        with written(path) as partial:
+            yield partial
+    except OSError as error:
+        raise StoreError(
             explain(
                 "animate.path",
-                repr(str(path)),
-                "a name that ends in .gif or .mp4",
-                "the suffix names the format.",
-                "use .gif, which needs no further software.",
+                f"{str(path)!r} ({error.strerror or error})",
+                "a place that can be written",
+                "the animation becomes a file there.",
+                "choose another folder, or free space on the disk.",
             )
-        )
-    if path.suffix.lower() == ".mp4":
-        find_ffmpeg()
-    return path
+        ) from error
 
 
 def frame_times(span: tuple[float, float], seconds: float, fps: float) -> npt.NDArray[np.float64]:
@@ -91,22 +115,11 @@ def write_film(
 
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_animation_has_every_frame
     """
-    try:
-        with written(path) as partial:
-            if path.suffix.lower() == ".gif":
-                write_gif(frames, partial, fps, colours, keep)
-            else:
-                write_mp4(frames, partial, fps)
-    except OSError as error:
-        raise StoreError(
-            explain(
-                "animate.path",
-                f"{str(path)!r} ({error.strerror or error})",
-                "a place that can be written",
-                "the animation becomes a file there.",
-                "choose another folder, or free space on the disk.",
-            )
-        ) from error
+    with saving(path) as partial:
+        if path.suffix.lower() == ".gif":
+            write_gif(frames, partial, fps, colours, keep)
+        else:
+            write_mp4(frames, partial, fps)
     return path
 
 
@@ -158,7 +171,7 @@ def write_mp4(frames: Sequence[Image], path: Path, fps: float) -> None:
         raise OSError(f"ffmpeg failed: {said[-1] if said else done.returncode}")
 
 
-def find_ffmpeg(others: str = ".gif") -> str:
+def find_ffmpeg(others: str = ".gif or .html") -> str:
     """Return the program ffmpeg; without it a ModelError says which `others` need none."""
     program = shutil.which("ffmpeg")
     if program is None:

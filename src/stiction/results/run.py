@@ -308,6 +308,19 @@ class Run:
         # looked up by name: results lie below plots, which read them
         return importlib.import_module("stiction.plot.figures").figures_of(self)
 
+    def animate(self, path: str | Path | None = None, **looks: Any) -> Any:
+        """Return a player of this run for a notebook, or write an animation and return its path.
+
+        Parameters
+        ----------
+        path : ends in .html (a page that needs no network), .gif, or .mp4 (needs ffmpeg); None
+            for a player, which a notebook shows
+        looks : what `run.plot.animate` takes, such as `seconds`
+        """
+        if path is None:
+            return self.plot.player(**looks)
+        return self.plot.animate(path, **looks)
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run to a new folder `path` and return it.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stiction.chains.figures.data import ChainData
-from stiction.chains.figures.film import Film, film_of
-from stiction.errors import ModelError, StoreError, explain
-from stiction.plot.files import written
-from stiction.plot.pictures import find_ffmpeg, write_gif, write_mp4
+from stiction.chains.figures.film import Film, film_of, window_of
+from stiction.chains.figures.player import movie_of
+from stiction.errors import ModelError
+from stiction.plot.pictures import find_ffmpeg, unknown_suffix, write_film
+from stiction.plot.player.movie import Movie
+from stiction.plot.player.page import write_page
+from stiction.plot.player.sampling import frame_times
 from stiction.results.run import Run
 
 if TYPE_CHECKING:
@@ -50,45 +52,21 @@ def animate(
     Verified by: tests/unit/chains/figures/test_animation.py::test_gif_has_every_frame
     """
     path = Path(path)
-    writers: dict[str, Callable[[Film, Path], None]] = {
-        ".gif": _write_gif,
-        ".mp4": _write_mp4,
-        ".html": _write_html,
-    }
-    if path.suffix.lower() not in writers:
-        raise ModelError(
-            explain(
-                "animate.path",
-                repr(str(path)),
-                "a name that ends in " + ", ".join(writers),
-                "the suffix names the format.",
-                "use .html for a page with a player, .gif for slides.",
-            )
-        )
+    if path.suffix.lower() == ".html":
+        data = ChainData(run)
+        span = window_of(window, data)
+
+        def filmed(count: int) -> Movie:
+            time = frame_times(run, count, None if window is None else span)
+            return movie_of(data, time, scale=scale)
+
+        return write_page(filmed, path, seconds)
+    if path.suffix.lower() not in (".gif", ".mp4"):
+        raise ModelError(unknown_suffix(path))
+    if path.suffix.lower() == ".mp4":
+        find_ffmpeg(".gif or .html")
     film = film_of(ChainData(run), seconds=seconds, fps=fps, scale=scale, window=window)
-    try:
-        with written(path) as partial:
-            writers[path.suffix.lower()](film, partial)
-    except OSError as error:
-        raise StoreError(
-            explain(
-                "animate.path",
-                f"{str(path)!r} ({error.strerror or error})",
-                "a place that can be written",
-                "the animation becomes a file there.",
-                "choose another folder, or free space on the disk.",
-            )
-        ) from error
-    return path
-
-
-def _write_gif(film: Film, path: Path) -> None:
-    write_gif(_frames(film), path, film.fps)
-
-
-def _write_mp4(film: Film, path: Path) -> None:
-    find_ffmpeg(".gif or .html")
-    write_mp4(_frames(film), path, film.fps)
+    return write_film(_frames(film), path, film.fps)
 
 
 def _frames(film: Film) -> list[Image]:
@@ -96,9 +74,3 @@ def _frames(film: Film) -> list[Image]:
 
     painter = Painter(film)
     return [painter.frame(k) for k in range(film.time.size)]
-
-
-def _write_html(film: Film, path: Path) -> None:
-    from stiction.chains.figures.player import page
-
-    path.write_text(page(film), encoding="utf-8")

@@ -12,6 +12,7 @@ from stiction.plot.figures import Figures
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
 
 __all__ = ["ChainFigures"]
 
@@ -103,6 +104,13 @@ class ChainFigures(Figures):
         from stiction.chains.figures.overview import overview
 
         return overview(self._data)
+
+    def movie(self, count: int) -> Movie:
+        """Return the blocks with their springs, and the strip of stick."""
+        from stiction.plot.player.sampling import frame_times
+        from stiction.chains.figures.player import movie_of
+
+        return movie_of(self._data, frame_times(self.run, count))
 
     def animate(
         self,

@@ -11,8 +11,9 @@ from stiction.chains.figures.data import ChainData
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number
 from stiction.plot import style
+from stiction.plot.player.sampling import hermite
 
-__all__ = ["Film", "film_of"]
+__all__ = ["Film", "film_of", "window_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -23,6 +24,7 @@ BLOCK = 0.42  # width of a block over the distance of neighbours
 _NEAREST = 0.15  # least gap between neighbours that the scale leaves, over their distance
 _FURTHEST = 3.0  # largest drawn displacement, over the distance of neighbours
 _NICE = (1.0, 2.0, 5.0)
+_MODES = {"slip-": -1, "stick": 0, "slip+": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,7 @@ def film_of(
     fps: float,
     scale: float | None = None,
     window: tuple[float, float] | None = None,
+    time: Floats | None = None,
 ) -> Film:
     """Return the film of a chain.
 
@@ -110,18 +113,19 @@ def film_of(
     fps : frames per second
     scale : factor of the displacements; default a round number that keeps blocks apart
     window : begin and end of the times shown [s]; default all
+    time : (f,) of the frames, in the place of the three before [s]
 
     Verified by: tests/unit/chains/figures/test_animation.py::test_film_shows_the_saved_states
     """
     why, try_ = "it sets the number of frames.", "for example seconds=8.0, fps=20."
     for name, value, unit in (("seconds", seconds, "s"), ("fps", fps, "1/s")):
         number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
-    begin, end = _window(window, data)
-    count = int(np.clip(round(seconds * fps), 2, MOST_FRAMES))
-    time = np.linspace(begin, end, count)
+    if time is None:
+        begin, end = window_of(window, data)
+        time = np.linspace(begin, end, int(np.clip(round(seconds * fps), 2, MOST_FRAMES)))
+    count = time.size
     chosen = style.few(data.n_mass, MOST_BLOCKS)
-    at = np.maximum(np.searchsorted(data.time, time, side="right") - 1, 0)
-    x = np.column_stack([np.interp(time, data.time, data.x[:, i]) for i in chosen])
+    x = hermite(time, data.time, data.x[:, chosen], data.v[:, chosen])
     x = np.nan_to_num(x, posinf=0.0, neginf=0.0)
     stiffness = data.constant("link_stiffness")
     rest = data.constant("place")
@@ -142,7 +146,7 @@ def film_of(
         title=f"{data.run.system_name}, {data.run.method_name}",
         time=time,
         place=places[chosen] + scale * x,
-        mode=data.mode[np.ix_(at, chosen)],
+        mode=_modes(data, chosen, time),
         load=np.interp(time, data.time, data.load),
         ground=scale * (data.belt_speed * (time - time[0]) - (drift - drift[0])),
         number=chosen + 1,
@@ -184,7 +188,26 @@ def _linked(stiffness: Floats | None, chosen: Ints) -> npt.NDArray[np.bool_]:
     return linked
 
 
-def _window(window: tuple[float, float] | None, data: ChainData) -> tuple[float, float]:
+def _modes(data: ChainData, chosen: Ints, time: Floats) -> npt.NDArray[np.int8]:
+    """Return (f, s) modes: those saved last, or entered by an event since.
+
+    Verified by: tests/unit/chains/figures/test_player.py::test_modes_change_at_the_events
+    """
+    at = np.maximum(np.searchsorted(data.time, time, side="right") - 1, 0)
+    mode = data.mode[np.ix_(at, chosen)].copy()
+    log = data.run.event_log
+    for column, i in enumerate(chosen):
+        mine = np.flatnonzero(log.contact == i + 1)
+        mine = mine[[log.after[k] in _MODES for k in mine]] if mine.size else mine
+        if mine.size:
+            last = np.searchsorted(log.time[mine], time, side="right") - 1
+            since = (last >= 0) & (log.time[mine][last] > data.time[at])
+            entered = np.array([_MODES[log.after[k]] for k in mine])
+            mode[since, column] = entered[last[since]]
+    return np.asarray(mode)
+
+
+def window_of(window: tuple[float, float] | None, data: ChainData) -> tuple[float, float]:
     begin, end = float(data.time[0]), float(data.time[-1])
     if window is None:
         # a run that blew up is shown until then

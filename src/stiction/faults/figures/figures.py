@@ -8,6 +8,7 @@ import numpy.typing as npt
 from stiction.plot import style
 from stiction.plot.figure import PaperFigure
 from stiction.plot.figures import Figures
+from stiction.plot.player.movie import Movie
 from stiction.results.run import Run
 
 __all__ = ["FaultFigures", "figures_of"]
@@ -66,6 +67,12 @@ class FaultFigures(Figures):
         ax.plot(speed[:1], mu[:1], "o", color=_CREEP, ms=4)
         ax.set(xlabel="slip speed (m/s)", ylabel="friction $\\mu$")
         return figure
+
+    def movie(self, count: int) -> Movie:
+        """Return slip and speed along the fault, or the block of a slider."""
+        from stiction.faults.figures.player import movie_of, times_of
+
+        return movie_of(self.run, times_of(self.run, count))
 
     def slip(self) -> PaperFigure:
         """Return slip along the fault: lines at saved times, and bands that ruptures swept."""

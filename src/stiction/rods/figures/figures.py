@@ -11,6 +11,7 @@ from stiction.rods.figures.data import RodData
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
 
 __all__ = ["RodFigures"]
 
@@ -84,6 +85,13 @@ class RodFigures(Figures):
 
         return scene(self._data, time, view=view, tubes=tubes)
 
+    def movie(self, count: int) -> Movie:
+        """Return the rods in space, with contacts and forces."""
+        from stiction.plot.player.sampling import frame_times
+        from stiction.rods.figures.player import movie_of
+
+        return movie_of(self._data, frame_times(self.run, count))
+
     def animate(
         self,
         path: str | Path,
@@ -93,15 +101,17 @@ class RodFigures(Figures):
         view: tuple[float, float] = (28.0, -60.0),
         tubes: bool | None = None,
     ) -> Path:
-        """Write an animation of the rods (.gif or .mp4) and return its path.
+        """Write an animation of the rods and return its path; the suffix names the format.
 
         Parameters
         ----------
-        path : ends in .gif, or .mp4 (needs the program ffmpeg)
+        path : ends in .html (a page with a player), .gif, or .mp4 (needs the program ffmpeg)
         seconds : how long the animation plays
         fps : frames per second
-        view, tubes : as for `scene`
+        view, tubes : as for `scene`; a page is turned by hand and draws its own
         """
+        if Path(path).suffix.lower() == ".html":
+            return super().animate(path, seconds=seconds)
         from stiction.rods.figures.film import animate
 
         return animate(self._data, path, seconds=seconds, fps=fps, view=view, tubes=tubes)

@@ -12,6 +12,7 @@ from stiction.solids.figures.data import SolidData
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
 
 __all__ = ["SolidFigures"]
 
@@ -133,15 +134,24 @@ class SolidFigures(Figures):
 
         return interface(self._data, times)
 
+    def movie(self, count: int) -> Movie:
+        """Return the bodies with their stress, surfaces and tractions."""
+        from stiction.solids.figures.player import movie_of, times_of
+
+        self._data.require("animate", "snapshot_time", "drawn_position")
+        return movie_of(self._data, times_of(self._data, count))
+
     def animate(self, path: str | Path, *, seconds: float = 6.0, fps: float = 15.0) -> Path:
-        """Write an animation of the snapshots (.gif or .mp4) and return its path.
+        """Write an animation and return its path; the suffix names the format.
 
         Parameters
         ----------
-        path : ends in .gif, or .mp4 (needs the program ffmpeg)
+        path : ends in .html (a page with a player), .gif, or .mp4 (needs the program ffmpeg)
         seconds : how long the animation plays
         fps : frames per second
         """
+        if Path(path).suffix.lower() == ".html":
+            return super().animate(path, seconds=seconds)
         from stiction.solids.figures.shapes import animate
 
         return animate(self._data, path, seconds=seconds, fps=fps)

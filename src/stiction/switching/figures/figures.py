@@ -10,6 +10,7 @@ from stiction.switching.figures.data import FlowData
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
 
 __all__ = ["FlowFigures"]
 
@@ -71,6 +72,13 @@ class FlowFigures(Figures):
         from stiction.switching.figures.over_time import energy_of_flow
 
         return energy_of_flow(self._data)
+
+    def movie(self, count: int) -> Movie:
+        """Return the path in the space of states, and the machine where it is known."""
+        from stiction.plot.player.sampling import frame_times
+        from stiction.switching.figures.player import movie_of
+
+        return movie_of(self._data, frame_times(self.run, count))
 
     def events(self) -> PaperFigure:
         """Return a tick for every event, one line per kind."""

@@ -13,6 +13,7 @@ from stiction.rods.figures.strings.data import StringData
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
 
 __all__ = ["StringFigures"]
 
@@ -103,6 +104,14 @@ class StringFigures(Figures):
 
         return growth(self._data, other)
 
+    def movie(self, count: int, window: tuple[float, float] | None = None) -> Movie:
+        """Return both strings, with the contact that moves along them."""
+        from stiction.plot.player.sampling import frame_times
+        from stiction.rods.figures.strings.player import movie_of
+
+        span = None if window is None else self._data.window(window)
+        return movie_of(self._data, frame_times(self.run, count, span))
+
     def animate(
         self,
         path: str | Path,
@@ -111,15 +120,19 @@ class StringFigures(Figures):
         fps: float = 20.0,
         window: tuple[float, float] | None = None,
     ) -> Path:
-        """Write an animation of both strings (.gif or .mp4) and return its path.
+        """Write an animation of both strings and return its path; the suffix names the format.
 
         Parameters
         ----------
-        path : ends in .gif, or .mp4 (needs the program ffmpeg)
+        path : ends in .html (a page with a player), .gif, or .mp4 (needs the program ffmpeg)
         seconds : how long the animation plays
         fps : frames per second
         window : begin and end of the times shown; default all
         """
+        if Path(path).suffix.lower() == ".html":
+            from stiction.plot.player.page import write_page
+
+            return write_page(lambda count: self.movie(count, window), Path(path), seconds)
         from stiction.rods.figures.strings.film import animate
 
         return animate(self._data, path, seconds=seconds, fps=fps, window=window)

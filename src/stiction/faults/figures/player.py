@@ -1,0 +1,163 @@
+"""The movie of a fault: slip and speed along it; of a slider, its block and its cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot.player.movie import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    STUCK,
+    Boxes,
+    Dots,
+    Ground,
+    Layer,
+    Lines,
+    Movie,
+    Reading,
+    Springs,
+    Trail,
+    View,
+)
+from stiction.plot.player.sampling import between, marks_of
+from stiction.results.run import Run
+
+__all__ = ["movie_of", "times_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_FAST = 1e-3  # speed from which a cell is drawn as in a rupture [m/s]
+_MOST_CELLS = 200
+_MOST_TRAIL = 4000
+_YEAR = 365.25 * 86400.0
+
+
+def times_of(run: Run, count: int) -> Floats:
+    """Return times of frames: saved states, and of a slider those where its speed had changed.
+
+    A fault waits for centuries and ruptures in seconds, so frames are not even in time.
+    """
+    if _cells(run) > 1:
+        known = np.union1d(run.time, _values(run, "event_time") if _has(run) else run.time[:0])
+    else:
+        known = np.union1d(_values(run, "trace_time"), run.event_log.time)
+        known = known[known <= run.t_end]
+    if known.size > count:
+        picked = np.unique(np.linspace(0, known.size - 1, count).astype(np.int64))
+        known = np.union1d(known[picked], np.intersect1d(known, run.event_log.time))
+    return np.asarray(known)
+
+
+def movie_of(run: Run, time: Floats) -> Movie:
+    """Return the movie of a fault with frames at these times [s].
+
+    Verified by: tests/unit/faults/test_player.py::test_frames_are_the_saved_slip
+    """
+    views = [_along(run, time)] if _cells(run) > 1 else [_block(run, time), _cycle(run, time)]
+    speed = between(time, *_trace(run, "speed"))
+    return Movie(
+        title=f"{run.system_name}, {run.method_name}",
+        notes="frames are states as they were computed, so time runs unevenly: most of it is "
+        "waiting; straight lines in the logarithm of the speed between them",
+        time=time,
+        unit="s",
+        views=views,
+        marks=marks_of(run),
+        readings=[
+            *([Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
+            Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
+        ],
+        keys=[(ORANGE, "ruptures"), (BLUE, "creeps or rests")],
+        even=True,
+    )
+
+
+def _values(run: Run, name: str) -> Floats:
+    return np.asarray(run.variables[name].values, dtype=np.float64)
+
+
+def _has(run: Run) -> bool:
+    return "slip_at_event" in run.variables
+
+
+def _cells(run: Run) -> int:
+    return int(run.variables["slip"].values.shape[1])
+
+
+def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
+    return _values(run, "trace_time"), _values(run, f"trace_{name}")
+
+
+def _along(run: Run, time: Floats) -> View:
+    """Return slip along the fault, above the lines it had at the events before."""
+    slip, place = _values(run, "slip"), _values(run, "place") / 1e3
+    knots = run.time
+    if _has(run):
+        knots = np.concatenate([knots, _values(run, "event_time")])
+        slip = np.concatenate([slip, _values(run, "slip_at_event")])
+        knots, first = np.unique(knots, return_index=True)
+        slip = slip[first]
+    cells = np.unique(np.linspace(0, place.size - 1, _MOST_CELLS).astype(np.int64))
+    shown = between(time, knots, slip[:, cells])
+    logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
+    fast = between(time, run.time, logs) > np.log10(_FAST)
+    x = np.broadcast_to(place[cells], shown.shape)
+    layers: list[Layer] = []
+    if _has(run):
+        past = _values(run, "slip_at_event")[:, cells]
+        lines = np.stack([np.broadcast_to(place[cells], past.shape), past], axis=2)
+        starts = tuple(range(0, past.size, cells.size))
+        grey = np.full((1, len(starts)), GREY)
+        layers.append(Lines(lines.reshape(1, -1, 2), starts, grey, width=0.7))
+    points = np.stack([x, shown], axis=2)
+    layers.append(Lines(points, (0,), np.full((1, 1), INK), width=1.6))
+    layers.append(Dots(points, np.where(fast, ORANGE, BLUE), 2.0))
+    top = float(np.nanmax(shown)) or 1.0
+    low, high = np.array([0.0, min(0.0, float(shown.min()))]), np.array([float(place.max()), top])
+    axes = ("along the fault (km)", "slip (m)")
+    return View("slip along the fault; grey: at the events", layers, low, high, axes, False, 0.5)
+
+
+def _block(run: Run, time: Floats) -> View:
+    """Return the block on its spring, whose far end the plate pulls."""
+    slip = between(time, *_trace(run, "slip"))
+    fast = between(time, *_trace(run, "speed")) > _FAST
+    size = float(np.ptp(slip)) or 1.0
+    half = 0.06 * size
+    rows = np.full(slip.shape, half)
+    place = np.column_stack([slip, rows])[:, None]
+    # the far end moves with the mean speed of the cycles, as the plate does
+    end = slip[0] + 6.0 * half + (slip[-1] - slip[0]) * (time - time[0]) / (time[-1] - time[0] or 1.0)
+    ends = np.stack([np.column_stack([slip + half, rows]), np.column_stack([end, rows])], axis=1)
+    layers: list[Layer] = [
+        Ground(np.zeros((1, 1, 1)), 0.0, 0.5 * half),
+        Springs(ends),
+        Boxes(place, np.where(fast, ORANGE, STUCK)[:, None], (half, half), ("",)),
+    ]
+    low = np.array([float(slip.min()) - 2.0 * half, -half])
+    high = np.array([float(max(slip.max(), end.max())) + 2.0 * half, 4.0 * half])
+    return View("the block and the spring that the plate pulls", layers, low, high, height=0.2)
+
+
+def _cycle(run: Run, time: Floats) -> View:
+    knots, speed = _trace(run, "speed")
+    mu = _trace(run, "friction")[1]
+    logs = np.log10(np.maximum(speed, 1e-30))
+    keep = np.unique(np.linspace(0, knots.size - 1, _MOST_TRAIL).astype(np.int64))
+    places = np.column_stack([logs, mu])
+    now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
+    colour = np.where(speed > _FAST, ORANGE, BLUE)
+    layers: list[Layer] = [
+        Trail(places[keep], knots[keep], colour[keep]),
+        Dots(now[:, None], np.full((1, 1), INK), 5.0),
+    ]
+    low, high = places.min(axis=0), places.max(axis=0)
+    spare = np.maximum(0.05 * (high - low), 1e-12)
+    axes = ("log₁₀ of the slip speed in m/s", "friction μ")
+    return View("the cycle", layers, low - spare, high + spare, axes, False, 0.6)
+
+

@@ -1,0 +1,300 @@
+"""What a movie is made of: views with layers of lines, dots, boxes, springs, arrows and cells.
+
+Every array of a layer has one row per frame first; one that does not move has a single row.
+Places have two or three components. Colours are numbers of `PALETTE`; `HIDDEN` draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "HIDDEN",
+    "INK",
+    "MODE_COLOURS",
+    "ORANGE",
+    "PALE",
+    "PALETTE",
+    "PINK",
+    "RED",
+    "RODS",
+    "SHADES",
+    "STUCK",
+    "SURFACE",
+    "YELLOW",
+    "Arrows",
+    "Boxes",
+    "Cells",
+    "Dots",
+    "Ground",
+    "Layer",
+    "Lines",
+    "Mark",
+    "Movie",
+    "Reading",
+    "Springs",
+    "Trail",
+    "View",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+INK, STUCK, BLUE, ORANGE, GREEN, PINK, YELLOW, RED, PALE, GREY, SURFACE = range(11)
+HIDDEN = 255
+
+# each on white and on black
+PALETTE = (
+    ("#262626", "#ececec"),
+    ("#c4c4c4", "#8a8a8a"),
+    ("#0072b2", "#4aa8e0"),
+    ("#d55e00", "#f08a3c"),
+    ("#009e73", "#2cc79b"),
+    ("#cc79a7", "#e09ac2"),
+    ("#b8860b", "#e6b422"),
+    ("#c1272d", "#ff6b6b"),
+    ("#d9d9d9", "#444444"),
+    ("#6e6e6e", "#a6a6a6"),
+    ("#d0d3d6", "#3c4147"),
+    # rods: pale, so that arrows stand out on them
+    ("#9ecae1", "#5d93b3"),
+    ("#f6c38b", "#b98648"),
+    ("#b5d8b0", "#76a56f"),
+    ("#d5c3e0", "#9a83a8"),
+    ("#efe08f", "#ab9c4c"),
+    ("#c9c9c9", "#7d7d7d"),
+)
+RODS = tuple(range(11, 17))
+# of -1, 0, 1
+MODE_COLOURS = (ORANGE, STUCK, BLUE)
+# shades of cells: 0 blue, 128 the paper, 255 red
+SHADES = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One kind of thing in a view; base of the kinds below."""
+
+    KIND: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines(Layer):
+    """Lines through points.
+
+    Parameters
+    ----------
+    points : (f, n, d) all lines one after another
+    starts : where each line begins among the points
+    colour : (f, lines)
+    width : [px]; `thick` in the unit of the view takes its place where it is not 0
+    closed, filled : whether the last point is joined to the first, and the inside painted
+    """
+
+    KIND = "lines"
+    points: Floats
+    starts: tuple[int, ...]
+    colour: Ints
+    width: float = 1.5
+    thick: float = 0.0
+    closed: bool = False
+    filled: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Dots(Layer):
+    """Round marks.
+
+    Parameters
+    ----------
+    points : (f, n, d)
+    colour : (f, n)
+    size : radius [px]
+    held : whether they rest from frame to frame, because one may be another in the next
+    """
+
+    KIND = "dots"
+    points: Floats
+    colour: Ints
+    size: float = 4.0
+    held: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes(Layer):
+    """Upright boxes with a number each, hatched where they are `STUCK`.
+
+    Parameters
+    ----------
+    points : (f, n, 2) centres
+    colour : (f, n)
+    half : half of their width and of their height, in the unit of the view
+    labels : what is written on each
+    """
+
+    KIND = "boxes"
+    points: Floats
+    colour: Ints
+    half: tuple[float, float]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Springs(Layer):
+    """Zigzags.
+
+    Parameters
+    ----------
+    points : (f, 2 n, 2) both ends of each
+    """
+
+    KIND = "springs"
+    points: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ground(Layer):
+    """A level line, hatched below, that moves along itself.
+
+    Parameters
+    ----------
+    points : (f, 1, 1) how far it has moved, in the unit of the view
+    level : its height
+    step : distance of the hatches
+    """
+
+    KIND = "ground"
+    points: Floats
+    level: float
+    step: float
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows(Layer):
+    """Arrows.
+
+    Parameters
+    ----------
+    points : (f, n, d) where they begin
+    vectors : (f, n, d) from there to the tip
+    colour : (f, n)
+    held : as of dots
+    """
+
+    KIND = "arrows"
+    points: Floats
+    vectors: Floats
+    colour: Ints
+    held: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Layer):
+    """Painted cells of bodies.
+
+    Parameters
+    ----------
+    points : (f, n, d)
+    cells : (c, k) corners
+    shade : (f, c) from 0 (blue) over 128 (paper) to `SHADES` (red)
+    """
+
+    KIND = "cells"
+    points: Floats
+    cells: Ints
+    shade: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Trail(Layer):
+    """A path that stays: pale as a whole, strong as far as it has been run.
+
+    Parameters
+    ----------
+    points : (k, d)
+    moment : (k,) times, rising
+    colour : (k,)
+    """
+
+    KIND = "trail"
+    points: Floats
+    moment: Floats
+    colour: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One picture of a movie.
+
+    Parameters
+    ----------
+    title : what it shows
+    layers : from the back to the front
+    low, high : (d,) corners of what is seen
+    axes : names of the axes; none draws no axes
+    equal : whether a unit is as long across as upwards; always in space
+    height : over the width of the picture
+    """
+
+    title: str
+    layers: Sequence[Layer]
+    low: Floats
+    high: Floats
+    axes: tuple[str, ...] = ()
+    equal: bool = True
+    height: float = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A number that is shown beside the clock: (f,) `values`."""
+
+    label: str
+    unit: str
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """An event on the time bar: its exact time, what to call it, its colour."""
+
+    time: float
+    label: str
+    colour: int = INK
+
+
+@dataclass(frozen=True, eq=False)
+class Movie:
+    """Frames at rising times, and what is told beside them.
+
+    Parameters
+    ----------
+    title, notes : what is shown, and how it differs from what was computed
+    time : (f,) times of the frames
+    unit : of the time; "" for none
+    views : pictures side by side
+    marks : events
+    readings : numbers beside the clock
+    keys : colours and what they mean
+    strip : (f, n) colours under the time bar; () for none
+    even : whether frames are shown for equal times, though their own differ
+    """
+
+    title: str
+    notes: str
+    time: Floats
+    unit: str
+    views: Sequence[View]
+    marks: Sequence[Mark] = ()
+    readings: Sequence[Reading] = ()
+    keys: Sequence[tuple[int, str]] = ()
+    strip: Ints | tuple[()] = ()
+    even: bool = False

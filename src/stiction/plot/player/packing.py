@@ -1,0 +1,121 @@
+"""Arrays of a movie as one short text: whole numbers of 16 bits, differences, zlib, base64."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot.player.movie import HIDDEN, Layer, Movie
+
+__all__ = ["Packer", "described", "unpacked"]
+
+_MOST = 65535
+
+
+class Packer:
+    """Gathers arrays; `text` is all of them, and `add` says where each is.
+
+    Verified by: tests/unit/plot/player/test_packing.py::test_what_is_packed_is_unpacked
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, values: npt.NDArray[Any]) -> dict[str, Any]:
+        """Append an array: floats within 1/65535 of the range of each component, bytes as given."""
+        if values.dtype.kind == "f":
+            return self._floats(np.asarray(values, dtype=np.float64))
+        kind = "byte" if values.size == 0 or values.max() <= HIDDEN else "long"
+        data = np.ascontiguousarray(values.astype(np.uint8 if kind == "byte" else np.uint32))
+        return self._append(kind, data.shape, data.tobytes())
+
+    def _floats(self, values: npt.NDArray[np.float64]) -> dict[str, Any]:
+        flat = values.reshape(-1, values.shape[-1]) if values.ndim > 2 else values.reshape(-1, 1)
+        finite = np.where(np.isfinite(flat), flat, np.nan)
+        nothing = ~np.isfinite(finite).any(axis=0)
+        finite[:, nothing] = 0.0
+        low, high = np.nanmin(finite, axis=0), np.nanmax(finite, axis=0)
+        size = np.where(high > low, high - low, 1.0)
+        whole = np.round((np.where(np.isfinite(finite), finite, low) - low) / size * _MOST)
+        numbers = whole.astype(np.uint16).reshape(values.shape)
+        # neighbours in time differ little: the differences shrink far better
+        steps = numbers.copy()
+        steps[1:] = numbers[1:] - numbers[:-1]
+        data = steps.reshape(-1)
+        planes = (data & 255).astype(np.uint8).tobytes() + (data >> 8).astype(np.uint8).tobytes()
+        return {
+            **self._append("float", values.shape, planes),
+            "low": low.tolist(),
+            "size": size.tolist(),
+        }
+
+    def _append(self, kind: str, shape: tuple[int, ...], data: bytes) -> dict[str, Any]:
+        where = {"kind": kind, "shape": list(shape), "at": self._size}
+        self._parts.append(data)
+        self._size += len(data)
+        return where
+
+    def text(self) -> str:
+        """Return all arrays as text."""
+        return base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode("ascii")
+
+
+def unpacked(text: str, where: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Return an array of a packed text, as the page reads it."""
+    data = zlib.decompress(base64.b64decode(text))
+    shape, begin = tuple(where["shape"]), int(where["at"])
+    count = int(np.prod(shape))
+    if where["kind"] != "float":
+        kind = np.uint8 if where["kind"] == "byte" else np.uint32
+        return np.frombuffer(data, kind, count, begin).reshape(shape)
+    planes = np.frombuffer(data, np.uint8, 2 * count, begin).astype(np.uint16)
+    steps = (planes[:count] | (planes[count:] << 8)).reshape(shape)
+    whole = np.add.accumulate(steps, axis=0, dtype=np.uint16).astype(np.float64)
+    return np.asarray(np.asarray(where["low"]) + whole / _MOST * np.asarray(where["size"]))
+
+
+def described(movie: Movie, packer: Packer) -> dict[str, Any]:
+    """Return a movie as what JSON can hold; its arrays go to `packer`."""
+    views = [
+        {
+            "title": view.title,
+            "low": view.low.tolist(),
+            "high": view.high.tolist(),
+            "axes": list(view.axes),
+            "equal": view.equal,
+            "height": view.height,
+            "layers": [_layer(layer, packer) for layer in view.layers],
+        }
+        for view in movie.views
+    ]
+    return {
+        "title": movie.title,
+        "notes": movie.notes,
+        "unit": movie.unit,
+        "even": movie.even,
+        "time": movie.time.tolist(),
+        "views": views,
+        # exact: as many digits as a double has
+        "marks": [[mark.time, mark.label, mark.colour] for mark in movie.marks],
+        "readings": [
+            {"label": r.label, "unit": r.unit, "values": packer.add(r.values)}
+            for r in movie.readings
+        ],
+        "keys": [list(key) for key in movie.keys],
+        "strip": packer.add(np.asarray(movie.strip)) if len(movie.strip) else None,
+    }
+
+
+def _layer(layer: Layer, packer: Packer) -> dict[str, Any]:
+    told: dict[str, Any] = {"kind": layer.KIND}
+    for field in dataclasses.fields(layer):
+        value = getattr(layer, field.name)
+        told[field.name] = packer.add(value) if isinstance(value, np.ndarray) else value
+    return told

@@ -1,0 +1,151 @@
+"""A self-contained page that plays a movie in any browser, without a network."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import importlib.resources
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.checks import number
+from stiction.plot.pictures import saving
+from stiction.plot.player.movie import PALETTE, Movie, Reading, Trail
+from stiction.plot.player.packing import Packer, described
+
+__all__ = ["MOST_BYTES", "Filmed", "Page", "frames_for", "page", "sag", "write_page"]
+
+Floats = npt.NDArray[np.float64]
+Filmed = Callable[[int], Movie]
+
+MOST_BYTES = 500_000
+# frames tried, from the first that is enough
+_COUNTS = (240, 480, 960)
+# of the range of what moves: how far a straight line between frames may lie beside it; the rest
+# of half a percent is for the whole numbers that are packed
+_TWEEN = 0.004
+_FRAME_HEIGHT = 620
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Page:
+    """A page as text, which notebooks show in a frame of its own."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        """Return the page inside a frame that reaches nothing else."""
+        inside = html.escape(self.text, quote=True)
+        return (
+            f'<iframe srcdoc="{inside}" sandbox="allow-scripts" title="movie" '
+            f'style="width:100%;height:{_FRAME_HEIGHT}px;border:0"></iframe>'
+        )
+
+
+def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
+    """Return a movie as a page: the player with the movie's data written into it.
+
+    Parameters
+    ----------
+    seconds : how long it plays at the speed 1
+    tween : whether the player may draw straight lines between frames
+
+    Verified by: tests/unit/plot/player/test_page.py::test_page_is_self_contained
+    """
+    why, try_ = "it sets how long the movie plays.", "for example seconds=12.0."
+    number("animate.seconds", seconds, rule="positive", unit="s", why=why, try_=try_)
+    packer = Packer()
+    data = described(movie, packer)
+    data |= {"palette": PALETTE, "seconds": seconds, "tween": tween, "packed": packer.text()}
+    # "<" cannot end the script early once it is written as an escape
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    source = importlib.resources.files("stiction.plot.player").joinpath("player.html")
+    before, after = source.read_text(encoding="utf-8").split("{{film}}")
+    return before.replace("{{title}}", html.escape(movie.title)) + text + after
+
+
+def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
+    """Return the page with as many frames as it needs and half a megabyte holds.
+
+    Frames are added until straight lines between them lie within half a percent of what moves;
+    where they never do, only the frames themselves are shown.
+
+    Parameters
+    ----------
+    filmed : returns the movie for a number of frames
+
+    Verified by: tests/unit/plot/player/test_page.py::test_a_page_fits_its_limit
+    """
+    best = ""
+    count = _COUNTS[0]
+    while not best and count > 1:
+        text = page(filmed(count), seconds=seconds, tween=False)
+        if len(text.encode()) <= MOST_BYTES or count <= 2:
+            best = text
+        else:
+            count = max(2, min(count - 1, int(0.95 * count * MOST_BYTES / len(text.encode()))))
+    for more in (count, *(c for c in _COUNTS if c > count)):
+        movie = filmed(more)
+        tween = not movie.even and sag(movie, filmed(2 * more - 1)) <= _TWEEN
+        text = page(movie, seconds=seconds, tween=tween)
+        if len(text.encode()) > MOST_BYTES:
+            break
+        best = text
+        if tween or movie.even:
+            break
+    return best
+
+
+def write_page(filmed: Filmed, path: Path, seconds: float = 12.0) -> Path:
+    """Write the page of a movie and return its path.
+
+    Raises
+    ------
+    StoreError : if the file cannot be written.
+    """
+    text = frames_for(filmed, seconds)
+    with saving(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return path
+
+
+def sag(movie: Movie, finer: Movie) -> float:
+    """Return how far straight lines between the frames lie beside a finer movie, at most.
+
+    It is over the range of each component, over all that moves and is shown.
+    """
+    worst = 0.0
+    at = np.clip(np.searchsorted(movie.time, finer.time, side="right") - 1, 0, None)
+    last = np.minimum(at + 1, movie.time.size - 1)
+    gap = movie.time[last] - movie.time[at]
+    share = np.where(gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0)
+    for mine, other in zip(_moving(movie), _moving(finer), strict=True):
+        flat = mine.reshape(mine.shape[0], -1)
+        told = other.reshape(other.shape[0], -1)
+        drawn = flat[at] + share[:, None] * (flat[last] - flat[at])
+        parts = mine.shape[-1] if mine.ndim > 2 else 1
+        miss = np.abs(drawn - told).reshape(-1, parts)
+        size = np.nanmax(told.reshape(-1, parts), axis=0) - np.nanmin(
+            told.reshape(-1, parts), axis=0
+        )
+        over = np.where(size > 0.0, np.nanmax(miss, axis=0) / np.where(size > 0.0, size, 1.0), 0.0)
+        worst = max(worst, float(over.max(initial=0.0)))
+    return worst
+
+
+def _moving(movie: Movie) -> Iterator[Floats]:
+    """Give the arrays of a movie that have a row for each frame."""
+    things: list[Any] = [layer for view in movie.views for layer in view.layers]
+    for thing in (*things, *movie.readings):
+        if isinstance(thing, Trail) or getattr(thing, "held", False):
+            continue
+        for field in dataclasses.fields(thing):
+            value = getattr(thing, field.name)
+            shaped = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+            if shaped and (value.shape[0] > 1 or isinstance(thing, Reading)):
+                yield value

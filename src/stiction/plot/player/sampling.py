@@ -1,0 +1,134 @@
+"""Frames between saved states: cubic where rates are saved, straight and held where not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot.player.movie import RED, Mark
+from stiction.results.run import Run
+
+__all__ = ["between", "frame_times", "held", "hermite", "marks_of", "slopes", "unit_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_EXACT = 1000  # events that get a frame of their own
+_MOST_MARKS = 2000
+_FITS = 0.5  # of the largest of rise and rates: how far their mean may lie from the rise
+
+
+def frame_times(run: Run, count: int, span: tuple[float, float] | None = None) -> Floats:
+    """Return times of frames: evenly spaced, and those of the events where they are few.
+
+    Parameters
+    ----------
+    span : begin and end; default those of the run, as long as it is finite
+
+    Verified by: tests/unit/plot/player/test_sampling.py::test_events_have_frames_of_their_own
+    """
+    begin, end = span or (float(run.time[0]), _sound_end(run))
+    even = np.linspace(begin, end, max(2, count))
+    events = np.unique(run.event_log.time)
+    events = events[(events > begin) & (events < end)]
+    if events.size <= _MOST_EXACT:
+        even = np.unique(np.concatenate([even, events]))
+    return even
+
+
+def _sound_end(run: Run) -> float:
+    last = run.time.size - 1
+    for variable in run.variables.values():
+        values = variable.values
+        if variable.dims[:1] == ("time",) and values.dtype.kind == "f" and values.size:
+            blown = np.isinf(values).reshape(run.time.size, -1).any(axis=1)
+            if blown.any():
+                last = min(last, max(int(np.argmax(blown)) - 1, 0))
+    return float(run.time[last])
+
+
+def _interval(time: Floats, knots: Floats) -> tuple[Any, Floats, Floats]:
+    """Return the interval of each time, its length, and the share of it that is over."""
+    at = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, max(knots.size - 2, 0))
+    length = knots[np.minimum(at + 1, knots.size - 1)] - knots[at]
+    share = np.where(length > 0.0, (time - knots[at]) / np.where(length > 0.0, length, 1.0), 0.0)
+    return at, length, np.clip(share, 0.0, 1.0)
+
+
+def between(time: Floats, knots: Floats, values: Floats) -> Floats:
+    """Return values at times by straight lines between saved ones, along the first axis."""
+    at, _, share = _interval(time, knots)
+    last = np.minimum(at + 1, knots.size - 1)
+    part = share.reshape(-1, *[1] * (values.ndim - 1))
+    # what is not a number on one side is not mixed into the other
+    return np.asarray(np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part,
+                               values[at]))
+
+
+def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
+    """Return values at times by cubics through saved values and rates, along the first axis.
+
+    Where the rates do not fit the two values, as when a rate is not that of the motion or jumps
+    between saved rows, a straight line is taken.
+
+    Verified by: tests/unit/plot/player/test_sampling.py::test_cubics_are_of_fourth_order
+    """
+    if knots.size < 2:
+        return between(time, knots, values)
+    at, length, share = _interval(time, knots)
+    shape = (-1, *[1] * (values.ndim - 1))
+    s, h = share.reshape(shape), length.reshape(shape)
+    rise, first, last = values[at + 1] - values[at], h * rates[at], h * rates[at + 1]
+    bend = s * (1.0 - s) * ((1.0 - s) * (first - rise) + s * (rise - last))
+    largest = np.maximum(np.maximum(np.abs(first), np.abs(last)), np.abs(rise))
+    fits = np.abs(0.5 * (first + last) - rise) <= _FITS * largest
+    return np.asarray(between(time, knots, values) + np.where(fits, bend, 0.0))
+
+
+def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
+    """Return rates of saved values along the first axis, by differences that cross no break.
+
+    Parameters
+    ----------
+    breaks : times of events, each a knot, where rates may jump; they get that after the break
+    """
+    rates = np.zeros_like(values)
+    inner = np.searchsorted(knots, np.unique(breaks))
+    edges = np.unique(np.concatenate([[0], inner[inner < knots.size], [knots.size - 1]]))
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        part = slice(begin, end + 1)
+        # of two rows at one time the later one counts
+        order = 2 if end - begin > 1 else 1
+        rates[part] = np.gradient(values[part], knots[part], axis=0, edge_order=order)
+    return rates
+
+
+def held(time: Floats, knots: Floats, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return what was saved last at each time, along the first axis."""
+    return values[np.clip(np.searchsorted(knots, time, side="right") - 1, 0, None)]
+
+
+def marks_of(run: Run) -> list[Mark]:
+    """Return the events of a run, and where determinism was lost; of very many some are shown."""
+    log = run.event_log
+    rows = np.arange(len(log))
+    if rows.size > _MOST_MARKS:
+        rows = np.unique(np.linspace(0, rows.size - 1, _MOST_MARKS).astype(np.int64))
+    marks = [Mark(float(log.time[k]), _words(log, int(k))) for k in rows]
+    marks += [Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
+              for loss in run.determinism.losses]
+    return sorted(marks, key=lambda mark: mark.time)
+
+
+def _words(log: Any, k: int) -> str:
+    where = f" at {log.contact[k]}" if log.contact[k] > 0 else ""
+    change = f": {log.before[k]} → {log.after[k]}" if log.before[k] != log.after[k] else ""
+    return f"{log.kind[k]}{where}{change}"
+
+
+def unit_of(run: Run) -> str:
+    """Return the unit of time of a run, "" for none."""
+    return "" if run.time_unit == "1" else run.time_unit
+
+

@@ -1,0 +1,119 @@
+"""The movie of rods in space: tubes, contacts and the forces between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot.player.movie import (
+    BLUE,
+    GREY,
+    HIDDEN,
+    RED,
+    RODS,
+    Arrows,
+    Dots,
+    Layer,
+    Lines,
+    Movie,
+    View,
+)
+from stiction.plot.player.sampling import hermite, marks_of, slopes
+from stiction.rods.figures.data import SLIP, RodData
+from stiction.rods.figures.partners import near
+
+__all__ = ["movie_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_MOST_NODES = 400
+_MOST_SURFACE = 900  # points of the lines that show a rigid partner
+_ARROW = 0.2  # longest arrow over the size of the scene
+
+
+def movie_of(data: RodData, time: Floats) -> Movie:
+    """Return the movie of rods with frames at these times [s].
+
+    Verified by: tests/unit/rods/figures/test_player.py::test_frames_are_the_saved_rods
+    """
+    sound = np.flatnonzero(np.isfinite(_values(data, "position")).all(axis=(1, 2)))
+    knots, saved = data.time[sound], _values(data, "position")[sound]
+    low, high = data.box
+    layers: list[Layer] = [*_partners(data, sound, time), _rods(data, time, knots, saved)]
+    marks, arrows = _contacts(data, time, float(np.linalg.norm(high - low)))
+    layers += [*arrows, *marks]
+    return Movie(
+        title=f"{data.run.system_name}, {data.run.method_name}",
+        notes="between saved states rods move on cubics through them; contacts and forces are "
+        "those saved last",
+        time=time,
+        unit="s",
+        views=[View("the rods in space", layers, low, high, ("x", "y", "z"), height=0.6)],
+        marks=marks_of(data.run),
+        keys=[(BLUE, "rolls"), (RED, "slips")] if marks else [],
+    )
+
+
+def _values(data: RodData, name: str) -> Floats:
+    return np.asarray(data.run.variables[name].values, dtype=np.float64)
+
+
+def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> Lines:
+    of, radius = data.rod_of_node, _values(data, "radius_of_node")
+    numbers = np.unique(of)
+    every = max(1, -(-of.size // _MOST_NODES))
+    picked = []
+    for i in numbers:
+        mine = np.flatnonzero(of == i)
+        picked.append(np.unique(np.append(mine[::every], mine[-1])))
+    starts = np.cumsum([0, *(mine.size for mine in picked[:-1])])
+    nodes = np.concatenate(picked)
+    places = saved[:, nodes]
+    moved = hermite(time, knots, places, slopes(knots, places, np.zeros(0)))
+    colour = np.array([[RODS[k % len(RODS)] for k in range(numbers.size)]])
+    thick = 2.0 * float(radius.mean())
+    return Lines(moved, tuple(int(k) for k in starts), colour, thick=thick)
+
+
+def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[Dots], list[Arrows]]:
+    """Return marks and forces of the closed contacts, in as many places as are taken at once."""
+    if not data.n_contact or not data.has("contact_point"):
+        return [], []
+    rows = np.clip(np.searchsorted(data.time, time, side="right") - 1, 0, None)
+    scenes = [data.scene(int(row)) for row in np.unique(rows)]
+    most = max(scene.points.shape[0] for scene in scenes)
+    if not most:
+        return [], []
+    shape = (len(scenes), most, 3)
+    points, forces = np.zeros(shape), np.zeros(shape)
+    points[:] = 0.5 * (data.box[0] + data.box[1])
+    colour = np.full(shape[:2], HIDDEN)
+    for k, scene in enumerate(scenes):
+        n = scene.points.shape[0]
+        points[k, :n], forces[k, :n] = scene.points, scene.forces
+        colour[k, :n] = np.where(scene.slips, RED, BLUE)
+    at = np.searchsorted(np.unique(rows), rows)
+    points, forces, colour = points[at], forces[at], colour[at]
+    dots = [Dots(points, colour, 4.0, held=True)]
+    force = data.largest_force
+    if force <= 0.0:
+        return dots, []
+    return dots, [Arrows(points, _ARROW * size / force * forces, colour, held=True)]
+
+
+def _partners(data: RodData, sound: Ints, time: Floats) -> list[Layer]:
+    """Return lines on the surfaces of rigid partners, near the rods."""
+    found: list[Layer] = []
+    for surface in data.scene(int(sound[0])).surfaces:
+        step = max(1, int(np.sqrt(2.0 * surface[..., 0].size / _MOST_SURFACE)))
+        rows = [*surface[::step], *np.swapaxes(surface, 0, 1)[::step]]
+        pieces = [row[near(row, data.box)] for row in rows]
+        pieces = [piece for piece in pieces if len(piece) > 1]
+        if not pieces:
+            continue
+        starts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
+        colour = np.full((1, len(pieces)), GREY)
+        lines = np.concatenate(pieces)[None]
+        found.append(Lines(lines, tuple(int(k) for k in starts), colour, width=0.5))
+    return found

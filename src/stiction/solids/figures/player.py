@@ -1,0 +1,224 @@
+"""The movie of solids: bodies coloured by stress, their surfaces, and the tractions on them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.plot.player.movie import (
+    BLUE,
+    HIDDEN,
+    INK,
+    RED,
+    SHADES,
+    Arrows,
+    Cells,
+    Layer,
+    Lines,
+    Movie,
+    Reading,
+    View,
+)
+from stiction.plot.player.sampling import between, held, marks_of
+from stiction.solids.figures.data import SLIDES, SolidData
+
+__all__ = ["SolidFrames", "movie_of", "times_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_NEEDED = ("snapshot_time", "drawn_position", "drawn_cell", "stress_trace")
+_WITHIN = 0.004  # of the size of the bodies: how far an interpolated surface may be off
+_CLIPPED = 0.98  # share of the stresses within the scale of colours
+_MOST_POINTS = 240  # of a surface
+_MOST_ARROWS = 70
+_MOST_CELLS = 4000
+_ARROW = 0.14  # longest traction over the height of the picture
+
+
+def times_of(data: SolidData, count: int) -> Floats:
+    """Return times of frames: saved states, all snapshots among them."""
+    time = data.time
+    rows = style.few(time.size, count) if time.size > count else np.arange(time.size)
+    return np.union1d(time[rows], data.snapshot_time)
+
+
+@dataclass(frozen=True, eq=False)
+class SolidFrames:
+    """Bodies and surfaces at the times of the frames.
+
+    Parameters
+    ----------
+    data : the run
+    time : (f,) of the frames
+    """
+
+    data: SolidData
+    time: Floats
+
+    @functools.cached_property
+    def surface(self) -> Floats:
+        """(t, p, 2) places of the points of the surfaces as they were saved."""
+        places = [self.data.values(name) for name in ("surface_x", "surface_y")]
+        return np.stack(places, axis=2)
+
+    @functools.cached_property
+    def size(self) -> float:
+        """The largest extent of the bodies over the run."""
+        places = self.data.values("drawn_position")
+        return float(np.ptp(places.reshape(-1, places.shape[2]), axis=0).max()) or 1.0
+
+    @functools.cached_property
+    def follows(self) -> Bools:
+        """(s - 1,) whether bodies move in straight lines between two snapshots.
+
+        Their surfaces are known at every saved state, and tell.
+
+        Verified by: tests/unit/solids/figures/test_player.py::test_bodies_that_snap_are_held
+        """
+        taken = self.data.snapshot_time
+        if not self.data.has("surface_x", "surface_y"):
+            return np.ones(max(taken.size - 1, 0), dtype=bool)
+        time = self.data.time
+        rows = [int(np.argmin(np.abs(time - t))) for t in taken]
+        straight = between(time, taken, self.surface[rows])
+        off = np.nanmax(np.abs(straight - self.surface), axis=(1, 2)) / self.size
+        interval = np.clip(np.searchsorted(taken, time, side="right") - 1, 0, taken.size - 2)
+        worst = np.zeros(taken.size - 1)
+        np.maximum.at(worst, interval, off)
+        return np.asarray(worst <= _WITHIN)
+
+    def body(self, name: str) -> Floats:
+        """Return (f, ...) what snapshots hold, where bodies follow them between, else the last."""
+        taken, values = self.data.snapshot_time, self.data.values(name)
+        if taken.size < 2:
+            return np.repeat(values, self.time.size, axis=0)
+        at = np.clip(np.searchsorted(taken, self.time, side="right") - 1, 0, taken.size - 2)
+        straight, last = between(self.time, taken, values), held(self.time, taken, values)
+        follows = self.follows[at].reshape(-1, *[1] * (values.ndim - 1))
+        return np.where(follows, straight, last)
+
+
+def movie_of(data: SolidData, time: Floats) -> Movie:
+    """Return the movie of solids with frames at these times.
+
+    Raises
+    ------
+    ModelError : if the run holds no snapshots.
+
+    Verified by: tests/unit/solids/figures/test_player.py::test_frames_are_the_saved_bodies
+    """
+    data.require("animate", *_NEEDED)
+    frames = SolidFrames(data, time)
+    places = frames.body("drawn_position")
+    space = places.shape[2] == 3
+    low, high = (f(places.reshape(-1, places.shape[2]), axis=0) for f in (np.nanmin, np.nanmax))
+    layers: list[Layer] = [_bodies(data, frames, places)]
+    if data.has("rigid_x", "rigid_y"):
+        rigid = np.stack([frames.body("rigid_x"), frames.body("rigid_y")], axis=2)
+        layers.append(Lines(rigid, (0,), np.full((1, 1), INK), width=2.5))
+    if data.has("surface_x", "surface_y"):
+        layers += _surfaces(data, frames, float((high - low)[1]))
+    spare = 0.04 * float((high - low).max()) + np.array([0.0, 0.14, 0.0][: low.size]) * (high - low)
+    shape = float(np.clip((high - low)[-1] / max(float((high - low)[0]), 1e-300), 0.2, 0.75))
+    axes = ("x", "y", "z") if space else ()
+    readings = [
+        Reading(word, "", between(time, data.time, data.values(name)))
+        for word, name in (("displacement", "displacement"), ("force", "force_x"))
+        if data.has(name)
+    ]
+    return Movie(
+        title=f"{data.run.system_name}, {data.run.method_name}",
+        notes=_notes(frames),
+        time=time,
+        unit="" if data.run.time_unit == "1" else data.run.time_unit,
+        views=[View(_title(data), layers, low - spare, high + spare, axes, height=shape)],
+        marks=marks_of(data.run),
+        readings=readings,
+        keys=[(BLUE, "traction where it sticks"), (RED, "traction where it slides")],
+    )
+
+
+def _title(data: SolidData) -> str:
+    word = "first invariant of the stress: blue compressed, red stretched"
+    return f"{word}; dimensionless" if data.plain else word
+
+
+def _notes(frames: SolidFrames) -> str:
+    words = ["surfaces and tractions are those of every saved state"]
+    if not frames.follows.all():
+        count = int((~frames.follows).sum())
+        words.append(
+            f"bodies rest at their last snapshot where they moved too suddenly to be drawn between "
+            f"two ({count} of {frames.follows.size} times)"
+        )
+    else:
+        words.append("bodies move in straight lines between their snapshots")
+    return "; ".join(words)
+
+
+def _bodies(data: SolidData, frames: SolidFrames, places: Floats) -> Cells:
+    cells = data.cells
+    if len(cells) > _MOST_CELLS:
+        cells = cells[style.few(len(cells), _MOST_CELLS)]
+    stress = np.nan_to_num(frames.body("stress_trace"))[:, cells].mean(axis=2)
+    limit = float(np.quantile(np.abs(stress), _CLIPPED)) or float(np.abs(stress).max()) or 1.0
+    share = np.clip(stress / limit, -1.0, 1.0)
+    # coarse steps of colour shrink well and nobody sees them
+    shade = np.round((0.5 + 0.5 * share) * 63.0) / 63.0 * SHADES
+    return Cells(places, cells, np.round(shade).astype(np.int64))
+
+
+def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer]:
+    """Return the surfaces as lines, and arrows of the tractions on them."""
+    picked, starts = [], []
+    for body in data.bodies:
+        mine = data.of_body(body)
+        starts.append(sum(part.size for part in picked))
+        picked.append(mine[style.few(mine.size, _MOST_POINTS)])
+    points = np.concatenate(picked)
+    at = between(frames.time, data.time, frames.surface[:, points])
+    found: list[Layer] = [Lines(at, tuple(starts), np.full((1, len(starts)), INK), width=1.2)]
+    if not data.has("normal_traction", "tangential_traction"):
+        return found
+    touching = np.flatnonzero(data.active(range(data.time.size)))
+    if not touching.size:
+        return found
+    touching = touching[style.few(touching.size, _MOST_ARROWS)]
+    force = tractions(data, frames.surface)[:, touching]
+    largest = float(np.linalg.norm(np.nan_to_num(force), axis=2).max()) or 1.0
+    vectors = between(frames.time, data.time, _ARROW * height / largest * np.nan_to_num(force))
+    foot = between(frames.time, data.time, frames.surface[:, touching])
+    slides = np.zeros(foot.shape[:2], dtype=bool)
+    if data.has("slides"):
+        slides = held(frames.time, data.time, data.values("slides")[:, touching]) == SLIDES
+    colour = np.where(slides, RED, BLUE)
+    colour[np.linalg.norm(vectors, axis=2) < 1e-3 * _ARROW * height] = HIDDEN
+    return [*found, Arrows(foot, vectors, colour)]
+
+
+def tractions(data: SolidData, surface: Floats) -> Floats:
+    """Return (t, p, 2) the tractions on the bodies: pressure inwards, shear along the surface.
+
+    Verified by: tests/unit/solids/figures/test_player.py::test_tractions_carry_the_forces
+    """
+    force = np.zeros(surface.shape)
+    pressure, shear = (data.values(f"{n}_traction") for n in ("normal", "tangential"))
+    middle = data.values("drawn_position").mean(axis=(0, 1))
+    of = data.values("body_of_drawn") if data.has("body_of_drawn") else None
+    for body in data.bodies:
+        mine = data.of_body(body)
+        line = surface[:, mine]
+        along = np.gradient(line, axis=1) if mine.size > 1 else np.ones_like(line)
+        along /= np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
+        across = np.stack([along[..., 1], -along[..., 0]], axis=2)
+        if of is not None:
+            middle = data.values("drawn_position")[:, of == body].mean(axis=(0, 1))
+        out = across * np.sign((across * (line - middle)).sum(axis=(1, 2)))[:, None, None]
+        force[:, mine] = shear[:, mine, None] * along - pressure[:, mine, None] * out
+    return force

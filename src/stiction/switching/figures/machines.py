@@ -1,0 +1,152 @@
+"""Pictures of machines beside the path of a flow: a wheel from above, blocks on a belt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot.player.movie import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    STUCK,
+    SURFACE,
+    Arrows,
+    Boxes,
+    Dots,
+    Ground,
+    Layer,
+    Lines,
+    Springs,
+    View,
+)
+
+if TYPE_CHECKING:
+    from stiction.switching.figures.player import FlowFrames
+
+__all__ = ["belt", "wheel"]
+
+Floats = npt.NDArray[np.float64]
+
+_WHEEL = ("r", "v", "omega")
+_NEEDED = ("d", "gamma", "omega0", "m", "beta")
+_ROUND = 61
+_SPOKES = 8
+_BLOCKS = np.array([ORANGE, STUCK, BLUE])
+
+
+def wheel(frames: FlowFrames) -> View | None:
+    """Return the wheel on its turntable from above; None for other systems.
+
+    The disk turns with omega, the turntable below it with omega0. The slider is at r e + d n, with
+    e along the slit and n across it; the wheel rolls along cos(gamma) e - sin(gamma) n. An arrow
+    is the friction force on it.
+
+    Source: Szalai, Jeffrey 2014, Fig. 4 and (1)-(7).
+    Verified by: tests/unit/switching/figures/test_player.py::test_wheel_rolls_where_it_slides
+    """
+    data, system = frames.data, frames.data.run.system
+    if data.names != _WHEEL or not all(hasattr(system, name) for name in _NEEDED):
+        return None
+    d, gamma, omega0, m, beta = (float(getattr(system, name)) for name in _NEEDED)
+    knots, r, omega = frames.knots, frames.known("r"), frames.known("omega")
+    # scaled time runs with dt = m (beta^2 + r^2) dtau
+    pace = np.ones(r.size) if data.run.time_unit != "1" else m * (beta**2 + r**2)
+    turned, clock = (_integral(knots, rate) for rate in (omega * pace, pace))
+    theta, seconds = (np.interp(frames.time, knots, value) for value in (turned, clock))
+    along = np.column_stack([np.cos(theta), np.sin(theta)])
+    across = np.column_stack([-np.sin(theta), np.cos(theta)])
+    place = frames.state("r")[:, None] * along + d * across
+    rolls = np.cos(gamma) * along - np.sin(gamma) * across
+    side = np.sin(gamma) * along + np.cos(gamma) * across
+    reach = float(np.abs(r).max())
+    size = 1.15 * float(np.hypot(d, reach)) or 1.0
+    half = 0.09 * size
+    ends = np.stack([place - half * rolls, place + half * rolls], axis=1)
+    slit = np.stack([d * across + s * 1.05 * reach * along for s in (-1.0, 1.0)], axis=1)
+    mode = frames.mode()
+    none = np.full((1, 1), INK)
+    layers: list[Layer] = [
+        Lines(_circle(size), (0,), np.full((1, 1), SURFACE), filled=True),
+        _spokes(omega0 * seconds, size),
+        Lines(slit, (0,), np.full((1, 1), GREY), width=5.0),
+        Lines(ends, (0,), none, width=6.0),
+        Dots(place[:, None], _BLOCKS[mode + 1][:, None], 5.0),
+        Dots(np.zeros((1, 1, 2)), none, 3.0),
+        *_force(frames, place, side, size),
+    ]
+    corner = np.full(2, 1.05 * size)
+    title = "from above: the turntable, the slit of the disk, the wheel and the friction on it"
+    return View(title, layers, -corner, corner, height=0.72)
+
+
+def _force(frames: FlowFrames, place: Floats, side: Floats, size: float) -> list[Layer]:
+    if "friction_force" not in frames.data.run.variables:
+        return []
+    force = frames.variable("friction_force")
+    most = float(np.abs(force).max(initial=0.0))
+    if most == 0.0:
+        return []
+    vectors = (0.3 * size / most * force)[:, None] * side
+    return [Arrows(place[:, None], vectors[:, None], np.full((1, 1), RED))]
+
+
+def _integral(knots: Floats, rate: Floats) -> Floats:
+    """Return the integral of a rate from the first knot on, by the trapezoidal rule."""
+    steps = 0.5 * np.diff(knots) * (rate[1:] + rate[:-1])
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _circle(radius: float) -> Floats:
+    turn = np.linspace(0.0, 2.0 * np.pi, _ROUND)
+    return np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])[None]
+
+
+def _spokes(angle: Floats, size: float) -> Lines:
+    """Return short marks on the edge of the turntable, which show how it turns."""
+    turn = angle[:, None] + 2.0 * np.pi / _SPOKES * np.arange(_SPOKES)
+    way = np.stack([np.cos(turn), np.sin(turn)], axis=2)
+    ends = np.stack([0.9 * size * way, size * way], axis=2).reshape(angle.size, -1, 2)
+    starts = tuple(range(0, 2 * _SPOKES, 2))
+    return Lines(ends, starts, np.full((1, _SPOKES), GREY), width=2.0)
+
+
+def belt(frames: FlowFrames) -> View | None:
+    """Return blocks on a belt, hung on a wall and on each other; None for other systems.
+
+    Verified by: tests/unit/switching/figures/test_player.py::test_blocks_ride_on_the_belt
+    """
+    data, system = frames.data, frames.data.run.system
+    names = [n for n in data.names if n.rstrip("0123456789") == "x"]
+    speeds = [n for n in data.names if n.rstrip("0123456789") == "v"]
+    if not names or len(names) != len(speeds) or not hasattr(system, "belt_speed"):
+        return None
+    speed = float(system.belt_speed)
+    x = np.column_stack([frames.state(name) for name in names])
+    size = float(np.ptp(x)) or 1.0
+    gap = 2.2 * size
+    rest = gap * np.arange(1.0, len(names) + 1.0)
+    place, half = rest + x, 0.28 * size
+    rows = np.full(place.shape, half)
+    wall = float((rest[0] + x[:, 0]).min()) - 1.2 * size
+    starts = np.hstack([np.full((place.shape[0], 1), wall), place[:, :-1] + half])
+    ends = np.stack([starts, place - half], axis=2).reshape(place.shape[0], -1)
+    # sliding is the mode 0; off it, the sign of the slip against the belt
+    surfaces = min(data.n_surface, len(names))
+    modes = np.stack([frames.mode(min(i, surfaces - 1)) for i in range(len(names))], axis=1)
+    labels = tuple(str(i + 1) for i in range(len(names)))
+    moved = speed * (frames.time - frames.time[0])
+    layers: list[Layer] = [
+        Ground(moved[:, None, None], 0.0, 0.4 * size),
+        Springs(np.stack([ends, np.full(ends.shape, half)], axis=2)),
+        Lines(np.array([[[wall, 0.0], [wall, 3.0 * half]]]), (0,), np.full((1, 1), INK), 2.0),
+        Boxes(np.stack([place, rows], axis=2), _BLOCKS[modes + 1], (half, half), labels),
+    ]
+    right = float(place.max()) + 2.0 * half
+    low, high = np.array([wall - half, -half]), np.array([right, 4.0 * half])
+    height = float(np.clip((high - low)[1] / (high - low)[0], 0.15, 0.5))
+    return View("blocks on the belt; hatched ones stick to it", layers, low, high, height=height)

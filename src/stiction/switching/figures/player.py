@@ -1,0 +1,192 @@
+"""The movie of a flow: its path in the space of its states, and the machine where it is known."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot.player.movie import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    Dots,
+    Layer,
+    Movie,
+    Reading,
+    Trail,
+    View,
+)
+from stiction.plot.player.sampling import between, held, hermite, marks_of, slopes, unit_of
+from stiction.switching.figures.data import FlowData, symbol
+from stiction.switching.figures.machines import belt, wheel
+
+__all__ = ["FlowFrames", "movie_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# of h < 0, sliding, h > 0
+COLOURS = np.array([ORANGE, GREEN, BLUE])
+_SLIDE = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FlowFrames:
+    """States of a flow between its saved ones; saved are those at events too.
+
+    Parameters
+    ----------
+    data : the run
+    time : (f,) of the frames
+
+    Verified by: tests/unit/switching/figures/test_player.py::test_frames_are_the_saved_states
+    """
+
+    data: FlowData
+    time: Floats
+
+    @functools.cached_property
+    def _rows(self) -> tuple[Floats, Ints, Ints]:
+        """Times of saved states and events in order, the row of each, and what it is."""
+        log = self.data.run.event_log
+        inside = np.flatnonzero((log.time >= self.data.time[0]) & (log.time <= self.data.time[-1]))
+        time = np.concatenate([self.data.time, log.time[inside]])
+        row = np.concatenate([np.arange(self.data.time.size), inside])
+        event = np.concatenate([np.zeros(self.data.time.size), np.ones(inside.size)])
+        # of rows at one time the last counts
+        order = np.lexsort((event, time))
+        last = np.append(np.diff(time[order]) > 0.0, True)
+        order = order[last]
+        return time[order], row[order], event[order].astype(np.int64)
+
+    @property
+    def knots(self) -> Floats:
+        """(k,) times at which states are known: saved rows and events."""
+        return self._rows[0]
+
+    @functools.lru_cache(maxsize=16)  # noqa: B019 - a movie is short-lived
+    def known(self, name: str) -> Floats:
+        """Return (k,) a state at the knots."""
+        _, row, event = self._rows
+        saved = self.data.state(name)
+        log = self.data.run.event_log
+        told = np.asarray(log.columns.get(f"{name}_after", log.columns.get(name, np.zeros(0))))
+        if not told.size:
+            return np.interp(self.knots, self.data.time, saved)
+        return np.where(event == 1, told[np.where(event == 1, row, 0)], saved[
+            np.where(event == 1, 0, row)
+        ])
+
+    def state(self, name: str) -> Floats:
+        """Return (f,) a state at the frames: cubics that cross no event."""
+        known, breaks = self.known(name), self.data.run.event_log.time
+        return hermite(self.time, self.knots, known, slopes(self.knots, known, breaks))
+
+    def variable(self, name: str) -> Floats:
+        """Return (f,) what is saved beside the states, by straight lines."""
+        return between(self.time, self.data.time, self.data.state(name))
+
+    @functools.cached_property
+    def modes(self) -> Ints:
+        """(k, m) modes at the knots, after the events."""
+        mode = held(self.knots, self.data.time, self.data.mode).astype(np.int64)
+        for i in range(self.data.n_surface):
+            times, entered = self.data.mode_changes(i)
+            mode[:, i] = held(self.knots, times, entered)
+        return mode
+
+    def mode(self, surface: int | None = None) -> Ints:
+        """Return (f,) the mode of a surface, or of all: sliding where it slides on any."""
+        return np.asarray(held(self.time, self.knots, self._one(surface)))
+
+    def _one(self, surface: int | None = None) -> Ints:
+        if surface is not None:
+            return np.asarray(self.modes[:, surface])
+        slides = (self.modes == _SLIDE).any(axis=1)
+        return np.where(slides, _SLIDE, self.modes[:, 0])
+
+    @property
+    def one_mode(self) -> Ints:
+        """(k,) the mode at the knots."""
+        return self._one()
+
+
+def movie_of(data: FlowData, time: Floats) -> Movie:
+    """Return the movie of a flow with frames at these times."""
+    frames = FlowFrames(data, time)
+    views = [_space(frames)]
+    for picture in _MACHINES:
+        found = picture(frames)
+        if found is not None:
+            views.append(found)
+    readings = [Reading(symbol(n), data.unit(n), frames.state(n)) for n in data.names[:4]]
+    present = set(frames.one_mode.tolist())
+    words = {1: "h > 0", 0: "slides or sticks", -1: "h < 0"}
+    return Movie(
+        title=f"{data.run.system_name}, {data.run.method_name}",
+        notes=_notes(data),
+        time=time,
+        unit=unit_of(data.run),
+        views=views,
+        marks=marks_of(data.run),
+        readings=readings,
+        keys=[(int(COLOURS[m + 1]), words[m]) for m in (1, 0, -1) if m in present]
+        + ([(RED, "determinism lost")] if data.losses else []),
+        strip=COLOURS[np.stack([frames.mode(i) for i in range(data.n_surface)], axis=1) + 1],
+    )
+
+
+_MACHINES: tuple[Callable[[FlowFrames], View | None], ...] = (wheel, belt)
+
+
+def _notes(data: FlowData) -> str:
+    words = ["the path is drawn through every saved state and every event"]
+    if data.run.time_unit == "1":
+        words.append(f"t is {data.time_word}, without a unit")
+    return "; ".join(words)
+
+
+def _space(frames: FlowFrames) -> View:
+    """Return the path in the space of the first two or three states."""
+    data = frames.data
+    names = data.names[:3]
+    states = [frames.known(name) for name in names]
+    shown = [frames.state(name) for name in names]
+    labels = [f"{symbol(n)} ({data.unit(n)})" if data.unit(n) else symbol(n) for n in names]
+    if len(names) == 1:
+        states, shown = [frames.knots, *states], [frames.time, *shown]
+        labels = [data.time_word, *labels]
+    places = np.column_stack(states)
+    keep = _kept(places, frames.one_mode)
+    colour = COLOURS[frames.one_mode + 1]
+    layers: list[Layer] = [Trail(places[keep], frames.knots[keep], colour[keep])]
+    lost = [time for time, _ in data.losses]
+    if lost:
+        at = np.searchsorted(frames.knots, lost).clip(0, frames.knots.size - 1)
+        layers.append(Dots(places[None, at], np.full((1, at.size), RED), size=5.0))
+    layers.append(Dots(np.column_stack(shown)[:, None, :], COLOURS[frames.mode() + 1][:, None], 6.0))
+    low, high = places.min(axis=0), places.max(axis=0)
+    spare = np.where(high > low, 0.05 * (high - low), np.maximum(0.05 * np.abs(high), 1e-12))
+    title = "the path in the space of the states" if len(labels) > 2 else "the path"
+    return View(
+        title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72
+    )
+
+
+_MOST_POINTS = 6000
+
+
+def _kept(places: Floats, mode: Ints) -> Ints:
+    """Return some of the points of a long path: ends, changes of mode, and evenly spread ones."""
+    if len(places) <= _MOST_POINTS:
+        return np.arange(len(places))
+    change = np.flatnonzero(np.diff(mode) != 0)
+    even = np.linspace(0, len(places) - 1, _MOST_POINTS).astype(np.int64)
+    return np.unique(np.concatenate([even, change, change + 1]))
+
+
