@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 
 # error of the rule, as a part of the energies and of what a step turns over, and the most forces
 # that are found for a step
-_EXACT, _NEARLY, _MOST = 1e-9, 1e-7, 300
+_EXACT, _NEARLY, _MOST = 1e-8, 1e-7, 300
 # points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
 _SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
