@@ -13,7 +13,7 @@ neither g nor zeta, so forces and moments balance at each point, whatever is int
 stick tau = eps (zeta_p - zeta_s); where the traction tau / l per current length, l = |a| / span,
 reaches the threshold s, tau = l s, and zeta_s follows: heat is tau times its step, to the digit.
 
-Where a partner has a corner, the nearest point of all that lies before it is the corner itself:
+Where a partner has a corner or ends, the nearest point of all that lies before it is the corner:
 g = |x_k - x_c|, and zeta does not move. The gap stays continuous, and no traction is lost there.
 
 Points come first here: a functional of the nodes is (p, slots, d), with slots for the nodes of the
@@ -146,10 +146,12 @@ class MortarPass(ContactPass):
         return found.element.tobytes(), b""
 
     def _corners(self, found: Found) -> npt.NDArray[np.bool_]:
-        """Return which points have a corner of the partner as the nearest place of all."""
-        side = (found.xi[:, 0] > 0.0).astype(np.int64)
-        goes_on = self.neighbours[found.element, side] >= 0
-        return np.asarray(~found.normal & (np.abs(found.xi[:, 0]) == 1.0) & goes_on)
+        """Return which points have a corner or an end of the partner as the nearest place."""
+        return np.asarray(~found.normal & (np.abs(found.xi[:, 0]) == 1.0))
+
+    def missed(self, x: Floats, found: Found) -> int:
+        """Return how many points are near the end of their partner: none, as they meet it."""
+        return 0
 
     def _meeting(
         self, x: Floats, points: Floats, found: Found, origin: Floats, turned: float

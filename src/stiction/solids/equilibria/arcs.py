@@ -318,7 +318,7 @@ class Path:
         assert arc.trial is not None
         last = self.march.energy
         times = (self.state.time, arc.t)
-        now = step_energies(self.problem, self.trial, arc.trial, times, last)
+        now = step_energies(self.problem, self.trial, arc.trial, times, last, rough=True)
         if abs(times[1] - times[0]) > _LEAP * self.method.longest * self.span:
             return False
         # adhesion that gave energy and now takes it back: the step leads back the way it came

@@ -13,11 +13,18 @@ from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.results.determinism import Loss
 from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import covered, force_on, lengths
-from stiction.solids.equilibria.works import force_of, moment_on_circle, reaction, works_of
+from stiction.solids.equilibria.works import (
+    force_of,
+    moment_on_circle,
+    reaction,
+    unbalanced,
+    works_of,
+)
 from stiction.solids.membranes.told import slack
 
 __all__ = [
@@ -73,7 +80,12 @@ def energies_at(problem: Problem, trial: Trial, t: float) -> Energies:
 
 
 def step_energies(
-    problem: Problem, before: Trial, after: Trial, times: tuple[float, float], last: Energies
+    problem: Problem,
+    before: Trial,
+    after: Trial,
+    times: tuple[float, float],
+    last: Energies,
+    rough: bool = False,
 ) -> Energies:
     """Return the energies after a step, work and heat by the trapezoidal rule.
 
@@ -82,6 +94,7 @@ def step_energies(
     before, after : the accepted states at both ends of the step
     times : when
     last : the energies before
+    rough : leave out what is out of balance within the step, which takes many forces to find
 
     Notes
     -----
@@ -91,7 +104,8 @@ def step_energies(
     left over falls as the step squared. Between two deformable bodies the two passes do not
     follow from one potential, and friction on a rigid circle acts at a gap from where slip is
     counted: the work of tractions that neither energy nor heat accounts for is told as
-    `reciprocity` and counts as algorithmic too.
+    `reciprocity` and counts as algorithmic too. Where bodies touch by virtual work alone it is
+    the work of what is out of balance between both ends, found from forces: see `unbalanced`.
 
     Source: formulas sheet, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
@@ -102,10 +116,13 @@ def step_energies(
     grounded = problem.grounded(after, times[1])
     now = Energies(stored + grounded, adhesive, math.fsum(works), last.heat, 0.0, 0.0, works)
     step = contact_energies(problem, before, after, times, last, now, spent)
+    scale = max(abs(now.stored), abs(now.adhesive), abs(last.work), problem.deepest)
+    turned = abs(now.stored - last.stored) + abs(now.adhesive - last.adhesive) + abs(now.work)
+    open_ = 0.0 if rough else unbalanced(problem, before, after, times, scale, turned)
     return step._replace(
         work=last.work + step.work,
-        algorithmic=last.algorithmic + step.algorithmic,
-        reciprocity=last.reciprocity + step.reciprocity,
+        algorithmic=last.algorithmic + step.algorithmic + open_,
+        reciprocity=last.reciprocity + step.reciprocity + open_,
         works=tuple(w + dw for w, dw in zip(last.works, works, strict=True)),
     )
 
@@ -151,7 +168,7 @@ def contact_energies(
         else:
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:
-            slid -= _spread_springs(a, b)
+            slid -= _spread_springs(p, a, b)
         algorithmic += share * slid
         if p.partner.rigid and p.partner.shape[0] != 0.0:
             # friction acts at a gap from the curve on which slip is counted
@@ -197,12 +214,17 @@ def _friction(out: Floats, dim: int) -> Floats:
     return np.asarray(pressure - out[:, k.FORCE_X : k.FORCE_X + dim])
 
 
-def _spread_springs(a: Floats, b: Floats) -> float:
+def _spread_springs(p: ContactPass, a: Floats, b: Floats) -> float:
     """Return what springs of stick gain because the area they count on grows [J/m].
 
-    Tractions do not follow from this part of the energy; it vanishes with a stiff penalty.
+    Tractions do not follow from this part of the energy; it vanishes with a stiff penalty. One
+    coordinate along a partner leaves no remainder: (tau j) d tau against d(tau^2 j / 2).
     """
     grown = b[:, k.OWN_STRETCH] - a[:, k.OWN_STRETCH]
+    if p.mortar:
+        both = a[:, k.RUB] * b[:, k.RUB] / (a[:, k.OWN_STRETCH] * b[:, k.OWN_STRETCH])
+        per = 2.0 * p.contact.tangential_stiffness * a[:, k.WEIGHT]
+        return float(np.sum(both * grown / per))
     springs = a[:, k.SPRING] / a[:, k.OWN_STRETCH] + b[:, k.SPRING] / b[:, k.OWN_STRETCH]
     return 0.5 * float(np.sum(springs * grown))
 

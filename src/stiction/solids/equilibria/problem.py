@@ -285,6 +285,18 @@ class Problem:
         return found
 
     @functools.cached_property
+    def joined(self) -> bool:
+        """Whether all bodies that rub touch by virtual work: then one energy has all forces."""
+        rigid = [p for p in self.passes if not p.mortar]
+        smooth = all(isinstance(p.contact.friction, Frictionless) and not p.half for p in rigid)
+        return smooth and len(rigid) < len(self.passes)
+
+    @functools.cached_property
+    def deepest(self) -> float:
+        """The largest work of adhesion of a whole boundary [J/m]."""
+        return max((p.deepest for p in self.passes), default=0.0)
+
+    @functools.cached_property
     def strongest(self) -> Floats:
         """T_max of the law at every point of the passes, one pass after another [Pa]."""
         found = [np.full(p.count, p.contact.adhesion.max_tension) for p in self.passes]
@@ -415,6 +427,39 @@ class Problem:
         if values is None or pattern is None:
             return trial, None
         return trial, self.unknowns.tangent(pattern.matrix(values))
+
+    def conservative(
+        self, founds: tuple[Found, ...], u: Floats, strength: float | None
+    ) -> tuple[Floats, float]:
+        """Return internal forces [N/m], and the derivative of energy by attraction [J/m].
+
+        Parameters
+        ----------
+        founds : nearest points from which those of this state are looked for
+        u : (nodes, 2) displacements [m]
+        strength : attraction at which normal tractions of contact are added; None leaves them out
+        """
+        from stiction.solids.contact.sweeps import BY_ATTRACTION
+
+        moved = self.unknowns.displacements(u)
+        x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
+        if self.bulk.add(moved, total, None):
+            total[:] = np.nan
+        if strength is None:
+            return self.unknowns.forces(total), by_strength
+        for p, found in zip(self.passes, founds, strict=True):
+            out = p.evaluate(
+                x,
+                p.project(x, found),
+                p.fresh(),
+                np.full(p.count, -1),
+                rubs=False,
+                attraction=strength,
+                residual=total,
+                values=None,
+            )
+            by_strength += float(out[:, BY_ATTRACTION].sum())
+        return self.unknowns.forces(total), by_strength
 
     def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
         """Return the pattern of the tangent at these nearest points, found anew when needed."""

@@ -1,7 +1,20 @@
-"""Work of every condition over a step; forces of supports, springs and motors at a state."""
+"""Work of every condition over a step; forces of supports, springs and motors at a state.
+
+A load step ends in balance, and what lies between two of them does not. On the straight way from
+one to the next forces f do the work
+
+    int f . du = change of the energies + int tau dzeta,
+
+and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends.
+The difference is the work of what is out of balance in between: it falls as the step squared
+where forces are smooth, as the step where friction meets kinks of a partner, and is what a jump
+releases. `unbalanced` finds it from forces, by a Lobatto rule that halves its pieces where it has
+to, so that energies which are not those of the forces leave the ledger open.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +28,20 @@ from stiction.solids.equilibria import boundary_loads as on
 
 if TYPE_CHECKING:
     from stiction.solids.conditions import Condition, Reaction
+    from stiction.solids.contact.model import ContactPass
     from stiction.solids.equilibria.problem import Problem, Trial
 
-__all__ = ["force_of", "moment_on_circle", "reaction", "works_of"]
+__all__ = ["force_of", "moment_on_circle", "reaction", "unbalanced", "works_of"]
 
 Floats = npt.NDArray[np.float64]
+
+# error of the rule, as a part of the energies and of what a step turns over, and the most forces
+# that are found for a step
+_EXACT, _NEARLY, _MOST = 1e-8, 1e-7, 300
+# points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
+_KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
+_SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
+_FOUR = np.array([1.0, 0.0, 5.0, 0.0, 5.0, 0.0, 1.0]) / 6.0
 
 
 def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
@@ -77,6 +99,86 @@ def works_of(
         torques = [moment_on_circle(problem, trial, contact) for trial in (before, after)]
         found[number] += 0.5 * sum(torques) * angle
     return tuple(float(v) for v in found)
+
+
+def unbalanced(
+    problem: Problem,
+    before: Trial,
+    after: Trial,
+    times: tuple[float, float],
+    scale: float,
+    turned: float,
+) -> float:
+    """Return the work of the trapezoidal rule beyond that of forces on the straight way [J/m].
+
+    Bodies that touch by virtual work alone have one; zero for others.
+
+    Parameters
+    ----------
+    before, after : the accepted states at both ends
+    times : when
+    scale, turned : size of the energies, and of their changes [J/m]
+
+    Source: the rule, Gander and Gautschi 2000.
+    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_energies_close_in_any_step
+    """
+    if not problem.joined:
+        return 0.0
+    d, ramp = after.u - before.u, problem.assembled.attraction
+    first, last = ramp.at(times[0]), ramp.at(times[1])
+    rubbed = [0.0]
+
+    def along(part: float) -> float:
+        strength = first + part * (last - first)
+        u = before.u + part * d
+        forces, by_strength = problem.conservative(before.founds, u, strength)
+        if part in (0.0, 1.0):
+            # what friction adds at the ends
+            trial, t = (before, times[0]) if part == 0.0 else (after, times[1])
+            loads = problem.loads(t, problem.unknowns.displacements(u))
+            rubbed.append(float(np.sum(d * (trial.residual + loads - forces))))
+        return float(np.sum(d * forces)) + (last - first) * by_strength
+
+    ends = along(0.0), along(1.0)
+    line = _integral(along, ends, _EXACT * scale + _NEARLY * turned)
+    slid = 0.0
+    for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
+        if p.mortar:
+            slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
+    excess = 0.5 * (sum(ends) + sum(rubbed)) - line - slid
+    return excess if np.isfinite(excess) else 0.0
+
+
+def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:
+    """Return by how much nearest points moved along the partner: springs, and origins [m]."""
+    per = p.contact.tangential_stiffness * a[:, k.WEIGHT]
+    grown = (
+        out[:, k.OWN_STRETCH] if p.contact.friction.per_current_area else 1.0 for out in (a, b)
+    )
+    one, other = (out[:, k.RUB] / (per * j) for out, j in zip((a, b), grown, strict=True))
+    return np.asarray(other - one + b[:, k.SLID])
+
+
+def _integral(f: Callable[[float], float], ends: tuple[float, float], near: float) -> float:
+    """Return the integral of f over [0, 1]: pieces are cut where a rule and its half differ."""
+    pieces: list[tuple[float, float, list[float], list[float]]] = []
+
+    def add(low: float, high: float, one: float, other: float) -> None:
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        at = [low, *(middle + x * half for x in _KRONROD), high]
+        values = [one, *(f(x) for x in at[1:-1]), other]
+        fine, rough = (half * float(np.dot(w, values)) for w in (_SEVEN, _FOUR))
+        pieces.append((abs(fine - rough), fine, at, values))
+
+    add(0.0, 1.0, *ends)
+    spent = len(_KRONROD)
+    while spent < _MOST and sum(piece[0] for piece in pieces) > near:
+        worst = max(range(len(pieces)), key=lambda i: pieces[i][0])
+        _, _, at, values = pieces.pop(worst)
+        for i in range(len(at) - 1):
+            add(at[i], at[i + 1], values[i], values[i + 1])
+        spent += len(_KRONROD) * (len(at) - 1)
+    return sum(piece[1] for piece in pieces)
 
 
 def force_of(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:

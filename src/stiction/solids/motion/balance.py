@@ -133,7 +133,7 @@ def _quadrature(
 
     def along(part: float) -> float:
         strength = first + part * (last - first) if rigid else None
-        forces, by_strength = problem.conservative(state, state.u + part * d, strength)
+        forces, by_strength = problem.conservative(state.founds, state.u + part * d, strength)
         return float(np.sum(d * forces)) + (last - first) * by_strength
 
     # what ramps do is counted by the trapezoidal rule among the work

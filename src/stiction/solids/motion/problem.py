@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.assembly import Bulk, Pattern
-from stiction.solids.contact.sweeps import BY_ATTRACTION
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.model import Body
 from stiction.solids.motion.interface import Dashpots, dashpots
@@ -232,30 +231,3 @@ class MovingProblem(Problem):
                 inside = self.mass[free][:, free].tocsr()
                 found[free] = space.factorise(inside).solve(right.ravel()[free])
         return found.reshape(right.shape)
-
-    def conservative(self, state: State, u: Floats, strength: float | None) -> tuple[Floats, float]:
-        """Return internal forces [N/m], and the derivative of energy by attraction [J/m].
-
-        Parameters
-        ----------
-        strength : attraction at which normal tractions of contact are added; None leaves them out
-        """
-        moved = self.unknowns.displacements(u)
-        x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
-        if self.bulk.add(moved, total, None):
-            total[:] = np.nan
-        if strength is None:
-            return self.unknowns.forces(total), by_strength
-        for p, found, history in zip(self.passes, state.founds, state.histories, strict=True):
-            out = p.evaluate(
-                x,
-                p.project(x, found),
-                history,
-                np.full(p.count, -1),
-                rubs=False,
-                attraction=strength,
-                residual=total,
-                values=None,
-            )
-            by_strength += float(out[:, BY_ATTRACTION].sum())
-        return self.unknowns.forces(total), by_strength

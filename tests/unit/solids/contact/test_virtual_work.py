@@ -235,10 +235,12 @@ def test_patch_across_arcs(element):
     assert spread[1] < 0.02 * spread[0]
 
 
-def test_a_corner_is_met_as_a_point():
-    """Points before a corner of the partner: the distance to it, its force and its tangent."""
+@pytest.mark.parametrize("other", [[(4, -1), (2, 0), (0, -1.1)], [(2, 0), (0, -0.1), (-1, 0)]])
+def test_corners_and_ends_are_met_as_points(other):
+    """Points before a corner or an end of the partner: the distance, its force and its tangent."""
     mine = np.stack([np.linspace(1.0, 3.0, 6), np.full(6, 0.2)], axis=1)
-    other = np.array([[4.0, -1.0], [2.0, 0.0], [0.0, -1.1]])
+    other = np.array(other, dtype=float)
+    met = other[other[:, 0] == 2.0][0]
     points = np.concatenate([mine, other])
     contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LAW, passes="mortar")
     made = MortarPass(contact, curve(mine, 1), curve(other, 1, first=6), points)
@@ -246,7 +248,8 @@ def test_a_corner_is_met_as_a_point():
     residual, out = evaluate(made, points, found, made.fresh(), values=values)
     before = made._corners(found)
     assert 3 <= before.sum() < made.count
-    away = out[:, [k.X, k.Y]] - other[1]
+    away = out[:, [k.X, k.Y]] - met
+    assert made.missed(points, found) == 0
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
     rows, _ = made.blocks(found, made.fresh())
     dense = np.zeros((points.size, points.size))
