@@ -1,14 +1,14 @@
-"""
+r"""
 A soft tape peels off and slides ahead of its front
 ===================================================
 
-A stretched membrane adheres to a plane; its end moves away at 45 degrees. Where the film pulls along the
-plane, the tape that still adheres slides, held back by friction that acts under tension. Mergel,
-Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.3.
+**Physics.** A stretched membrane adheres to a plane; its end moves away at 45 degrees. The film
+pulls the tape ahead of the front apart until its tension there is that of the film along the plane:
+the tape slides, held back by friction that acts under tension. What friction takes on that way
+is :math:`N (\lambda_x - 1) - \psi`, whatever its coefficient, and the force of a steady peel
+follows in closed form.
 
-The physics: the film pulls the tape ahead of the front apart until its tension there is that of the
-film along the plane. What friction takes on that way is N (lambda_x - 1) - psi, whatever its coefficient
-is, and the force of a steady peel follows in closed form.
+Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.3.
 """
 
 import math
@@ -36,8 +36,8 @@ run = st.solve(tape, st.Quasistatic(steps=50), t_span=(0.0, 1.0))
 print(run)
 
 # %%
-# The result beside the closed form. The force away from the plane is there at once, the one along it is
-# approached as one over the detached length.
+# The result beside the closed form. The force away from the plane is there at once, the one along
+# it is approached as one over the detached length.
 known = steady_peel(tape.work, math.radians(tape.angle), pure_shear)
 half = 0.5 * tape.width
 along, away = (run.data[name].values / half for name in ("force_x", "force_y"))
