@@ -11,6 +11,11 @@ follows in closed form.
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.3.
 """
 
+# %%
+# The model
+# ---------
+# One row of elements that keep their width stands for a very wide tape. Lengths are in L0, forces
+# in E T L0 with the thickness T.
 import math
 
 import matplotlib.pyplot as plt
@@ -19,25 +24,26 @@ import stiction as st
 from stiction.exact.membranes import pure_shear, steady_peel
 
 # %%
-# The model: one row of elements that keep their width stands for a very wide tape. Lengths are in
-# L0, forces in E T L0 with the thickness T.
+# The law
+# -------
+# Friction that also acts under tension: a membrane is never pressed on its plane.
+law = st.EA(mu=0.2)
 tape = st.solids.TapePeeling(
-    model=st.EA(mu=0.2),
-    length=16.0,
-    width=0.4,
-    cells=(64, 1),
-    u_end=10.0,
-    held_sideways=True,
+    model=law, length=16.0, width=0.4, cells=(64, 1), u_end=10.0, held_sideways=True
 )
 
 # %%
-# The method goes from load step to load step.
+# Method and solve
+# ----------------
+# From load step to load step, to an end that has moved by 10 L0.
 run = st.solve(tape, st.Quasistatic(steps=50), t_span=(0.0, 1.0))
 print(run)
 
 # %%
-# The result beside the closed form. The force away from the plane is there at once, the one along
-# it is approached as one over the detached length.
+# Reading the result
+# ------------------
+# The force away from the plane is there at once, the one along it is approached as one over the
+# detached length.
 known = steady_peel(tape.work, math.radians(tape.angle), pure_shear)
 half = 0.5 * tape.width
 along, away = (run.data[name].values / half for name in ("force_x", "force_y"))
@@ -49,10 +55,8 @@ assert along[-1] < known.along
 assert run.audit.ok
 
 fig, ax = plt.subplots(figsize=(5.0, 3.0), layout="constrained")
-for values, steady, name in ((along, known.along, "along"), (away, known.away, "away")):
-    (line,) = ax.plot(
-        peeled, values, label=f"{name} the plane" if name == "along" else "away from it"
-    )
+for values, steady, name in ((along, known.along, "along it"), (away, known.away, "away from it")):
+    (line,) = ax.plot(peeled, values, label=name)
     ax.axhline(steady, color=line.get_color(), lw=0.8, ls="--")
 ax.set(xlabel="detached length / $L_0$", ylabel="force per width / $ET$", ylim=(0.0, 0.7))
 ax.legend()

@@ -144,9 +144,7 @@ def contact_energies(
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
         if not p.mortar:
             slid = 0.5 * float(
-                np.sum(
-                    (_friction(a, p.dim) - _friction(b, p.dim)) * b[:, columns(k.SLIP_X, p.dim)]
-                )
+                np.sum((_friction(a, p.dim) - _friction(b, p.dim)) * b[:, columns(k.SLIP_X, p.dim)])
             )
         else:
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
