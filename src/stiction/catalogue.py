@@ -286,8 +286,10 @@ CATALOGUE: Mapping[str, Kind] = {
     ),
     "Body": Kind(
         "a body",
-        {"Body": "stiction.solids.model", "Membrane": "stiction.solids.membranes.model"},
+        {"Body": "stiction.solids.model"},
+        also={"Membrane": "stiction.solids.membranes.model"},
     ),
+    "Membrane": Kind("a membrane", {"Membrane": "stiction.solids.membranes.model"}),
     "Patch": Kind(
         "a patch of splines",
         {

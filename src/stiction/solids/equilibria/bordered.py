@@ -15,6 +15,7 @@ from stiction.numerics.vectors import inner, size_of
 from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria.newton import Limits, Probe, Solving, force_scale, search
 from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.equilibria.readings import columns
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -111,7 +112,7 @@ def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
         share = 1.0 if p.partner.rigid else 0.5
         energy += share * float(out[:, k.POTENTIAL].sum())
         pull = -out[:, k.WEIGHT] * out[:, k.PRESSURE] * out[:, k.STRETCH]
-        force = pull[:, None] * out[:, k.NORMAL_X : k.NORMAL_X + p.dim]
+        force = pull[:, None] * out[:, columns(k.NORMAL_X, p.dim)]
         s, q = p.own.areas.shape
         onto = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, p.dim))
         np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, p.dim))

@@ -17,7 +17,7 @@ from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.readings import covered, force_on, lengths
+from stiction.solids.equilibria.readings import columns, covered, force_on, lengths
 from stiction.solids.equilibria.works import (
     force_of,
     moment_on_circle,
@@ -161,9 +161,7 @@ def contact_energies(
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
         if not p.mortar:
             slid = 0.5 * float(
-                np.sum(
-                    (_friction(a, p.dim) - _friction(b, p.dim)) * b[:, k.SLIP_X : k.SLIP_X + p.dim]
-                )
+                np.sum((_friction(a, p.dim) - _friction(b, p.dim)) * b[:, columns(k.SLIP_X, p.dim)])
             )
         else:
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
@@ -172,7 +170,7 @@ def contact_energies(
         algorithmic += share * slid
         if p.partner.rigid and p.partner.shape[0] != 0.0:
             # friction acts at a gap from the curve on which slip is counted
-            at = slice(k.X, k.X + p.dim)
+            at = columns(k.X, p.dim)
             way = b[:, at] - a[:, at] - moved[p.partner.node]
             taken = 0.5 * float(np.sum((_friction(a, p.dim) + _friction(b, p.dim)) * way))
             # what turns the circle moves the surface that friction holds on to
@@ -209,9 +207,9 @@ def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
 
 def _friction(out: Floats, dim: int) -> Floats:
     """Return the friction that resists slip at every point, (p, d) [N/m]."""
-    normal = out[:, k.NORMAL_X : k.NORMAL_X + dim]
+    normal = out[:, columns(k.NORMAL_X, dim)]
     pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * normal
-    return np.asarray(pressure - out[:, k.FORCE_X : k.FORCE_X + dim])
+    return np.asarray(pressure - out[:, columns(k.FORCE_X, dim)])
 
 
 def _spread_springs(p: ContactPass, a: Floats, b: Floats) -> float:

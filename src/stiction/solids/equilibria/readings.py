@@ -95,6 +95,11 @@ def _sticking(p: ContactPass, out: Floats, end: float) -> float:
     return total + float((gap[one] * share).sum())
 
 
+def columns(first: int, dim: int) -> list[int]:
+    """Return the columns of a vector: a list, so that sums go in one order in plane and space."""
+    return list(range(first, first + dim))
+
+
 def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, float]:
     """Return the areas of contact and of stick of one pass in space, by their names.
 
@@ -117,7 +122,7 @@ def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, 
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
     """Return the force (d,) of a contact on a body [N/m], [N] in space."""
     total = np.zeros(problem.dim)
-    forces = slice(k.FORCE_X, k.FORCE_X + problem.dim)
+    forces = columns(k.FORCE_X, problem.dim)
     owners = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
     for p, (number, owner), out in zip(problem.passes, owners, trial.outs, strict=True):
         if number != contact:

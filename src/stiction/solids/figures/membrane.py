@@ -23,7 +23,7 @@ NEEDED = ("drawn_position", "drawn_cell", "snapshot_time", "area_stretch")
 _HALVED = "TapePeeling"
 _MAP = "viridis"
 _HIGH, _SIDE = 2.5, 0.62  # of the figure, and room for the scale [in]
-_VIEW = (22.0, -62.0)  # elevation and azimuth [degrees]
+_VIEW = (24.0, -118.0)  # elevation and azimuth [degrees]
 
 
 def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
@@ -83,7 +83,7 @@ def _panel(
     ax.add_collection3d(Poly3DCollection(x, facecolors=shade, edgecolors="none", linewidths=0.0))
     (x0, x1), (y0, y1), (z0, z1) = box
     ax.set(xlim=(x0, x1), ylim=(y0, y1), zlim=(z0, max(z1, z0 + 1e-12)))
-    ax.set_box_aspect((x1 - x0, y1 - y0, max(z1 - z0, 1e-12)), zoom=1.25)
+    ax.set_box_aspect((x1 - x0, y1 - y0, max(z1 - z0, 1e-12)), zoom=0.88)
     ax.view_init(*_VIEW)
     ax.tick_params(labelsize=style.FONT - 2.0, pad=-2.0)
     ax.locator_params(nbins=3)

@@ -70,7 +70,7 @@ class TapePeeling(SolidSystem):
     mu: float | None = None
     s_cut: float | None = None
     size: str = "quick"
-    u_end: float = 20.0
+    u_end: float = 14.0
     angle: float = 45.0
     length: float = 24.0
     width: float = 8.0
