@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stiction.errors import ModelError, explain, nearest
+from stiction.numerics.checks import MOST_SEED, whole
 from stiction.studies.study import Study
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def sobol_indices(
     import pandas as pd
     from scipy.stats import sobol_indices as of_scipy
 
+    why, try_ = "it counts samples of the bootstrap.", "leave it out."
+    whole("sobol_indices.resamples", resamples, least=2, most=1_000_000, why=why, try_=try_)
+    why = "it fixes the bootstrap."
+    whole("sobol_indices.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     if study.held.told["design"] != "Saltelli" or not study.complete:
         got = f"a study of the design {study.held.told['design']}, {study!r}"
         needs, why = "a complete study of the design Saltelli", "the indices compare its samples."
