@@ -75,6 +75,12 @@ GIVEN = {
     "lyapunov_exponent": {"wheel": None, "start": (0.2, 0.0, 1.0)},
     "equilibrium": {"rod": LOADED},
     "follow_path": {"rod": LOADED},
+    "LatinHypercube": {"members": 4},
+    "Sobol": {"members": 4},
+    "Saltelli": {"members": 4},
+    "Range": {"low": 0.0, "high": 1.0},
+    "Sweep": {"scenario": "slip-wave", "fields": {"law.mu": [0.1]}},
+    "sobol_indices": {"study": None, "result": "stop_time"},
 }
 
 # places in a list: what has no such member says so

@@ -117,7 +117,7 @@ def on_a_cluster(
     while done < kills:
         out = root / "cluster"
         shutil.rmtree(out, ignore_errors=True)
-        for _ in range(20):
+        for _ in range(100):
             port = random.randrange(20_000, 50_000)
             address = f"tcp://127.0.0.1:{port}"
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": env}

@@ -115,7 +115,7 @@ def _top(
 def list_() -> None:
     """The built-in scenarios and studies, one line each, with their paper and figure."""
     from stiction.scenario.built_in import entries
-    from stiction.studies.reader import ready_entries
+    from stiction.studies.listing import ready_entries
 
     every = [*entries(), *ready_entries()]
     rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in every]

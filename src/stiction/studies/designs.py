@@ -47,7 +47,9 @@ class Range(Record):
             value = number(f"Range.{name}", getattr(self, name), rule=rule, why=why, try_=try_)
             object.__setattr__(self, name, value)
         if self.count is not None:
-            whole("Range.count", self.count, least=1, why="it counts values.", try_=try_)
+            each, why = _BYTES_OF_MEMBER, "it counts values."
+            whole("Range.count", self.count, least=1, each=each, why=why, try_=try_)
+            why = "it is the end of a range."
         if not self.low < self.high and self.count != 1:
             got, needs = f"{self.high!r}", f"more than low = {self.low!r}"
             raise ScenarioError(explain("Range.high", got, needs, why, try_))

@@ -18,40 +18,24 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.scenario import Entry, built_in, read_scenario
+from stiction.scenario import built_in, read_scenario
 from stiction.scenario.reader import build, scenario_of
 from stiction.scenario.source import Table, parse, read_table
 from stiction.studies.designs import Grid, Range
+from stiction.studies.listing import ready
 from stiction.studies.sweep import Sweep
 
-__all__ = ["read_study", "ready", "ready_entries"]
+__all__ = ["read_study"]
 
 _TABLES = ("system", "method", "solve")
 _WORDS = ("paper", "figure", "note")
 _KEYS = ("title", "scenario", "set", "keep", "trajectories", "design", "fields", *_TABLES, *_WORDS)
 _RANGE = ("from", "to", "count", "log")
-_HERE = Path(__file__).resolve().parent / "ready"
-
-
-def ready() -> dict[str, Path]:
-    """Return the files of the ready studies by name."""
-    return {path.stem: path for path in sorted(_HERE.glob("*.toml"))}
-
-
-def ready_entries() -> list[Entry]:
-    """Return what the ready studies say about themselves, without building any of them."""
-    found = []
-    for name, path in ready().items():
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        words = (str(table.get(key, "")) for key in ("title", "paper", "figure"))
-        found.append(Entry(name, *words))
-    return found
 
 
 def read_study(source: str | Path) -> Sweep:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stiction.errors import ModelError, explain, nearest
+from stiction.numerics.checks import MOST_SEED, whole
 from stiction.studies.study import Study
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ def sobol_indices(
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259; scipy.stats.sobol_indices.
     Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
     """
+    why, try_ = "it counts samples of the bootstrap.", "leave it out."
+    whole("sobol_indices.resamples", resamples, least=2, most=1_000_000, why=why, try_=try_)
+    why = "it fixes the bootstrap."
+    whole("sobol_indices.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     import pandas as pd
     from scipy.stats import sobol_indices as of_scipy
 

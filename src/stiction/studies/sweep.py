@@ -118,7 +118,9 @@ class Sweep(Record):
         object.__setattr__(self, "scenario", _scenario(self))
         if self.trajectories != 0:
             why, try_ = "so many rows of time are kept.", "for example 200; 0 keeps none."
-            whole("Sweep.trajectories", self.trajectories, least=2, why=why, try_=try_)
+            each = 8.0 * (self.scenario.system.state_size + 1)
+            where = "Sweep.trajectories"
+            whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
         given: tuple[object, object] = (self.design, self.fields)
         if not isinstance(given[0], Design):
             needs, why = "a design, such as Grid()", "it makes members of the values."

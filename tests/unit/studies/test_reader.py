@@ -4,7 +4,8 @@ import pytest
 
 import stiction as st
 from stiction.studies import Grid, Range, Sobol
-from stiction.studies.reader import read_study, ready, ready_entries
+from stiction.studies.listing import ready, ready_entries
+from stiction.studies.reader import read_study
 
 TEXT = """
 title = "Where a chain stops"
