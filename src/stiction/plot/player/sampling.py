@@ -62,8 +62,9 @@ def between(time: Floats, knots: Floats, values: Floats) -> Floats:
     last = np.minimum(at + 1, knots.size - 1)
     part = share.reshape(-1, *[1] * (values.ndim - 1))
     # what is not a number on one side is not mixed into the other
-    return np.asarray(np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part,
-                               values[at]))
+    return np.asarray(
+        np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part, values[at])
+    )
 
 
 def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
@@ -116,8 +117,10 @@ def marks_of(run: Run) -> list[Mark]:
     if rows.size > _MOST_MARKS:
         rows = np.unique(np.linspace(0, rows.size - 1, _MOST_MARKS).astype(np.int64))
     marks = [Mark(float(log.time[k]), _words(log, int(k))) for k in rows]
-    marks += [Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
-              for loss in run.determinism.losses]
+    marks += [
+        Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
+        for loss in run.determinism.losses
+    ]
     return sorted(marks, key=lambda mark: mark.time)
 
 
@@ -130,5 +133,3 @@ def _words(log: Any, k: int) -> str:
 def unit_of(run: Run) -> str:
     """Return the unit of time of a run, "" for none."""
     return "" if run.time_unit == "1" else run.time_unit
-
-

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from playing import film_in
-
 from scipy.interpolate import CubicHermiteSpline
 
 from stiction.chains import Chain

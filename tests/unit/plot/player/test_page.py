@@ -15,7 +15,7 @@ from stiction.errors import ModelError
 from stiction.plot.player.movie import Dots, Mark, Movie, View
 from stiction.plot.player.page import MOST_BYTES, Page, frames_for, page, sag
 
-HOSTILE = '</script><img src=x onerror=alert(1)>"\'&{{film}}\u2028'
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&{{film}}\u2028"
 
 
 def still(count=5, **changes):
@@ -121,8 +121,14 @@ def _slider():
     return st.solve(s.system, s.method, s.t_span, save=s.save)
 
 
-FAMILIES = {"chain": _chain, "wheel": _wheel, "blocks": _blocks, "strings": _strings,
-            "rods": _rods, "slider": _slider}
+FAMILIES = {
+    "chain": _chain,
+    "wheel": _wheel,
+    "blocks": _blocks,
+    "strings": _strings,
+    "rods": _rods,
+    "slider": _slider,
+}
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -164,7 +170,10 @@ def test_a_browser_hears_the_keyboard(browser, tmp_path):
     # who asked for less motion presses play
     browser.open(path, reduced=True, dark=True, width=360)
     assert browser.run("[playing, at, dark, document.documentElement.scrollWidth]") == [
-        False, 0, True, 360,
+        False,
+        0,
+        True,
+        360,
     ]
     for key in (".", "ArrowRight", "ArrowLeft", "End", "Home", "+"):
         browser.press(key)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from stiction.plot.player.sampling import between, frame_times, hermite, held, slopes
+from stiction.plot.player.sampling import between, frame_times, held, hermite, slopes
 
 
 def test_cubics_are_of_fourth_order():
