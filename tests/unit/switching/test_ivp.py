@@ -101,7 +101,8 @@ def block(t, y, sides):
 
 def test_a_block_sticks_where_scipy_chatters():
     ours = st.solve_ivp(block, [0, 12], [0.0, BELT], surfaces=slip, dense_output=True)
-    assert ours.status == 0 and ours.success
+    assert ours.status == 0
+    assert ours.success
     # it rides with the belt until the spring breaks it loose at x = mu, and swings back
     t = np.linspace(0.1, 1.9, 37)
     assert np.abs(ours.sol(t)[1] - BELT).max() <= 1e-12
@@ -131,7 +132,8 @@ def test_lost_determinism_is_told():
     found = st.solve_ivp(
         lambda t, y, sides: np.array([sides[0]]), [0, 1], [0.0], surfaces=lambda t, y: y[0]
     )
-    assert found.status == -1 and not found.success
+    assert found.status == -1
+    assert not found.success
     assert found.determinism.losses[0].kind == "escaping_start"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -97,10 +98,10 @@ def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
     rates = np.zeros_like(values)
     inner = np.searchsorted(knots, np.unique(breaks))
     edges = np.unique(np.concatenate([[0], inner[inner < knots.size], [knots.size - 1]]))
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in itertools.pairwise(edges):
         part = slice(begin, end + 1)
         # of two rows at one time the later one counts
-        order = 2 if end - begin > 1 else 1
+        order: Any = 2 if end - begin > 1 else 1
         rates[part] = np.gradient(values[part], knots[part], axis=0, edge_order=order)
     return rates
 

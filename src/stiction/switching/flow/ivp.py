@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import solve_ivp as _scipy
+from scipy import integrate
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import OptimizeResult
 
@@ -25,6 +25,10 @@ from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.model import PiecewiseSmooth
 
 __all__ = ["solve_ivp"]
+
+# their types know neither our fields nor our arguments
+_scipy: Any = integrate.solve_ivp
+_Result: Any = OptimizeResult
 
 Floats = npt.NDArray[np.float64]
 Function = Callable[..., Any]
@@ -145,7 +149,7 @@ def _result(
     given: tuple[Any, ...],
     times: Floats | None,
     dense_output: bool,
-) -> OptimizeResult:
+) -> Any:
     n = len(flow.start_names)
     y = np.stack([run.variables[name].values for name in flow.start_names])
     t_events, y_events, end = _events(run, flow, asked, given)
@@ -169,7 +173,7 @@ def _result(
         1: "A termination event occurred.",
     }
     reason = run.reason or "the future is not unique: see `determinism`."
-    return OptimizeResult(
+    return _Result(
         t=t,
         y=shown.reshape(n, -1),
         sol=dense if dense_output else None,
@@ -249,22 +253,22 @@ def _signs(run: Run, saved: Floats, time: float) -> Floats:
     """Return the multipliers just after a time: of the row saved before, and events since."""
     log, row = run.event_log, int(np.searchsorted(run.time, time, side="right")) - 1
     signs = saved[row].copy()
-    for k in np.flatnonzero((log.time >= run.time[row]) & (log.time <= time)):
+    for k in np.flatnonzero((log.time >= run.time[row]) & (log.time <= time)).tolist():
         i = int(log.contact[k]) - 1
         if log.kind[k] != "kink" and 0 <= i < signs.size:
             signs[i] = float(log.columns["multiplier_after"][k])
-    return np.clip(signs, -1.0, 1.0)
+    return np.asarray(np.clip(signs, -1.0, 1.0))
 
 
 def _ending(run: Run, saved: Floats, time: float) -> Floats:
     """Return the multipliers just before a time that is a saved row or an event."""
     log, row = run.event_log, int(np.searchsorted(run.time, time, side="right")) - 1
     signs = saved[row].copy()
-    for k in np.flatnonzero(log.time == time)[::-1]:
+    for k in np.flatnonzero(log.time == time)[::-1].tolist():
         i = int(log.contact[k]) - 1
         if log.kind[k] != "kink" and 0 <= i < signs.size:
             signs[i] = float(log.columns["multiplier"][k])
-    return np.clip(signs, -1.0, 1.0)
+    return np.asarray(np.clip(signs, -1.0, 1.0))
 
 
 def _evaluated(time: Floats, y: Floats, left: Floats, right: Floats, t: Any) -> Floats:

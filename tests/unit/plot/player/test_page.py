@@ -29,7 +29,8 @@ def still(count=5, **changes):
 
 def test_page_is_self_contained():
     text = page(still())
-    assert "http:" not in text and "https:" not in text
+    assert "http:" not in text
+    assert "https:" not in text
     assert not re.search(r"<link|<img|@import|url\(|fetch\(|XMLHttpRequest|\bimport\b", text)
     assert "default-src 'none'" in text
     film = film_in(text)
@@ -75,7 +76,8 @@ def test_notebooks_show_it_in_a_closed_frame():
     shown = Page(page(still()))._repr_html_()
     inside = re.search(r'srcdoc="([^"]*)"', shown).group(1)
     assert html.unescape(inside) == page(still())
-    assert 'sandbox="allow-scripts"' in shown and "allow-same-origin" not in shown
+    assert 'sandbox="allow-scripts"' in shown
+    assert "allow-same-origin" not in shown
 
 
 def test_wrong_seconds_are_refused():
