@@ -34,15 +34,19 @@ def main() -> int:
         film = film_in(path.read_text(encoding="utf-8"))
         worst = misses(run, film)
         events = np.isin(run.event_log.time, [mark[0] for mark in film["marks"]]).all()
-        rows.append((folder.name, path, path.stat().st_size, len(film["time"]), worst, bool(events)))
+        rows.append(
+            (folder.name, path, path.stat().st_size, len(film["time"]), worst, bool(events))
+        )
     shown = _opened([row[1] for row in rows]) if chromium() else {}
     for name, path, size, frames, worst, events in rows:
         heard = shown.get(path)
         word = "not opened" if heard is None else "plays" if not heard else json.dumps(heard)
         good = size <= MOST_BYTES and worst <= 5e-3 and not heard
         failed += not good
-        print(f"{name:26s}{size:8d} B{frames:6d} frames{100 * worst:9.4f} %  "
-              f"events {'exact' if events else 'thinned'}  {word}")
+        print(
+            f"{name:26s}{size:8d} B{frames:6d} frames{100 * worst:9.4f} %  "
+            f"events {'exact' if events else 'thinned'}  {word}"
+        )
     print(f"{len(rows) - failed} of {len(rows)} pages are as they should be")
     return failed
 

@@ -399,6 +399,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "futures": "stiction.switching.funnel",
             "portrait": "stiction.switching.portraits",
             "ensemble": "stiction.switching.ensembles.study",
+            "solve_ivp": "stiction.switching.flow.ivp",
             "noise_study": "stiction.switching.noise",
             "smoothing_study": "stiction.switching.smoothing",
             "smoothed_run": "stiction.switching.smoothing",
@@ -469,6 +470,7 @@ _FIRST = (
     "two_fold",
     "ensemble",
     "Sweep",
+    "solve_ivp",
 )
 # results and errors, of no kind and in no room
 _CORE = {

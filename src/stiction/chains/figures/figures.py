@@ -107,8 +107,8 @@ class ChainFigures(Figures):
 
     def movie(self, count: int) -> Movie:
         """Return the blocks with their springs, and the strip of stick."""
-        from stiction.plot.player.sampling import frame_times
         from stiction.chains.figures.player import movie_of
+        from stiction.plot.player.sampling import frame_times
 
         return movie_of(self._data, frame_times(self.run, count))
 

@@ -197,9 +197,9 @@ def _modes(data: ChainData, chosen: Ints, time: Floats) -> npt.NDArray[np.int8]:
     mode = data.mode[np.ix_(at, chosen)].copy()
     log = data.run.event_log
     for column, i in enumerate(chosen):
-        mine = np.flatnonzero(log.contact == i + 1)
-        mine = mine[[log.after[k] in _MODES for k in mine]] if mine.size else mine
-        if mine.size:
+        every = np.flatnonzero(log.contact == i + 1).tolist()
+        mine = [k for k in every if log.after[k] in _MODES]
+        if mine:
             last = np.searchsorted(log.time[mine], time, side="right") - 1
             since = (last >= 0) & (log.time[mine][last] > data.time[at])
             entered = np.array([_MODES[log.after[k]] for k in mine])
@@ -208,6 +208,7 @@ def _modes(data: ChainData, chosen: Ints, time: Floats) -> npt.NDArray[np.int8]:
 
 
 def window_of(window: tuple[float, float] | None, data: ChainData) -> tuple[float, float]:
+    """Return begin and end of the times that are shown [s], checked."""
     begin, end = float(data.time[0]), float(data.time[-1])
     if window is None:
         # a run that blew up is shown until then

@@ -131,7 +131,9 @@ def _block(run: Run, time: Floats) -> View:
     rows = np.full(slip.shape, half)
     place = np.column_stack([slip, rows])[:, None]
     # the far end moves with the mean speed of the cycles, as the plate does
-    end = slip[0] + 6.0 * half + (slip[-1] - slip[0]) * (time - time[0]) / (time[-1] - time[0] or 1.0)
+    end = (
+        slip[0] + 6.0 * half + (slip[-1] - slip[0]) * (time - time[0]) / (time[-1] - time[0] or 1.0)
+    )
     ends = np.stack([np.column_stack([slip + half, rows]), np.column_stack([end, rows])], axis=1)
     layers: list[Layer] = [
         Ground(np.zeros((1, 1, 1)), 0.0, 0.5 * half),
@@ -159,5 +161,3 @@ def _cycle(run: Run, time: Floats) -> View:
     spare = np.maximum(0.05 * (high - low), 1e-12)
     axes = ("log₁₀ of the slip speed in m/s", "friction μ")
     return View("the cycle", layers, low - spare, high + spare, axes, False, 0.6)
-
-

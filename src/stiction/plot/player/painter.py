@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -226,7 +227,7 @@ class _Brush:
 def _stretches(colour: Ints) -> Iterator[tuple[int, int]]:
     """Give begin and end of the stretches of one colour."""
     edges = np.concatenate([[0], np.flatnonzero(np.diff(colour)) + 1, [colour.size]])
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in itertools.pairwise(edges):
         if end > begin:
             yield int(begin), int(end)
 

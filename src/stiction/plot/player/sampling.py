@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,9 @@ def between(time: Floats, knots: Floats, values: Floats) -> Floats:
     last = np.minimum(at + 1, knots.size - 1)
     part = share.reshape(-1, *[1] * (values.ndim - 1))
     # what is not a number on one side is not mixed into the other
-    return np.asarray(np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part,
-                               values[at]))
+    return np.asarray(
+        np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part, values[at])
+    )
 
 
 def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
@@ -96,10 +98,10 @@ def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
     rates = np.zeros_like(values)
     inner = np.searchsorted(knots, np.unique(breaks))
     edges = np.unique(np.concatenate([[0], inner[inner < knots.size], [knots.size - 1]]))
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in itertools.pairwise(edges):
         part = slice(begin, end + 1)
         # of two rows at one time the later one counts
-        order = 2 if end - begin > 1 else 1
+        order: Any = 2 if end - begin > 1 else 1
         rates[part] = np.gradient(values[part], knots[part], axis=0, edge_order=order)
     return rates
 
@@ -116,8 +118,10 @@ def marks_of(run: Run) -> list[Mark]:
     if rows.size > _MOST_MARKS:
         rows = np.unique(np.linspace(0, rows.size - 1, _MOST_MARKS).astype(np.int64))
     marks = [Mark(float(log.time[k]), _words(log, int(k))) for k in rows]
-    marks += [Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
-              for loss in run.determinism.losses]
+    marks += [
+        Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
+        for loss in run.determinism.losses
+    ]
     return sorted(marks, key=lambda mark: mark.time)
 
 
@@ -130,5 +134,3 @@ def _words(log: Any, k: int) -> str:
 def unit_of(run: Run) -> str:
     """Return the unit of time of a run, "" for none."""
     return "" if run.time_unit == "1" else run.time_unit
-
-

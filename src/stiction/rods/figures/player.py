@@ -19,7 +19,7 @@ from stiction.plot.player.movie import (
     View,
 )
 from stiction.plot.player.sampling import hermite, marks_of, slopes
-from stiction.rods.figures.data import SLIP, RodData
+from stiction.rods.figures.data import RodData
 from stiction.rods.figures.partners import near
 
 __all__ = ["movie_of"]

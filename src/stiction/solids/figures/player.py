@@ -176,7 +176,8 @@ def _bodies(data: SolidData, frames: SolidFrames, places: Floats) -> Cells:
 
 def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer]:
     """Return the surfaces as lines, and arrows of the tractions on them."""
-    picked, starts = [], []
+    picked: list[Ints] = []
+    starts: list[int] = []
     for body in data.bodies:
         mine = data.of_body(body)
         starts.append(sum(part.size for part in picked))

@@ -78,9 +78,9 @@ class FlowFrames:
         told = np.asarray(log.columns.get(f"{name}_after", log.columns.get(name, np.zeros(0))))
         if not told.size:
             return np.interp(self.knots, self.data.time, saved)
-        return np.where(event == 1, told[np.where(event == 1, row, 0)], saved[
-            np.where(event == 1, 0, row)
-        ])
+        return np.where(
+            event == 1, told[np.where(event == 1, row, 0)], saved[np.where(event == 1, 0, row)]
+        )
 
     def state(self, name: str) -> Floats:
         """Return (f,) a state at the frames: cubics that cross no event."""
@@ -169,13 +169,13 @@ def _space(frames: FlowFrames) -> View:
     if lost:
         at = np.searchsorted(frames.knots, lost).clip(0, frames.knots.size - 1)
         layers.append(Dots(places[None, at], np.full((1, at.size), RED), size=5.0))
-    layers.append(Dots(np.column_stack(shown)[:, None, :], COLOURS[frames.mode() + 1][:, None], 6.0))
+    layers.append(
+        Dots(np.column_stack(shown)[:, None, :], COLOURS[frames.mode() + 1][:, None], 6.0)
+    )
     low, high = places.min(axis=0), places.max(axis=0)
     spare = np.where(high > low, 0.05 * (high - low), np.maximum(0.05 * np.abs(high), 1e-12))
     title = "the path in the space of the states" if len(labels) > 2 else "the path"
-    return View(
-        title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72
-    )
+    return View(title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72)
 
 
 _MOST_POINTS = 6000
@@ -188,5 +188,3 @@ def _kept(places: Floats, mode: Ints) -> Ints:
     change = np.flatnonzero(np.diff(mode) != 0)
     even = np.linspace(0, len(places) - 1, _MOST_POINTS).astype(np.int64)
     return np.unique(np.concatenate([even, change, change + 1]))
-
-

@@ -1,18 +1,15 @@
 """Animations: the film, its GIF, its video and its page."""
 
 import dataclasses
-import json
 import os
-import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from playing import film_in
+from scipy.interpolate import CubicHermiteSpline
 
 from stiction.chains import Chain
 from stiction.chains.figures.animation import animate
@@ -20,8 +17,6 @@ from stiction.chains.figures.data import ChainData
 from stiction.chains.figures.film import BLOCK, film_of, nice_scale
 from stiction.errors import ModelError, StoreError
 from stiction.laws import Coulomb
-
-STUB = Path(__file__).with_name("player_stub.js")
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +27,10 @@ def film(baseline):
 def test_film_shows_the_saved_states(film, baseline):
     assert film.time.size == 40
     assert film.scale == 1.0
-    x = np.column_stack(
-        [np.interp(film.time, baseline.time, x) for x in baseline.variables["x"].values.T]
-    )
-    assert film.place == pytest.approx(np.array([1.0, 2.0, 3.0]) + x)
+    x, v = (baseline.variables[name].values for name in "xv")
+    cubic = CubicHermiteSpline(baseline.time, x, v)(film.time)
+    # where an event lies between two saved rows the velocity bends, and a cubic is not taken
+    assert film.place == pytest.approx(np.array([1.0, 2.0, 3.0]) + cubic, abs=1e-4)
     assert film.mode[0].tolist() == baseline.variables["mode"].values[0].tolist()
     assert film.mode[-1].tolist() == [0, 0, 0]
     assert film.linked.tolist() == [True, True, True, False]
@@ -100,25 +95,6 @@ def colours_of_blocks(image):
     }
 
 
-def embedded(page):
-    return json.loads(re.search(r"const film = (\{.*?\});\n", page).group(1))
-
-
-def test_page_is_self_contained(baseline, tmp_path):
-    path = animate(baseline, tmp_path / "chain.html", seconds=2.0, fps=20.0)
-    page = path.read_text(encoding="utf-8")
-    assert "http" not in page
-    assert not re.search(r"\b(src|href|import|fetch|XMLHttpRequest)\b", page)
-    assert "{{" not in page
-    data = embedded(page)
-    film = film_of(ChainData(baseline), seconds=2.0, fps=20.0)
-    left, right = film.extent
-    assert np.array(data["place"]) * (right - left) + left == pytest.approx(film.place, abs=1e-4)
-    modes = [["-0+".index(letter) - 1 for letter in row] for row in data["mode"]]
-    assert modes == film.mode.tolist()
-    assert data["notes"] == "displacements × 1"
-
-
 def test_a_run_that_blew_up_is_shown_until_then(baseline):
     x = baseline.variables["x"]
     values = x.values.copy()
@@ -128,31 +104,6 @@ def test_a_run_that_blew_up_is_shown_until_then(baseline):
     film = film_of(ChainData(run), seconds=1.0, fps=10.0)
     assert film.time[-1] == baseline.time[-101]
     assert film.scale == 1.0
-
-
-def test_a_title_cannot_break_the_page(baseline, tmp_path):
-    run = dataclasses.replace(baseline, method_name="</script><b>")
-    page = animate(run, tmp_path / "x.html", seconds=0.2).read_text(encoding="utf-8")
-    assert page.count("</script>") == 1
-    assert embedded(page)["title"] == "Chain, </script><b>"
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the player")
-@pytest.mark.parametrize("name", ["baseline", "wave"])
-def test_player_plays_to_the_end(name, request, tmp_path):
-    run = request.getfixturevalue(name)
-    page = animate(run, tmp_path / "chain.html", seconds=1.0)
-    done = subprocess.run(
-        ["node", str(STUB), str(page)], capture_output=True, text=True, check=True, timeout=60
-    )
-    seen = json.loads(done.stdout)
-    film = film_of(ChainData(run), seconds=1.0, fps=20.0)
-    assert seen["clock"] == [film.clock(0), film.clock(19), film.clock(0)]
-    assert seen["button"] == ["pause", "play", "pause"]
-    assert seen["blocks"] == [run.variables["x"].values.shape[1]] * 2
-    # all blocks but the loaded one are drawn stuck in the first frame
-    assert seen["stuck"][0] == seen["blocks"][0] - 1
-    assert seen["notes"] == film.notes
 
 
 def test_video_needs_ffmpeg(baseline, tmp_path, monkeypatch):
@@ -212,6 +163,7 @@ def test_a_place_that_cannot_be_written(baseline, tmp_path):
 
 def test_run_plot_animates(baseline, tmp_path):
     path = baseline.plot.animate(tmp_path / "chain.html", seconds=0.5, window=(0.0, 1.0), scale=0.5)
-    data = embedded(path.read_text(encoding="utf-8"))
-    assert data["time"][-1] == 1.0
-    assert data["notes"] == "displacements × 0.5"
+    film = film_in(path.read_text(encoding="utf-8"))
+    assert film["time"][-1] == 1.0
+    assert film["notes"] == "displacements × 0.5"
+    assert max(mark[0] for mark in film["marks"]) <= 1.0

@@ -1,0 +1,19 @@
+"""The movie of a slider."""
+
+import numpy as np
+import pytest
+
+from stiction.faults.figures.player import movie_of, times_of
+from stiction.scenario import read_scenario
+from stiction.solve import solve
+
+
+def test_frames_are_the_saved_slip():
+    s = read_scenario("spring-slider", ())
+    run = solve(s.system, s.method, s.t_span, save=s.save)
+    time = times_of(run, 300)
+    movie = movie_of(run, time)
+    slip = np.interp(time, run.variables["trace_time"].values, run.variables["trace_slip"].values)
+    assert movie.views[0].layers[2].points[:, 0, 0] == pytest.approx(slip)
+    assert np.isin(run.event_log.time[run.event_log.time <= time[-1]], time).all()
+    assert movie.even
