@@ -3,7 +3,8 @@
     question: {"preset": name, "fields": {...}, "model": [name, {...}], "method": [name, {...}],
                "solver": name, "warm": time, "turn": whether to stop where the program turns back}
 
-The process keeps memory that it frees, as `stiction run` does. A few steps of the same preset in its quick size come first: they compile and load what is needed.
+The process keeps memory that it frees, as `stiction run` does. A few steps of the same preset in
+its quick size come first: they compile and load what is needed.
 """
 
 import json

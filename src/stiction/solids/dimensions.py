@@ -43,9 +43,7 @@ def cofactor(f: Floats) -> tuple[Floats, Any]:
     if f.shape[0] == 2:
         (a, b), (c, d) = f
         turned = np.empty(f.shape)
-        turned[0, 0], turned[1, 1] = d, a
-        np.negative(c, out=turned[0, 1])
-        np.negative(b, out=turned[1, 0])
+        turned[0, 0], turned[0, 1], turned[1, 0], turned[1, 1] = d, -c, -b, a
         return turned, a * d - b * c
     rows = [_cross(f[(i + 1) % 3], f[(i + 2) % 3]) for i in range(3)]
     made = np.stack(rows)

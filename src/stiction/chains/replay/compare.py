@@ -458,8 +458,9 @@ class _Replay:
         e, told = self.history.events, self._told(self.history.events.time)
         if told is None:
             told = np.arange(e.time.size)
+        before, after = (np.asarray(modes, dtype=np.int64) for modes in (e.before, e.after))
         log = ik.Log(
-            told, e.time, e.mass, e.before, e.after, e.x, e.v, e.friction_left, e.friction_right
+            told, e.time, e.mass, before, after, e.x, e.v, e.friction_left, e.friction_right
         )
         worst = np.empty((len(ik.OF_EVENTS), 2))
         if not ik.look_at_log(self._model, self._way, log, self._sizes, self.drive, worst):

@@ -101,7 +101,7 @@ def join(
         -1 where that was joined to another
     made : how many are there already
 
-    Verified by: tests/unit/chains/theta/test_methods.py::test_events_are_joined_alike
+    Verified by: tests/unit/chains/theta/test_events.py::test_events_are_joined_alike
     """
     near = 0
     for row in range(events.marks.shape[0]):

@@ -1,7 +1,6 @@
 """The theta methods: input, steps, rest, events, audit, checkpoints."""
 
 import dataclasses
-import itertools
 import math
 
 import numpy as np
@@ -9,12 +8,10 @@ import pytest
 from memories import Memory
 
 import stiction as st
-from stiction.chains.theta import event_kernels
 from stiction.chains.theta import exact_kernels as exact
 from stiction.chains.theta import march as theta_march
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta import smooth_kernels as smooth
-from stiction.chains.theta.step_kernels import Events
 from stiction.laws import SmoothSign
 from stiction.numerics import tridiagonal as tri
 from stiction.results.run import Request
@@ -142,42 +139,6 @@ def test_static_friction_holds_as_long_as_it_can():
     assert onset <= first["time"] < onset + 2e-3
     assert abs(first["friction_left"]) == pytest.approx(onset, abs=2e-3)
     assert first["friction_right"] == pytest.approx(-0.3 * 2.0 * 9.81)
-
-
-def test_events_of_two_steps_are_joined():
-    h = 0.1
-    turn, arrest = [(0.1, 1, 1, 0), (0.2, 1, 0, -1)], [(0.1, 0, 1, -1), (0.2, 0, -1, 0)]
-    apart, brief = [(0.1, 2, 1, 0), (0.3, 2, 0, -1)], [(0.4, 0, 0, 1), (0.5, 0, 1, 0)]
-    rows = sorted([*turn, *arrest, *apart, *brief])
-    values, marks = np.zeros((len(rows), 5)), np.array([row[1:] for row in rows], np.int32)
-    values[:, 0] = [row[0] for row in rows]
-    columns, mass, modes = event_kernels.joined([Events(values, marks, 0)], h, 3)
-    joined = list(zip(columns[0], mass.tolist(), *modes.tolist(), strict=True))
-    assert sorted(joined) == sorted([(0.1, 1, 1, -1), (0.1, 0, 1, 0), *apart, *brief])
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_events_are_joined_alike(seed):
-    """Event by event in blocks, and all at once."""
-    random, h, masses, rows = np.random.default_rng(seed), 0.1, 9, 3000
-    step, i = np.divmod(np.sort(random.choice(12 * masses * rows // 100, rows, False)), masses)
-    marks = np.stack([i, *random.integers(-1, 2, (2, rows))], axis=1).astype(np.int32)
-    values = np.column_stack([0.3 + h * step, random.normal(size=(rows, 4))])
-    found = []
-    for cuts in ([], [1, 500, 501, 2000]):
-        columns, modes = np.full((5, rows), np.nan), np.zeros((2, rows), np.int8)
-        mass, made = np.zeros(rows, np.int64), 0
-        if cuts:
-            last = np.full(masses + 1, -1)
-            for first, until in itertools.pairwise([0, *cuts, rows]):
-                block = Events(values[first:until], marks[first:until], first)
-                made = event_kernels.join(block, h, columns, mass, modes, last, made)
-        else:
-            made = event_kernels.join_at_once(values, marks, h, columns, mass, modes)
-        assert made < rows
-        found.append((columns[:, :made], mass[:made], modes[:, :made]))
-    for one, other in zip(*found, strict=True):
-        assert np.array_equal(one, other)
 
 
 # ---- rest
@@ -320,20 +281,6 @@ def test_more_events_than_allowed_end_the_run():
     whole = st.solve(CHAIN, st.ThetaStepper(1e-3), (0.0, 10.0))
     early = whole.event_log.time <= run.t_end
     assert run.event_log.time.tolist() == whole.event_log.time[early].tolist()
-
-
-def test_the_event_buffer_grows(monkeypatch):
-    whole = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
-    original = theta_march.March.__init__
-
-    def small(self, *args):
-        original(self, *args)
-        self._blocks = (self.tk.Events(np.empty((4, 5)), np.empty((4, 3), np.int32), 0),)
-
-    monkeypatch.setattr(theta_march.March, "__init__", small)
-    run = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
-    assert run.event_log.time.tolist() == whole.event_log.time.tolist()
-    assert len(run.event_log) > 16
 
 
 def test_an_interrupt_gives_what_there_is(monkeypatch):
