@@ -27,6 +27,7 @@ from stiction.solids import (
     Turned,
     rectangle,
 )
+from stiction.solids.motion.problem import MovingProblem, Step
 
 LAW = LennardJones.from_strength(0.05, 0.01)
 SIDES = [Fixed(Boundary(0, side), (1,)) for side in ("bottom", "top")]
@@ -121,3 +122,24 @@ def test_a_bar_that_is_let_go_swings_at_its_frequency():
     # what catches it takes its momentum at once, and energy with that
     assert works[-1, -1] <= 0.0
     assert kinetic[-1] < kinetic[free][-1]
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.8])
+def test_tangent_of_a_step_under_loads(radius):
+    """Pressure and springs, with mass and dampers, against central differences."""
+    rng = np.random.default_rng(3)
+    loads = [
+        Pressure(Boundary(0, "top"), Program((0.0, 1.0), (0.0, 0.4))),
+        Spring(Boundary(0, "right"), 0, 0.7, Program((0.0, 1.0), (0.0, 0.2))),
+    ]
+    body = Body(rectangle(1.0, 0.5, (3, 2)), Q1(), NeoHookean(1.0, 0.3))
+    solid = st.Solid([body], [], [Fixed(Boundary(0, "left")), *loads], dimensionless=True)
+    made = MovingProblem(MovingSolid(solid, 0.3, drag=0.2, retardation=0.1), lumped=False)
+    u, v, a, to, way = 0.02 * rng.standard_normal((5, made.size, 2))
+    state = made.start(0.5)._replace(u=u)
+    made.begin(Step(0.1, u, v, a, np.zeros_like(u), GeneralisedAlpha(radius).weights()))
+    _, matrix = made.evaluate(state, to, 0.6, None, data=True)
+    h = 1e-4
+    ends = [made.evaluate(state, to + s * h * way, 0.6, None, data=False)[0] for s in (1.0, -1.0)]
+    slope = (ends[0].residual - ends[1].residual).ravel() / (2.0 * h)
+    assert np.abs(matrix @ way.ravel() - slope).max() <= 1e-7 * np.abs(slope).max()
