@@ -510,6 +510,11 @@ class Holding:
             x = self.problem.points + u
             for _, entries, program in self.pressed:
                 f -= program.at(t) * on.followers(entries, x)
+        return f + self.sprung(t, u)
+
+    def sprung(self, t: float, u: Floats) -> Floats:
+        """Return the forces of springs on nodes and control points (nodes, 2) [N/m]."""
+        f = np.zeros((self.size, 2))
         for _, spring, entries, shape in self.springs:
             f += spring.program.at(t) * shape - on.followers(entries, u)
         return f

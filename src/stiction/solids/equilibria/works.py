@@ -62,34 +62,45 @@ def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
 
 
 def works_of(
-    problem: Problem, before: Trial, after: Trial, times: tuple[float, float]
+    problem: Problem,
+    before: Trial,
+    after: Trial,
+    times: tuple[float, float],
+    carried: Floats | None = None,
+    late: float = 0.5,
 ) -> tuple[float, ...]:
-    """Return the work of every condition over a step by the trapezoidal rule [J/m].
+    """Return the work of every condition over a step [J/m].
 
     Parameters
     ----------
     before, after : the accepted states at both ends
     times : when
+    carried : (nodes, 2) what supports carry during the step [N/m]; None for the mean of its ends
+    late : weight of the end of the step in the forces of loads; those of springs and motors are
+        means, which is exact for springs
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_works_sum_to_the_external
     """
     holding, (t0, t1) = problem.holding, times
     found = np.zeros(len(problem.assembled.all_conditions))
     moved = after.u - before.u
-    reaction = 0.5 * (before.residual + after.residual) * moved
+    early = 1.0 - late
+    mean = 0.5 * (before.residual + after.residual) if carried is None else carried
+    reaction = mean * moved
     held = holding.fixed & (holding.owner >= 0)
     np.add.at(found, holding.owner[held], reaction[held])
     for number, *_ in holding.loaded:
-        both = holding.force_of(number, t0) + holding.force_of(number, t1)
-        found[number] += 0.5 * float(np.sum(both * moved))
+        force = early * holding.force_of(number, t0) + late * holding.force_of(number, t1)
+        found[number] += float(np.sum(force * moved))
     u0, u1 = (problem.unknowns.displacements(trial.u) for trial in (before, after))
     way = u1 - u0
     for number, shape, program in holding.dead:
-        found[number] += 0.5 * (program.at(t0) + program.at(t1)) * float(np.sum(shape * way))
+        value = early * program.at(t0) + late * program.at(t1)
+        found[number] += value * float(np.sum(shape * way))
     for number, entries, program in holding.pressed:
         first = program.at(t0) * on.followers(entries, problem.points + u0)
         last = program.at(t1) * on.followers(entries, problem.points + u1)
-        found[number] -= 0.5 * float(np.sum((first + last) * way))
+        found[number] -= float(np.sum((early * first + late * last) * way))
     for number, spring, _, shape in holding.springs:
         g0, g1 = spring.program.at(t0), spring.program.at(t1)
         forces = spring.stiffness * (g0 + g1) - float(np.sum(shape * (u0 + u1)))

@@ -6,10 +6,12 @@ With d = u_1 - u_0, the Newmark relations give for any forces, without approxima
                 + (1 - alpha_m - gamma) d^T M (a_1 - a_0),
     d^T S_f   = d^T (S_0 + S_1) / 2 + (1/2 - alpha_f) d^T (S_1 - S_0),
 
-for S at the middle alpha_f. The work of supports and loads is d^T (R + F_f), that of dampers
-d^T C d / dt, never negative, plus a rest. What the trapezoidal rule of the internal forces
-differs by from the energy between both states is found by a Lobatto rule of degree five along
-d, of forces and not of energies: an energy that is not that of the forces leaves the ledger open.
+for S at the middle alpha_f. The work of supports and loads is d^T (R + F_f), pressures included;
+that of dampers d^T C d / dt, never negative, plus a rest. Springs to the ground count among S:
+their ends, and the motors of turning circles, work by the trapezoidal rule, which is exact for
+springs. What that rule differs by, for the internal forces, from the energy between both states
+is found by a Lobatto rule of degree five along d, of forces and not of energies: an energy that
+is not that of the forces leaves the ledger open.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy.typing as npt
 
 from stiction.solids.equilibria.history import Energies, contact_energies
 from stiction.solids.equilibria.problem import State, Trial
+from stiction.solids.equilibria.works import works_of
 from stiction.solids.motion.problem import MovingProblem, Step
 
 __all__ = ["Moved", "balance", "kick_energies"]
@@ -71,10 +74,16 @@ def balance(
     """
     w, dt = step.weights, step.dt
     d = moved.after.u - moved.before.u
-    first, second = problem.loads(times[0]), problem.loads(times[1])
+    (first, sprung), (second, sprung_last) = (
+        _outside(problem, trial, t)
+        for trial, t in zip((moved.before, moved.after), times, strict=True)
+    )
     carried = np.where(problem.fixed, moved.residual, 0.0)
     given = (1.0 - w.force) * second + w.force * first
-    work = float(np.sum(d * (carried + given)))
+    works = works_of(problem, moved.before, moved.after, times, carried, 1.0 - w.force)
+    ends = [number for number, *_ in problem.holding.springs]
+    ends += [number for number, _ in problem.holding.turned.values()]
+    work = float(np.sum(d * (carried + given))) + sum(works[number] for number in ends)
     # what the scheme does to masses, and by weighing forces to one side
     da, dv = moved.a - step.a, moved.v - step.v
     pull = moved.after.residual + second - moved.before.residual - first
@@ -85,28 +94,29 @@ def balance(
     scale = max(abs(last.stored), abs(last.adhesive), abs(last.work), last.kinetic)
     scheme += rest + _quadrature(problem, state, moved.after.u, times, scale)
     stored, adhesive = problem.stored(moved.after)
-    taken = 0.5 * float(
-        np.sum(
-            d
-            * (
-                moved.before.residual
-                + first
-                - moved.before.internal
-                + moved.after.residual
-                + second
-                - moved.after.internal
-            )
-        )
-    )
-    now = Energies(stored, adhesive, work, last.heat, 0.0, 0.0)
+    start, end = moved.before, moved.after
+    touch = start.residual + first + sprung - start.internal
+    touch += end.residual + second + sprung_last - end.internal
+    taken = 0.5 * float(np.sum(d * touch))
+    grounded = problem.grounded(moved.after, times[1])
+    taken += grounded - problem.grounded(moved.before, times[0])
+    now = Energies(stored + grounded, adhesive, work, last.heat, 0.0, 0.0, works)
     told = contact_energies(problem, moved.before, moved.after, times, last, now, work - taken)
     return told._replace(
         work=last.work + told.work,
+        works=tuple(a + b for a, b in zip(last.works, works, strict=True)),
         algorithmic=last.algorithmic + told.algorithmic + scheme,
         reciprocity=last.reciprocity + told.reciprocity,
         kinetic=problem.kinetic(moved.v),
         viscous=last.viscous + viscous,
     )
+
+
+def _outside(problem: MovingProblem, trial: Trial, t: float) -> tuple[Floats, Floats]:
+    """Return the forces of loads, and those of springs to the ground, on the unknowns [N/m]."""
+    u = problem.unknowns.displacements(trial.u)
+    springs = problem.unknowns.forces(problem.holding.sprung(t, u))
+    return problem.loads(t, u) - springs, springs
 
 
 def _dampers(problem: MovingProblem, step: Step, moved: Moved, d: Floats) -> tuple[float, float]:
@@ -161,5 +171,13 @@ def kick_energies(problem: MovingProblem, v: Floats, after: Floats, last: Energi
     Their impulse works at the mean of the velocities before and after.
     """
     impulse = np.where(problem.fixed, problem.weigh(after - v), 0.0)
-    work = 0.5 * float(np.sum(impulse * (v + after)))
-    return last._replace(kinetic=problem.kinetic(after), work=last.work + work)
+    done = 0.5 * impulse * (v + after)
+    works = np.array(last.works)
+    owner = problem.holding.owner
+    owned = owner >= 0
+    np.add.at(works, owner[owned], done[owned])
+    return last._replace(
+        kinetic=problem.kinetic(after),
+        work=last.work + float(np.sum(done)),
+        works=tuple(float(v) for v in works),
+    )

@@ -105,7 +105,7 @@ class Motion(March):
                 self.v[self.problem.first[i] : self.problem.first[i + 1]] = velocity
         self.v = self.moving.kicked(self.v, self._slopes(self.state.time))
         self._accelerate()
-        start = energies_at(self.problem, first, self.state.time)._replace(works=())
+        start = energies_at(self.problem, first, self.state.time)
         self.energy = start._replace(kinetic=self.moving.kinetic(self.v))
         self.record.add(self.state, self._told(first, self.v, self.a), self.energy, self.iterations)
         return True
@@ -145,6 +145,7 @@ class Motion(March):
 
     def _step(self) -> bool:
         """Take one step of time, as short as it has to be; return whether it was found."""
+        self.enter()
         while True:
             t = self.state.time
             target = self._target(t, min(self.dt, self.most))
@@ -180,12 +181,27 @@ class Motion(March):
         self.state = self.problem.accepted(self.state, moved.after, target)
         self.trial, self.v, self.a = moved.after, moved.v, moved.a
         self.farthest = max(self.farthest, self._length(moved.after.u))
-        if target < self.request.t_end:
+        if target < self.request.t_end and not self._stage_ends(target):
             self._follow_supports(target)
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         told = self._told(moved.after, self.v, self.a)
         self.record.add(self.state, told, self.energy, outcome.iterations, residual)
+
+    def _stage_ends(self, t: float) -> bool:
+        return bool(self.stages) and t >= self.stages[self.problem.stage].until
+
+    def enter(self) -> None:
+        """Go on with the next stage: what it holds stops at once, what it lets go moves on."""
+        before, unknowns = self.problem.stage, self.problem.unknowns
+        super().enter()
+        if self.problem.stage == before:
+            return
+        self.aside = None
+        v = self.problem.unknowns.values(unknowns.displacements(self.v))
+        self.v = self.moving.kicked(v, self._slopes(self.state.time))
+        self.energy = kick_energies(self.moving, v, self.v, self.energy)
+        self._accelerate()
 
     def _follow_supports(self, t: float) -> None:
         """Let supports move as their programs say, to the last digit; a new slope is a kick."""
@@ -206,6 +222,8 @@ class Motion(March):
         for at in self.record.asked_between(self.state.time, target):
             if self.aside is None:
                 self.aside = MovingProblem(self.moving.moving, self.scheme.lumped)
+                if self.stages:
+                    self.aside.enter(self.problem.stage, self.problem.base, self.problem.angles)
             space = self.solver.start()
             try:
                 outcome, moved = self._solve(self.aside, space, at)

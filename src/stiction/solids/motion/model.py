@@ -11,15 +11,12 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers
-from stiction.solids.loads import Pressure, Spring, Turned
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
 
 __all__ = ["MovingSolid"]
 
 Floats = npt.NDArray[np.float64]
-
-_FOLLOWS = (Pressure, Spring, Turned)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +67,6 @@ class MovingSolid(SolidSystem):
             why, try_ = "masses are those of bodies of the plane.", "solve it without mass."
             needs = "bodies of the plane"
             raise ModelError(explain("MovingSolid.solid", "a membrane", needs, why, try_))
-        _refuse_what_follows(solid.assembled())
         count = len(solid.assembled().bodies)
         why, try_ = "a body without mass has no inertia.", "give one number for each body."
         density = numbers(
@@ -120,14 +116,3 @@ class MovingSolid(SolidSystem):
     def velocities(self) -> Floats | None:
         """Velocities of the bodies at the start, (b, 2) [m/s]; None for rest."""
         return None if self.velocity is None else np.asarray(self.velocity)
-
-
-def _refuse_what_follows(assembled: Assembled) -> None:
-    """Refuse what a step of time does not carry: stages, and loads that follow the motion."""
-    held = [type(c).__name__ for c in assembled.all_conditions if isinstance(c, _FOLLOWS)]
-    held += ["Stage"] if len(assembled.stages) > 1 else []
-    if held:
-        got, needs = ", ".join(dict.fromkeys(held)), "a solid that is held, driven or loaded"
-        why = "their forces change with the motion, or begin anew, within a step of time."
-        try_ = "solve it without mass, or give Fixed, Driven, Loaded and Traction."
-        raise ModelError(explain("MovingSolid.solid", got, needs, why, try_))

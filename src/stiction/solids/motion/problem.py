@@ -74,6 +74,7 @@ class MovingProblem(Problem):
     def __init__(self, moving: MovingSolid, lumped: bool) -> None:
         from scipy.sparse import block_diag, csr_matrix, identity, kron
 
+        self._plain: list[csr_matrix] = []
         super().__init__(moving.assembled())
         self.moving, self.lumped = moving, lumped
         masses = [
@@ -83,15 +84,31 @@ class MovingProblem(Problem):
         ]
         n = len(self.rigid_node)
         whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)
-        self.mass = self._of_unknowns(csr_matrix(kron(whole, identity(2))))
-        self.damping = moving.drag * self.mass
+        self._plain = [csr_matrix(kron(whole, identity(2)))]
         if moving.retardation:
-            stiffness = self._of_unknowns(self._undeformed())
-            self.damping = csr_matrix(self.damping + moving.retardation * stiffness)
-        self.heavy = self.mass.diagonal() > 0.0
+            self._plain.append(self._undeformed())
+        self._weigh()
         self.step: Step | None = None
         self._seen: list[tuple[Trial, Trial]] = []
         self._aligned: dict[str, tuple[object, Ints]] = {}
+
+    def enter(
+        self, stage: int, base: Floats | None = None, angles: dict[int, float] | None = None
+    ) -> None:
+        """Take the conditions of a stage; see `Problem.enter`. Masses follow its unknowns."""
+        super().enter(stage, base, angles)
+        if self._plain:
+            self._weigh()
+
+    def _weigh(self) -> None:
+        """Find masses and dampers of the unknowns."""
+        from scipy.sparse import csr_matrix
+
+        self.mass, *stiffness = (self._of_unknowns(matrix) for matrix in self._plain)
+        self.damping = self.moving.drag * self.mass
+        for matrix in stiffness:
+            self.damping = csr_matrix(self.damping + self.moving.retardation * matrix)
+        self.heavy = self.mass.diagonal() > 0.0
 
     def _of_unknowns(self, matrix: csr_matrix) -> csr_matrix:
         made = self.unknowns.tangent(matrix)
