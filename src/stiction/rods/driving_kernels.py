@@ -372,3 +372,56 @@ def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: M
             x, y, z, _, _, _ = spatial_spin(q, p, i)
             total += t[0, i] * x + t[1, i] * y + t[2, i] * z
     return total
+
+
+@kernel
+def clamp_velocities(
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float
+) -> None:
+    """Give driven slots the velocities that they have at `now`, where they are then."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        i, late, rise = int(d[SLOT]), now - d[SINCE], d[RISE]
+        rate, tau = 1.0, late - 0.5 * rise
+        if late < rise:
+            rate, tau = late / rise, 0.5 * late * late / rise
+        wx, wy, wz = rate * d[SPIN], rate * d[SPIN + 1], rate * d[SPIN + 2]
+        if d[IS_FRAME] == 0.0:
+            x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
+            y = r[1, i] - d[ORIGIN + 1] - tau * d[VELOCITY + 1]
+            z = r[2, i] - d[ORIGIN + 2] - tau * d[VELOCITY + 2]
+            v[0, i] = rate * d[VELOCITY] + wy * z - wz * y
+            v[1, i] = rate * d[VELOCITY + 1] + wz * x - wx * z
+            v[2, i] = rate * d[VELOCITY + 2] + wx * y - wy * x
+        else:
+            _, _, _, ax, ay, az = spatial_spin(q, p, i)
+            along = wx * ax + wy * ay + wz * az
+            p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
+
+
+@kernel
+def clamp_rates(
+    r: Matrix, q: Matrix, av: Matrix, ap: Matrix, driven: Matrix, now: float
+) -> None:
+    """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        i, late, rise = int(d[SLOT]), now - d[SINCE], d[RISE]
+        rate, tau, grow = 1.0, late - 0.5 * rise, 0.0
+        if late < rise:
+            rate, tau, grow = late / rise, 0.5 * late * late / rise, 1.0 / rise
+        if d[IS_FRAME] == 0.0:
+            sx, sy, sz = d[SPIN], d[SPIN + 1], d[SPIN + 2]
+            x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
+            y = r[1, i] - d[ORIGIN + 1] - tau * d[VELOCITY + 1]
+            z = r[2, i] - d[ORIGIN + 2] - tau * d[VELOCITY + 2]
+            ux, uy, uz = sy * z - sz * y, sz * x - sx * z, sx * y - sy * x
+            square = rate * rate
+            av[0, i] = grow * (d[VELOCITY] + ux) + square * (sy * uz - sz * uy)
+            av[1, i] = grow * (d[VELOCITY + 1] + uy) + square * (sz * ux - sx * uz)
+            av[2, i] = grow * (d[VELOCITY + 2] + uz) + square * (sx * uy - sy * ux)
+        else:
+            _, _, _, ax, ay, az = spatial_spin(q, ap, i)
+            wx, wy, wz = grow * d[SPIN], grow * d[SPIN + 1], grow * d[SPIN + 2]
+            along = wx * ax + wy * ay + wz * az
+            ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az

@@ -54,9 +54,13 @@ GEOM_COLUMNS = 49
 MU, RESTITUTION, TANGENTIAL, REACH = range(4)
 LAW_COLUMNS = 4
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
-# friction heat in all, and of this kick alone [J]
-U, P, HEAT, HEAT_NOW = 0, 3, 6, 7
-KICK_COLUMNS = 8
+# friction heat in all, and of this kick alone [J]; and of steps of two halves: (3) force on the
+# first rod [N], (3) the part of the rate of u that velocities alone make [m/s^2], speed of slip
+# [m/s], tangential force that rolling asks for less its bound [N], pressing force [N], gap [m], and
+# the mode that these forces belong to
+U, P, HEAT, HEAT_NOW, FORCE_C, DRIFT_C = 0, 3, 6, 7, 8, 11
+SPEED, GRIP, PRESS, GAP, WILL = range(14, 19)
+KICK_COLUMNS = 19
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep

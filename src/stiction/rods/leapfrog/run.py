@@ -53,8 +53,10 @@ def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -
     """Return the run of `system`."""
     from stiction.rods.outcome import build_run
 
+    from stiction.rods.leapfrog.halves import HalvesMarcher, changes_modes
+
     rods = system.assembled()
-    march = Marcher(rods, method, request)
+    march = (HalvesMarcher if changes_modes(rods) else Marcher)(rods, method, request)
     march.go()
     return build_run(system, rods, method, march.history())
 
@@ -131,6 +133,8 @@ class RodHistory:
 
 class Marcher:
     """The state of a run: arrays that the kernels change in place."""
+
+    reasons = _REASONS
 
     def __init__(
         self, rods: Rods, method: RollingLeapfrog, request: Request, limited: bool = True
@@ -382,11 +386,16 @@ class Marcher:
             elif code in _REASONS:
                 self._stop(code, contact, float(self.save[k + 1]) - left * h)
                 return False
-            if sum(len(rows) for rows in self.events) > _MOST_EVENTS:
-                self.status = Status.WORK_LIMIT
-                self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
+            if self._too_many_events(k):
                 return False
             self._report(k, 1.0 - left / int(self.counts[k]))
+        return True
+
+    def _too_many_events(self, k: int) -> bool:
+        if sum(len(rows) for rows in self.events) <= _MOST_EVENTS:
+            return False
+        self.status = Status.WORK_LIMIT
+        self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
         return True
 
     def _tables(self) -> tuple[State, mk.Table, ck.Touch, mk.Spare]:

@@ -1,0 +1,357 @@
+"""Set-valued contact in steps of two half kicks: the forces of a state, the impulses of its end.
+
+Forces obey the law at the level of accelerations: a contact that rolls keeps u at zero, one that
+slips is held back by mu times what presses, against u. Impulses at the end of a step bring u of
+what rolls, and the rate of every gap, to zero; what slips obeys the law at its new velocity.
+
+Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+impact".
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.kernels import (
+    DISTANCE,
+    DRIFT_C,
+    ELEM1,
+    FORCE_C,
+    GAP,
+    GRIP,
+    HEAT,
+    INDEX_COLUMNS,
+    INSIDE,
+    MODE,
+    MU,
+    NODE1,
+    NODES_G,
+    OPEN,
+    OPENS,
+    PRESS,
+    REACH,
+    ROLL,
+    SLIP,
+    SPEED,
+    N,
+    P,
+    Touch,
+    WILL,
+    U,
+    locate,
+    pressing,
+    push,
+    response,
+    rubbing,
+    slip_per,
+    slip_velocity,
+)
+from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
+from stiction.rods.contact.touch_kernels import MOST_SWEEPS, ROLL_SLIP, STUCK, SWEEPS
+from stiction.rods.rod_kernels import FREE, TURNS, State
+
+Ints = npt.NDArray[np.int64]
+
+# slip below this part of the largest velocity has no direction
+STILL = 1e-13
+
+
+@kernel
+def count_closed(index: Ints) -> int:
+    """Return how many contacts are closed."""
+    closed = 0
+    for c in range(index.shape[0]):
+        if index[c, MODE] >= ROLL:
+            closed += 1
+    return closed
+
+
+@kernel
+def judge_sweeps(sweeps: int, good: bool, worst: Vector) -> None:
+    """Keep the largest number of sweeps, and count what did not converge."""
+    worst[MOST_SWEEPS] = max(worst[MOST_SWEEPS], float(sweeps))
+    if not good:
+        worst[STUCK] += 1.0
+
+
+@kernel
+def near_rates(index: Ints, f: Matrix, t: Matrix, mat: Matrix, av: Matrix, ap: Matrix) -> None:
+    """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
+    for c in range(index.shape[0]):
+        if index[c, MODE] < ROLL:
+            continue
+        for side in range(2):
+            for j in range(4):
+                i, e = index[c, NODE1 + side] + j, index[c, ELEM1 + side] + j
+                for a in range(3):
+                    av[a, i] = mat[FREE, i] * f[a, i]
+                    ap[a, e] = mat[TURNS, e] * t[a, e]
+
+
+@kernel
+def law_force(
+    c: int, index: Ints, geom: Matrix, law: Matrix, kick: Matrix, ux: float, uy: float, uz: float
+) -> tuple[float, float, float, int]:
+    """Return the force of one contact for the rate u' that it would have without, and its mode.
+
+    It leaves in kick what presses, and by how much rolling passes the bound of friction.
+    """
+    g, k, mode = geom[c], kick[c], index[c, MODE]
+    pn = pressing(g, ux, uy, uz)
+    k[PRESS] = pn
+    if index[c, OPENS] == 1 and pn <= 0.0:
+        return 0.0, 0.0, 0.0, OPEN
+    mu = law[c, MU]
+    bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
+    if mode == SLIP and k[SPEED] > 0.0:
+        # against the slip that there is
+        nx, ny, nz = g[N], g[N + 1], g[N + 2]
+        un = k[U] * nx + k[U + 1] * ny + k[U + 2] * nz
+        b = bound / k[SPEED]
+        lx, ly, lz = -b * (k[U] - un * nx), -b * (k[U + 1] - un * ny), -b * (k[U + 2] - un * nz)
+        return lx - pn * nx, ly - pn * ny, lz - pn * nz, SLIP
+    lx, ly, lz = solve3(g, -ux, -uy, -uz)
+    tx, ty, tz = lx + pn * g[N], ly + pn * g[N + 1], lz + pn * g[N + 2]
+    k[GRIP] = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
+    if k[GRIP] <= 0.0:
+        return lx, ly, lz, ROLL
+    lx, ly, lz, _ = rubbing(g, ux, uy, uz, bound)
+    return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], SLIP
+
+
+@kernel
+def solve_forces(
+    q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, av: Matrix, ap: Matrix, spare: Vector, worst: Vector
+) -> None:
+    """Put the forces of all closed contacts into kick, and the modes that they belong to.
+
+    av, ap : rates of v and p without contacts, which get those with them
+    """
+    place, index, geom, law, kick = touch.place, touch.marks, touch.geom, touch.law, touch.kick
+    closed = count_closed(index)
+    for c in range(index.shape[0]):
+        k = kick[c]
+        if index[c, MODE] < ROLL:
+            k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = 0.0, 0.0, 0.0
+            continue
+        rate1, rate2 = contact_rates(v, c, place, index, geom)
+        slip_drift(q, c, place, index, geom, v, p, rate1, rate2, spare)
+        k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = spare[0], spare[1], spare[2]
+        if closed == 1:
+            k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = 0.0, 0.0, 0.0
+        else:
+            push(q, c, index, geom, k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2], mobility, av, ap)
+    change, size, former, sweep = 0.0, 0.0, math.inf, 0
+    good = True
+    for sweep in range(SWEEPS):
+        change, size = 0.0, 0.0
+        for c in range(index.shape[0]):
+            if index[c, MODE] < ROLL:
+                continue
+            g, k = geom[c], kick[c]
+            ux, uy, uz = slip_velocity(q, c, index, geom, av, ap)
+            fx, fy, fz = k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2]
+            ox, oy, oz = slip_per(g, fx, fy, fz)
+            ux, uy, uz = ux + (k[DRIFT_C] - ox), uy + (k[DRIFT_C + 1] - oy), uz + (k[DRIFT_C + 2] - oz)
+            lx, ly, lz, mode = law_force(c, index, geom, law, kick, ux, uy, uz)
+            k[WILL] = mode
+            k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = lx, ly, lz
+            if closed == 1:
+                return
+            dx, dy, dz = lx - fx, ly - fy, lz - fz
+            push(q, c, index, geom, dx, dy, dz, mobility, av, ap)
+            change = max(change, abs(dx), abs(dy), abs(dz))
+            size = max(size, abs(lx), abs(ly), abs(lz))
+        stalled = change >= 0.5 * former and change <= 1e-10 * size
+        if change <= 1e-13 * size or stalled:
+            break
+        former = change
+        good = sweep < SWEEPS - 1 or change <= 1e-8 * size
+    judge_sweeps(sweep + 1, good, worst)
+
+
+@kernel
+def end_impulse(
+    c: int, index: Ints, geom: Matrix, law: Matrix, ux: float, uy: float, uz: float
+) -> tuple[float, float, float, int]:
+    """Return the impulse that ends a step at a contact with u' without it, and its mode then.
+
+    What rolled goes on rolling: forces decide whether it may. So does what presses: the impulse
+    of one half of a kick can pull by what the other half pressed too much.
+    """
+    g = geom[c]
+    if index[c, MODE] == ROLL:
+        lx, ly, lz = solve3(g, -ux, -uy, -uz)
+        return lx, ly, lz, ROLL
+    pn = pressing(g, ux, uy, uz)
+    lx, ly, lz, mode = rubbing(g, ux, uy, uz, law[c, MU] * max(pn, 0.0))
+    return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], mode
+
+
+@kernel
+def solve_end(
+    q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, worst: Vector
+) -> None:
+    """Find and apply the impulses that end a step; set the modes, and leave u in kick.
+
+    What came to rest although it slipped keeps minus the speed it would have had, as SPEED.
+    """
+    index, geom, law, kick = touch.marks, touch.geom, touch.law, touch.kick
+    closed = count_closed(index)
+    for c in range(index.shape[0]):
+        if index[c, MODE] >= ROLL:
+            response(q, c, index, geom, mobility)
+            kick[c, P], kick[c, P + 1], kick[c, P + 2] = 0.0, 0.0, 0.0
+    change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
+    for sweep in range(SWEEPS):
+        change, size = 0.0, 0.0
+        for c in range(index.shape[0]):
+            if index[c, MODE] < ROLL:
+                continue
+            g, k = geom[c], kick[c]
+            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+            ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
+            ux, uy, uz = ux - ox, uy - oy, uz - oz
+            lx, ly, lz, _ = end_impulse(c, index, geom, law, ux, uy, uz)
+            dx, dy, dz = lx - k[P], ly - k[P + 1], lz - k[P + 2]
+            push(q, c, index, geom, dx, dy, dz, mobility, v, p)
+            k[P], k[P + 1], k[P + 2] = lx, ly, lz
+            change = max(change, abs(dx), abs(dy), abs(dz))
+            size = max(size, abs(lx), abs(ly), abs(lz))
+        stalled = change >= 0.5 * former and change <= 1e-10 * size
+        if closed == 1 or change <= 1e-14 * size or stalled:
+            break
+        former = change
+        good = sweep < SWEEPS - 1 or change <= 1e-10 * size
+    judge_sweeps(sweep + 1, good, worst)
+
+
+@kernel
+def unchecked_speed(g: Vector, k: Vector, bound: float, ux: float, uy: float, uz: float) -> float:
+    """Return the slip along the last direction of slip if friction had not stopped at rest [m/s].
+
+    ux, uy, uz : what u is with the impulses k[P] in it; k[DRIFT_C] holds the last direction.
+    """
+    dx, dy, dz = k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2]
+    pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+    lx, ly, lz = -bound * dx, -bound * dy, -bound * dz
+    lx, ly, lz = lx - (k[P] + pn * g[N]), ly - (k[P + 1] + pn * g[N + 1]), lz - (k[P + 2] + pn * g[N + 2])
+    ox, oy, oz = slip_per(g, lx, ly, lz)
+    return (ux + ox) * dx + (uy + oy) * dy + (uz + oz) * dz
+
+
+@kernel
+def book_half(
+    q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst: Vector
+) -> float:
+    """Add the heat of a half kick whose u before is kick[U]; return the work that is left [J].
+
+    Leaves u after it in kick[U]. At the end of a step contacts get their modes and speeds.
+    """
+    index, geom, law, kick, rest = touch.marks, touch.geom, touch.law, touch.kick, 0.0
+    for c in range(index.shape[0]):
+        if index[c, MODE] < ROLL:
+            continue
+        g, k = geom[c], kick[c]
+        ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+        mx, my, mz = 0.5 * (ux + k[U]), 0.5 * (uy + k[U + 1]), 0.5 * (uz + k[U + 2])
+        un = mx * g[N] + my * g[N + 1] + mz * g[N + 2]
+        pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+        rest += pn * un
+        rub = -(k[P] * mx + k[P + 1] * my + k[P + 2] * mz + pn * un)
+        if index[c, MODE] == SLIP and rub > 0.0:
+            k[HEAT] += rub
+        else:
+            rest += rub
+        k[U], k[U + 1], k[U + 2] = ux, uy, uz
+        if ending:
+            un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
+            tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
+            speed = math.sqrt(tx * tx + ty * ty + tz * tz)
+            if index[c, MODE] == ROLL:
+                worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
+                k[SPEED] = 0.0
+            else:
+                bound = law[c, MU] * max(pn, 0.0)
+                rx, ry, rz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]
+                free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12)
+                if free or bound == 0.0 and speed == 0.0:
+                    k[SPEED] = min(unchecked_speed(g, k, bound, ux, uy, uz), 0.0)
+                    index[c, MODE] = ROLL
+                    worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
+                else:
+                    k[SPEED] = speed
+    return rest
+
+
+@kernel
+def aim(touch: Touch) -> None:
+    """Put the direction of slip into kick[DRIFT_C], where the drift of u stood."""
+    index, geom, kick = touch.marks, touch.geom, touch.kick
+    for c in range(index.shape[0]):
+        if index[c, MODE] == SLIP:
+            g, k = geom[c], kick[c]
+            un = k[U] * g[N] + k[U + 1] * g[N + 1] + k[U + 2] * g[N + 2]
+            dx, dy, dz = k[U] - un * g[N], k[U + 1] - un * g[N + 1], k[U + 2] - un * g[N + 2]
+            if k[SPEED] <= 0.0:
+                # it starts to slip: against friction
+                pn = k[FORCE_C] * g[N] + k[FORCE_C + 1] * g[N + 1] + k[FORCE_C + 2] * g[N + 2]
+                dx, dy = pn * g[N] - k[FORCE_C], pn * g[N + 1] - k[FORCE_C + 1]
+                dz = pn * g[N + 2] - k[FORCE_C + 2]
+            size = math.sqrt(dx * dx + dy * dy + dz * dz)
+            if size > 0.0:
+                dx, dy, dz = dx / size, dy / size, dz / size
+            k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = dx, dy, dz
+
+
+@kernel
+def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
+    """Correct normal impulses so that closed contacts touch after the drift of length h.
+
+    Friction follows what presses where a contact slips. What is left of a gap is for the next.
+    """
+    r, q, v, p = state.r, state.q, state.v, state.p
+    place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
+    places, indices, geoms, kick = touch.trial_place, touch.trial_marks, touch.trial_geom, touch.kick
+    only = places.shape[0] - 1
+    for c in range(index.shape[0]):
+        if index[c, MODE] < ROLL:
+            continue
+        g, k = geom[c], kick[c]
+        for side in range(2):
+            start = index[c, NODE1 + side]
+            low, high = max(start - 3, 0), min(start + 7, r.shape[1])
+            for a in range(3):
+                for i in range(low, high):
+                    trial[a, i] = r[a, i] + h * v[a, i]
+        for j in range(INDEX_COLUMNS):
+            indices[only, j] = index[c, j]
+        places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
+        if locate(trial, only, places, indices, geoms) != INSIDE:
+            continue
+        d = (geoms[only, DISTANCE] - law[c, REACH]) / (h * g[NODES_G])
+        dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
+        if index[c, MODE] == SLIP:
+            pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+            if pn > 0.0:
+                # the disk of friction follows the corrected pressure
+                more = -d / pn
+                dx += more * (k[P] + pn * g[N])
+                dy += more * (k[P + 1] + pn * g[N + 1])
+                dz += more * (k[P + 2] + pn * g[N + 2])
+        push(q, c, index, geom, dx, dy, dz, mobility, v, p)
+        k[P] += dx
+        k[P + 1] += dy
+        k[P + 2] += dz
+
+
+@kernel
+def note_gaps(touch: Touch) -> None:
+    """Put the gaps of all contacts into kick."""
+    for c in range(touch.marks.shape[0]):
+        touch.kick[c, GAP] = touch.geom[c, DISTANCE] - touch.law[c, REACH]

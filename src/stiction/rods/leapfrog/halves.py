@@ -1,0 +1,114 @@
+"""Run steps of two half kicks, for contacts that may slip or open; see `halves_kernels`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.rods.contact import kernels as ck
+from stiction.rods.contact import touch_kernels as tk
+from stiction.rods.leapfrog import halves_kernels as hk
+from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog import turn_kernels as uk
+from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.model import Rods
+
+__all__ = ["HalvesMarcher", "changes_modes"]
+
+Floats = npt.NDArray[np.float64]
+
+# slip below this part of the largest velocity at the start is none
+_STILL = 1e-12
+
+
+def changes_modes(rods: Rods) -> bool:
+    """Return whether any contact may slip or open."""
+    return rods.search is not None or any(contact.may_open for contact in rods.contacts)
+
+
+class HalvesMarcher(Marcher):
+    """A run whose steps begin and end with velocities at the same time as positions."""
+
+    def _kept(self) -> hk.Kept:
+        if not hasattr(self, "kept"):
+            slots, size = self.flat.r.shape[1], self.touch.size
+            self.kept = hk.Kept(
+                np.zeros((hk.KEPT_ROWS, slots)),
+                np.zeros((size, ck.KICK_COLUMNS)),
+                np.zeros((size, ck.KICK_COLUMNS)),
+                np.zeros((size, 2)),
+                np.zeros((size, ck.INDEX_COLUMNS), dtype=np.int64),
+                np.zeros(len(self.sums) + 1),
+                np.zeros(10),
+            )
+            self.kept.rows[hk.FREELY : hk.KEPT_ROWS] = self.flat.mobility(0.0)
+            self.known_at = -1
+        return self.kept
+
+    def _start(self) -> None:
+        f = self.flat
+        self._settle_start()
+        self.clock[mk.NOW] = self.save[0]
+        state, table, touch, spare = self._tables()
+        kept, forcing = self._kept(), self.forcing
+        if forcing is not None and f.driven.size:
+            hk.clamp_velocities(f.r, f.q, f.v, f.p, f.driven, float(self.save[0]))
+        self.worst[tk.LAST_KICK] = -1.0
+        still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
+        log = (self.buffer, self.written)
+        uk.begin(state, table, forcing, touch, spare, kept, still, *log)
+        self._keep_events()
+        self.known_at = 0
+        self.v_old[:], self.p_old[:] = f.v, f.p
+        self._observe(0, f.v.copy(), f.p.copy())
+
+    def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
+        """Take the contact forces that the law gave at the end of the last step."""
+        self.touch.force[:] = self.touch.kick[:, ck.FORCE_C : ck.FORCE_C + 3]
+        return v, p
+
+    def _observe(self, k: int, v: Floats, p: Floats) -> None:
+        # velocities are those of the saved time: the whole of the last kick counts
+        super()._observe(k, self.flat.v, self.flat.p)
+
+    def _interval(self, k: int) -> bool:
+        left, h = int(self.counts[k]), float(self.h[k])
+        state, table, touch, spare = self._tables()
+        kept, forcing, log = self._kept(), self.forcing, (self.buffer, self.written)
+        if self.known_at < 0:
+            # a run that goes on finds its forces again
+            uk.renew(state, table, forcing, touch, spare)
+        self.known_at = k
+        while left > 0:
+            self.clock[mk.NOW], self.todo[mk.LOST] = self.save[k + 1] - left * h, -1
+            steps = min(left, self.most_steps)
+            shake, limit = self.method.shake, self.touch.limit
+            code, done = hk.march_halves(
+                state, table, forcing, touch, spare, kept, shake, h, steps, limit
+            )
+            self.steps += int(done)
+            left -= int(done)
+            if code in (mk.STRUCK, mk.CHANGED):
+                step = self.steps
+                code = uk.turn(
+                    state, table, forcing, touch, spare, kept, shake, h, code, step, *log
+                )
+                self._keep_events()
+                if code == ck.INSIDE:
+                    self.steps += 1
+                    left -= 1
+                    code = mk.DONE
+                    if limit > 0.0:
+                        code = mk.SEARCH
+            if code == mk.SEARCH:
+                self._search()
+            elif code in self.reasons:
+                self._stop(code, int(self.todo[mk.LOST]), float(self.clock[mk.NOW]))
+                return False
+            if self._too_many_events(k):
+                return False
+            self._report(k, 1.0 - left / int(self.counts[k]))
+        self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
+        self.sums[:, mk.LATEST] = 0.0
+        return True
