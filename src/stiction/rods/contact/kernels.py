@@ -50,17 +50,18 @@ B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 # (2) levers of both rods, parts of D that do not change
 T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER = 31, 34, 37, 40, 43, 44, 46, 47
 GEOM_COLUMNS = 49
-# columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m]
-MU, RESTITUTION, TANGENTIAL, REACH = range(4)
-LAW_COLUMNS = 4
+# columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m],
+# forces that are rounding [N]
+MU, RESTITUTION, TANGENTIAL, REACH, NOISE = range(5)
+LAW_COLUMNS = 5
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
 # friction heat in all, and of this kick alone [J]; and of steps of two halves: (3) force on the
 # first rod [N], (3) the part of the rate of u that velocities alone make [m/s^2], speed of slip
-# [m/s], tangential force that rolling asks for less its bound [N], pressing force [N], gap [m], and
-# the mode that these forces belong to
+# [m/s], tangential force that rolling asks for less its bound [N], pressing force [N], gap [m], the
+# mode that these forces belong to, how deep a contact may be that has just opened [m]
 U, P, HEAT, HEAT_NOW, FORCE_C, DRIFT_C = 0, 3, 6, 7, 8, 11
-SPEED, GRIP, PRESS, GAP, WILL = range(14, 19)
-KICK_COLUMNS = 19
+SPEED, GRIP, PRESS, GAP, WILL, SLACK = range(14, 20)
+KICK_COLUMNS = 20
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep

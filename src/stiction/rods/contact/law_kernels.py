@@ -29,6 +29,7 @@ from stiction.rods.contact.kernels import (
     INSIDE,
     MODE,
     MU,
+    NOISE,
     NODE1,
     NODES_G,
     OPEN,
@@ -36,6 +37,7 @@ from stiction.rods.contact.kernels import (
     PRESS,
     REACH,
     ROLL,
+    SLACK,
     SLIP,
     SPEED,
     N,
@@ -104,7 +106,7 @@ def law_force(
     g, k, mode = geom[c], kick[c], index[c, MODE]
     pn = pressing(g, ux, uy, uz)
     k[PRESS] = pn
-    if index[c, OPENS] == 1 and pn <= 0.0:
+    if index[c, OPENS] == 1 and pn <= -law[c, NOISE]:
         return 0.0, 0.0, 0.0, OPEN
     mu = law[c, MU]
     bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
@@ -118,7 +120,7 @@ def law_force(
     lx, ly, lz = solve3(g, -ux, -uy, -uz)
     tx, ty, tz = lx + pn * g[N], ly + pn * g[N + 1], lz + pn * g[N + 2]
     k[GRIP] = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
-    if k[GRIP] <= 0.0:
+    if k[GRIP] <= law[c, NOISE]:
         return lx, ly, lz, ROLL
     lx, ly, lz, _ = rubbing(g, ux, uy, uz, bound)
     return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], SLIP
@@ -334,7 +336,9 @@ def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) 
         places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
         if locate(trial, only, places, indices, geoms) != INSIDE:
             continue
-        d = (geoms[only, DISTANCE] - law[c, REACH]) / (h * g[NODES_G])
+        gap = geoms[only, DISTANCE] - law[c, REACH]
+        k[SLACK] = 4.0 * abs(gap)
+        d = gap / (h * g[NODES_G])
         dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
         if index[c, MODE] == SLIP:
             pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
@@ -352,6 +356,13 @@ def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) 
 
 @kernel
 def note_gaps(touch: Touch) -> None:
-    """Put the gaps of all contacts into kick."""
+    """Put the gaps of all contacts into kick.
+
+    Holding a gap corrects what a step of order two leaves of it. A contact that has just opened may
+    be as deep, until it has come out.
+    """
     for c in range(touch.marks.shape[0]):
-        touch.kick[c, GAP] = touch.geom[c, DISTANCE] - touch.law[c, REACH]
+        k = touch.kick[c]
+        k[GAP] = touch.geom[c, DISTANCE] - touch.law[c, REACH]
+        if touch.marks[c, MODE] == OPEN and k[GAP] > k[SLACK]:
+            k[SLACK] = 0.0

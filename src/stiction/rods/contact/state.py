@@ -47,6 +47,7 @@ class ContactState:
         self.limit = 0.0
         # forces below this are rounding
         self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
+        self.law[:, ck.NOISE] = self.noise
         for c, contact in enumerate(rods.contacts):
             a, b = contact.first - 1, contact.second - 1
             self._bind(c, a, b, contact.s1 / flat.ds[a], contact.s2 / flat.ds[b], ck.CROSSING)

@@ -20,14 +20,15 @@ from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
     AT_END,
-    DISTANCE,
     EMPTY,
     FORCE_C,
+    GAP,
     INSIDE,
     MODE,
     OPEN,
     REACH,
     ROLL,
+    SLACK,
     TOLD_END,
     N,
     P,
@@ -394,7 +395,8 @@ def arrives(state: State, touch: Touch) -> bool:
     """Return whether an open contact is nearer than it may be, and closes in."""
     index, geom, law = touch.marks, touch.geom, touch.law
     for c in range(index.shape[0]):
-        if index[c, MODE] == OPEN and geom[c, DISTANCE] < law[c, REACH] * (1.0 - SPREAD):
+        deep = -SPREAD * law[c, REACH] - touch.kick[c, SLACK]
+        if index[c, MODE] == OPEN and touch.kick[c, GAP] < deep:
             ux, uy, uz = slip_velocity(state.q, c, index, geom, state.v, state.p)
             if ux * geom[c, N] + uy * geom[c, N + 1] + uz * geom[c, N + 2] > 0.0:
                 return True

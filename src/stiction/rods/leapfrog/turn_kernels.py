@@ -19,7 +19,6 @@ from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
     AT_END,
     CLOSED_AT,
-    DISTANCE,
     EMPTY,
     GAP,
     GRIP,
@@ -31,6 +30,7 @@ from stiction.rods.contact.kernels import (
     REACH,
     RESTITUTION,
     ROLL,
+    SLACK,
     SLIP,
     SPEED,
     TOLD_END,
@@ -141,7 +141,8 @@ def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
     """Return by which column of kick contact c changes in a step; -1 where it does not."""
     was, k = kept.marks[c, MODE], touch.kick[c]
     if code == STRUCK:
-        struck = touch.marks[c, MODE] == OPEN and k[GAP] < -SPREAD * touch.law[c, REACH]
+        deep = -SPREAD * touch.law[c, REACH] - k[SLACK]
+        struck = touch.marks[c, MODE] == OPEN and k[GAP] < deep
         return GAP if struck and was == OPEN else -1
     if was < ROLL or touch.marks[c, MODE] < ROLL:
         return -1
@@ -224,6 +225,9 @@ def cut(
             low, there = trial, False
             note_low(touch.kick, touch.marks, kept.low)
             before = min(value(kind, touch.kick[which]), 0.0)
+            if code == STRUCK and -before <= CLOSED * touch.law[which, REACH]:
+                # so near that it has closed
+                return code, trial, trial
         elif now == STRUCK or now == CHANGED:
             code, high, there = now, trial, True
             part, which = first_root(code, touch, kept)
@@ -247,7 +251,7 @@ def land(
     q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
     kick, any_struck = touch.kick, False
     for c in range(index.shape[0]):
-        if index[c, MODE] != OPEN or geom[c, DISTANCE] > law[c, REACH] * (1.0 + SPREAD):
+        if index[c, MODE] != OPEN or kick[c, GAP] > SPREAD * law[c, REACH] - kick[c, SLACK]:
             continue
         fast = approaching(q, c, index, geom, v, p)
         if fast <= 0.0:
