@@ -170,7 +170,7 @@ def solve_forces(
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
         stalled = change >= 0.5 * former and change <= 1e-10 * size
-        if change <= 1e-13 * size or stalled:
+        if change <= 1e-13 * size or change <= 0.1 * law[0, NOISE] or stalled:
             break
         former = change
         good = sweep < SWEEPS - 1 or change <= 1e-8 * size
@@ -196,6 +196,17 @@ def end_impulse(
 
 
 @kernel
+def rounding(c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix) -> float:
+    """Return the impulse that rounding of velocities makes at a contact [N s]."""
+    speed = 0.0
+    for side in range(2):
+        i, e = index[c, NODE1 + side] + 1, index[c, ELEM1 + side] + 1
+        for a in range(3):
+            speed = max(speed, abs(v[a, i]), abs(p[a, e]) * geom[c, DISTANCE])
+    return 1e-15 * speed / geom[c, NODES_G]
+
+
+@kernel
 def solve_end(
     q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, worst: Vector
 ) -> None:
@@ -204,11 +215,13 @@ def solve_end(
     What came to rest although it slipped keeps minus the speed it would have had, as SPEED.
     """
     index, geom, law, kick = touch.marks, touch.geom, touch.law, touch.kick
-    closed = count_closed(index)
+    closed, small = count_closed(index), 0.0
     for c in range(index.shape[0]):
         if index[c, MODE] >= ROLL:
             response(q, c, index, geom, mobility)
             kick[c, P], kick[c, P + 1], kick[c, P + 2] = 0.0, 0.0, 0.0
+            if closed > 1:
+                small = max(small, rounding(c, index, geom, v, p))
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
     for sweep in range(SWEEPS):
         change, size = 0.0, 0.0
@@ -226,7 +239,7 @@ def solve_end(
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
         stalled = change >= 0.5 * former and change <= 1e-10 * size
-        if closed == 1 or change <= 1e-14 * size or stalled:
+        if closed == 1 or change <= 1e-14 * size + small or stalled:
             break
         former = change
         good = sweep < SWEEPS - 1 or change <= 1e-10 * size
