@@ -48,7 +48,7 @@ class Switches(NamedTuple):
     shake: bool
 
 
-@kernel
+@kernel(borrows=True)
 def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
     """Return the piecewise linear factor of a load at time t; 1 without a history."""
     if last == first:
@@ -82,7 +82,7 @@ def _add_loads(
     t += te
 
 
-@kernel(plain=_add_loads)
+@kernel(plain=_add_loads, borrows=True)
 def add_loads(
     f: Matrix,
     t: Matrix,
@@ -125,7 +125,7 @@ def _power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> float:
     return rows.sum_in_order(terms)
 
 
-@kernel(plain=_power)
+@kernel(plain=_power, borrows=True)
 def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     """Return sum f . v + t . w."""
     total = 0.0
@@ -142,7 +142,7 @@ def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
     """Return the angular velocity of element i in space, and its axis."""
     ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
@@ -180,7 +180,7 @@ def _internal_damping(
     t[:, :-2] += m
 
 
-@kernel(plain=_internal_damping)
+@kernel(plain=_internal_damping, borrows=True)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
@@ -251,7 +251,7 @@ def _add_damping(
     t += te
 
 
-@kernel(plain=_add_damping)
+@kernel(plain=_add_damping, borrows=True)
 def add_damping(
     r: Matrix,
     q: Matrix,
@@ -279,7 +279,7 @@ def add_damping(
             t[a, i] += te[a, i]
 
 
-@kernel
+@kernel(borrows=True)
 def follow_clamps(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float, h: float
 ) -> None:
@@ -319,7 +319,7 @@ def follow_clamps(
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
-@kernel
+@kernel(borrows=True)
 def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
     """Put driven frames exactly where they must be."""
     for k in range(driven.shape[0]):
@@ -344,7 +344,7 @@ def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
         q[3, i] = c * z0 + x * y0 - y * x0 + z * w0
 
 
-@kernel
+@kernel(borrows=True)
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -> float:
     """Return the kinetic energy of the driven slots [J]."""
     total = 0.0
@@ -360,7 +360,7 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Matrix) -> float:
     """Return the power of forces f and torques t on the driven slots [W]."""
     total = 0.0
@@ -374,7 +374,7 @@ def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: M
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def clamp_velocities(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float
 ) -> None:
@@ -399,7 +399,7 @@ def clamp_velocities(
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
-@kernel
+@kernel(borrows=True)
 def clamp_rates(
     r: Matrix, q: Matrix, av: Matrix, ap: Matrix, driven: Matrix, now: float
 ) -> None:

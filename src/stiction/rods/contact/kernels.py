@@ -58,10 +58,11 @@ LAW_COLUMNS = 5
 # friction heat in all, and of this kick alone [J]; and of steps of two halves: (3) force on the
 # first rod [N], (3) the part of the rate of u that velocities alone make [m/s^2], speed of slip
 # [m/s], tangential force that rolling asks for less its bound [N], pressing force [N], gap [m], the
-# mode that these forces belong to, how deep a contact may be that has just opened [m]
+# mode that these forces belong to, how deep a contact may be that has just opened [m],
+# (2) rates of the places [elements/s]
 U, P, HEAT, HEAT_NOW, FORCE_C, DRIFT_C = 0, 3, 6, 7, 8, 11
-SPEED, GRIP, PRESS, GAP, WILL, SLACK = range(14, 20)
-KICK_COLUMNS = 20
+SPEED, GRIP, PRESS, GAP, WILL, SLACK, RATES_C = range(14, 21)
+KICK_COLUMNS = 22
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
@@ -82,7 +83,7 @@ class Touch(NamedTuple):
     trial_geom: Floats
 
 
-@kernel
+@kernel(borrows=True)
 def weights(x: float, out: Vector, at: int) -> None:
     """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
     y = 1.0 - x
@@ -92,7 +93,7 @@ def weights(x: float, out: Vector, at: int) -> None:
     out[at + 3] = x * x * x / 6.0
 
 
-@kernel
+@kernel(borrows=True)
 def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
     """Return what `axis_point` does, at least one element from both ends: faster."""
     k = math.floor(s)
@@ -116,7 +117,7 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
     return value, slope, bend
 
 
-@kernel
+@kernel(borrows=True)
 def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
     """Put D and derivatives at a pair of places near ends into g; return D . D."""
     dd = 0.0
@@ -129,7 +130,7 @@ def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector
     return dd
 
 
-@kernel
+@kernel(borrows=True)
 def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
     """Put D and derivatives at a pair of places apart from ends into g; return D . D."""
     dd, first1, first2 = 0.0, index[c, FIRST1], index[c, FIRST2]
@@ -142,13 +143,13 @@ def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector)
     return dd
 
 
-@kernel
+@kernel(borrows=True)
 def apart_from_ends(s: float, count: int) -> bool:
     """Return whether the four nodes and the four elements around s belong to the rod."""
     return s >= 1.5 and s <= count - 1.5
 
 
-@kernel
+@kernel(borrows=True)
 def axis_point(
     r: Matrix, first: int, count: int, s: float, axis: int
 ) -> tuple[float, float, float]:
@@ -179,7 +180,7 @@ def axis_point(
     return value, slope, bend
 
 
-@kernel
+@kernel(borrows=True)
 def shift(w: Vector, over: int) -> None:
     """Let weights beyond the ends act on the last two there are, as a straight line does.
 
@@ -196,7 +197,7 @@ def shift(w: Vector, over: int) -> None:
         w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
 
 
-@kernel
+@kernel(borrows=True)
 def four_around(s: float, last: int) -> tuple[int, float, int]:
     """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
     k = math.floor(s)
@@ -209,7 +210,7 @@ def four_around(s: float, last: int) -> tuple[int, float, int]:
     return start, x, over
 
 
-@kernel
+@kernel(borrows=True)
 def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     """Return whether a contact stays at an end: `outward` > 0 lowers the distance towards larger s.
 
@@ -220,7 +221,7 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     return s >= count and (parallel or outward >= 0.0)
 
 
-@kernel
+@kernel(borrows=True)
 def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
@@ -292,7 +293,7 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     return refresh(r, c, place, index, geom)
 
 
-@kernel
+@kernel(borrows=True)
 def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Locate a contact with a sphere or a plane; return as `locate`.
 
@@ -331,7 +332,7 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
     return refresh_on(r, c, place, index, geom)
 
 
-@kernel
+@kernel(borrows=True)
 def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives for a sphere or a plane into geom; return INSIDE."""
     g, first2, count = geom[c], index[c, FIRST2], index[c, COUNT1]
@@ -362,7 +363,7 @@ def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> i
     return INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
     """Put the weights of nodes and elements on one side into geom."""
     g, s, count = geom[c], place[c, side], index[c, COUNT1 + side]
@@ -383,7 +384,7 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
     index[c, ELEM1 + side] = first + start
 
 
-@kernel
+@kernel(borrows=True)
 def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
@@ -411,7 +412,7 @@ def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     return INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> None:
     """Put G, the slip velocity per impulse, into geom [1/kg].
 
@@ -450,7 +451,7 @@ def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> 
     g[NODES_G] = nodes
 
 
-@kernel
+@kernel(borrows=True)
 def slip_per(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return G (x, y, z), the slip velocity that an impulse gives where it acts."""
     return (
@@ -460,7 +461,7 @@ def slip_per(g: Vector, x: float, y: float, z: float) -> tuple[float, float, flo
     )
 
 
-@kernel
+@kernel(borrows=True)
 def slip_velocity(
     q: Matrix, c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix
 ) -> tuple[float, float, float]:
@@ -491,7 +492,7 @@ def slip_velocity(
     )
 
 
-@kernel
+@kernel(borrows=True)
 def push(
     q: Matrix,
     c: int,
@@ -535,7 +536,7 @@ def push(
                 p[2, i] += turn * az
 
 
-@kernel
+@kernel(borrows=True)
 def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:
     """Return two unit vectors across n."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
@@ -550,7 +551,7 @@ def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:
     return ax, ay, az, ny * az - nz * ay, nz * ax - nx * az, nx * ay - ny * ax
 
 
-@kernel
+@kernel(borrows=True)
 def pressing(g: Vector, ux: float, uy: float, uz: float) -> float:
     """Return -l . n that stops the approach u . n, negative if it takes tension."""
     nx, ny, nz = g[N], g[N + 1], g[N + 2]
@@ -559,7 +560,7 @@ def pressing(g: Vector, ux: float, uy: float, uz: float) -> float:
     return (ux * nx + uy * ny + uz * nz) / gn
 
 
-@kernel
+@kernel(borrows=True)
 def rubbing(
     g: Vector, ux: float, uy: float, uz: float, bound: float
 ) -> tuple[float, float, float, int]:

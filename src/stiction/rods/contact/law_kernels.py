@@ -18,6 +18,22 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
+    B1,
+    COUNT1,
+    CROSSING,
+    CURVE,
+    E1,
+    KIND,
+    LEVER,
+    R1,
+    R2,
+    RATES_C,
+    SHAPE,
+    T1,
+    T2,
+    D,
+    apart_from_ends,
+    both_inside,
     DISTANCE,
     DRIFT_C,
     ELEM1,
@@ -63,7 +79,7 @@ Ints = npt.NDArray[np.int64]
 STILL = 1e-13
 
 
-@kernel
+@kernel(borrows=True)
 def count_closed(index: Ints) -> int:
     """Return how many contacts are closed."""
     closed = 0
@@ -73,7 +89,7 @@ def count_closed(index: Ints) -> int:
     return closed
 
 
-@kernel
+@kernel(borrows=True)
 def judge_sweeps(sweeps: int, good: bool, worst: Vector) -> None:
     """Keep the largest number of sweeps, and count what did not converge."""
     worst[MOST_SWEEPS] = max(worst[MOST_SWEEPS], float(sweeps))
@@ -81,7 +97,7 @@ def judge_sweeps(sweeps: int, good: bool, worst: Vector) -> None:
         worst[STUCK] += 1.0
 
 
-@kernel
+@kernel(borrows=True)
 def near_rates(index: Ints, f: Matrix, t: Matrix, mat: Matrix, av: Matrix, ap: Matrix) -> None:
     """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
     for c in range(index.shape[0]):
@@ -95,7 +111,7 @@ def near_rates(index: Ints, f: Matrix, t: Matrix, mat: Matrix, av: Matrix, ap: M
                     ap[a, e] = mat[TURNS, e] * t[a, e]
 
 
-@kernel
+@kernel(borrows=True)
 def law_force(
     c: int, index: Ints, geom: Matrix, law: Matrix, kick: Matrix, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
@@ -126,7 +142,85 @@ def law_force(
     return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], SLIP
 
 
-@kernel
+@kernel(borrows=True)
+def drift_of_slip(
+    q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: Vector
+) -> None:
+    """Put the rate of u at constant velocities into kick[DRIFT_C], and those of the places."""
+    place, index, g, k = touch.place, touch.marks, touch.geom[c], touch.kick[c]
+    inner = apart_from_ends(place[c, 0], index[c, COUNT1])
+    inner = inner and apart_from_ends(place[c, 1], index[c, COUNT1 + 1])
+    if not inner or index[c, KIND] != CROSSING or index[c, SHAPE] != CURVE:
+        rate1, rate2 = contact_rates(v, c, place, index, touch.geom)
+        slip_drift(q, c, place, index, touch.geom, v, p, rate1, rate2, spare)
+        k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = spare[0], spare[1], spare[2]
+        k[RATES_C], k[RATES_C + 1] = rate1, rate2
+        return
+    # the same, inside both rods, with the weights that geom holds
+    v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(3):
+        t1, t2, d = g[T1 + a], g[T2 + a], g[D + a]
+        x1, w1 = spline_rate(v, index[c, NODE1], place[c, 0], g, B1, a)
+        x2, w2 = spline_rate(v, index[c, NODE1 + 1], place[c, 1], g, B1 + 4, a)
+        spare[a], spare[3 + a], spare[6 + a] = x2 - x1, w1, w2
+        v1 += (x2 - x1) * t1 + d * w1
+        v2 += (x2 - x1) * t2 + d * w2
+        a11 += -t1 * t1 + d * g[R1 + a]
+        a12 += t1 * t2
+        a22 += t2 * t2 + d * g[R2 + a]
+    det = a11 * a22 + a12 * a12
+    rate1, rate2 = -(a22 * v1 - a12 * v2) / det, -(a12 * v1 + a11 * v2) / det
+    k[RATES_C], k[RATES_C + 1] = rate1, rate2
+    mx, my, mz = 0.0, 0.0, 0.0
+    sx, sy, sz = 0.0, 0.0, 0.0
+    for side in range(2):
+        rate = g[LEVER + side] * (rate1 if side == 0 else rate2)
+        s = place[c, side] - 0.5
+        x = s - math.floor(s)
+        y = 1.0 - x
+        slopes = (-0.5 * y * y, 1.5 * x * x - 2.0 * x, 2.0 * y - 1.5 * y * y, 0.5 * x * x)
+        for j in range(4):
+            i = index[c, ELEM1 + side] + j
+            e, de = g[E1 + 4 * side + j], rate * slopes[j]
+            ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
+            ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
+            az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            px, py, pz = p[0, i], p[1, i], p[2, i]
+            half = 0.5 * (px * ax + py * ay + pz * az)
+            wx, wy, wz = px - half * ax, py - half * ay, pz - half * az
+            mx, my, mz = mx + e * wx, my + e * wy, mz + e * wz
+            # a free rotor: w' = -(p . d3) / 2 (p x d3)
+            sx += de * wx - e * half * (py * az - pz * ay)
+            sy += de * wy - e * half * (pz * ax - px * az)
+            sz += de * wz - e * half * (px * ay - py * ax)
+    dx = spare[0] + g[T2] * rate2 - g[T1] * rate1
+    dy = spare[1] + g[T2 + 1] * rate2 - g[T1 + 1] * rate1
+    dz = spare[2] + g[T2 + 2] * rate2 - g[T1 + 2] * rate1
+    ux, uy, uz = (
+        spare[3] * rate1 - spare[6] * rate2,
+        spare[4] * rate1 - spare[7] * rate2,
+        spare[5] * rate1 - spare[8] * rate2,
+    )
+    k[DRIFT_C] = ux + sy * g[D + 2] - sz * g[D + 1] + my * dz - mz * dy
+    k[DRIFT_C + 1] = uy + sz * g[D] - sx * g[D + 2] + mz * dx - mx * dz
+    k[DRIFT_C + 2] = uz + sx * g[D + 1] - sy * g[D] + mx * dy - my * dx
+
+
+@kernel(borrows=True)
+def spline_rate(
+    v: Matrix, start: int, s: float, g: Vector, at: int, a: int
+) -> tuple[float, float]:
+    """Return component a of v at s, by the weights g[at:], and its slope along the rod."""
+    x = s - math.floor(s)
+    y = 1.0 - x
+    v0, v1, v2, v3 = v[a, start], v[a, start + 1], v[a, start + 2], v[a, start + 3]
+    value = g[at] * v0 + g[at + 1] * v1 + g[at + 2] * v2 + g[at + 3] * v3
+    slope = -0.5 * y * y * v0 + (1.5 * x * x - 2.0 * x) * v1
+    slope += (2.0 * y - 1.5 * y * y) * v2 + 0.5 * x * x * v3
+    return value, slope
+
+
+@kernel(borrows=True)
 def solve_forces(
     q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, av: Matrix, ap: Matrix, spare: Vector, worst: Vector
 ) -> None:
@@ -141,9 +235,7 @@ def solve_forces(
         if index[c, MODE] < ROLL:
             k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = 0.0, 0.0, 0.0
             continue
-        rate1, rate2 = contact_rates(v, c, place, index, geom)
-        slip_drift(q, c, place, index, geom, v, p, rate1, rate2, spare)
-        k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = spare[0], spare[1], spare[2]
+        drift_of_slip(q, c, touch, v, p, spare)
         if closed == 1:
             k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = 0.0, 0.0, 0.0
         else:
@@ -177,7 +269,7 @@ def solve_forces(
     judge_sweeps(sweep + 1, good, worst)
 
 
-@kernel
+@kernel(borrows=True)
 def end_impulse(
     c: int, index: Ints, geom: Matrix, law: Matrix, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
@@ -195,7 +287,7 @@ def end_impulse(
     return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], mode
 
 
-@kernel
+@kernel(borrows=True)
 def rounding(c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix) -> float:
     """Return the impulse that rounding of velocities makes at a contact [N s]."""
     speed = 0.0
@@ -206,7 +298,7 @@ def rounding(c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix) -> float:
     return 1e-15 * speed / geom[c, NODES_G]
 
 
-@kernel
+@kernel(borrows=True)
 def solve_end(
     q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, worst: Vector
 ) -> None:
@@ -246,7 +338,7 @@ def solve_end(
     judge_sweeps(sweep + 1, good, worst)
 
 
-@kernel
+@kernel(borrows=True)
 def unchecked_speed(g: Vector, k: Vector, bound: float, ux: float, uy: float, uz: float) -> float:
     """Return the slip along the last direction of slip if friction had not stopped at rest [m/s].
 
@@ -260,7 +352,7 @@ def unchecked_speed(g: Vector, k: Vector, bound: float, ux: float, uy: float, uz
     return (ux + ox) * dx + (uy + oy) * dy + (uz + oz) * dz
 
 
-@kernel
+@kernel(borrows=True)
 def book_half(
     q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst: Vector
 ) -> float:
@@ -304,7 +396,7 @@ def book_half(
     return rest
 
 
-@kernel
+@kernel(borrows=True)
 def aim(touch: Touch) -> None:
     """Put the direction of slip into kick[DRIFT_C], where the drift of u stood."""
     index, geom, kick = touch.marks, touch.geom, touch.kick
@@ -324,7 +416,41 @@ def aim(touch: Touch) -> None:
             k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = dx, dy, dz
 
 
-@kernel
+@kernel(borrows=True)
+def near_enough(trial: Matrix, c: int, touch: Touch, h: float) -> bool:
+    """Find the distance at the end of a drift from the place that its rate predicts.
+
+    The distance is stationary there: what the place is off by counts squared, and one step of
+    Newton's method takes that out. Returns False near ends, and where that is not enough.
+    """
+    places, indices, geoms = touch.trial_place, touch.trial_marks, touch.trial_geom
+    only = places.shape[0] - 1
+    s1, s2 = places[only, 0], places[only, 1]
+    inner = apart_from_ends(s1, indices[only, COUNT1])
+    inner = inner and apart_from_ends(s2, indices[only, COUNT1 + 1])
+    if not inner or indices[only, KIND] != CROSSING or indices[only, SHAPE] != CURVE:
+        return False
+    g = geoms[only]
+    dd = both_inside(trial, only, s1, s2, indices, g)
+    f1, f2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(3):
+        t1, t2, d = g[T1 + a], g[T2 + a], g[D + a]
+        f1 += d * t1
+        f2 += d * t2
+        a11 += -t1 * t1 + d * g[R1 + a]
+        a12 += t1 * t2
+        a22 += t2 * t2 + d * g[R2 + a]
+    det = a11 * a22 + a12 * a12
+    if det >= 0.0:
+        return False
+    move1, move2 = -(f1 * a22 - a12 * f2) / det, -(a11 * f2 + a12 * f1) / det
+    if max(abs(move1), abs(move2)) > 1e-4:
+        return False
+    g[DISTANCE] = math.sqrt(dd - f1 * move1 + f2 * move2)
+    return True
+
+
+@kernel(borrows=True)
 def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
     """Correct normal impulses so that closed contacts touch after the drift of length h.
 
@@ -338,17 +464,20 @@ def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) 
         if index[c, MODE] < ROLL:
             continue
         g, k = geom[c], kick[c]
+        for j in range(INDEX_COLUMNS):
+            indices[only, j] = index[c, j]
+        places[only, 0] = place[c, 0] + h * k[RATES_C]
+        places[only, 1] = place[c, 1] + h * k[RATES_C + 1]
         for side in range(2):
             start = index[c, NODE1 + side]
             low, high = max(start - 3, 0), min(start + 7, r.shape[1])
             for a in range(3):
                 for i in range(low, high):
                     trial[a, i] = r[a, i] + h * v[a, i]
-        for j in range(INDEX_COLUMNS):
-            indices[only, j] = index[c, j]
-        places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
-        if locate(trial, only, places, indices, geoms) != INSIDE:
-            continue
+        if not near_enough(trial, c, touch, h):
+            places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
+            if locate(trial, only, places, indices, geoms) != INSIDE:
+                continue
         gap = geoms[only, DISTANCE] - law[c, REACH]
         k[SLACK] = 4.0 * abs(gap)
         d = gap / (h * g[NODES_G])
@@ -367,7 +496,7 @@ def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) 
         k[P + 2] += dz
 
 
-@kernel
+@kernel(borrows=True)
 def note_gaps(touch: Touch) -> None:
     """Put the gaps of all contacts into kick.
 

@@ -73,7 +73,7 @@ PARALLEL = 0.17364817766693033
 NEAR_PARALLEL = 3
 
 
-@kernel
+@kernel(borrows=True)
 def measure(q: Matrix, index: Ints, geom: Matrix, v: Matrix, p: Matrix, kick: Matrix) -> None:
     """Put u of all closed contacts for the velocities before a kick into kick[U]."""
     for c in range(index.shape[0]):
@@ -81,7 +81,7 @@ def measure(q: Matrix, index: Ints, geom: Matrix, v: Matrix, p: Matrix, kick: Ma
             kick[c, U], kick[c, U + 1], kick[c, U + 2] = slip_velocity(q, c, index, geom, v, p)
 
 
-@kernel
+@kernel(borrows=True)
 def local_impulse(
     g: Vector, c: int, index: Ints, law: Matrix, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
@@ -97,7 +97,7 @@ def local_impulse(
     return lx - pn * nx, ly - pn * ny, lz - pn * nz, mode
 
 
-@kernel
+@kernel(borrows=True)
 def kick_contacts(
     q: Matrix,
     index: Ints,
@@ -147,7 +147,7 @@ def kick_contacts(
     return SWEEPS if change <= 1e-10 * size else -1
 
 
-@kernel
+@kernel(borrows=True)
 def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
     """Set the modes of closed contacts from their impulses."""
     for c in range(index.shape[0]):
@@ -166,7 +166,7 @@ def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
                 index[c, MODE] = SLIP
 
 
-@kernel
+@kernel(borrows=True)
 def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
     """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
     r, q, v, p = state.r, state.q, state.v, state.p
@@ -220,7 +220,7 @@ def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Mat
             break
 
 
-@kernel
+@kernel(borrows=True)
 def pulls(index: Ints, geom: Matrix, kick: Matrix) -> bool:
     """Return whether a contact that may open would have to pull."""
     for c in range(index.shape[0]):
@@ -231,7 +231,7 @@ def pulls(index: Ints, geom: Matrix, kick: Matrix) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def account(
     q: Matrix,
     index: Ints,
@@ -264,7 +264,7 @@ def account(
     return normal
 
 
-@kernel
+@kernel(borrows=True)
 def drive_work(
     q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
 ) -> float:
@@ -293,7 +293,7 @@ def drive_work(
     return work
 
 
-@kernel
+@kernel(borrows=True)
 def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 

@@ -129,7 +129,7 @@ class Kept(NamedTuple):
     spare: Floats
 
 
-@kernel
+@kernel(borrows=True)
 def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
     """Keep the state at the start of a step."""
     copy(state.r, kept.rows[KEPT_R:KEPT_Q])
@@ -150,7 +150,7 @@ def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
     kept.sums[spare.sums.shape[0]] = spare.clock[NOW]
 
 
-@kernel
+@kernel(borrows=True)
 def set_mobility(table: Table, forcing: Forcing | None, spare: Spare, w: float) -> None:
     """Let impulses act with the drag of a half kick of length w."""
     if forcing is None or not forcing.damped or spare.worst[LAST_KICK] == w:
@@ -164,7 +164,7 @@ def set_mobility(table: Table, forcing: Forcing | None, spare: Spare, w: float) 
         table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
 
 
-@kernel
+@kernel(borrows=True)
 def drag_heat(state: State, table: Table, drag: Matrix, spare: Spare, w: float) -> float:
     """Return the heat of drag in a kick of length w, at its mean velocity [J]."""
     q, v, p, old_v, old_p = (
@@ -193,7 +193,7 @@ def drag_heat(state: State, table: Table, drag: Matrix, spare: Spare, w: float) 
     return heat
 
 
-@kernel
+@kernel(borrows=True)
 def free_half(state: State, table: Table, forcing: Forcing | None, spare: Spare, w: float) -> None:
     """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums
@@ -223,7 +223,7 @@ def free_half(state: State, table: Table, forcing: Forcing | None, spare: Spare,
                 t[a, i] -= td[a, i]
 
 
-@kernel
+@kernel(borrows=True)
 def book_free(state: State, table: Table, forcing: Forcing, spare: Spare, w: float) -> None:
     """Finish the account of what loads and damping did in a half kick."""
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums
@@ -237,7 +237,7 @@ def book_free(state: State, table: Table, forcing: Forcing, spare: Spare, w: flo
         sums[VISCOUS, TOTAL] += drag_heat(state, table, forcing.drag, spare, w)
 
 
-@kernel
+@kernel(borrows=True)
 def hand_over(state: State, table: Table, forcing: Forcing, spare: Spare, w: float, h: float) -> None:
     """Let what is driven take its mean velocity over a drift of h, or with h = 0 that of now.
 
@@ -263,7 +263,7 @@ def hand_over(state: State, table: Table, forcing: Forcing, spare: Spare, w: flo
         sums[VISCOUS, TOTAL] += 0.5 * w * clamp_power(q, v, p, fd, td, driven)
 
 
-@kernel
+@kernel(borrows=True)
 def measure_slip(q: Matrix, touch: Touch, v: Matrix, p: Matrix) -> None:
     """Put u of closed contacts before a half kick into kick[U]."""
     for c in range(touch.marks.shape[0]):
@@ -272,7 +272,7 @@ def measure_slip(q: Matrix, touch: Touch, v: Matrix, p: Matrix) -> None:
             k[U], k[U + 1], k[U + 2] = slip_velocity(q, c, touch.marks, touch.geom, v, p)
 
 
-@kernel
+@kernel(borrows=True)
 def start_half(
     state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, shake: bool, h: float
 ) -> None:
@@ -303,7 +303,7 @@ def start_half(
             spare.sums[EXTERNAL, TOTAL] += work
 
 
-@kernel
+@kernel(borrows=True)
 def end_half(
     state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, h: float
 ) -> None:
@@ -333,7 +333,7 @@ def end_half(
             spare.sums[EXTERNAL, TOTAL] += work
 
 
-@kernel
+@kernel(borrows=True)
 def measure_kicked(state: State, table: Table, touch: Touch, spare: Spare, w: float) -> None:
     """Put u before a half kick that was taken already into kick[U], forces being known."""
     kick(state.v, state.p, spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD], table.mat, -w)
@@ -341,7 +341,7 @@ def measure_kicked(state: State, table: Table, touch: Touch, spare: Spare, w: fl
     kick(state.v, state.p, spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD], table.mat, w)
 
 
-@kernel
+@kernel(borrows=True)
 def find_law(
     state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
@@ -361,7 +361,7 @@ def find_law(
     solve_forces(state.q, touch, freely, state.v, state.p, av, ap, kept.spare, spare.worst)
 
 
-@kernel
+@kernel(borrows=True)
 def full_rates(
     state: State, table: Table, forcing: Forcing, spare: Spare, av: Matrix, ap: Matrix
 ) -> None:
@@ -390,7 +390,7 @@ def full_rates(
         clamp_rates(state.r, q, av, ap, forcing.driven, spare.clock[NOW])
 
 
-@kernel
+@kernel(borrows=True)
 def arrives(state: State, touch: Touch) -> bool:
     """Return whether an open contact is nearer than it may be, and closes in."""
     index, geom, law = touch.marks, touch.geom, touch.law
@@ -403,7 +403,7 @@ def arrives(state: State, touch: Touch) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def take_step(
     state: State,
     table: Table,
@@ -439,7 +439,7 @@ def take_step(
     return CHANGED if changes(touch, kept) else INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def changes(touch: Touch, kept: Kept) -> bool:
     """Return whether a mode differs from that at the start of the step, or an end was met."""
     index, kick = touch.marks, touch.kick
@@ -454,7 +454,7 @@ def changes(touch: Touch, kept: Kept) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def march_halves(
     state: State,
     table: Table,

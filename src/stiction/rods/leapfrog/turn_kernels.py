@@ -92,7 +92,7 @@ MOST_TURNS, MOST_TRIES = 64, 12
 CLOSED = 1e-13
 
 
-@kernel
+@kernel(borrows=True)
 def go_back(
     state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
@@ -116,7 +116,7 @@ def go_back(
     renew(state, table, forcing, touch, spare)
 
 
-@kernel
+@kernel(borrows=True)
 def renew(
     state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare
 ) -> None:
@@ -128,7 +128,7 @@ def renew(
     put_forces(state, table.mat, forcing, spare.scratch, spare.clock[NOW])
 
 
-@kernel
+@kernel(borrows=True)
 def part_at(before: float, behind: float) -> float:
     """Return where a line from `before` < 0 to `behind` >= 0 is zero, in parts of the way."""
     if before >= 0.0:
@@ -136,7 +136,7 @@ def part_at(before: float, behind: float) -> float:
     return -before / (behind - before) if behind > before else 1.0
 
 
-@kernel
+@kernel(borrows=True)
 def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
     """Return by which column of kick contact c changes in a step; -1 where it does not."""
     was, k = kept.marks[c, MODE], touch.kick[c]
@@ -153,13 +153,13 @@ def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
     return GRIP if was == ROLL else SPEED
 
 
-@kernel
+@kernel(borrows=True)
 def value(kind: int, k: Vector) -> float:
     """Return what is negative before a change, and not behind it."""
     return k[GRIP] if kind == GRIP else -k[kind]
 
 
-@kernel
+@kernel(borrows=True)
 def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     """Return the part of the way to the first change, and its contact; (1, -1) without any.
 
@@ -175,7 +175,7 @@ def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     return first, which
 
 
-@kernel
+@kernel(borrows=True)
 def note_low(kick: Matrix, marks: Ints, low: Matrix) -> None:
     """Copy kick into low."""
     for c in range(marks.shape[0]):
@@ -184,7 +184,7 @@ def note_low(kick: Matrix, marks: Ints, low: Matrix) -> None:
                 low[c, j] = kick[c, j]
 
 
-@kernel
+@kernel(borrows=True)
 def cut(
     state: State,
     table: Table,
@@ -243,7 +243,7 @@ def cut(
     return code, high, when
 
 
-@kernel
+@kernel(borrows=True)
 def land(
     state: State, table: Table, touch: Touch, spare: Spare, step: int, events: Matrix, written: Ints
 ) -> bool:
@@ -271,7 +271,7 @@ def land(
     return any_struck
 
 
-@kernel
+@kernel(borrows=True)
 def slipping(touch: Touch) -> None:
     """Take the modes of closed contacts from the impulses of an impact."""
     index, geom, law, kick = touch.marks, touch.geom, touch.law, touch.kick
@@ -286,7 +286,7 @@ def slipping(touch: Touch) -> None:
             index[c, MODE] = SLIP if rub >= law[c, MU] * pn * (1.0 - 1e-9) else ROLL
 
 
-@kernel
+@kernel(borrows=True)
 def measure_speed(state: State, touch: Touch) -> None:
     """Put u and the speed of slip of closed contacts into kick."""
     index, geom = touch.marks, touch.geom
@@ -299,7 +299,7 @@ def measure_speed(state: State, touch: Touch) -> None:
             k[SPEED] = math.sqrt(tx * tx + ty * ty + tz * tz) if index[c, MODE] == SLIP else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def settle(
     touch: Touch, was: Ints, when: float, events: Matrix, written: Ints
 ) -> bool:
@@ -328,14 +328,14 @@ def settle(
     return changed
 
 
-@kernel
+@kernel(borrows=True)
 def keep_modes(touch: Touch, marks: Ints) -> None:
     """Copy the modes of all contacts."""
     for c in range(touch.marks.shape[0]):
         marks[c, MODE] = touch.marks[c, MODE]
 
 
-@kernel
+@kernel(borrows=True)
 def turn(
     state: State,
     table: Table,
@@ -387,7 +387,7 @@ def turn(
     return INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def after_impact(
     state: State,
     table: Table,
@@ -405,7 +405,7 @@ def after_impact(
     settle(touch, kept.marks, spare.clock[NOW], events, written)
 
 
-@kernel
+@kernel(borrows=True)
 def begin(
     state: State,
     table: Table,
