@@ -59,10 +59,10 @@ LAW_COLUMNS = 5
 # first rod [N], (3) the part of the rate of u that velocities alone make [m/s^2], speed of slip
 # [m/s], tangential force that rolling asks for less its bound [N], pressing force [N], gap [m], the
 # mode that these forces belong to, how deep a contact may be that has just opened [m],
-# (2) rates of the places [elements/s]
+# (2) rates of the places [elements/s], gap that is held for now [m]
 U, P, HEAT, HEAT_NOW, FORCE_C, DRIFT_C = 0, 3, 6, 7, 8, 11
-SPEED, GRIP, PRESS, GAP, WILL, SLACK, RATES_C = range(14, 21)
-KICK_COLUMNS = 22
+SPEED, GRIP, PRESS, GAP, WILL, SLACK, RATES_C, HELD = 14, 15, 16, 17, 18, 19, 20, 22
+KICK_COLUMNS = 23
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep

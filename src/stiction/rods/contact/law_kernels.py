@@ -41,6 +41,7 @@ from stiction.rods.contact.kernels import (
     GAP,
     GRIP,
     HEAT,
+    HELD,
     INDEX_COLUMNS,
     INSIDE,
     MODE,
@@ -77,6 +78,8 @@ Ints = npt.NDArray[np.int64]
 
 # slip below this part of the largest velocity has no direction
 STILL = 1e-13
+# of the depth in which a contact was found, what a step takes out
+EASE = 0.02
 
 
 @kernel(borrows=True)
@@ -451,10 +454,14 @@ def near_enough(trial: Matrix, c: int, touch: Touch, h: float) -> bool:
 
 
 @kernel(borrows=True)
-def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
+def hold(
+    state: State, touch: Touch, mobility: Matrix, h: float, whole: float, trial: Matrix
+) -> None:
     """Correct normal impulses so that closed contacts touch after the drift of length h.
 
-    Friction follows what presses where a contact slips. What is left of a gap is for the next.
+    Friction follows what presses where a contact slips. What is left of a gap is for the next. A
+    part of a step takes back its part of a gap that a `whole` step does. Where a contact closed as
+    deep as it was found, it comes out by and by: at once, it would be thrown out.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
@@ -478,9 +485,13 @@ def hold(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) 
             places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
             if locate(trial, only, places, indices, geoms) != INSIDE:
                 continue
-        gap = geoms[only, DISTANCE] - law[c, REACH]
-        k[SLACK] = 4.0 * abs(gap)
-        d = gap / (h * g[NODES_G])
+        k[HELD] *= 1.0 - EASE * h / whole
+        gap = geoms[only, DISTANCE] - law[c, REACH] - k[HELD]
+        k[SLACK] = 4.0 * abs(gap) - 1.01 * k[HELD]
+        if gap > 0.0 and k[PRESS] <= 0.0:
+            # about to open: nothing pulls it back
+            continue
+        d = gap / (whole * g[NODES_G])
         dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
         if index[c, MODE] == SLIP:
             pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])

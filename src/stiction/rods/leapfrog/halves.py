@@ -83,16 +83,16 @@ class HalvesMarcher(Marcher):
         while left > 0:
             self.clock[mk.NOW], self.todo[mk.LOST] = self.save[k + 1] - left * h, -1
             steps = min(left, self.most_steps)
-            shake, limit = self.method.shake, self.touch.limit
+            whole, limit = (h if self.method.shake else 0.0), self.touch.limit
             code, done = hk.march_halves(
-                state, table, forcing, touch, spare, kept, shake, h, steps, limit
+                state, table, forcing, touch, spare, kept, whole, h, steps, limit
             )
             self.steps += int(done)
             left -= int(done)
             if code in (mk.STRUCK, mk.CHANGED):
                 step = self.steps
                 code = uk.turn(
-                    state, table, forcing, touch, spare, kept, shake, h, code, step, *log
+                    state, table, forcing, touch, spare, kept, whole, h, code, step, *log
                 )
                 self._keep_events()
                 if code == ck.INSIDE:

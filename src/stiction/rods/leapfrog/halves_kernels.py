@@ -274,9 +274,12 @@ def measure_slip(q: Matrix, touch: Touch, v: Matrix, p: Matrix) -> None:
 
 @kernel(borrows=True)
 def start_half(
-    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, shake: bool, h: float
+    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, whole: float, h: float
 ) -> None:
-    """Take the half kick that begins a step of h, with the contact forces of the law."""
+    """Take the half kick that begins a step of h, with the contact forces of the law.
+
+    `whole` is the length of a step that is not cut; 0 does not hold gaps.
+    """
     q, v, p, index, w = state.q, state.v, state.p, touch.marks, 0.5 * h
     closed = count_closed(index) > 0
     set_mobility(table, forcing, spare, w)
@@ -293,8 +296,8 @@ def start_half(
                 x, y, z = w * k[FORCE_C], w * k[FORCE_C + 1], w * k[FORCE_C + 2]
                 k[P], k[P + 1], k[P + 2] = x, y, z
                 push(q, c, index, touch.geom, x, y, z, table.mobility, v, p)
-        if shake:
-            hold(state, touch, table.mobility, h, spare.work)
+        if whole > 0.0:
+            hold(state, touch, table.mobility, h, whole, spare.work)
         spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, False, spare.worst)
     if forcing is not None:
         book_free(state, table, forcing, spare, w)
@@ -411,7 +414,7 @@ def take_step(
     touch: Touch,
     spare: Spare,
     kept: Kept,
-    shake: bool,
+    whole: float,
     h: float,
     onto: bool,
 ) -> int:
@@ -421,7 +424,7 @@ def take_step(
     contact that a code is about. CHANGED tells that modes are about to change.
     """
     clock, index = spare.clock, touch.marks
-    start_half(state, table, forcing, touch, spare, shake, h)
+    start_half(state, table, forcing, touch, spare, whole, h)
     clock[BEFORE] = clock[NOW]
     drift(state.r, state.q, state.v, state.p, h)
     code, spare.todo[LOST] = locate_all(state.r, touch.place, index, touch.geom)
@@ -462,7 +465,7 @@ def march_halves(
     touch: Touch,
     spare: Spare,
     kept: Kept,
-    shake: bool,
+    whole: float,
     h: float,
     steps: int,
     limit: float,
@@ -473,7 +476,7 @@ def march_halves(
     """
     for k in range(steps):
         keep(state, touch, spare, kept)
-        code = take_step(state, table, forcing, touch, spare, kept, shake, h, False)
+        code = take_step(state, table, forcing, touch, spare, kept, whole, h, False)
         if code != INSIDE:
             return code, k
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):

@@ -22,6 +22,7 @@ from stiction.rods.contact.kernels import (
     EMPTY,
     GAP,
     GRIP,
+    HELD,
     INSIDE,
     MODE,
     MU,
@@ -85,11 +86,13 @@ from stiction.rods.rod_kernels import State, copy
 
 Ints = npt.NDArray[np.int64]
 
-# of a step: how far behind a root it may be cut, and parts of it that are not cut further
-BEHIND, SHORT = 0.01, 1e-3
+# of a step: how far behind a root it may be cut
+BEHIND = 0.02
 MOST_TURNS, MOST_TRIES = 64, 12
 # a gap below this part of the reach has closed
 CLOSED = 1e-13
+# and one beyond this part was not closed in time, but found
+DEEP = 1e-9
 
 
 @kernel(borrows=True)
@@ -192,7 +195,7 @@ def cut(
     touch: Touch,
     spare: Spare,
     kept: Kept,
-    shake: bool,
+    whole: float,
     h: float,
     code: int,
 ) -> tuple[int, float, float]:
@@ -220,7 +223,7 @@ def cut(
         trial = when if code == STRUCK else when + BEHIND * h
         trial = max(trial, low + 1e-9 * h)
         go_back(state, table, forcing, touch, spare, kept)
-        now = take_step(state, table, forcing, touch, spare, kept, shake, trial, False)
+        now = take_step(state, table, forcing, touch, spare, kept, whole, trial, False)
         if now == INSIDE:
             low, there = trial, False
             note_low(touch.kick, touch.marks, kept.low)
@@ -239,7 +242,7 @@ def cut(
         when = low + part_at(before, behind) * (high - low)
     if not there:
         go_back(state, table, forcing, touch, spare, kept)
-        code = take_step(state, table, forcing, touch, spare, kept, shake, high, False)
+        code = take_step(state, table, forcing, touch, spare, kept, whole, high, False)
     return code, high, when
 
 
@@ -266,6 +269,7 @@ def land(
         kind, any_struck = BOUNCES, True
         if plastic:
             index[c, MODE], index[c, TOLD_END], kind = ROLL, index[c, AT_END], CLOSES
+            kick[c, HELD] = kick[c, GAP] if kick[c, GAP] < -DEEP * law[c, REACH] else 0.0
         slipping(touch)
         add_event(events, written, spare.clock[NOW], c, OPEN, kind, touch.place, index, fast, 0.0)
     return any_struck
@@ -343,7 +347,7 @@ def turn(
     touch: Touch,
     spare: Spare,
     kept: Kept,
-    shake: bool,
+    whole: float,
     h: float,
     code: int,
     step: int,
@@ -357,31 +361,29 @@ def turn(
     left = h
     for turns in range(MOST_TURNS):
         end, when = left, left
-        if turns < MOST_TURNS - 1:
-            held = shake and left > SHORT * h
+        # a step has room for one change of modes to be told in time; impacts always are
+        if turns == 0 or code == STRUCK and turns < MOST_TURNS - 1:
             code, end, when = cut(
-                state, table, forcing, touch, spare, kept, held, left, code
+                state, table, forcing, touch, spare, kept, whole, left, code
             )
         if code != STRUCK and code != CHANGED:
             return code
         begin = kept.sums[spare.sums.shape[0]]
         if code == STRUCK:
             go_back(state, table, forcing, touch, spare, kept)
-            held = shake and end > SHORT * h
-            code = take_step(state, table, forcing, touch, spare, kept, held, end, True)
+            code = take_step(state, table, forcing, touch, spare, kept, whole, end, True)
             if code != INSIDE and code != CHANGED:
                 return code
             settle(touch, kept.marks, begin + end, events, written)
             if land(state, table, touch, spare, step, events, written):
-                after_impact(state, table, forcing, touch, spare, kept, events, written)
+                after_impact(state, table, forcing, touch, spare, kept, step, events, written)
         else:
             settle(touch, kept.marks, begin + when, events, written)
         left -= end
         if left <= 1e-9 * h:
             return INSIDE
         keep(state, touch, spare, kept)
-        held = shake and left > SHORT * h
-        code = take_step(state, table, forcing, touch, spare, kept, held, left, False)
+        code = take_step(state, table, forcing, touch, spare, kept, whole, left, False)
         if code == INSIDE:
             return code
     return INSIDE
@@ -395,13 +397,21 @@ def after_impact(
     touch: Touch,
     spare: Spare,
     kept: Kept,
+    step: int,
     events: Matrix,
     written: Ints,
 ) -> None:
-    """Find the forces behind an impact, and the modes that they leave."""
+    """Find the forces behind an impact, and the modes that they leave.
+
+    What has just closed opens at the end of a step, not before it had one.
+    """
     keep_modes(touch, kept.marks)
     measure_speed(state, touch)
     find_law(state, table, forcing, touch, spare, kept)
+    for c in range(touch.marks.shape[0]):
+        if touch.marks[c, MODE] >= ROLL and touch.marks[c, CLOSED_AT] == step:
+            if touch.kick[c, WILL_BE] == OPEN:
+                touch.kick[c, WILL_BE] = touch.marks[c, MODE]
     settle(touch, kept.marks, spare.clock[NOW], events, written)
 
 
@@ -426,4 +436,4 @@ def begin(
     for c in range(touch.marks.shape[0]):
         if touch.marks[c, MODE] == SLIP and touch.kick[c, SPEED] <= still:
             touch.marks[c, MODE], touch.kick[c, SPEED] = ROLL, 0.0
-    after_impact(state, table, forcing, touch, spare, kept, events, written)
+    after_impact(state, table, forcing, touch, spare, kept, -1, events, written)
