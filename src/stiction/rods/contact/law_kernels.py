@@ -79,7 +79,7 @@ Ints = npt.NDArray[np.int64]
 # slip below this part of the largest velocity has no direction
 STILL = 1e-13
 # of the depth in which a contact was found, what a step takes out
-EASE = 0.02
+EASE = 0.3
 
 
 @kernel(borrows=True)
@@ -127,6 +127,8 @@ def law_force(
     k[PRESS] = pn
     if index[c, OPENS] == 1 and pn <= -law[c, NOISE]:
         return 0.0, 0.0, 0.0, OPEN
+    if index[c, OPENS] == 1:
+        pn = max(pn, 0.0)
     mu = law[c, MU]
     bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
     if mode == SLIP and k[SPEED] > 0.0:
@@ -137,10 +139,11 @@ def law_force(
         lx, ly, lz = -b * (k[U] - un * nx), -b * (k[U + 1] - un * ny), -b * (k[U + 2] - un * nz)
         return lx - pn * nx, ly - pn * ny, lz - pn * nz, SLIP
     lx, ly, lz = solve3(g, -ux, -uy, -uz)
-    tx, ty, tz = lx + pn * g[N], ly + pn * g[N + 1], lz + pn * g[N + 2]
+    ln = lx * g[N] + ly * g[N + 1] + lz * g[N + 2]
+    tx, ty, tz = lx - ln * g[N], ly - ln * g[N + 1], lz - ln * g[N + 2]
     k[GRIP] = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
     if k[GRIP] <= law[c, NOISE]:
-        return lx, ly, lz, ROLL
+        return tx - pn * g[N], ty - pn * g[N + 1], tz - pn * g[N + 2], ROLL
     lx, ly, lz, _ = rubbing(g, ux, uy, uz, bound)
     return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], SLIP
 
@@ -374,7 +377,7 @@ def book_half(
         pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
         rest += pn * un
         rub = -(k[P] * mx + k[P + 1] * my + k[P + 2] * mz + pn * un)
-        if index[c, MODE] == SLIP and rub > 0.0:
+        if index[c, MODE] == SLIP:
             k[HEAT] += rub
         else:
             rest += rub

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.leapfrog import halves_kernels as hk
+from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog import turn_kernels as uk
 from stiction.rods.leapfrog.method import RollingLeapfrog
-from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.leapfrog.run import Marcher, RodHistory
 from stiction.rods.model import Rods
 
 __all__ = ["HalvesMarcher", "changes_modes"]
@@ -63,6 +66,11 @@ class HalvesMarcher(Marcher):
         self.v_old[:], self.p_old[:] = f.v, f.p
         self._observe(0, f.v.copy(), f.p.copy())
 
+    def history(self) -> RodHistory:
+        """Return what was seen, without slips that were shorter than what a step resolves."""
+        seen = super().history()
+        return replace(seen, events=_resolved(seen.events, 1.5 * float(self.h.max())))
+
     def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
         """Take the contact forces that the law gave at the end of the last step."""
         self.touch.force[:] = self.touch.kick[:, ck.FORCE_C : ck.FORCE_C + 3]
@@ -112,3 +120,22 @@ class HalvesMarcher(Marcher):
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
         self.sums[:, mk.LATEST] = 0.0
         return True
+
+
+def _resolved(rows: Floats, shortest: float) -> Floats:
+    """Return events without pairs of one contact that slips and sticks again within `shortest`.
+
+    Nor with one that sticks and slips again: both are one step of a scheme, not of the motion.
+    """
+    keep, last = np.ones(len(rows), dtype=bool), dict[int, int]()
+    pair = {ik.SLIPS: ik.STICKS, ik.STICKS: ik.SLIPS}
+    for n, row in enumerate(rows):
+        c, kind = int(row[ik.CONTACT]), int(row[ik.KIND_OF])
+        before = last.get(c, -1)
+        if before >= 0 and pair.get(int(rows[before, ik.KIND_OF]), -1) == kind:
+            if row[ik.TIME] - rows[before, ik.TIME] < shortest:
+                keep[[before, n]] = False
+                last.pop(c)
+                continue
+        last[c] = n
+    return rows[keep]

@@ -88,7 +88,7 @@ Ints = npt.NDArray[np.int64]
 
 # of a step: how far behind a root it may be cut
 BEHIND = 0.02
-MOST_TURNS, MOST_TRIES = 64, 12
+MOST_TURNS, MOST_TRIES = 64, 24
 # a gap below this part of the reach has closed
 CLOSED = 1e-13
 # and one beyond this part was not closed in time, but found
@@ -204,7 +204,7 @@ def cut(
     Returns the code there, where the step is to end, and when the change was, from its start. It
     leaves the state there, behind the change, or a code of `locate_all`.
     """
-    low, high, there = 0.0, h, True
+    low, high, there, same = 0.0, h, True, False
     note_low(kept.kick, kept.marks, kept.low)
     part, which = first_root(code, touch, kept)
     kind = kind_of(which, code, touch, kept) if which >= 0 else GAP
@@ -231,8 +231,12 @@ def cut(
             if code == STRUCK and -before <= CLOSED * touch.law[which, REACH]:
                 # so near that it has closed
                 return code, trial, trial
+            if same:
+                # the Illinois rule: a line that stays on one side is too flat
+                behind *= 0.5
+            same = True
         elif now == STRUCK or now == CHANGED:
-            code, high, there = now, trial, True
+            code, high, there, same = now, trial, True, False
             part, which = first_root(code, touch, kept)
             if which >= 0:
                 kind = kind_of(which, code, touch, kept)
@@ -248,11 +252,22 @@ def cut(
 
 @kernel(borrows=True)
 def land(
-    state: State, table: Table, touch: Touch, spare: Spare, step: int, events: Matrix, written: Ints
+    state: State,
+    table: Table,
+    touch: Touch,
+    spare: Spare,
+    kept: Kept,
+    step: int,
+    events: Matrix,
+    written: Ints,
 ) -> bool:
-    """Let open contacts that have come down strike; return whether any did."""
+    """Let open contacts that have come down strike; return whether any did.
+
+    kept.marks takes the modes before, in which a contact that closes rolls.
+    """
     q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
     kick, any_struck = touch.kick, False
+    keep_modes(touch, kept.marks)
     for c in range(index.shape[0]):
         if index[c, MODE] != OPEN or kick[c, GAP] > SPREAD * law[c, REACH] - kick[c, SLACK]:
             continue
@@ -269,9 +284,10 @@ def land(
         kind, any_struck = BOUNCES, True
         if plastic:
             index[c, MODE], index[c, TOLD_END], kind = ROLL, index[c, AT_END], CLOSES
+            kept.marks[c, MODE] = ROLL
             kick[c, HELD] = kick[c, GAP] if kick[c, GAP] < -DEEP * law[c, REACH] else 0.0
-        slipping(touch)
         add_event(events, written, spare.clock[NOW], c, OPEN, kind, touch.place, index, fast, 0.0)
+        slipping(touch)
     return any_struck
 
 
@@ -375,7 +391,7 @@ def turn(
             if code != INSIDE and code != CHANGED:
                 return code
             settle(touch, kept.marks, begin + end, events, written)
-            if land(state, table, touch, spare, step, events, written):
+            if land(state, table, touch, spare, kept, step, events, written):
                 after_impact(state, table, forcing, touch, spare, kept, step, events, written)
         else:
             settle(touch, kept.marks, begin + when, events, written)
@@ -405,7 +421,6 @@ def after_impact(
 
     What has just closed opens at the end of a step, not before it had one.
     """
-    keep_modes(touch, kept.marks)
     measure_speed(state, touch)
     find_law(state, table, forcing, touch, spare, kept)
     for c in range(touch.marks.shape[0]):
@@ -429,6 +444,7 @@ def begin(
 ) -> None:
     """Find forces and modes at the start of a run; slip slower than `still` is none."""
     renew(state, table, forcing, touch, spare)
+    keep_modes(touch, kept.marks)
     for c in range(touch.marks.shape[0]):
         if touch.marks[c, MODE] >= ROLL and touch.law[c, MU] < math.inf:
             touch.marks[c, MODE] = SLIP
