@@ -133,7 +133,7 @@ def _event_log(history: RodHistory) -> EventLog:
 
 
 def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
-    limit = 1e-3
+    limit = 1e-5
     closed = energy.imbalance_rel
     note = "largest energy imbalance over the largest energy; falls as the step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]

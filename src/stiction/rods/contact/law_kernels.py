@@ -490,7 +490,8 @@ def hold(
                 continue
         k[HELD] *= 1.0 - EASE * h / whole
         gap = geoms[only, DISTANCE] - law[c, REACH] - k[HELD]
-        k[SLACK] = 4.0 * abs(gap) - 1.01 * k[HELD]
+        if h > 0.5 * whole:
+            k[SLACK] = 8.0 * abs(gap) - 1.01 * k[HELD]
         if gap > 0.0 and k[PRESS] <= 0.0:
             # about to open: nothing pulls it back
             continue
@@ -500,7 +501,7 @@ def hold(
             pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
             if pn > 0.0:
                 # the disk of friction follows the corrected pressure
-                more = -d / pn
+                more = max(-d / pn, -1.0)
                 dx += more * (k[P] + pn * g[N])
                 dy += more * (k[P + 1] + pn * g[N + 1])
                 dz += more * (k[P + 2] + pn * g[N + 2])

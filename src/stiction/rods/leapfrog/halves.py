@@ -106,9 +106,9 @@ class HalvesMarcher(Marcher):
                 if code == ck.INSIDE:
                     self.steps += 1
                     left -= 1
-                    code = mk.DONE
-                    if limit > 0.0:
-                        code = mk.SEARCH
+                    far = limit > 0.0 and mk.moved(self.flat.r, self.built, limit)
+                    lost = limit > 0.0 and self.todo[mk.LOST] == -2
+                    code = mk.SEARCH if far or lost else mk.DONE
             if code == mk.SEARCH:
                 self._search()
             elif code in self.reasons:

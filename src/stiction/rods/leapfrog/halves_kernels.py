@@ -427,7 +427,9 @@ def take_step(
     start_half(state, table, forcing, touch, spare, whole, h)
     clock[BEFORE] = clock[NOW]
     drift(state.r, state.q, state.v, state.p, h)
-    code, spare.todo[LOST] = locate_all(state.r, touch.place, index, touch.geom)
+    code, lost = locate_all(state.r, touch.place, index, touch.geom)
+    if code != INSIDE or lost == -2:
+        spare.todo[LOST] = lost
     note_gaps(touch)
     clock[NOW] += h
     if code != INSIDE:

@@ -35,7 +35,7 @@ class RollingLeapfrog(Record):
     """
 
     step: float | None = None
-    part: float = 0.5
+    part: float = 0.03125
     shake: bool = True
     max_steps: int = 200_000_000
 

@@ -163,6 +163,18 @@ def value(kind: int, k: Vector) -> float:
 
 
 @kernel(borrows=True)
+def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
+    """Return `value` at the beginning of the way.
+
+    A contact that opened just now begins there without a gap: the middle of the way comes first.
+    """
+    begins = value(kind, kept.low[c])
+    if kind == GAP and begins > -CLOSED * touch.law[c, REACH]:
+        return -max(value(kind, touch.kick[c]), CLOSED * touch.law[c, REACH])
+    return begins
+
+
+@kernel(borrows=True)
 def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     """Return the part of the way to the first change, and its contact; (1, -1) without any.
 
@@ -172,7 +184,7 @@ def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     for c in range(touch.marks.shape[0]):
         kind = kind_of(c, code, touch, kept)
         if kind >= 0:
-            part = part_at(value(kind, kept.low[c]), value(kind, touch.kick[c]))
+            part = part_at(starting(kind, c, touch, kept), value(kind, touch.kick[c]))
             if part < first or which < 0:
                 first, which = part, c
     return first, which
@@ -210,13 +222,16 @@ def cut(
     kind = kind_of(which, code, touch, kept) if which >= 0 else GAP
     before, behind = 0.0, 0.0
     if which >= 0:
-        before, behind = value(kind, kept.low[which]), value(kind, touch.kick[which])
+        before, behind = starting(kind, which, touch, kept), value(kind, touch.kick[which])
     when = part * h
     for _ in range(MOST_TRIES):
         close = 2.0 * BEHIND * h
         if code == STRUCK:
             close = 1e-13 * h
             if which >= 0 and behind <= CLOSED * touch.law[which, REACH]:
+                break
+            if low == 0.0 and high <= BEHIND * h:
+                # it never came out
                 break
         if which < 0 or high - when <= close or high - low <= close:
             break
@@ -240,7 +255,8 @@ def cut(
             part, which = first_root(code, touch, kept)
             if which >= 0:
                 kind = kind_of(which, code, touch, kept)
-                before, behind = value(kind, kept.low[which]), value(kind, touch.kick[which])
+                before = starting(kind, which, touch, kept)
+                behind = value(kind, touch.kick[which])
         else:
             return now, trial, trial
         when = low + part_at(before, behind) * (high - low)
@@ -269,7 +285,7 @@ def land(
     kick, any_struck = touch.kick, False
     keep_modes(touch, kept.marks)
     for c in range(index.shape[0]):
-        if index[c, MODE] != OPEN or kick[c, GAP] > SPREAD * law[c, REACH] - kick[c, SLACK]:
+        if index[c, MODE] != OPEN or kick[c, GAP] > SPREAD * law[c, REACH]:
             continue
         fast = approaching(q, c, index, geom, v, p)
         if fast <= 0.0:
