@@ -27,6 +27,7 @@ from stiction.rods import (
     SineVelocity,
     Straight,
 )
+from stiction.rods.leapfrog.run import Marcher
 
 # what is reached past the public names, to damage it
 HALVES = "stiction.rods.leapfrog.halves.HalvesMarcher"

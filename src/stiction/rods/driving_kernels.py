@@ -400,9 +400,7 @@ def clamp_velocities(
 
 
 @kernel(borrows=True)
-def clamp_rates(
-    r: Matrix, q: Matrix, av: Matrix, ap: Matrix, driven: Matrix, now: float
-) -> None:
+def clamp_rates(r: Matrix, q: Matrix, av: Matrix, ap: Matrix, driven: Matrix, now: float) -> None:
     """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
     for k in range(driven.shape[0]):
         d = driven[k]

@@ -22,20 +22,9 @@ from stiction.rods.contact.kernels import (
     COUNT1,
     CROSSING,
     CURVE,
-    E1,
-    KIND,
-    LEVER,
-    R1,
-    R2,
-    RATES_C,
-    SHAPE,
-    T1,
-    T2,
-    D,
-    apart_from_ends,
-    both_inside,
     DISTANCE,
     DRIFT_C,
+    E1,
     ELEM1,
     FORCE_C,
     GAP,
@@ -44,33 +33,43 @@ from stiction.rods.contact.kernels import (
     HELD,
     INDEX_COLUMNS,
     INSIDE,
+    KIND,
+    LEVER,
     MODE,
     MU,
-    NOISE,
     NODE1,
     NODES_G,
+    NOISE,
     OPEN,
     OPENS,
     PRESS,
+    R1,
+    R2,
+    RATES_C,
     REACH,
     ROLL,
+    SHAPE,
     SLACK,
     SLIP,
     SPEED,
+    T1,
+    T2,
+    WILL,
+    D,
     N,
     P,
     Touch,
-    WILL,
     U,
+    apart_from_ends,
+    both_inside,
     locate,
-    pressing,
     push,
     response,
-    rubbing,
     slip_per,
     slip_velocity,
 )
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
+from stiction.rods.contact.rub_kernels import pressing, rubbing
 from stiction.rods.contact.touch_kernels import MOST_SWEEPS, ROLL_SLIP, STUCK, SWEEPS
 from stiction.rods.rod_kernels import FREE, TURNS, State
 
@@ -149,9 +148,7 @@ def law_force(
 
 
 @kernel(borrows=True)
-def drift_of_slip(
-    q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: Vector
-) -> None:
+def drift_of_slip(q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: Vector) -> None:
     """Put the rate of u at constant velocities into kick[DRIFT_C], and those of the places."""
     place, index, g, k = touch.place, touch.marks, touch.geom[c], touch.kick[c]
     inner = apart_from_ends(place[c, 0], index[c, COUNT1])
@@ -166,8 +163,8 @@ def drift_of_slip(
     v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(3):
         t1, t2, d = g[T1 + a], g[T2 + a], g[D + a]
-        x1, w1 = spline_rate(v, index[c, NODE1], place[c, 0], g, B1, a)
-        x2, w2 = spline_rate(v, index[c, NODE1 + 1], place[c, 1], g, B1 + 4, a)
+        x1, w1 = spline_rate(v, index[c, NODE1], place[c, 0], g[B1 : B1 + 4], a)
+        x2, w2 = spline_rate(v, index[c, NODE1 + 1], place[c, 1], g[B1 + 4 : B1 + 8], a)
         spare[a], spare[3 + a], spare[6 + a] = x2 - x1, w1, w2
         v1 += (x2 - x1) * t1 + d * w1
         v2 += (x2 - x1) * t2 + d * w2
@@ -213,14 +210,12 @@ def drift_of_slip(
 
 
 @kernel(borrows=True)
-def spline_rate(
-    v: Matrix, start: int, s: float, g: Vector, at: int, a: int
-) -> tuple[float, float]:
-    """Return component a of v at s, by the weights g[at:], and its slope along the rod."""
+def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[float, float]:
+    """Return component a of v at s, by the weights b, and its slope along the rod."""
     x = s - math.floor(s)
     y = 1.0 - x
     v0, v1, v2, v3 = v[a, start], v[a, start + 1], v[a, start + 2], v[a, start + 3]
-    value = g[at] * v0 + g[at + 1] * v1 + g[at + 2] * v2 + g[at + 3] * v3
+    value = b[0] * v0 + b[1] * v1 + b[2] * v2 + b[3] * v3
     slope = -0.5 * y * y * v0 + (1.5 * x * x - 2.0 * x) * v1
     slope += (2.0 * y - 1.5 * y * y) * v2 + 0.5 * x * x * v3
     return value, slope
@@ -228,13 +223,21 @@ def spline_rate(
 
 @kernel(borrows=True)
 def solve_forces(
-    q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, av: Matrix, ap: Matrix, spare: Vector, worst: Vector
+    q: Matrix,
+    touch: Touch,
+    mobility: Matrix,
+    v: Matrix,
+    p: Matrix,
+    av: Matrix,
+    ap: Matrix,
+    spare: Vector,
+    worst: Vector,
 ) -> None:
     """Put the forces of all closed contacts into kick, and the modes that they belong to.
 
     av, ap : rates of v and p without contacts, which get those with them
     """
-    place, index, geom, law, kick = touch.place, touch.marks, touch.geom, touch.law, touch.kick
+    index, geom, law, kick = touch.marks, touch.geom, touch.law, touch.kick
     closed = count_closed(index)
     for c in range(index.shape[0]):
         k = kick[c]
@@ -257,7 +260,11 @@ def solve_forces(
             ux, uy, uz = slip_velocity(q, c, index, geom, av, ap)
             fx, fy, fz = k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2]
             ox, oy, oz = slip_per(g, fx, fy, fz)
-            ux, uy, uz = ux + (k[DRIFT_C] - ox), uy + (k[DRIFT_C + 1] - oy), uz + (k[DRIFT_C + 2] - oz)
+            ux, uy, uz = (
+                ux + (k[DRIFT_C] - ox),
+                uy + (k[DRIFT_C + 1] - oy),
+                uz + (k[DRIFT_C + 2] - oz),
+            )
             lx, ly, lz, mode = law_force(c, index, geom, law, kick, ux, uy, uz)
             k[WILL] = mode
             k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = lx, ly, lz
@@ -353,15 +360,17 @@ def unchecked_speed(g: Vector, k: Vector, bound: float, ux: float, uy: float, uz
     dx, dy, dz = k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2]
     pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
     lx, ly, lz = -bound * dx, -bound * dy, -bound * dz
-    lx, ly, lz = lx - (k[P] + pn * g[N]), ly - (k[P + 1] + pn * g[N + 1]), lz - (k[P + 2] + pn * g[N + 2])
+    lx, ly, lz = (
+        lx - (k[P] + pn * g[N]),
+        ly - (k[P + 1] + pn * g[N + 1]),
+        lz - (k[P + 2] + pn * g[N + 2]),
+    )
     ox, oy, oz = slip_per(g, lx, ly, lz)
     return (ux + ox) * dx + (uy + oy) * dy + (uz + oz) * dz
 
 
 @kernel(borrows=True)
-def book_half(
-    q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst: Vector
-) -> float:
+def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst: Vector) -> float:
     """Add the heat of a half kick whose u before is kick[U]; return the work that is left [J].
 
     Leaves u after it in kick[U]. At the end of a step contacts get their modes and speeds.
@@ -393,7 +402,7 @@ def book_half(
                 bound = law[c, MU] * max(pn, 0.0)
                 rx, ry, rz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]
                 free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12)
-                if free or bound == 0.0 and speed == 0.0:
+                if free or (bound == 0.0 and speed == 0.0):
                     k[SPEED] = min(unchecked_speed(g, k, bound, ux, uy, uz), 0.0)
                     index[c, MODE] = ROLL
                     worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
@@ -468,7 +477,12 @@ def hold(
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
-    places, indices, geoms, kick = touch.trial_place, touch.trial_marks, touch.trial_geom, touch.kick
+    places, indices, geoms, kick = (
+        touch.trial_place,
+        touch.trial_marks,
+        touch.trial_geom,
+        touch.kick,
+    )
     only = places.shape[0] - 1
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL:

@@ -50,13 +50,12 @@ from stiction.rods.contact.kernels import (
     Touch,
     U,
     locate,
-    pressing,
     push,
     response,
-    rubbing,
     slip_per,
     slip_velocity,
 )
+from stiction.rods.contact.rub_kernels import pressing, rubbing
 from stiction.rods.driving_kernels import spatial_spin
 from stiction.rods.rod_kernels import State
 

@@ -13,7 +13,6 @@ from stiction.rods.leapfrog import halves_kernels as hk
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog import turn_kernels as uk
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher, RodHistory
 from stiction.rods.model import Rods
 
@@ -132,10 +131,10 @@ def _resolved(rows: Floats, shortest: float) -> Floats:
     for n, row in enumerate(rows):
         c, kind = int(row[ik.CONTACT]), int(row[ik.KIND_OF])
         before = last.get(c, -1)
-        if before >= 0 and pair.get(int(rows[before, ik.KIND_OF]), -1) == kind:
-            if row[ik.TIME] - rows[before, ik.TIME] < shortest:
-                keep[[before, n]] = False
-                last.pop(c)
-                continue
-        last[c] = n
+        follows = before >= 0 and pair.get(int(rows[before, ik.KIND_OF]), -1) == kind
+        if follows and row[ik.TIME] - rows[before, ik.TIME] < shortest:
+            keep[[before, n]] = False
+            last.pop(c)
+        else:
+            last[c] = n
     return rows[keep]

@@ -29,6 +29,8 @@ from stiction.rods.contact.kernels import (
     REACH,
     ROLL,
     SLACK,
+    SLIP,
+    SPEED,
     TOLD_END,
     N,
     P,
@@ -238,7 +240,9 @@ def book_free(state: State, table: Table, forcing: Forcing, spare: Spare, w: flo
 
 
 @kernel(borrows=True)
-def hand_over(state: State, table: Table, forcing: Forcing, spare: Spare, w: float, h: float) -> None:
+def hand_over(
+    state: State, table: Table, forcing: Forcing, spare: Spare, w: float, h: float
+) -> None:
     """Let what is driven take its mean velocity over a drift of h, or with h = 0 that of now.
 
     Its kinetic energy is work from outside; so is what a kick of length w would count at the
@@ -274,7 +278,13 @@ def measure_slip(q: Matrix, touch: Touch, v: Matrix, p: Matrix) -> None:
 
 @kernel(borrows=True)
 def start_half(
-    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, whole: float, h: float
+    state: State,
+    table: Table,
+    forcing: Forcing | None,
+    touch: Touch,
+    spare: Spare,
+    whole: float,
+    h: float,
 ) -> None:
     """Take the half kick that begins a step of h, with the contact forces of the law.
 
@@ -450,9 +460,12 @@ def changes(touch: Touch, kept: Kept) -> bool:
     index, kick = touch.marks, touch.kick
     for c in range(index.shape[0]):
         if index[c, MODE] >= ROLL:
-            if kick[c, WILL_BE] != kept.marks[c, MODE] or index[c, AT_END] != (index[c, TOLD_END] & 3):
+            was = kept.marks[c, MODE]
+            if kick[c, WILL_BE] != was or index[c, AT_END] != (index[c, TOLD_END] & 3):
                 return True
-            # a slip that turned back goes on
+            # a slip that turns back goes on from where it was at rest
+            if was == SLIP and index[c, MODE] == ROLL and kept.kick[c, SPEED] > 0.0:
+                return True
             index[c, MODE] = kept.marks[c, MODE]
         elif kept.marks[c, MODE] >= ROLL:
             return True

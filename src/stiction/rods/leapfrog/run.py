@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
@@ -23,6 +23,7 @@ from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_d
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.leapfrog.steps import chosen_step
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
     DRAG,
@@ -51,45 +52,13 @@ _REASONS = {
 
 def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
     """Return the run of `system`."""
-    from stiction.rods.outcome import build_run
-
     from stiction.rods.leapfrog.halves import HalvesMarcher, changes_modes
+    from stiction.rods.outcome import build_run
 
     rods = system.assembled()
     march = (HalvesMarcher if changes_modes(rods) else Marcher)(rods, method, request)
     march.go()
     return build_run(system, rods, method, march.history())
-
-
-def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
-    """Return the step [s]; raise ModelError above the stability limit of any rod, if `limited`."""
-    limits = [step_limit(rod) for rod in rods.rods]
-    least = int(np.argmin(limits))
-    if method.step is None:
-        step = method.part * limits[least]
-    elif limited and method.step > limits[least]:
-        raise ModelError(
-            explain(
-                "RollingLeapfrog.step",
-                f"{method.step} s",
-                f"at most {limits[least]:.6g} s, the stability limit of rod {least + 1}",
-                "beyond it the fastest wave of the elements grows without bound.",
-                f"give {0.5 * limits[least]:.3g}, or RollingMidpoint for a very slender rod.",
-            )
-        )
-    else:
-        step = method.step
-    if span / step > method.max_steps:
-        raise ModelError(
-            explain(
-                "RollingLeapfrog.max_steps",
-                method.max_steps,
-                f"at least {int(np.ceil(span / step))} for this time span",
-                "the work of a run is bounded.",
-                "end the run earlier, take fewer elements, or raise the bound.",
-            )
-        )
-    return step
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ from stiction.rods.rod_kernels import State, copy
 Ints = npt.NDArray[np.int64]
 
 # of a step: how far behind a root it may be cut
-BEHIND = 0.02
+BEHIND = 0.01
 MOST_TURNS, MOST_TRIES = 64, 24
 # a gap below this part of the reach has closed
 CLOSED = 1e-13
@@ -120,9 +120,7 @@ def go_back(
 
 
 @kernel(borrows=True)
-def renew(
-    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare
-) -> None:
+def renew(state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare) -> None:
     """Find geometry and forces of the present state again."""
     locate_all(state.r, touch.place, touch.marks, touch.geom)
     for c in range(touch.marks.shape[0]):
@@ -151,7 +149,7 @@ def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
         return -1
     if k[WILL_BE] == OPEN:
         return PRESS
-    if k[WILL_BE] == was:
+    if k[WILL_BE] == was and not (was == SLIP and touch.marks[c, MODE] == ROLL):
         return -1
     return GRIP if was == ROLL else SPEED
 
@@ -230,7 +228,8 @@ def cut(
             close = 1e-13 * h
             if which >= 0 and behind <= CLOSED * touch.law[which, REACH]:
                 break
-            if low == 0.0 and high <= BEHIND * h:
+            out = which < 0 or value(kind, kept.kick[which]) <= -CLOSED * touch.law[which, REACH]
+            if not out and low == 0.0 and high <= BEHIND * h:
                 # it never came out
                 break
         if which < 0 or high - when <= close or high - low <= close:
@@ -250,7 +249,7 @@ def cut(
                 # the Illinois rule: a line that stays on one side is too flat
                 behind *= 0.5
             same = True
-        elif now == STRUCK or now == CHANGED:
+        elif now in (STRUCK, CHANGED):
             code, high, there, same = now, trial, True, False
             part, which = first_root(code, touch, kept)
             if which >= 0:
@@ -336,9 +335,7 @@ def measure_speed(state: State, touch: Touch) -> None:
 
 
 @kernel(borrows=True)
-def settle(
-    touch: Touch, was: Ints, when: float, events: Matrix, written: Ints
-) -> bool:
+def settle(touch: Touch, was: Ints, when: float, events: Matrix, written: Ints) -> bool:
     """Give contacts the modes that their forces belong to, with an event for each that changes."""
     place, index, changed = touch.place, touch.marks, False
     for c in range(index.shape[0]):
@@ -354,7 +351,16 @@ def settle(
             elif kind == OPENS_UP and index[c, TOLD_END] >= CAME:
                 kind = FALLS
             add_event(
-                events, written, when, c, old, kind, place, index, max(k[PRESS], 0.0), max(k[SPEED], 0.0)
+                events,
+                written,
+                when,
+                c,
+                old,
+                kind,
+                place,
+                index,
+                max(k[PRESS], 0.0),
+                max(k[SPEED], 0.0),
             )
         told, here = index[c, TOLD_END] & 3, index[c, AT_END]
         if new >= ROLL and here != told:
@@ -394,10 +400,8 @@ def turn(
     for turns in range(MOST_TURNS):
         end, when = left, left
         # a step has room for one change of modes to be told in time; impacts always are
-        if turns == 0 or code == STRUCK and turns < MOST_TURNS - 1:
-            code, end, when = cut(
-                state, table, forcing, touch, spare, kept, whole, left, code
-            )
+        if turns == 0 or (code == STRUCK and turns < MOST_TURNS - 1):
+            code, end, when = cut(state, table, forcing, touch, spare, kept, whole, left, code)
         if code != STRUCK and code != CHANGED:
             return code
         begin = kept.sums[spare.sums.shape[0]]
@@ -440,9 +444,9 @@ def after_impact(
     measure_speed(state, touch)
     find_law(state, table, forcing, touch, spare, kept)
     for c in range(touch.marks.shape[0]):
-        if touch.marks[c, MODE] >= ROLL and touch.marks[c, CLOSED_AT] == step:
-            if touch.kick[c, WILL_BE] == OPEN:
-                touch.kick[c, WILL_BE] = touch.marks[c, MODE]
+        fresh = touch.marks[c, MODE] >= ROLL and touch.marks[c, CLOSED_AT] == step
+        if fresh and touch.kick[c, WILL_BE] == OPEN:
+            touch.kick[c, WILL_BE] = touch.marks[c, MODE]
     settle(touch, kept.marks, spare.clock[NOW], events, written)
 
 
