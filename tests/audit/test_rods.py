@@ -72,7 +72,7 @@ def stack(light, sideways=0.0, mu=0.3):
         if k:
             law = st.Coulomb(mu)
             touches.append(RollingContact(0.5, 0.5, first=k, second=k + 1, friction=law))
-    method = st.RollingLeapfrog()
+    method = st.RollingLeapfrog(part=0.5)
     return st.solve(st.Rods(rods, touches), method, (0.0, 0.01), save=31)
 
 
@@ -130,7 +130,7 @@ def test_two_rods_turn_towards_parallel(spin, ok):
         rod(axis, (0.0, 0.0, 2.2 * RADIUS), motion=turns),
     ]
     touch = RollingContact(0.5, 0.5, friction=st.Coulomb(0.3))
-    run = st.solve(st.Rods(pair, [touch]), st.RollingLeapfrog(), (0.0, 0.05), save=11)
+    run = st.solve(st.Rods(pair, [touch]), st.RollingLeapfrog(part=0.5), (0.0, 0.05), save=11)
     least = np.sin(np.deg2rad(10.0))
     # reason: the rod bends under its own turning, and its middle lags behind its ends
     sine = pytest.approx(np.sin(angle + 0.05 * spin), rel=3e-2)
@@ -166,7 +166,7 @@ def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
     # a solid rod that is thrown over another one starts to roll at two thirds of its speed
     velocity = (speed * SHEAR_WAVE, 0.0, 0.0)
     system = RodOnFixedRod(elements=20, at=0.5, slope=0.0, velocity=velocity, young=1e6)
-    run = st.solve(system, st.RollingLeapfrog(), (0.0, 1e-3), save=5)
+    run = st.solve(system, st.RollingLeapfrog(part=0.5), (0.0, 1e-3), save=5)
     found, beside = line(run, "contact_subsonic"), failing(run) - {"contact_subsonic"}
     rates = [np.abs(run.data[name].values) for name in ("s1_rate", "s2_rate")]
     assert found.value == np.max(rates)
@@ -230,7 +230,7 @@ def test_rods_without_a_contact_pass_through_each_other(above, ok):
         rod(DIRECTIONS[0], (0.0, 0.0, 0.0), left=Clamped(), right=Clamped()),
         rod(DIRECTIONS[1], (0.0, 0.0, above * RADIUS), motion=down),
     ]
-    run = st.solve(st.Rods(pair), st.RollingLeapfrog(), (0.0, 0.01), save=11)
+    run = st.solve(st.Rods(pair), st.RollingLeapfrog(part=0.5), (0.0, 0.01), save=11)
     if ok:
         assert check_holds(run, "no_overlap").value == 0.0
         return
