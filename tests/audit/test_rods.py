@@ -27,10 +27,9 @@ from stiction.rods import (
     SineVelocity,
     Straight,
 )
-from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.leapfrog.halves import HalvesMarcher
 
 # what is reached past the public names, to damage it
-HALVES = "stiction.rods.leapfrog.halves.HalvesMarcher"
 ALLOWED = "stiction.rods.contact.state._allowed"
 PLANE_KERNELS = "stiction.rods.plane.march_kernels"
 PRESS = importlib.import_module("stiction.rods.plane.kernels").PRESS
@@ -76,13 +75,18 @@ def stack(light, sideways=0.0, mu=0.3):
     return st.solve(st.Rods(rods, touches), method, (0.0, 0.01), save=31)
 
 
+def coarse(run):
+    """Return what the audit says of a step that is too long to keep the energy."""
+    return {"ledger_closes"} if run.energy.imbalance_rel > 1e-5 else set()
+
+
 # ---- rods on rods: energy
 
 
 @pytest.mark.fails_audit("rods", "ledger_closes")
 @pytest.mark.parametrize(
     ("method", "coarse", "fine"),
-    [(st.RollingLeapfrog, 8e-4, 2e-4), (RollingMidpoint, 4e-3, 1e-3)],
+    [(st.RollingLeapfrog, 8e-4, 4e-5), (RollingMidpoint, 4e-3, 1e-4)],
 )
 def test_long_steps_of_rods_lose_energy(method, coarse, fine):
     # a contact without friction pulls, and says so
@@ -91,7 +95,7 @@ def test_long_steps_of_rods_lose_energy(method, coarse, fine):
     # long steps of the midpoint rule let the gap drift, too
     deep = {"no_overlap"} if line(run, "no_overlap").value > 1e-3 else set()
     found = check_fails(
-        run, "ledger_closes", value=run.energy.imbalance_rel, limit=1e-3, beside=beside | deep
+        run, "ledger_closes", value=run.energy.imbalance_rel, limit=1e-5, beside=beside | deep
     )
     held = check_holds(crossed(fine, method=method), "ledger_closes", beside=beside)
     assert held.value < 0.3 * found.value
@@ -181,29 +185,34 @@ def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
 @pytest.mark.fails_audit("rods", "contacts_solved")
 def test_no_sweep_solves_a_light_rod_between_heavy_ones():
     run = stack(0.01)
-    found = check_fails(run, "contacts_solved", limit=0.0)
+    found = check_fails(run, "contacts_solved", limit=0.0, beside=coarse(run))
     # the forces and the impulses of every step, and the forces at the start
     assert found.value == 2 * run.stats["steps"] + 1
-    assert check_holds(stack(1.0), "contacts_solved").value == 0.0
+    held = stack(1.0)
+    assert check_holds(held, "contacts_solved", beside=coarse(held)).value == 0.0
 
 
 @pytest.mark.fails_audit("rods", "friction_dissipates")
-@pytest.mark.fails_audit("rods", "contacts_solved")
-def test_contacts_that_are_not_solved_give_heat_back():
-    beside = {"contacts_solved"}
-    run = stack(0.01, sideways=0.8, mu=0.5)
-    heat = run.energy.friction_heat
+def test_heat_that_is_booked_with_the_wrong_sign_is_given_back(monkeypatch):
+    solved = stack(1.0, sideways=0.8, mu=0.5)
+    assert solved.energy.friction_heat[-1].sum() > 0.0
+    assert check_holds(solved, "friction_dissipates", beside=coarse(solved)).value == 0.0
+    observe = HalvesMarcher._observe
+
+    def wrong(self, k, v, p):
+        observe(self, k, v, p)
+        self.heat[k] *= -1.0
+
+    monkeypatch.setattr(HalvesMarcher, "_observe", wrong)
+    run = stack(1.0, sideways=0.8, mu=0.5)
     found = check_fails(
         run,
         "friction_dissipates",
-        value=-np.diff(heat, axis=0).min(),
+        value=-np.diff(run.energy.friction_heat, axis=0).min(),
         limit=1e-12 * run.energy.scale,
-        beside=beside,
+        beside=coarse(run),
     )
     assert found.value > 1e3 * found.limit
-    solved = stack(1.0, sideways=0.8, mu=0.5)
-    assert solved.energy.friction_heat[-1].sum() > 0.0
-    check_holds(solved, "friction_dissipates")
 
 
 @pytest.mark.fails_audit("rods", "no_interpenetration")
@@ -217,7 +226,7 @@ def test_contacts_that_are_not_solved_push_rods_into_each_other():
         value=-gap.min(),
         limit=2e-3 * RADIUS,
         when=run.time[np.argmin(gap)],
-        beside={"contacts_solved", "no_overlap"},
+        beside={"contacts_solved", "no_overlap"} | coarse(run),
     )
 
 
@@ -252,13 +261,20 @@ def test_friction_exceeds_its_bound_where_nothing_cuts_it(monkeypatch):
     held = st.solve(system, method, (0.0, 0.01), save=11)
     assert held.audit.ok
     assert line(held, "friction_within_bound").value == pytest.approx(0.1, rel=1e-6)
+    law = HalvesMarcher._accelerations
+
+    def twice(self, v, p, now):
+        found = law(self, v, p, now)
+        self.touch.force[:, :2] *= 2.0
+        return found
+
     monkeypatch.setattr(ALLOWED, lambda force, normal, mu: force)
-    monkeypatch.setattr(HALVES + "._accelerations", Marcher._accelerations)
+    monkeypatch.setattr(HalvesMarcher, "_accelerations", twice)
     run = st.solve(system, method, (0.0, 0.01), save=11)
     ratio = run.data.friction_ratio.values
-    found = check_fails(run, "friction_within_bound", value=ratio.max(), limit=0.1, when=0.0)
-    assert found.value > 0.2
-    assert ratio[1:].max() <= 0.1 * (1.0 + 1e-6)
+    when = run.time[np.argmax(ratio)]
+    found = check_fails(run, "friction_within_bound", value=ratio.max(), limit=0.1, when=when)
+    assert found.value == pytest.approx(0.2, rel=1e-2)
 
 
 # ---- a rod on a plane

@@ -98,10 +98,18 @@ def check_numbers(found, wanted, name):
     assert_allclose(found, wanted, rtol=0.0, atol=SAME * size, equal_nan=True, err_msg=name)
 
 
+def coarse(method):
+    """Return the method with half the stability limit as step, if it has no step of its own."""
+    if isinstance(method, RollingLeapfrog) and method.step is None:
+        return RollingLeapfrog(part=0.5)
+    return method
+
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenarios(name):
     scenario = st.read_scenario(name)
-    method = scenario.method
+    method = coarse(scenario.method)
     if name.startswith("string"):
         # longer steps; a corner comes in every step or two where there are any
         method = dataclasses.replace(method, step=5e-3 if name == "string-plucked" else 2e-2)
@@ -146,7 +154,7 @@ def test_events_of_scenarios_are_met():
     kinds = set()
     for name in ("rods-slip", "rods-on-rod", "rods-net", "rod-on-plane"):
         scenario = st.read_scenario(name)
-        run = st.solve(scenario.system, scenario.method, (0.0, SCENARIOS[name]), save=2)
+        run = st.solve(scenario.system, coarse(scenario.method), (0.0, SCENARIOS[name]), save=2)
         kinds |= set(run.event_log.kind)
     assert {"close", "open", "slip", "stick"} <= kinds
 

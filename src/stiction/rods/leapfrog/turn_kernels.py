@@ -42,6 +42,7 @@ from stiction.rods.contact.kernels import (
     response,
 )
 from stiction.rods.contact.kernels import WILL as WILL_BE
+from stiction.rods.contact.law_kernels import note_gaps
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.contact.touch_kernels import drive_work, locate_all
 from stiction.rods.leapfrog.halves_kernels import (
@@ -123,6 +124,7 @@ def go_back(
 def renew(state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare) -> None:
     """Find geometry and forces of the present state again."""
     locate_all(state.r, touch.place, touch.marks, touch.geom)
+    note_gaps(touch)
     for c in range(touch.marks.shape[0]):
         if touch.marks[c, MODE] >= ROLL:
             response(state.q, c, touch.marks, touch.geom, table.mobility)
@@ -167,7 +169,7 @@ def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
     A contact that opened just now begins there without a gap: the middle of the way comes first.
     """
     begins = value(kind, kept.low[c])
-    if kind == GAP and begins > -CLOSED * touch.law[c, REACH]:
+    if kind == GAP and kept.kick[c, SLACK] > 0.0 and begins > -CLOSED * touch.law[c, REACH]:
         return -max(value(kind, touch.kick[c]), CLOSED * touch.law[c, REACH])
     return begins
 
@@ -228,7 +230,7 @@ def cut(
             close = 1e-13 * h
             if which >= 0 and behind <= CLOSED * touch.law[which, REACH]:
                 break
-            out = which < 0 or value(kind, kept.kick[which]) <= -CLOSED * touch.law[which, REACH]
+            out = which < 0 or kept.kick[which, SLACK] == 0.0
             if not out and low == 0.0 and high <= BEHIND * h:
                 # it never came out
                 break
