@@ -106,7 +106,7 @@ def test_long_steps_of_rods_lose_energy(method, coarse, fine):
 
 @pytest.mark.fails_audit("rods", "contact_presses")
 def test_a_contact_that_may_not_open_pulls():
-    run = crossed(2e-4)
+    run = crossed(4e-5)
     pull = run.data.lambda_n.values
     limit = 1e-12 * SECTION.axial_stiffness
     found = check_fails(
@@ -117,7 +117,7 @@ def test_a_contact_that_may_not_open_pulls():
         when=run.time[np.argmax(pull)],
     )
     assert found.value > 1.0
-    opens = crossed(2e-4, 0.05, friction=st.Coulomb(0.1))
+    opens = crossed(4e-5, 0.05, friction=st.Coulomb(0.1))
     assert check_holds(opens, "contact_presses").value == 0.0
     assert "open" in set(opens.events.kind)
 
@@ -160,7 +160,7 @@ def test_long_steps_push_rods_into_each_other():
         when=run.time[np.argmin(gap)],
         beside={"contact_presses", "ledger_closes", "no_overlap"},
     )
-    fine = crossed(1e-3, method=RollingMidpoint)
+    fine = crossed(1e-4, method=RollingMidpoint)
     check_holds(fine, "no_interpenetration", beside={"contact_presses"})
 
 

@@ -105,7 +105,6 @@ def coarse(method):
     return method
 
 
-
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenarios(name):
     scenario = st.read_scenario(name)
@@ -143,7 +142,9 @@ def test_ends_and_partners():
     ]
     search = ContactSearch(friction=st.Coulomb(0.3))
     system = st.Rods(rods, search=search, partners=partners)
-    plain, compiled = both(lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.006), save=4))
+    plain, compiled = both(
+        lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.006), save=4)
+    )
     check_same(plain, compiled)
     assert "close" in compiled.event_log.kind
     assert np.nanmax(compiled.data.at_end.values) > 0.0
@@ -200,7 +201,9 @@ def test_rods_side_by_side_touch_along_a_line():
     one = rod([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], left=Clamped(), right=Clamped())
     two = rod([0.1, 0.0, 0.041], [0.9, 0.02, 0.041], motion=[RigidMotion([0.0, 0.0, -2.0])])
     system = st.Rods(rods=(one, two), search=ContactSearch(st.Coulomb(mu=0.3), most=40))
-    plain, compiled = both(lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.002), save=3))
+    plain, compiled = both(
+        lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.002), save=3)
+    )
     check_same(plain, compiled)
     assert "close" in list(compiled.event_log.kind)
 

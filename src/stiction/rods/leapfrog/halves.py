@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
+from stiction.rods.driving_kernels import clamp_velocities
 from stiction.rods.leapfrog import halves_kernels as hk
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
@@ -55,7 +56,7 @@ class HalvesMarcher(Marcher):
         state, table, touch, spare = self._tables()
         kept, forcing = self._kept(), self.forcing
         if forcing is not None and f.driven.size:
-            hk.clamp_velocities(f.r, f.q, f.v, f.p, f.driven, float(self.save[0]))
+            clamp_velocities(f.r, f.q, f.v, f.p, f.driven, float(self.save[0]))
         self.worst[tk.LAST_KICK] = -1.0
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
         log = (self.buffer, self.written)

@@ -159,7 +159,7 @@ def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
 @kernel(borrows=True)
 def value(kind: int, k: Vector) -> float:
     """Return what is negative before a change, and not behind it."""
-    return k[GRIP] if kind == GRIP else -k[kind]
+    return float(k[GRIP]) if kind == GRIP else -float(k[kind])
 
 
 @kernel(borrows=True)
@@ -406,17 +406,17 @@ def turn(
             code, end, when = cut(state, table, forcing, touch, spare, kept, whole, left, code)
         if code != STRUCK and code != CHANGED:
             return code
-        begin = kept.sums[spare.sums.shape[0]]
+        begin = float(kept.sums[spare.sums.shape[0]])
         if code == STRUCK:
             go_back(state, table, forcing, touch, spare, kept)
             code = take_step(state, table, forcing, touch, spare, kept, whole, end, True)
             if code != INSIDE and code != CHANGED:
                 return code
-            settle(touch, kept.marks, begin + end, events, written)
+            settle(touch, kept.marks, float(begin + end), events, written)
             if land(state, table, touch, spare, kept, step, events, written):
                 after_impact(state, table, forcing, touch, spare, kept, step, events, written)
         else:
-            settle(touch, kept.marks, begin + when, events, written)
+            settle(touch, kept.marks, float(begin + when), events, written)
         left -= end
         if left <= 1e-9 * h:
             return INSIDE

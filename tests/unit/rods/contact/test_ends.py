@@ -42,7 +42,9 @@ def rod(start, end, velocity=(0.0, 0.0, 0.0), held=False, elements=16, section=S
 def thrown(*rods, t_end=0.02, **more):
     """Return the run of rods whose contacts are searched for."""
     search = ContactSearch(friction=st.Coulomb(0.3))
-    return st.solve(st.Rods(rods, search=search, **more), st.RollingLeapfrog(part=0.5), (0, t_end), save=11)
+    return st.solve(
+        st.Rods(rods, search=search, **more), st.RollingLeapfrog(part=0.5), (0, t_end), save=11
+    )
 
 
 @pytest.mark.parametrize("s", [0.0, 0.3, 1.2, 5.4, 7.0, 7.49, 7.9, 8.0])
