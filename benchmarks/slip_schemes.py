@@ -51,7 +51,7 @@ def law(q, v, f, slips):
 def one(state, h):
     """Take a step of two halves; return the new state, and what tells where a change was."""
     q, v, f, t, slips, beyond, heat = state
-    middle = v + 0.5 * h * (f + [t, 0.0])
+    middle = v + 0.5 * h * (f + np.array([t, 0.0]))
     heat = heat - 0.25 * h * t * (v[0] + middle[0]) * slips
     q = q + h * middle
     f = force(q)

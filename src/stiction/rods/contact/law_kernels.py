@@ -386,9 +386,10 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst
         pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
         rest += pn * un
         rub = -(k[P] * mx + k[P + 1] * my + k[P + 2] * mz + pn * un)
-        if index[c, MODE] == SLIP:
+        if index[c, MODE] == SLIP and rub > 0.0:
             k[HEAT] += rub
         else:
+            # where a slip is brought to rest just behind its end, friction has pushed it back
             rest += rub
         k[U], k[U + 1], k[U + 2] = ux, uy, uz
         if ending:

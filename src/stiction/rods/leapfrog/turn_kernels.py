@@ -168,9 +168,9 @@ def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
 
     A contact that opened just now begins there without a gap: the middle of the way comes first.
     """
-    begins = value(kind, kept.low[c])
+    begins: float = value(kind, kept.low[c])
     if kind == GAP and kept.kick[c, SLACK] > 0.0 and begins > -CLOSED * touch.law[c, REACH]:
-        return -max(value(kind, touch.kick[c]), CLOSED * touch.law[c, REACH])
+        return -max(value(kind, touch.kick[c]), float(CLOSED * touch.law[c, REACH]))
     return begins
 
 
