@@ -555,6 +555,8 @@ class Marcher:
                 "step_limit": min(step_limit(rod) for rod in self.rods.rods),
                 "searches": self.searches,
                 "most_sweeps": int(self.worst[tk.MOST_SWEEPS]),
+                # of every step, not the saved ones alone [m/s]
+                "slip_while_rolling": float(self.worst[tk.ROLL_SLIP]),
             },
             status=self.status,
             reason=self.reason,

@@ -43,7 +43,7 @@ def thrown(*rods, t_end=0.02, part=0.5, **more):
     """Return the run of rods whose contacts are searched for."""
     search = ContactSearch(friction=st.Coulomb(0.3))
     return st.solve(
-        st.Rods(rods, search=search, **more), st.RollingLeapfrog(part=0.5), (0, t_end), save=11
+        st.Rods(rods, search=search, **more), st.RollingLeapfrog(part=part), (0, t_end), save=11
     )
 
 
