@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from stiction.results.run import Request, Run
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.driving_kernels import clamp_velocities
@@ -15,9 +16,9 @@ from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog import turn_kernels as uk
 from stiction.rods.leapfrog.run import Marcher, RodHistory
-from stiction.rods.model import Rods
+from stiction.rods.model import Rods, RodSystem
 
-__all__ = ["HalvesMarcher", "changes_modes"]
+__all__ = ["HalvesMarcher", "changes_modes", "run_leapfrog"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,3 +140,13 @@ def _resolved(rows: Floats, shortest: float) -> Floats:
         else:
             last[c] = n
     return rows[keep]
+
+
+def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
+    """Return the run of `system`."""
+    from stiction.rods.outcome import build_run
+
+    rods = system.assembled()
+    march = (HalvesMarcher if changes_modes(rods) else Marcher)(rods, method, request)
+    march.go()
+    return build_run(system, rods, method, march.history())

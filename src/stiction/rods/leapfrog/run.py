@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.errors import Status
 from stiction.results.audit import Check
-from stiction.results.run import Request, Run
+from stiction.results.run import Request
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
@@ -24,7 +24,7 @@ from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.steps import chosen_step
-from stiction.rods.model import Rods, RodSystem
+from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
     DRAG,
     FREE,
@@ -36,7 +36,7 @@ from stiction.rods.rod_kernels import (
 from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
 
-__all__ = ["Marcher", "run_leapfrog"]
+__all__ = ["Marcher", "RodHistory"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,17 +48,6 @@ _REASONS = {
     mk.NEAR_PARALLEL: "two rods came within 10 degrees of parallel at a contact point",
     mk.NOT_FINITE: "the state left the range of finite numbers",
 }
-
-
-def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
-    """Return the run of `system`."""
-    from stiction.rods.leapfrog.halves import HalvesMarcher, changes_modes
-    from stiction.rods.outcome import build_run
-
-    rods = system.assembled()
-    march = (HalvesMarcher if changes_modes(rods) else Marcher)(rods, method, request)
-    march.go()
-    return build_run(system, rods, method, march.history())
 
 
 @dataclass(frozen=True, eq=False)
