@@ -15,6 +15,7 @@ from stiction.rods.leapfrog import halves_kernels as hk
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog import turn_kernels as uk
+from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher, RodHistory
 from stiction.rods.model import Rods, RodSystem
 
