@@ -25,11 +25,10 @@ test: $(VENV)/.stamp-test ## run the tests, on all cores
 mutants: $(VENV)/.stamp-test ## put ten small faults into a copy, which the tests must see
 	$(PY) tools/mutate.py --sample 10 --glance
 
+# STRESS=--quick takes minutes; names of campaigns choose among them.
 stress: $(VENV)/.stamp-test ## damage, kill and fuzz at full size, for hours; see tools/stress
 	@$(VENV)/bin/stiction compile
-	@failed=; for script in tools/stress/*.py; do \
-	  echo "== $$script"; $(PY) "$$script" || failed="$$failed $$script"; \
-	done; if [ -n "$$failed" ]; then echo "make: failed:$$failed" >&2; exit 1; fi
+	$(PY) tools/stress/all.py $(STRESS)
 
 lint: $(VENV)/.stamp-lint ## check style and formatting
 	$(PY) -m ruff check .

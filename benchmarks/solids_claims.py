@@ -7,11 +7,11 @@ at the quick ones elsewhere. Curves lie in results/solids as text, thinned out:
     python benchmarks/solids_claims.py run [NAME ...]           runs cases, the paper's sizes
     python benchmarks/solids_claims.py run --quick [NAME ...]   the same at the quick sizes
     python benchmarks/solids_claims.py vary [NAME ...]          what the results hang on
-    python benchmarks/solids_claims.py preload [NAME ...]       the cap, friction from the start
+    python benchmarks/solids_claims.py late [NAME ...]          the cap, friction from the shear on
     python benchmarks/solids_claims.py verdicts                 the tables, from what lies there
 
-A NAME may end in *; without one all are run that do not lie there yet. The cap has 400 x 20
-elements, graded towards the contact, instead of 900 x 47 even ones; one case is run on both.
+A NAME may end in *; without one all are run that do not lie there yet. The cap has the paper's
+900 x 47 elements.
 """
 
 from __future__ import annotations
@@ -28,7 +28,16 @@ import numpy as np
 from stiction.laws import DI, EA
 from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import Pardiso, fastest
-from stiction.papers.adhesive_friction.cap import Fit, cap_rows, figure_13, figure_14, figure_s1
+from stiction.papers.adhesive_friction.cap import (
+    Fit,
+    cap_rows,
+    figure_13,
+    figure_14,
+    figure_s1,
+    fit,
+    loads,
+    xi_at,
+)
 from stiction.papers.adhesive_friction.cases import (
     Case,
     Curves,
@@ -52,7 +61,6 @@ from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
 
 FOLDER = Path(__file__).resolve().parent / "results" / "solids"
-CAP_CELLS = (400, 20)
 
 
 def solver() -> object:
@@ -102,7 +110,8 @@ def _cylinder_variants() -> dict[str, TwoCylinders]:
 
 
 def _cap_variants() -> dict[str, CapSliding]:
-    base = CapSliding(normal_force=0.0, u_end=2.6)
+    # friction from the shear on: a preload without history
+    base = CapSliding(normal_force=0.0, u_end=2.6, friction_in_preload=False)
     low = replace(base, normal_force=-0.2, u_end=2.2)
     given = {
         "base": base,
@@ -123,7 +132,7 @@ def _cap_variants() -> dict[str, CapSliding]:
     }
     for factor in (0.1, 10.0):
         given[f"penalty-x{factor:g}"] = replace(base, penalty=factor * _penalty(base))
-    dry = CapSliding(normal_force=1.9, adhesive=False, u_end=3.2)
+    dry = CapSliding(normal_force=1.9, adhesive=False, u_end=3.2, friction_in_preload=False)
     given["dry"] = dry
     for nu in (0.4, 0.49, 0.499):
         linear = LinearElastic(1.0, nu)
@@ -146,12 +155,12 @@ def variants() -> dict[str, Case]:
     return found
 
 
-def preload() -> dict[str, Case]:
-    """Return the caps at the quick size with friction while they are pressed on or pulled."""
+def late() -> dict[str, Case]:
+    """Return the caps without friction while they are pressed on or pulled."""
     found = {}
-    for name, case in cases(full=False).items():
+    for name, case in cases(full=True).items():
         if isinstance(case.system, CapSliding) and "linear" not in name:
-            found[name] = replace(case, system=replace(case.system, friction_in_preload=True))
+            found[name] = replace(case, system=replace(case.system, friction_in_preload=False))
     return found
 
 
@@ -230,14 +239,35 @@ def verdicts() -> None:
     }
     for title, rows in groups.items():
         table(title, rows(study))
-    early = Study(full=False, folder=FOLDER / "preload")
-    if early.has("cap-0") and early.has("cap-dry-3"):
+    begins = Study(full=False, folder=FOLDER / "late-quick")
+    if begins.has("cap-0") and begins.has("cap-dry-3"):
         chosen = ("beta", "eta", "xi with", "contact length before", "vanish", "lower limit")
-        rows = [*figure_13(early), *figure_14(early), *figure_s1(early)]
+        rows = [*figure_13(begins), *figure_14(begins), *figure_s1(begins)]
         mine = [row for row in rows if any(word in row.what for word in chosen)]
-        table("Section 5 with friction from the start, quick size", mine)
+        table("Section 5 with friction from the shear on, quick size", mine)
+    _tell_betas()
     print("\nAt the quick size, not the paper's: " + (", ".join(sorted(study.quick)) or "none"))
     _tell_variants()
+
+
+def _tell_betas() -> None:
+    """Tell what beta and the enhancement are for other choices of loads, and of friction."""
+    print("\n### Beta by the loads that are fitted, and what adhesion adds to xi\n")
+    heads = ("friction", "size", "F_n -0.28 to 2", "-0.28 to 0.5", "-0.2 to 1", "dry")
+    print(f"| {' | '.join(heads)} | at 8.5, 15, 17 L0, in % |")
+    print("|---|---|---|---|---|---|---|")
+    known = {"paper": ("from the start", "paper"), "quick": ("from the start", "quick")}
+    for folder, told in {**known, "late-quick": ("from the shear on", "quick")}.items():
+        study = Study(full=False, folder=FOLDER / folder)
+        kept = {f: Fit(c) for f, c in loads(study, "cap-").items()}
+        dry = {f: Fit(c) for f, c in loads(study, "cap-dry-").items()}
+        betas = [
+            fit({f: v for f, v in kept.items() if low <= f <= high})[0]
+            for low, high in ((-0.28, 2.0), (-0.28, 0.5), (-0.2, 1.0))
+        ]
+        more = [100.0 * (xi_at(kept, long) / xi_at(dry, long) - 1.0) for long in (8.5, 15.0, 17.0)]
+        numbers = " | ".join(f"{beta:.2f}" for beta in (*betas, fit(dry)[0]))
+        print(f"| {told[0]} | {told[1]} | {numbers} | {', '.join(f'{v:.0f}' for v in more)} |")
 
 
 def _strip_numbers(c: Curves) -> dict[str, float]:
@@ -282,7 +312,7 @@ def _tell_variants() -> None:
     larger = {
         "strip-": ("strip-ea-0.02", "320 x 8 elements"),
         "cylinders-": ("cylinders-ea-0.9", "the paper's size"),
-        "cap-": ("cap-0", "400 x 20 elements"),
+        "cap-": ("cap-0", "the paper's size"),
     }
     groups = {"strip-": _strip_numbers, "cylinders-": _cylinder_numbers, "cap-": _cap_numbers}
     for start, numbers in groups.items():
@@ -306,7 +336,7 @@ def _tell_variants() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("run", "vary", "preload", "verdicts"))
+    parser.add_argument("what", choices=("run", "vary", "late", "verdicts"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="quick sizes")
     given = parser.parse_intermixed_args()
@@ -314,12 +344,12 @@ def main() -> None:
         verdicts()
     elif given.what == "vary":
         run_all(variants(), FOLDER / "variants", given.names)
-    elif given.what == "preload":
-        run_all(preload(), FOLDER / "preload", given.names)
+    elif given.what == "late":
+        run_all(late(), FOLDER / "late", given.names)
     elif given.quick:
         run_all(cases(full=False), FOLDER / "quick", given.names)
     else:
-        run_all(cases(full=True, cap_cells=CAP_CELLS), FOLDER / "paper", given.names)
+        run_all(cases(full=True), FOLDER / "paper", given.names)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ TITLES = {
     "switching": "flows that switch",
     "rods": "strings and rods in rolling contact",
     "solids": "bodies that adhere, press and rub",
+    "faults": "sliders and faults under rate-and-state friction",
     "laws": "what resists",
 }
 # modules whose names users meet without asking for them by name
@@ -32,6 +33,7 @@ ALSO = {
         "stiction.solids.arrays",
         "stiction.solids.assembly",
     ],
+    "faults": [],
     "laws": [],
 }
 

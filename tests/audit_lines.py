@@ -2,8 +2,8 @@
 
 import importlib
 
-import numpy as np
 import pytest
+from memories import Memory
 
 import stiction
 
@@ -80,25 +80,9 @@ def damage(monkeypatch, module, name, change):
     monkeypatch.setattr(history, "__init__", init)
 
 
-class Tampered:
-    """A checkpoint that stops a run at the first chance, to go on from what was kept."""
-
-    state = None
-
-    def due(self):
-        return self.state is None
-
-    def save(self, state):
-        self.state = {name: np.array(values) for name, values in state.items()}
-        raise KeyboardInterrupt
-
-    def load(self):
-        return self.state
-
-
 def tampered(solve, change):
     """Return the run of `solve(checkpoint)` in whose middle `change` spoils what was kept."""
-    checkpoint = Tampered()
+    checkpoint = Memory(once=True, last=1)
     with pytest.raises(KeyboardInterrupt):
         solve(checkpoint)
     change(checkpoint.state)

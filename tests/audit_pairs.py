@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-SYSTEMS = ("chains", "switching", "rods", "solids")
+SYSTEMS = ("chains", "switching", "rods", "solids", "faults")
 # a saved run is read back here: its checks were made elsewhere
 READS_BACK = "src/stiction/results/store.py"
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

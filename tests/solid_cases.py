@@ -92,7 +92,7 @@ def curve(control, degree, first=0, weights=None, points=3):
     first : number of the first control point
     weights : (n,) rational weights of a quadratic spline
     """
-    from stiction.solids.contact.curve_kernels import basis_at
+    from stiction.solids.elements.splines import curve_functions
 
     count = control.shape[0]
     pieces = {1: count - 1, 2: count - 2, 3: count // 2 - 1}[degree]
@@ -110,13 +110,8 @@ def curve(control, degree, first=0, weights=None, points=3):
         c[0, :, 0], c[-1, :, 3] = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
     w = np.ones(nodes.shape) if weights is None else weights[nodes]
     gauss, share = np.polynomial.legendre.leggauss(points)
-    n = nodes.shape[1]
-    f, b = np.empty((3, n)), np.empty((3, 4))
-    functions, derivatives = np.empty((pieces, points, n)), np.empty((pieces, points, n, 1))
-    for k in range(pieces):
-        for i, xi in enumerate(gauss):
-            basis_at(xi, k, c, w, b, f)
-            functions[k, i], derivatives[k, i, :, 0] = f[0], f[1]
+    functions, derivatives = curve_functions(c, w, gauss)
+    derivatives = derivatives[..., None]
     slope = np.einsum("sqnm,snd->sqd", derivatives, control[nodes])
     ends = np.arange(1, pieces + 1)
     ends[-1] = -1

@@ -24,6 +24,7 @@ _WORDS = {
     "switching": "flows that switch",
     "rods": "strings and rods",
     "solids": "deformable bodies",
+    "faults": "rate-and-state faults",
     "plot": "the kit of all figures",
     "methods": "descriptions that several systems share",
     "laws": "what resists",

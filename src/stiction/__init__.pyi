@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
 from stiction import chains as chains
+from stiction import faults as faults
 from stiction import laws as laws
 from stiction import rods as rods
 from stiction import solids as solids

@@ -134,6 +134,8 @@ def room_names(package: str) -> Names:
 
     def find(name: str) -> Any:
         known = names_in(package.rpartition(".")[2])
+        if name == "__all__":
+            return sorted(known)
         if name not in known:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = attribute(known[name], name)

@@ -27,6 +27,7 @@ class Kind:
     python_only : names that a file cannot hold -> what it can hold in their place
     room : where users find the names, when it is not the folder of their module
     written : whether scenario files name them by `type`
+    also : names of another kind that a file may use in place of one of these
     """
 
     article: str
@@ -34,6 +35,7 @@ class Kind:
     python_only: Mapping[str, str] | None = None
     room: str = ""
     written: bool = True
+    also: Mapping[str, str] | None = None
 
     @property
     def in_files(self) -> dict[str, str]:
@@ -41,7 +43,8 @@ class Kind:
         if not self.written:
             return {}
         held = self.python_only or {}
-        return {name: module for name, module in self.names.items() if name not in held}
+        known = {**self.names, **(self.also or {})}
+        return {name: module for name, module in known.items() if name not in held}
 
 
 # The key is the name of the base class as it stands in the annotation of a field.
@@ -66,12 +69,15 @@ CATALOGUE: Mapping[str, Kind] = {
             "Braid": "stiction.rods.tied",
             "TighteningKnot": "stiction.rods.tied",
             "Solid": "stiction.solids.model",
+            "MovingSolid": "stiction.solids.motion.model",
             "StripPeeling": "stiction.solids.presets",
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
+            "SpringSlider": "stiction.faults.model",
+            "Fault": "stiction.faults.model",
+            "StrikeSlipFault": "stiction.faults.presets",
         },
         {
-            "Solid": "take StripPeeling, TwoCylinders or CapSliding",
             "PiecewiseSmooth": (
                 "take one of the known flows, such as BeltOscillator or NormalForm"
             ),
@@ -90,6 +96,8 @@ CATALOGUE: Mapping[str, Kind] = {
             "RollingMidpoint": "stiction.rods.midpoint.method",
             "PlaneLeapfrog": "stiction.rods.plane.model",
             "Continuation": "stiction.solids.continuation",
+            "Cycles": "stiction.faults.model",
+            "GeneralisedAlpha": "stiction.solids.motion.method",
         },
     ),
     "Policy": Kind(
@@ -107,6 +115,15 @@ CATALOGUE: Mapping[str, Kind] = {
         "a choice of branch",
         {"SlideFrom": "stiction.methods", "StayStuck": "stiction.methods"},
         room="chains",
+    ),
+    "BranchPolicy": Kind(
+        "what to do where another path leaves",
+        {
+            "StopThere": "stiction.methods",
+            "StayOnPath": "stiction.methods",
+            "FollowBranch": "stiction.methods",
+        },
+        room="solids",
     ),
     "Load": Kind(
         "a load",
@@ -127,9 +144,18 @@ CATALOGUE: Mapping[str, Kind] = {
             "ExponentialWeakening": "stiction.laws.coulomb",
             "RandomCoulomb": "stiction.laws.coulomb",
             "StaticKinetic": "stiction.laws.coulomb",
+            "Stribeck": "stiction.laws.stribeck",
+            "AgeingCoulomb": "stiction.laws.stribeck",
             "UserFriction": "stiction.laws.coulomb",
         },
         {"UserFriction": "approximate it, for example by ExponentialWeakening"},
+    ),
+    "RateAndState": Kind(
+        "a rate-and-state law",
+        {
+            "AgeingLaw": "stiction.laws.rate_and_state",
+            "SlipLaw": "stiction.laws.rate_and_state",
+        },
     ),
     "SmoothSign": Kind(
         "a smoothed sign",
@@ -237,7 +263,6 @@ CATALOGUE: Mapping[str, Kind] = {
             "Q2N2": "stiction.solids.elements.kinds",
             "Q1H": "stiction.solids.elements.kinds",
         },
-        written=False,
     ),
     "Mesh": Kind(
         "a mesh",
@@ -250,17 +275,12 @@ CATALOGUE: Mapping[str, Kind] = {
             "rectangle": "stiction.solids.mesh.model",
             "rotated": "stiction.solids.mesh.model",
         },
-        written=False,
+        {"block": "take rectangle, cap or half_disc, or Mesh with its points and cells"},
     ),
-    "SolidPart": Kind(
-        "a part of a solid",
-        {
-            "Body": "stiction.solids.model",
-            "Readings": "stiction.solids.model",
-            "Contact": "stiction.solids.contact.model",
-        },
-        written=False,
-    ),
+    "Body": Kind("a body", {"Body": "stiction.solids.model"}),
+    "Contact": Kind("a contact", {"Contact": "stiction.solids.contact.model"}),
+    "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
+    "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(
         "what a boundary may touch",
         {
@@ -268,7 +288,14 @@ CATALOGUE: Mapping[str, Kind] = {
             "RigidPlane": "stiction.solids.contact.partners",
             "RigidCircle": "stiction.solids.contact.partners",
         },
-        written=False,
+    ),
+    "Where": Kind(
+        "a place",
+        {
+            "Nearest": "stiction.solids.conditions",
+            "Rigid": "stiction.solids.conditions",
+        },
+        also={"Boundary": "stiction.solids.contact.partners"},
     ),
     "Condition": Kind(
         "what is done to a body",
@@ -276,17 +303,26 @@ CATALOGUE: Mapping[str, Kind] = {
             "Fixed": "stiction.solids.conditions",
             "Driven": "stiction.solids.conditions",
             "Loaded": "stiction.solids.conditions",
-            "Rigid": "stiction.solids.conditions",
-            "Nearest": "stiction.solids.conditions",
-            "Program": "stiction.solids.conditions",
+            "Traction": "stiction.solids.loads",
+            "Pressure": "stiction.solids.loads",
+            "Spring": "stiction.solids.loads",
+            "Turned": "stiction.solids.loads",
+            "Symmetry": "stiction.solids.constraints",
+            "Tied": "stiction.solids.constraints",
+            "Linear": "stiction.solids.constraints",
         },
-        written=False,
+    ),
+    "Term": Kind("a term of a constraint", {"Term": "stiction.solids.constraints"}),
+    "Reaction": Kind("a reaction to be told", {"Reaction": "stiction.solids.conditions"}),
+    "Motion": Kind(
+        "how a value goes over time", {"Program": "stiction.solids.conditions"}, written=False
     ),
     "LinearSolver": Kind(
         "a sparse solver",
         {
             "SuperLU": "stiction.numerics.linear_solvers",
             "Pardiso": "stiction.numerics.linear_solvers",
+            "Multigrid": "stiction.numerics.linear_solvers",
         },
         room="solids",
     ),
@@ -335,6 +371,9 @@ CATALOGUE: Mapping[str, Kind] = {
             "sensitivity": "stiction.switching.wheel.dynamic_tyre",
             "growth": "stiction.rods.strings.growth",
             "spectrum": "stiction.rods.strings.growth",
+            "exponent": "stiction.rods.strings.chaos",
+            "chaos_map": "stiction.rods.strings.chaos",
+            "breakdown": "stiction.rods.strings.chaos",
             "vector_motion": "stiction.rods.strings.vector_strings",
             "VectorStrings": "stiction.rods.strings.vector_strings",
             "extrapolated": "stiction.rods.strings.strands",

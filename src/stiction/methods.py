@@ -205,6 +205,50 @@ class SlideFrom(BranchChoice):
         return self.time
 
 
+class BranchPolicy(Record, abc.ABC):
+    """What a path of equilibria does where another one leaves it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StopThere(BranchPolicy):
+    """End the run at the bifurcation."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StayOnPath(BranchPolicy):
+    """Go on along the path, stable or not; the default. The other one is told."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FollowBranch(BranchPolicy):
+    """Go over to the branch, along the critical way.
+
+    Where a symmetric body buckles there are two, and nothing in the model prefers one.
+
+    Parameters
+    ----------
+    side : "+" takes the one on which the place that moves farthest moves along its axis, "-"
+        the other one
+
+    Verified by: tests/unit/solids/equilibria/test_branches.py::test_a_column_follows_the_elastica
+    """
+
+    side: str = "+"
+
+    def __post_init__(self) -> None:
+        if self.side not in ("+", "-"):
+            why, try_ = "it says which of the two branches is taken.", 'give "+".'
+            raise ModelError(explain("FollowBranch.side", repr(self.side), '"+" or "-"', why, try_))
+
+
+def check_branch_policy(name: str, policy: object) -> None:
+    """Refuse what is no policy at bifurcations; None stands for the default."""
+    if policy is not None and not isinstance(policy, BranchPolicy):
+        needs, why = "a BranchPolicy", "another path may leave the one that is followed."
+        try_ = "StayOnPath(), FollowBranch() or StopThere()."
+        raise ModelError(explain(f"{name}.on_bifurcation", repr(policy), needs, why, try_))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Quasistatic(Record):
     """Balance at every moment: motion without inertia.
@@ -226,6 +270,7 @@ class Quasistatic(Record):
     newton_tolerance : of a solid: residual over the forces in balance [1]
     max_iterations : of a solid: of Newton's method in one step
     solver : of a solid: the sparse solver; None takes the fastest at hand
+    on_bifurcation : of a solid: what to do where another path leaves; None stays on the path
 
     Source: Axioms 14(4) 299, Problem 2, for chains; Mergel, Scheibert, Sauer 2021, section 3,
     for solids.
@@ -242,8 +287,10 @@ class Quasistatic(Record):
     newton_tolerance: float = 1e-9
     max_iterations: int = 30
     solver: LinearSolver | None = None
+    on_bifurcation: BranchPolicy | None = None
 
     def __post_init__(self) -> None:
+        check_branch_policy("Quasistatic", self.on_bifurcation)
         why, try_ = "a user's load and weakening friction are followed to this.", "use 1e-12."
         number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
         if not 1e-14 <= self.rtol <= 1e-2:

@@ -84,14 +84,7 @@ def test_a_thrown_rod_flies_and_falls_back(told):
     assert got.value("gap", "m")[20] == pytest.approx(0.2 * 0.01 - 0.5 * G * 0.01**2, rel=2e-2)
 
 
-DAMPED = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="with internal damping the force told is 2.8 % more than the one that moves the rod",
-)
-
-
-@pytest.mark.parametrize("run", ["lies", pytest.param("lies-damped", marks=DAMPED)])
+@pytest.mark.parametrize("run", ["lies", "lies-damped"])
 def test_a_lying_rod_is_carried_by_its_contact(run, told):
     # impulse of the contact = m g t + m times the change of velocity; m g = 4.931 N for 0.05 s
     got = told("rods", run)

@@ -4,11 +4,11 @@ import ast
 import re
 from collections import defaultdict
 
-SYSTEMS = ("chains", "switching", "rods", "solids")
+SYSTEMS = ("chains", "switching", "rods", "solids", "faults")
 SHARED = ("plot", "results", "numerics")
 # classes, kinds of events and losses, quantities and figures that belong to one system
 WORDS = re.compile(
-    r"\b(chains?|switching|rods?|solids?|strings?|wheel|turntable|peel\w*|onset\w*|"
+    r"\b(chains?|switching|rods?|solids?|faults|strings?|wheel|turntable|peel\w*|onset\w*|"
     r"stick_set|two_folds?|codim2_line|escaping_start|burridge\w*|stop_time|critical_force|"
     r"fracture_energy|contact_length|lambda_n)\b",
     re.IGNORECASE,

@@ -150,13 +150,14 @@ def test_a_killed_run_goes_on_bit_by_bit(command, stiction, here):
     }
 
 
-def test_interrupted_runs_say_how_to_go_on(command, here):
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_runs_say_how_to_go_on(command, here, how, code):
     words = [*command, "run", *LONG, "--quiet", "--out", "a b", "--checkpoint-every", "0.05"]
     with start(words) as process:
         wait_for(here / ".a b.checkpoint", process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         out, err = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == code
     assert out == ""
     assert "--out 'a b' --resume" in err
     assert "Traceback" not in err

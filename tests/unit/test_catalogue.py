@@ -12,6 +12,13 @@ from stiction._lazy import FORMER_FOLDERS, FORMER_MODULES, FORMER_PLOT, FORMER_T
 from stiction.catalogue import CATALOGUE, ROOMS, TOP, homes, names_in, room_of
 
 
+def test_a_star_imports_the_names_of_a_room():
+    names = {}
+    exec("from stiction.rods import *", names)
+    assert names["CosseratRod"] is importlib.import_module("stiction.rods").CosseratRod
+    assert set(dir(importlib.import_module("stiction.rods"))) <= set(names)
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_name_is_found_in_its_room(room):
     package = importlib.import_module(f"stiction.{room}")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from memories import Memory
 
 import stiction as st
 from stiction.errors import StoreError
@@ -17,22 +18,6 @@ STRIDE = {"strip-peeling": 13, "rods-crossed": 4, "burridge-knopoff": 4}
 # what a contact that is open, or a curve that begins later, has no number for
 MAY_BE_NAN = ("contact_", "row_curves", "row_point_", "out", "history", "saved_friction", "found")
 MAY_BE_NAN += ("saved_state", "stop_time", "event", "log_", "lost", "balance")
-
-
-class Memory:
-    """A checkpoint that keeps the first state, or gives back what it is told."""
-
-    def __init__(self, state=None):
-        self.state = state
-
-    def due(self):
-        return self.state is None
-
-    def save(self, state):
-        self.state = {name: np.array(values) for name, values in state.items()}
-
-    def load(self):
-        return self.state
 
 
 def solved(name, checkpoint):
@@ -61,7 +46,7 @@ def test_wrong_arrays_are_refused(name, monkeypatch):
     # often enough for a state in the middle
     monkeypatch.setattr("stiction.chains.theta.march._MOST_STEPS", 50)
     monkeypatch.setattr("stiction.switching.event_driven._STEPS_PER_CALL", 200)
-    kept = Memory()
+    kept = Memory(once=True)
     whole = solved(name, kept)
     assert kept.state is not None
     again = solved(name, Memory(kept.state))
@@ -89,7 +74,7 @@ def test_forged_marches_of_strings_are_refused(monkeypatch):
         given = scenario.system, scenario.method, scenario.t_span
         return st.solve(*given, save=scenario.save, throw=False, checkpoint=checkpoint)
 
-    kept = Memory()
+    kept = Memory(once=True)
     run(kept)
     (march,) = {name.rpartition("_")[0] for name in kept.state if name.endswith("_marks")}
     forged = [

@@ -64,8 +64,8 @@ NAMED = (
     Named(
         "solids-close-as-open",
         "*/solids/*",
-        '("open", "closed", "close")',
-        '("open", "closed", "open")',
+        '"open" if modes[i] == _OPEN else "close"',
+        '"close" if modes[i] == _OPEN else "open"',
     ),
     Named(
         "rods-close-as-open",

@@ -205,11 +205,13 @@ def main(trials: int, seed: int) -> int:
     shutil.rmtree(root)
     for reading, count in counts.items():
         print(f"{reading}: {dict(count)}")
-    print(f"{trials} trials in {time.perf_counter() - begin:.0f} s, the longest {longest:.1f} s")
     fine = ("refused", "same", "told")
     # who reads files as they are is told, so only a sound reading may come without a word
-    silent = counts["verified"]["told"]
-    return silent + sum(n for c in counts.values() for word, n in c.items() if word not in fine)
+    bad = counts["verified"]["told"]
+    bad += sum(n for c in counts.values() for word, n in c.items() if word not in fine)
+    spent = time.perf_counter() - begin
+    print(f"{trials} trials, {bad} to mend, in {spent:.0f} s, the longest {longest:.1f} s")
+    return bad
 
 
 if __name__ == "__main__":

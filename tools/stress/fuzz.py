@@ -5,40 +5,58 @@ over many decades, which reach the solvers, or NaN, other types, missing and unk
 text, which must not. Whatever comes out is a run or a refusal in four parts; no other error, no
 NaN in a run that says solved, no warning of a library, no run beyond ten seconds of the processor.
 
-Usage: python tools/stress/fuzz.py [TRIALS] [--seed N] [--families chains,rods] [--log FILE]
+Each scenario is small and says how many steps it may take, a second's work or so, and no mutant
+may ask for more than four times as many of anything: whoever goes on beyond ten seconds does not
+keep within its bounds.
+
+Usage: python tools/stress/fuzz.py [TRIALS] [--quick] [--seed N] [--families chains,rods]
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import copy
 import gc
 import json
 import math
 import os
 import random
 import resource
+import select
 import signal
 import sys
 import time
 import tomllib
 import traceback
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import stiction as st
+from stiction.numerics.checks import MOST_WORK
 from stiction.scenario import read_scenario, write_scenario
 from stiction.scenario.built_in import built_in
 
-SECONDS, BYTES = 10.0, 6 << 30
-SHORT = {"solve.t_end": 0.002, "solve.save": 3}
-SHORTER = {"solve.t_end": 0.001, "solve.save": 3}
+SECONDS, BYTES, SLOW = 10.0, 6 << 30, "BEYOND 10 S"
+WORK, MORE = "method.max_steps", 4
+SHORT = {"solve.t_end": 0.002, "solve.save": 3, WORK: 20_000}
+SMALL = {"method.steps": 2, "method.max_cuts": 4, WORK: 6}
+SHORTER = {**SHORT, "solve.t_end": 0.001}
+EVENTS = 10_000
+STEPS = {
+    "chains": 30_000,
+    "theta": 200_000,
+    "quasistatic": 2000,
+    "switching": 100_000,
+    "strings": 400_000,
+}
 FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
     "chains": (
-        50,
+        40,
         {
             **{name: {} for name in ("baseline", "slip-wave", "slip-wave-damped", "theta-0")},
             **{name: {} for name in ("theta-half", "theta-one", "energy-balance", "belt")},
@@ -50,7 +68,7 @@ FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
         },
     ),
     "switching": (
-        25,
+        22,
         {
             **{name: {} for name in ("belt-oscillator", "normal-form", "relay-feedback")},
             **{name: {} for name in ("static-jump-oscillator", "two-block-stick-slip")},
@@ -59,14 +77,14 @@ FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
         },
     ),
     "strings": (
-        10,
+        12,
         {
             **{name: {} for name in ("string-symmetric", "string-offset", "string-periodic")},
             **{name: {} for name in ("string-plucked", "string-breakdown")},
         },
     ),
     "rods": (
-        9,
+        14,
         {
             **dict.fromkeys(("rods-crossed", "rods-slip", "rod-on-plane"), SHORT),
             **dict.fromkeys(("rods-net", "rods-knot"), SHORTER),
@@ -74,14 +92,19 @@ FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
         },
     ),
     "solids": (
-        6,
+        12,
         {
-            "strip-peeling": {"method.steps": 2, "system.u_end": 1.0},
-            "cap-sliding": {"method.steps": 2, "system.u_end": 0.1},
-            "cylinders": {"method.steps": 2},
+            "strip-peeling": {**SMALL, "system.u_end": 1.0},
+            "cap-sliding": {**SMALL, "system.u_end": 0.1},
+            "cylinders": {**SMALL, "system.u_end": 0.1},
         },
     ),
 }
+# edges where nothing touches, and a condition that holds while a contact rolls
+ABSENT = {"contact_left", "contact_right", "rolling_residual"}
+# of which there may be many
+COUNTS = {"n", "nodes", "elements", "cell_elements", "rows", "columns", "corners", "steps", "save"}
+COUNTS |= {"load_samples", "order"}
 ODD: list[Any] = [
     *(math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-308, 5e-324, 0.0, -0.0, -1.0, 1, 0, -1, 2),
     *(3, 2**31, 2**63 - 1, 2**63, -(2**63), 10**30, 1e-12, 1e12, 1e5, 1e-5, 0.5, "", "x", "1.0"),
@@ -91,13 +114,16 @@ ODD: list[Any] = [
 ]
 SETTINGS = [
     *("system.law.mu=", "=3", "system=1", "system.mass=[1,2,4", "a.b.c.d=1", "solve.t_end=1e-300"),
-    *("system..mass=1", "system.law={}", "method={type='Quasistatic'}", "system.law.mu=nan"),
+    *("system..mass=1", "system.law={}", "system.law.mu=nan", "\x00=1"),
+    "method={type='Quasistatic', max_steps=12, max_events=10000}",
     *("method={type='EventDriven', rtol=0}", "solve.save=1", "solve.save=[0,0]", "solve.mode='x'"),
-    *("solve.x0=[1,2,3]", "solve.t_start=5", "method={type='Continuation'}", "\x00=1"),
-    *("method={type='ThetaStepper', step=1e-3, theta=0.5}", "method={type='RollingMidpoint'}"),
+    *("solve.x0=[1,2,3]", "solve.t_start=5", "method={type='Continuation', max_steps=12}"),
+    "method={type='ThetaStepper', step=1e-3, theta=0.5, max_steps=200000}",
+    "method={type='RollingMidpoint'}",
     "system.law={type='ExponentialWeakening', mu_static=0.3, mu_kinetic=0.1, v_scale=1e-12}",
     "system.load={type='Sine', amplitude=1e9, angular_frequency=1e6}",
-    *("system.mass=" + "[" * 500, "method={type='Characteristics'}", "method={type='BumpStrands'}"),
+    *("system.mass=" + "[" * 500, "method={type='Characteristics', max_steps=400000}"),
+    "method={type='BumpStrands'}",
     "method={type='RegularizedTheta', step=1e-3, theta=0.5, smoothing=1e-3}",
 ]
 
@@ -110,7 +136,7 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
     table[key] = value
 
 
-def base_of(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+def base_of(family: str, name: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Return a scenario with all fields of its system and method written out."""
     table = tomllib.loads(built_in()[name].read_text("utf-8"))
     for key in ("title", "paper", "figure", "note"):
@@ -119,8 +145,11 @@ def base_of(name: str, changes: dict[str, Any]) -> dict[str, Any]:
     for part in ("system", "method"):
         if part in full:
             table[part] = {**full[part], **table.get(part, {})}
-    for path, value in changes.items():
+    steps = STEPS.get(name.split("-")[0], STEPS.get(family))
+    for path, value in {**({WORK: steps} if steps else {}), **changes}.items():
         put(table, path, value)
+    if "max_events" in table.get("method", {}):
+        table["method"]["max_events"] = EVENTS // 10 if steps == STEPS["quasistatic"] else EVENTS
     return table
 
 
@@ -169,6 +198,18 @@ def other(rng: random.Random, value: Any) -> Any:
     return float(new)
 
 
+def within(key: str, value: Any, before: Any) -> Any:
+    """Return a value that asks for no more work than may be asked for; absurd ones stay."""
+    numbers = (int, float)
+    if not (type(value) in numbers and type(before) in numbers and value < MOST_WORK):
+        return value
+    if key.startswith("max_"):
+        return min(value, before)
+    if key in COUNTS:
+        return min(value, MORE * before)
+    return min(float(value), 50.0) if key == "t_end" else value
+
+
 class Mutants:
     """Scenarios with mistakes, each given by its seed.
 
@@ -180,7 +221,9 @@ class Mutants:
     def __init__(self, families: list[str]) -> None:
         self.weights = {name: FAMILIES[name][0] for name in families}
         self.bases = {
-            family: [(name, base_of(name, more)) for name, more in FAMILIES[family][1].items()]
+            family: [
+                (name, base_of(family, name, more)) for name, more in FAMILIES[family][1].items()
+            ]
             for family in families
         }
 
@@ -213,12 +256,10 @@ class Mutants:
     ) -> None:
         value, chance = owner.get(key), rng.random()
         if numeric:
-            owner[key] = other(rng, value)
-            if key == "t_end" and isinstance(owner[key], int | float):
-                owner[key] = min(float(owner[key]), 50.0)
+            owner[key] = within(key, other(rng, value), value)
         elif chance < 0.6:
-            owner[key] = rng.choice(ODD)
-        elif chance < 0.7:
+            owner[key] = within(key, copy.deepcopy(rng.choice(ODD)), value)
+        elif chance < 0.7 and not key.startswith("max_"):
             owner.pop(key, None)
         elif chance < 0.8:
             owner[f"{key}x"] = value
@@ -229,19 +270,24 @@ class Mutants:
 
 
 def holes(run: st.Run) -> set[str]:
-    """Return what of a run is not finite."""
-    found = {
-        name
-        for name, v in run.variables.items()
-        if v.values.dtype.kind == "f" and not np.isfinite(v.values).all()
-    }
-    found |= {
-        f"final.{name}"
-        for name, v in run.final.items()
-        if not np.isfinite(np.asarray(v, dtype=np.float64)).all()
-    }
-    columns = run.energy.columns() if run.energy.defined else {}
-    return found | {f"energy.{k}" for k, c in columns.items() if not np.isfinite(c).all()}
+    """Return what of a run is not finite, but for what is NaN where nothing touches or rolls."""
+    known = run.variables
+    apart = np.isnan(known["gap"].values) if "gap" in known else np.zeros(0, dtype=bool)
+    found = {f"energy.{k}" for k, c in _columns(run).items() if not np.isfinite(c).all()}
+    for name, v in known.items():
+        here = apart.any() and v.values.shape[: apart.ndim] == apart.shape
+        values = v.values[~apart] if here else v.values
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            found.add(name)
+    for name, v in run.final.items():
+        here = name in known and apart[-1:].any()
+        if not here and not np.isfinite(np.asarray(v, dtype=np.float64)).all():
+            found.add(f"final.{name}")
+    return {name for name in found if name.removeprefix("final.") not in ABSENT}
+
+
+def _columns(run: st.Run) -> dict[str, np.ndarray[Any, Any]]:
+    return dict(run.energy.columns()) if run.energy.defined else {}
 
 
 def trial(text: str, settings: list[str]) -> dict[str, Any]:
@@ -270,34 +316,65 @@ def trial(text: str, settings: list[str]) -> dict[str, Any]:
     return {**found, "warned": sorted(told), "cpu": time.process_time() - begin}
 
 
-def in_child(text: str, settings: list[str]) -> dict[str, Any]:
-    """Do one trial in a fork with bounded time and memory."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(read)
-            most = math.ceil(SECONDS)
-            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
-            resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            os.write(write, json.dumps(trial(text, settings)).encode()[:60_000])
-        finally:
-            os._exit(0)
-    os.close(write)
-    data = b""
-    while part := os.read(read, 65536):
-        data += part
-    os.close(read)
-    _, status = os.waitpid(pid, 0)
-    if data:
-        found: dict[str, Any] = json.loads(data)
-        return found
-    by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    over = by in (signal.SIGXCPU, signal.SIGKILL)
-    kind = "BEYOND 10 S" if over else f"CRASHED by {by}"
-    return {"kind": kind, "holes": [], "warned": [], "cpu": SECONDS}
+class Child:
+    """A fork that makes one trial with bounded time and memory."""
+
+    def __init__(self, seed: int, mutants: Mutants) -> None:
+        self.seed = seed
+        self.family, self.name, text, settings = mutants.made(seed)
+        self.read, write = os.pipe()
+        self.data = b""
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self.read)
+                most = math.ceil(SECONDS)
+                resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
+                resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+                resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                os.write(write, json.dumps(trial(text, settings)).encode()[:60_000])
+            finally:
+                os._exit(0)
+        os.close(write)
+
+    def over(self) -> bool:
+        """Read what it says, and return whether that was all."""
+        part = os.read(self.read, 65536)
+        self.data += part
+        return not part
+
+    def found(self) -> dict[str, Any]:
+        """Return what became of it."""
+        os.close(self.read)
+        _, status = os.waitpid(self.pid, 0)
+        if self.data:
+            told: dict[str, Any] = json.loads(self.data)
+            return told
+        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        over = by in (signal.SIGXCPU, signal.SIGKILL)
+        kind = SLOW if over else f"CRASHED by {by}"
+        return {"kind": kind, "holes": [], "warned": [], "cpu": SECONDS}
+
+
+def finished(
+    seeds: range, mutants: Mutants, workers: int, end: float
+) -> Iterator[tuple[Child, dict[str, Any]]]:
+    """Make the trials, so many at a time, and yield each with what became of it."""
+    left, running = iter(seeds), {}
+    while True:
+        while len(running) < workers and time.monotonic() < end:
+            seed = next(left, None)
+            if seed is None:
+                break
+            child = Child(seed, mutants)
+            running[child.read] = child
+        if not running:
+            return
+        for ready in select.select(list(running), [], [])[0]:
+            if running[ready].over():
+                child = running.pop(ready)
+                yield child, child.found()
 
 
 def usual_holes(mutants: Mutants) -> dict[str, set[str]]:
@@ -314,40 +391,39 @@ def main() -> int:
     """Make the trials and count what came of them; return 1 if something must be mended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trials", nargs="?", type=int, default=20_000)
+    parser.add_argument("--quick", action="store_true", help="300 trials")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--log", type=Path)
     parser.add_argument("--seconds", type=float, default=math.inf, help="of wall time")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
+    trials = 300 if given.quick else given.trials
     mutants = Mutants(given.families.split(","))
     usual = usual_holes(mutants)
     gc.freeze()
     kinds: collections.Counter[str] = collections.Counter()
-    bad, begin = 0, time.monotonic()
+    count = bad = 0
     log = given.log.open("w") if given.log else None
-    for i in range(given.trials):
-        if time.monotonic() - begin > given.seconds:
-            break
-        seed = given.seed * 1_000_000 + i
-        family, name, text, settings = mutants.made(seed)
-        found = in_child(text, settings)
-        silent = set(found["holes"]) - usual[name] if found.get("ok") else set()
-        kinds[f"{family}: {found['kind']}"] += 1
+    first, end = given.seed * 1_000_000, time.monotonic() + given.seconds
+    for child, found in finished(range(first, first + trials), mutants, given.workers, end):
+        silent = set(found["holes"]) - usual[child.name] if found.get("ok") else set()
+        count += 1
+        kinds[f"{child.family}: {found['kind']}"] += 1
+        kinds["foreign"] += found["kind"].split()[0].isupper() and found["kind"] != SLOW
+        kinds["beyond 10 s"] += found["kind"] == SLOW
         kinds["warned"] += bool(found["warned"])
         kinds["silent NaN"] += bool(silent)
-        if (
-            found["kind"].isupper()
-            or found["kind"].split()[0].isupper()
-            or silent
-            or found["warned"]
-        ):
+        if found["kind"].split()[0].isupper() or silent or found["warned"]:
             bad += 1
-            print(seed, name, found["kind"], sorted(silent), found["warned"], flush=True)
+            print(child.seed, child.name, found["kind"], sorted(silent), found["warned"])
+            sys.stdout.flush()
         if log is not None:
-            log.write(json.dumps({"seed": seed, "family": family, "name": name, **found}) + "\n")
-    for what, count in sorted(kinds.items()):
-        print(f"{count:6d} {what}")
-    print(f"{i + 1} solves, {bad} to mend")
+            line = {"seed": child.seed, "family": child.family, "name": child.name, **found}
+            log.write(json.dumps(line) + "\n")
+    for what, many in sorted(kinds.items()):
+        print(f"{many:6d} {what}")
+    print(f"{count} solves, {bad} to mend")
     return int(bool(bad))
 
 

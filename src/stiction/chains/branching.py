@@ -411,6 +411,10 @@ def _grid(damping: Floats, weak: Weakening, drive: Floats, block: list[int]) -> 
     least = float(np.linalg.eigvalsh(part)[0])
     scale, convex = float(weak.table.v_scale[i]), weak.table.law.convex
     size = float(np.linalg.norm(drive[block]))
+    if not math.isfinite(size):
+        # squares of large forces overflow
+        most = float(np.abs(drive[block]).max())
+        size = most * float(np.linalg.norm(drive[block] / most))
     if least > 1e-300:
         # v'Cv <= v'R bounds every velocity
         far = 1.01 * size / least
@@ -419,7 +423,8 @@ def _grid(damping: Floats, weak: Weakening, drive: Floats, block: list[int]) -> 
         far = 800.0 * scale
     else:
         far = 1e6
-    if far == 0.0:
+    if far == 0.0 or not math.isfinite(far):
+        # a speed that floating point cannot hold is none to look for
         return np.empty(0)
     if len(block) == 1 and convex:
         # c v + N mu(v) is convex: at most one root on either side of its minimum

@@ -359,6 +359,7 @@ class Chain(Record):
             m, k, c = self.masses, self.link_stiffness, self.link_damping
             derived = {
                 "normal forces [N]": self.normal_forces,
+                "places at rest [m]": np.array([self.spacing * self.n_mass]),
                 "static friction [N]": self.stick_bound,
                 "stiffness over mass [1/s^2]": (k[:-1] + k[1:] + self.plate_springs) / m,
                 "damping over mass [1/s]": (c[:-1] + c[1:]) / m,

@@ -12,10 +12,11 @@ import typer
 
 from stiction.cli.output import open_streams, put, silence
 from stiction.errors import StictionError, explain
+from stiction.results.interrupts import exit_code, hear_terminate
 
 __all__ = ["app", "main"]
 
-BAD_INPUT, INTERRUPTED = 2, 130
+BAD_INPUT = 2
 
 C = TypeVar("C", bound=Callable[..., None])
 
@@ -35,6 +36,7 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; the entry point of the `stiction` command."""
     open_streams()
+    hear_terminate()
     if not sys.warnoptions:
         # a warning of a library says nothing to a user; what matters is in the audit
         warnings.simplefilter("ignore")
@@ -45,7 +47,7 @@ def guarded(command: C) -> C:
     """Return `command` with errors turned into messages and exit codes.
 
     0 solved; 1 the solve failed; 2 bad input; 3 solved, but not to be trusted (with --strict);
-    130 interrupted.
+    130 interrupted; 143 the same by SIGTERM.
     """
 
     @functools.wraps(command)
@@ -61,7 +63,7 @@ def guarded(command: C) -> C:
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
             typer.echo("Interrupted.", err=True)
-            raise typer.Exit(INTERRUPTED) from error
+            raise typer.Exit(exit_code()) from error
         except BrokenPipeError:
             silence()
         except OSError as error:

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from stiction.cli.interrupt import Interrupts
 from stiction.cli.kernels import TooSlow, Trial, choose, note_ready, system_of
 from stiction.cli.output import check_stream, put
 from stiction.cli.progress import Bar
@@ -20,6 +19,7 @@ from stiction.errors import Status, StictionError
 from stiction.methods import place_of_runner
 from stiction.numerics.jit import use
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
+from stiction.results.interrupts import Interrupts, exit_code
 from stiction.results.places.keep import keep
 from stiction.results.run import Run
 from stiction.results.staging import Claim, claimed
@@ -27,9 +27,9 @@ from stiction.results.summary import doubts, screen
 from stiction.scenario import Scenario, read_scenario, write_scenario
 from stiction.solve import default_method, solve
 
-__all__ = ["DOUBTED", "FAILED", "INTERRUPTED", "SOLVED", "Job", "run_job"]
+__all__ = ["DOUBTED", "FAILED", "SOLVED", "Job", "run_job"]
 
-SOLVED, FAILED, DOUBTED, INTERRUPTED = 0, 1, 3, 130
+SOLVED, FAILED, DOUBTED = 0, 1, 3
 
 _SMALL = (
     "No kernels are compiled on this machine yet, and the run is small: it ran as plain Python.\n"
@@ -106,7 +106,7 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
         return _interrupted(job, checkpoint)
     if not kept.drawn:
         _say(f"Interrupted while drawing: {kept.folder} is complete but for its figures.")
-        return INTERRUPTED
+        return exit_code()
     if not job.quiet:
         put(f"{screen(run)}\n{kept}")
     if run.status.ok and job.strict and (what := doubts(run)):
@@ -184,7 +184,7 @@ def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:
         _say(f"Interrupted; the last checkpoint is kept. Go on with: {job.resume_command}")
     else:
         _say("Interrupted before the first checkpoint; nothing was written.")
-    return INTERRUPTED
+    return exit_code()
 
 
 def _tell(job: Job, text: str) -> None:

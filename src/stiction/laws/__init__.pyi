@@ -14,10 +14,14 @@ from stiction.laws.coulomb import Friction as Friction
 from stiction.laws.coulomb import RandomCoulomb as RandomCoulomb
 from stiction.laws.coulomb import StaticKinetic as StaticKinetic
 from stiction.laws.coulomb import UserFriction as UserFriction
+from stiction.laws.rate_and_state import AgeingLaw as AgeingLaw
+from stiction.laws.rate_and_state import SlipLaw as SlipLaw
 from stiction.laws.return_mapping import return_map as return_map
 from stiction.laws.smoothed import SmoothSign as SmoothSign
 from stiction.laws.smoothed import SquareRootSign as SquareRootSign
 from stiction.laws.smoothed import TanhSign as TanhSign
+from stiction.laws.stribeck import AgeingCoulomb as AgeingCoulomb
+from stiction.laws.stribeck import Stribeck as Stribeck
 from stiction.laws.tyre import Pacejka as Pacejka
 from stiction.laws.tyre import SimplifiedTyre as SimplifiedTyre
 from stiction.laws.tyre import StretchedString as StretchedString

@@ -27,6 +27,7 @@ __all__ = [
     "Factors",
     "LinearSolveError",
     "LinearSolver",
+    "Multigrid",
     "Pardiso",
     "SuperLU",
     "Workspace",
@@ -118,6 +119,61 @@ class Pardiso(LinearSolver):
         from stiction.numerics.direct.pardiso import PardisoWorkspace
 
         return PardisoWorkspace(self.threads)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multigrid(LinearSolver):
+    """GMRES on algebraic multigrid, for matrices too large for factors; the extra `amg`.
+
+    Parameters
+    ----------
+    tolerance : residual over the right-hand side [1]; solutions are refined below 1e-10
+    max_iterations : of one solution; then the hierarchy is made anew, and at last factors
+    direct : the solver of small matrices, of the layer of contact and where iteration fails;
+        None takes the fastest at hand
+    direct_below : number of unknowns below which matrices are small
+
+    Notes
+    -----
+    The layer of contact, where the matrix is unsymmetric or indefinite, is solved directly
+    inside the preconditioner. Signs of determinants and of eigenvalues take factors.
+
+    Source: Vanek, Mandel, Brezina 1996 (smoothed aggregation); Saad, Schultz 1986 (GMRES);
+    Bell, Olson, Schroder 2022 (pyamg).
+    Verified by: tests/unit/numerics/test_multigrid.py::test_solution_is_the_direct_one
+    """
+
+    tolerance: float = 1e-10
+    max_iterations: int = 240
+    direct: LinearSolver | None = None
+    direct_below: int = 150_000
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        where, why = "Multigrid.tolerance", "iterations go on until the residual is below it"
+        value = number(where, self.tolerance, rule="positive", why=why, try_="give 1e-10")
+        if not 1e-14 <= value <= 1e-2:
+            needs = "a number between 1e-14 and 1e-2"
+            raise ModelError(explain(where, repr(value), needs, why, "give 1e-10"))
+        object.__setattr__(self, "tolerance", value)
+        for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
+            where, why = f"Multigrid.{name}", "iterations and unknowns are counted"
+            value = whole(
+                where, getattr(self, name), least=least, most=most, why=why, try_="leave it out"
+            )
+            object.__setattr__(self, name, value)
+        direct: object = self.direct
+        if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
+            where, why = "Multigrid.direct", "it factorises what is small"
+            needs, hint = "SuperLU() or Pardiso()", "leave it out"
+            raise ModelError(explain(where, repr(direct), needs, why, hint))
+
+    def start(self) -> Workspace:
+        """Return the workspace of one run."""
+        from stiction.numerics.iterative.multigrid import MultigridWorkspace
+
+        direct = self.direct if self.direct is not None else fastest()
+        return MultigridWorkspace(self.tolerance, self.max_iterations, direct, self.direct_below)
 
 
 def fastest() -> LinearSolver:

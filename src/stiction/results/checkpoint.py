@@ -24,7 +24,7 @@ from stiction.numerics.jit import Mode, mode
 from stiction.results.places.locks import in_use, mark_in_use
 from stiction.results.trust.digests import regular
 
-__all__ = ["EVERY", "FileCheckpoint", "checkpoint_path", "kept_array", "put_back"]
+__all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
 
 EVERY = 10.0
 _KEY, _KERNELS = "__scenario__", "__kernels__"
@@ -219,45 +219,3 @@ def _digest(file: BinaryIO, size: int) -> bytes:
 
 
 _BLOCK = 1 << 20
-
-
-def put_back(arrays: Mapping[str, npt.NDArray[Any]], kept: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Fill `arrays`, in place, with those of the same names of a checkpoint.
-
-    Raises
-    ------
-    StoreError : if one is missing, or has another shape or kind of numbers.
-
-    Verified by: tests/unit/results/test_checkpoint.py::test_arrays_of_another_shape_are_refused
-    """
-    for name, array in arrays.items():
-        array[...] = kept_array(kept, name, array.shape, array.dtype.kind)
-
-
-def kept_array(
-    kept: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int | None, ...], kind: str = "f"
-) -> npt.NDArray[Any]:
-    """Return an array of a checkpoint that has this shape and kind of numbers.
-
-    Parameters
-    ----------
-    shape : None stands for any length
-    kind : of the numbers, as in `numpy.dtype.kind`
-
-    Raises
-    ------
-    StoreError : if it is missing or another one.
-    """
-    found = kept.get(name)
-    fits = found is not None and found.dtype.kind == kind and found.ndim == len(shape)
-    if (
-        found is None
-        or not fits
-        or any(m is not None and m != n for m, n in zip(shape, found.shape, strict=True))
-    ):
-        got = "nothing" if found is None else f"an array {found.shape} of kind {found.dtype.kind}"
-        needs = f"an array {shape} of kind {kind}".replace("None", "any")
-        why = "a run goes on only from the state that it left."
-        try_ = "leave --resume out to start afresh."
-        raise StoreError(explain(f"checkpoint, {name}", got, needs, why, try_))
-    return found

@@ -87,10 +87,12 @@ class Ledger:
     @functools.cached_property
     def imbalance(self) -> Floats:
         """(t,) energy now - energy at the start - work + every loss [J]; zero if it closes."""
-        energy = self.kinetic + self.stored + self.adhesive
-        losses = self.viscous_heat + self.impact_loss + self.algorithmic
-        change = energy - energy[0]
-        return np.asarray(change - self.external_work + self.total_friction_heat + losses)
+        # a run that left floating point has infinite energies, and no balance
+        with np.errstate(invalid="ignore", over="ignore"):
+            energy = self.kinetic + self.stored + self.adhesive
+            losses = self.viscous_heat + self.impact_loss + self.algorithmic
+            change = energy - energy[0]
+            return np.asarray(change - self.external_work + self.total_friction_heat + losses)
 
     @functools.cached_property
     def scale(self) -> float:

@@ -14,6 +14,7 @@ import csv
 import importlib
 import json
 import math
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -124,16 +125,15 @@ def _write(
 ) -> None:
     drawn = draw is None
     with staged(claim) as stage:
-        names = [_EVENTS, _ARRAYS, _SCENARIO]
+        digests = dict.fromkeys((_EVENTS, _ARRAYS, _SCENARIO), "")
         _write_events(run.event_log, stage.folder / _EVENTS)
-        write_netcdf(run, stage.folder / _ARRAYS, _details(run))
+        digests[_ARRAYS] = write_netcdf(run, stage.folder / _ARRAYS, _details(run))
         if has_snapshots(run):
-            write_vtkhdf(run, stage.folder / _SNAPSHOTS)
-            names.append(_SNAPSHOTS)
+            digests[_SNAPSHOTS] = write_vtkhdf(run, stage.folder / _SNAPSHOTS)
         (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
         # the digest is that of the text: what is read back, not what it was made from
         plain = json.loads(_json(summary))
-        text = _json(sealed(plain, stage.folder, names))
+        text = _json(sealed(plain, stage.folder, digests))
         (stage.folder / MARK).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:
@@ -152,7 +152,7 @@ def _undrawn(path: Path, error: OSError) -> FiguresError:
     found = error.__cause__ if isinstance(error.__cause__, OSError) else error
     got = f"no figures ({found.strerror or found})".partition("\n")[0]
     why = "the numbers are saved, and complete."
-    try_ = f"make room, then draw them: stiction plot {path}."
+    try_ = f"make room, then draw them: stiction plot {shlex.quote(str(path))}."
     return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
 
 
@@ -228,7 +228,8 @@ def _load(folder: Path, unverified: bool) -> Run:
                 f"a file that cannot be read ({name})",
                 "a saved run as it was written",
                 "the file is missing, cut short or was changed.",
-                f"run it again: stiction run {folder / _SCENARIO} --out another folder.",
+                f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
+                "--out another folder.",
             )
         ) from error
 

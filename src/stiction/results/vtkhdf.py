@@ -1,10 +1,11 @@
-"""Snapshots of deformed bodies as one VTKHDF file, which ParaView opens with its time.
+"""Snapshots of deformed bodies or lines as one VTKHDF file, which ParaView opens with its time.
 
 The cells are written once; points and point data follow each other step by step.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +17,65 @@ from stiction.results.run import Run
 
 __all__ = ["has_snapshots", "write_vtkhdf"]
 
-_NEEDED = {
+_DRAWN = {
     "snapshot_time": ("snapshot",),
     "drawn_position": ("snapshot", "drawn", "axis"),
     "drawn_cell": ("cell", "corner"),
 }
-_SCALAR, _VECTOR = ("snapshot", "drawn"), ("snapshot", "drawn", "axis")
-_TYPES = {3: 5, 4: 9}  # corners: number of triangle and quadrilateral in VTK
+_LINES = {"position": ("time", "node", "axis"), "nodes_of_element": ("element", "side")}
+# corners: number of line, triangle and quadrilateral in VTK
+_TYPES = {2: 3, 3: 5, 4: 9}
 _VERSION = (2, 0)
 
 
-def has_snapshots(run: Run) -> bool:
-    """Return whether a run holds deformed bodies that `write_vtkhdf` can write."""
-    known = run.variables
-    there = all(
-        name in known and known[name].dims == dims and known[name].values.size > 0
-        for name, dims in _NEEDED.items()
-    )
-    return there and known["drawn_cell"].values.shape[1] in _TYPES
-
-
-def write_vtkhdf(run: Run, path: Path) -> None:
-    """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
-
-    Point data are every variable of the drawn points, such as the stresses, and the
-    displacement since the first snapshot; cell data are the number of the body. Places and
-    displacements have three components, the last one zero in the plane.
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Points and cells, what is told of them, and when.
 
     Parameters
     ----------
-    run : with the variables snapshot_time, drawn_position and drawn_cell
+    times : (s,)
+    places : (s, points, axes)
+    cells : (cells, corners) points, from 0
+    point, cell : arrays by name, (s, members, ...) where they change and (members, ...) where not
+    """
+
+    times: npt.NDArray[np.float64]
+    places: npt.NDArray[np.float64]
+    cells: npt.NDArray[np.int64]
+    point: dict[str, npt.NDArray[Any]]
+    cell: dict[str, npt.NDArray[Any]]
+
+
+def has_snapshots(run: Run) -> bool:
+    """Return whether a run holds bodies or lines that `write_vtkhdf` can write."""
+    return _has(run, _LINES) or (
+        _has(run, _DRAWN) and run.variables["drawn_cell"].values.shape[1] in _TYPES
+    )
+
+
+def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
+    known = run.variables
+    return all(
+        name in known and known[name].dims == dims and known[name].values.size > 0
+        for name, dims in needed.items()
+    )
+
+
+def write_vtkhdf(run: Run, path: Path) -> str:
+    """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
+
+    Return the SHA-256 of the file, "" where that is not known yet.
+
+    Of bodies, point data are every variable of the drawn points, such as the stresses, and the
+    displacement since the first snapshot; cell data are the number of the body. Of lines, point
+    data are every variable of the nodes and the displacement, cell data those of the elements.
+    Places and displacements have three components, the last one zero in the plane.
+
+    Parameters
+    ----------
+    run : with the variables snapshot_time, drawn_position and drawn_cell, or with position and
+        nodes_of_element
     path : the file
 
     Notes
@@ -55,17 +85,16 @@ def write_vtkhdf(run: Run, path: Path) -> None:
     """
     import h5py
 
-    known = run.variables
-    places = np.asarray(known["drawn_position"].values, dtype=np.float64)
-    cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
-    points = places.shape[1]
+    grid = _lines(run) if _has(run, _LINES) else _bodies(run)
+    places, cells = grid.places, grid.cells
+    told = (*grid.point.values(), *grid.cell.values())
     # vectors have three components there, and so has the displacement, which is added
-    size = 3 * places.nbytes + sum(3 * np.asarray(v.values).nbytes for v in known.values())
+    size = 6 * places.nbytes + sum(3 * values.nbytes for values in told) + 32 * cells.size
     with put_down(path, size) as image, h5py.File(image, "w") as file:
         root = file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
         root.attrs["Type"] = np.bytes_("UnstructuredGrid")
-        root["NumberOfPoints"] = np.array([points], dtype=np.int64)
+        root["NumberOfPoints"] = np.array([places.shape[1]], dtype=np.int64)
         root["NumberOfCells"] = np.array([cells.shape[0]], dtype=np.int64)
         root["NumberOfConnectivityIds"] = np.array([cells.size], dtype=np.int64)
         root["Connectivity"] = cells.ravel()
@@ -73,17 +102,58 @@ def write_vtkhdf(run: Run, path: Path) -> None:
         root["Types"] = np.full(cells.shape[0], _TYPES[cells.shape[1]], dtype=np.uint8)
         _put_vectors(root, "Points", places)
         data = root.create_group("PointData")
-        for name, variable in known.items():
-            if variable.dims == _SCALAR:
-                values = np.asarray(variable.values, dtype=np.float64)
-                data.create_dataset(name, data=values.reshape(-1))
-            elif variable.dims == _VECTOR and name != "drawn_position":
-                _put_vectors(data, name, np.asarray(variable.values, dtype=np.float64))
+        for name, values in grid.point.items():
+            _put(data, name, values, places.shape[:2])
         _put_vectors(data, "displacement", places, since=places[0])
-        if "body_of_drawn" in known:
-            body = np.asarray(known["body_of_drawn"].values, dtype=np.float64)
-            root.create_group("CellData")["body"] = body[cells[:, 0]]
-        _put_steps(root, np.asarray(known["snapshot_time"].values, dtype=np.float64), points)
+        if grid.cell:
+            data = root.create_group("CellData")
+            for name, values in grid.cell.items():
+                _put(data, name, values, (places.shape[0], cells.shape[0]))
+        _put_steps(root, grid)
+    return image.digest
+
+
+def _bodies(run: Run) -> _Grid:
+    known = run.variables
+    cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
+    found = {
+        name: np.asarray(variable.values, dtype=np.float64)
+        for name, variable in known.items()
+        if variable.dims[:2] == ("snapshot", "drawn") and name != "drawn_position"
+        if variable.dims[2:] in ((), ("axis",))
+    }
+    cell = {}
+    if "body_of_drawn" in known:
+        body = np.asarray(known["body_of_drawn"].values, dtype=np.float64)
+        cell["body"] = body[cells[:, 0]]
+    times = np.asarray(known["snapshot_time"].values, dtype=np.float64)
+    places = np.asarray(known["drawn_position"].values, dtype=np.float64)
+    return _Grid(times, places, cells, found, cell)
+
+
+def _lines(run: Run) -> _Grid:
+    def told(part: str) -> dict[str, npt.NDArray[Any]]:
+        return {
+            name: np.asarray(variable.values, dtype=np.float64)
+            for name, variable in run.variables.items()
+            if name not in _LINES and part in variable.dims[:2]
+            if variable.dims[0] == part or variable.dims[:2] == ("time", part)
+        }
+
+    places = np.asarray(run.variables["position"].values, dtype=np.float64)
+    # numbers of nodes begin with 1
+    cells = np.asarray(run.variables["nodes_of_element"].values, dtype=np.int64) - 1
+    return _Grid(np.asarray(run.time), places, cells, told("node"), told("element"))
+
+
+def _put(group: Any, name: str, values: npt.NDArray[Any], moving: tuple[int, ...]) -> None:
+    """Write what changes with the step, as vectors where it has axes, or what stays."""
+    if values.shape[:2] != moving:
+        group.create_dataset(name, data=values)
+    elif values.ndim == 3 and values.shape[2] <= 3:
+        _put_vectors(group, name, values)
+    else:
+        group.create_dataset(name, data=values.reshape(moving[0] * moving[1], *values.shape[2:]))
 
 
 def _put_vectors(
@@ -101,22 +171,20 @@ def _put_vectors(
         stored[k * points : (k + 1) * points] = row
 
 
-def _put_steps(root: Any, times: npt.NDArray[np.float64], points: int) -> None:
+def _put_steps(root: Any, grid: _Grid) -> None:
     """Write where the data of each step begin; cells and what belongs to them stay."""
-    count = times.size
-    moving, still = points * np.arange(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    count, points = grid.places.shape[:2]
+    each, still = np.arange(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     steps = root.create_group("Steps")
     steps.attrs["NSteps"] = np.int64(count)
-    steps["Values"] = times
+    steps["Values"] = grid.times
     steps["PartOffsets"] = still
     steps["NumberOfParts"] = still + 1
-    steps["PointOffsets"] = moving
+    steps["PointOffsets"] = points * each
     steps["CellOffsets"] = still[:, None]
     steps["ConnectivityIdOffsets"] = still[:, None]
-    offsets = steps.create_group("PointDataOffsets")
-    for name in root["PointData"]:
-        offsets[name] = moving
-    if "CellData" in root:
-        offsets = steps.create_group("CellDataOffsets")
-        for name in root["CellData"]:
-            offsets[name] = still
+    for group, size in (("PointData", points), ("CellData", grid.cells.shape[0])):
+        if group in root:
+            offsets = steps.create_group(f"{group}Offsets")
+            for name, stored in root[group].items():
+                offsets[name] = size * each * (stored.shape[0] > size)

@@ -43,6 +43,9 @@ from stiction.rods.stability import fastest_frequency as fastest_frequency
 from stiction.rods.stability import step_limit as step_limit
 from stiction.rods.statics import equilibrium as equilibrium
 from stiction.rods.statics import follow_path as follow_path
+from stiction.rods.strings.chaos import breakdown as breakdown
+from stiction.rods.strings.chaos import chaos_map as chaos_map
+from stiction.rods.strings.chaos import exponent as exponent
 from stiction.rods.strings.characteristics import Characteristics as Characteristics
 from stiction.rods.strings.growth import growth as growth
 from stiction.rods.strings.growth import spectrum as spectrum

@@ -17,6 +17,7 @@ from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.partners import CylinderPartner, RodPartner
 from stiction.rods.rod import CosseratRod
 from stiction.rods.section import CircularSection
+from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
 
 if TYPE_CHECKING:
     pass
@@ -49,7 +50,8 @@ class RodSystem(Record, abc.ABC):
         rods = self.assembled()
         slots = sum(rod.elements + 1 for rod in rods.rods)
         most = len(rods.contacts) if rods.search is None else rods.search.most
-        return 3 * slots + 20 * most
+        partners = len(rods.partners)
+        return OF_A_CONTACT * most + numbers_kept(slots, 2 * len(rods.rods), partners)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,19 +11,18 @@ from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.section import CircularSection
 
 if TYPE_CHECKING:
-    from stiction.rods.leapfrog.run import RodHistory
+    from stiction.rods.leapfrog.history import RodHistory
     from stiction.rods.model import Rods, RodSystem
 
 __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
-# deepest overlap that counts as none, over a radius
-_OVERLAP = 1e-3
 _KINDS = ("close", "open", "slip", "stick", "bounce", "end", "side", "fall")
 _MODES = {-1: "none", 0: "open", 1: "roll", 2: "slip"}
 _UNITS = {
@@ -43,6 +42,11 @@ _UNITS = {
     "at_end": ("1", "1 or 2: at an end of the first or the second rod, 3: of both"),
     "normal_force": ("N", "normal contact force, positive if the contact presses"),
     "contact_force": ("N", "force on the first rod"),
+    "slip_velocity": ("m/s", "of the first surface over the second"),
+    "first_body": ("1", "number of the rod"),
+    "second_body": ("1", "number of the rod, or of the partner behind all rods"),
+    "contact_impact_loss": ("J", "lost in impacts with this contact, in all"),
+    "contact_impulse": ("N s", "of impacts on the first rod, in all"),
     "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
 }
 
@@ -96,6 +100,7 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
             history.momentum[:, 3:], ("time", "axis"), "kg m^2/s", "of all rods about the origin"
         ),
     }
+    found |= history.state
     if not history.contact["s1"].shape[1]:
         return found
     for name, (unit, meaning) in _UNITS.items():
@@ -135,6 +140,10 @@ def _event_log(history: RodHistory) -> EventLog:
 def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     limit = 1e-5
     closed = energy.imbalance_rel
+    # strains are known to rounding, and energies of rods at rest are made of it
+    noise = 1e-26 * sum(rod.section.axial_stiffness * rod.rest_length for rod in rods.rods)
+    if closed * energy.scale <= noise:
+        closed = 0.0
     note = "largest energy imbalance over the largest energy; falls as the step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
@@ -142,9 +151,12 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         depth, when, a, b = history.overlap.tolist()
         note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
         if depth > 0.0:
-            note += f"; rods {a:.0f} and {b:.0f}"
+            pair = f"rods {a:.0f} and {b:.0f}"
+            if max(a, b) > len(rods.rods):
+                pair = " and ".join(body_name(int(n), len(rods.rods)) for n in (a, b))
+            note += f"; {pair}"
         time = when if depth > 0.0 else None
-        found.append(Check("no_overlap", depth <= _OVERLAP, depth, _OVERLAP, time, note))
+        found.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
     if not contact["s1"].shape[1]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+import sys
 from dataclasses import dataclass
 
 from stiction.errors import ModelError, explain
@@ -175,6 +176,25 @@ class CircularSection(Section):
                 )
             )
         object.__setattr__(self, "poisson", poisson)
+        self._check_derived()
+
+    def _check_derived(self) -> None:
+        """Refuse stiffness and inertia that floating point cannot hold."""
+        for name in _DERIVED:
+            try:
+                value = getattr(self, name)
+            except OverflowError:
+                value = math.inf
+            if not sys.float_info.min <= value <= sys.float_info.max:
+                raise ModelError(
+                    explain(
+                        "CircularSection",
+                        f"{name} = {value}",
+                        "a section whose stiffness and inertia floating point can hold",
+                        "every acceleration is a ratio of the two.",
+                        "give radius, young and density in SI units.",
+                    )
+                )
 
     @property
     def area(self) -> float:
@@ -222,4 +242,8 @@ class CircularSection(Section):
         return self.density * self.second_moment
 
 
+_DERIVED = (
+    *("area", "second_moment", "shear_modulus", "shear_stiffness", "axial_stiffness"),
+    *("bending_stiffness", "twist_stiffness", "line_density", "line_inertia"),
+)
 _POISSON = "it gives the shear modulus E / (2 (1 + nu)) of a stable material."

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
+
 import numpy as np
 
+from stiction.errors import ModelError, explain
 from stiction.rods.rod import CosseratRod
 
 __all__ = ["fastest_frequency", "step_limit"]
@@ -15,15 +19,28 @@ def fastest_frequency(rod: CosseratRod) -> float:
     Of a straight rod with the stretch it starts with, without ends: stretching, twist, and the
     shorter of shear and bending waves, whose nodes move against each other.
 
+    Raises
+    ------
+    ModelError : if it is too high for floating point, or zero.
+
     Source: formulas sheet of the rods paper, section 6, from the discrete equations.
     Verified by: tests/unit/rods/test_stability.py::test_the_limit_is_sharp
     """
+    with np.errstate(all="ignore"):
+        omega = _fastest(rod)
+    if not 0.0 < omega < math.inf:
+        raise _refused("fastest motion", f"{omega} rad/s")
+    return omega
+
+
+def _fastest(rod: CosseratRod) -> float:
     section, ds = rod.section, rod.rest_length / rod.elements
     lengths = np.linalg.norm(np.diff(rod.nodes(), axis=0), axis=1)
-    stretch = float(lengths.max()) / ds
-    mass, inertia = section.line_density, section.line_inertia
+    # numbers of NumPy go to infinity where those of Python raise
+    stretch = lengths.max() / np.float64(ds)
+    mass, inertia = np.float64(section.line_density), np.float64(section.line_inertia)
     tension = section.axial_stiffness * (stretch - 1.0)
-    shear, steep = section.shear_stiffness, (2.0 / ds) ** 2
+    shear, steep = np.float64(section.shear_stiffness), (2.0 / np.float64(ds)) ** 2
     longest = steep * section.axial_stiffness / mass
     twist = steep * section.twist_stiffness / (2.0 * inertia)
     # node displacement and rotation of the shortest wave: strain (2/ds) w - stretch phi
@@ -31,7 +48,7 @@ def fastest_frequency(rod: CosseratRod) -> float:
     b = (shear * stretch**2 - tension * stretch + steep * section.bending_stiffness) / inertia
     c2 = steep * (shear * stretch - tension) ** 2 / (mass * inertia)
     across = 0.5 * (a + b) + np.sqrt(0.25 * (a - b) ** 2 + c2)
-    return float(np.sqrt(max(longest, twist, across)))
+    return float(np.sqrt(np.max([longest, twist, across])))
 
 
 def step_limit(rod: CosseratRod) -> float:
@@ -41,4 +58,19 @@ def step_limit(rod: CosseratRod) -> float:
     """
     omega = fastest_frequency(rod)
     ratio = 0.5 * omega * rod.internal_damping
-    return float(2.0 / omega * (np.sqrt(1.0 + ratio**2) - ratio))
+    limit = 2.0 / omega / (math.hypot(1.0, ratio) + ratio)
+    if limit < sys.float_info.min:
+        raise _refused("step limit", f"{limit} s")
+    return limit
+
+
+def _refused(what: str, got: str) -> ModelError:
+    return ModelError(
+        explain(
+            f"CosseratRod, {what}",
+            got,
+            "a number that floating point can hold",
+            "the longest stable step follows from it.",
+            "give lengths, stiffness and density in SI units.",
+        )
+    )

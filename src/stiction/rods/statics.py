@@ -17,11 +17,17 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
 from stiction.numerics.jit import quiet
-from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.determinism import Loss
 from stiction.results.run import Checkpoint
+from stiction.results.trust.kept import kept_array, put_back
 from stiction.rods import rod_kernels as rk
-from stiction.rods.assembly import clamp_frame, end_lengths, first_frames
+from stiction.rods.assembly import (
+    clamp_frame,
+    end_distances,
+    end_lengths,
+    end_shares,
+    first_frames,
+)
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
@@ -350,7 +356,7 @@ class _Solver:
         mat[rk.DS], mat[rk.INV_DS] = ds, 1.0 / ds
         mat[rk.SHEAR, 1 : n + 1] = section.shear_stiffness
         mat[rk.AXIAL, 1 : n + 1] = section.axial_stiffness
-        lengths = end_lengths(rod, 0.5)
+        lengths = end_lengths(rod)
         joints = 1 + np.arange(n + 1)[lengths > 0.0]
         mat[rk.BEND, joints] = section.bending_stiffness / (ds * lengths[joints - 1])
         mat[rk.TWIST, joints] = section.twist_stiffness / (ds * lengths[joints - 1])
@@ -361,7 +367,7 @@ class _Solver:
             for i in joints:
                 mat[rk.PHI1 : rk.PHI1 + 3, i] = rk.joint_angle(self.q, i)
         else:
-            turns = np.outer(rod.natural_curvature, ds * lengths[joints - 1])
+            turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[joints - 1])
             mat[rk.PHI1 : rk.PHI1 + 3, joints] = turns
         mat[rk.FREE, 1:], mat[rk.TURNS, 1 : n + 1] = 1.0, 1.0
         self._refuse_moving_ends()
@@ -391,8 +397,7 @@ class _Solver:
         force, torque = np.zeros((3, self.slots)), np.zeros((3, self.slots))
         for load in self.rod.loads:
             if isinstance(load, LineForce):
-                share = ds * np.where(np.isin(np.arange(n + 1), (0, n)), 0.5, 1.0)
-                force[:, 1:] += np.outer(load.force, share)
+                force[:, 1:] += np.outer(load.force, ds * end_shares(self.rod))
             elif isinstance(load, PointForce):
                 force[:, 1 + round(load.at * n)] += load.force
             elif isinstance(load, PointMoment):

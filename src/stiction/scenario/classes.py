@@ -9,6 +9,10 @@ __all__ = ["ARTICLES", "KINDS", "find", "is_writable"]
 
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
+# what `MovingSolid` gives mass to
+_SOLIDS = "stiction.solids.presets"
+KINDS["SolidSystem"] = {n: place for n, place in KINDS["System"].items() if place == _SOLIDS}
+ARTICLES["SolidSystem"] = "a solid"
 
 
 def is_writable(name: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,10 @@ def build(kind: str, table: object, where: str) -> Any:
     return _made(find(kind, table["type"], where), given, where)
 
 
-def _made(cls: type, given: dict[str, Any], where: str) -> Any:
+def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
     """Return the object of a class from its fields as plain values."""
+    if not isinstance(cls, type):
+        return _returned(cls, given, where)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     _refuse_unknown(given, fields, where, cls.__name__)
     # where no parts is the default, an empty list says the same
@@ -148,7 +151,22 @@ def _made(cls: type, given: dict[str, Any], where: str) -> Any:
     return _construct(cls, values, where)
 
 
-def _construct(cls: type, values: dict[str, Any], where: str) -> Any:
+def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> Any:
+    """Return what a function makes of its parameters as plain values."""
+    known = inspect.signature(maker).parameters
+    name = maker.__name__
+    _refuse_unknown(given, known, where, name)
+    needed = [n for n, p in known.items() if p.default is p.empty and n not in given]
+    if needed:
+        needs, why = f"a value; {name} takes {', '.join(known)}", "this one has no default."
+        try_ = f"add {needed[0]} = ... to [{where}]."
+        raise ScenarioError(explain(f"{where}.{needed[0]}", "nothing", needs, why, try_))
+    hints = typing.get_type_hints(maker)
+    values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
+    return _construct(maker, values, where)
+
+
+def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
     import numpy as np
 
     try:
@@ -228,6 +246,8 @@ class _Slot:
     scalars: frozenset[str]
     # a dataclass of no kind: the field can hold this class alone
     single: type | None = None
+    # an array, which may have rows
+    rows: bool = False
 
     @property
     def needs(self) -> str:
@@ -245,6 +265,8 @@ class _Slot:
 
 def _slot(hint: object) -> _Slot:
     """Return what a type allows; aliases are resolved already."""
+    import numpy as np
+
     parts = list(_members(hint))
     lists = [part for part in parts if typing.get_origin(part) is not None]
     inner = [*parts, *(typing.get_args(part)[0] for part in lists)]
@@ -253,7 +275,8 @@ def _slot(hint: object) -> _Slot:
     scalars = (part.__name__ for part in _SCALARS if part in parts)
     classes = (part for part in parts if isinstance(part, type))
     single = next((part for part in classes if dataclasses.is_dataclass(part)), None)
-    return _Slot(kind, bool(lists), frozenset(scalars), None if kind else single)
+    rows = len(parts) == 1 and typing.get_origin(parts[0]) is np.ndarray
+    return _Slot(kind, bool(lists), frozenset(scalars), None if kind else single, rows)
 
 
 _SCALARS = (float, int, str, bool)
@@ -279,7 +302,13 @@ def _convert(value: object, hint: object, where: str) -> Any:
             parts = enumerate(value, start=1)
             return [build(slot.kind, part, f"{where} (part {i})") for i, part in parts]
         raise _wrong_type(value, slot, where)
+    if typing.get_origin(hint) is Mapping and isinstance(value, dict):
+        inner = typing.get_args(hint)[1]
+        return {key: _convert(v, inner, f"{where}.{key}") for key, v in value.items()}
     if isinstance(value, list):
+        rows = slot.rows and value and all(isinstance(row, list) for row in value)
+        if rows:
+            return [_convert(row, hint, where) for row in value]
         if not slot.listed or not all(_is_number(entry) for entry in value):
             raise _wrong_type(value, slot, where)
         return [_finite(entry, where) for entry in value]

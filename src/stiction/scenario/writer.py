@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_text", "write_scenario"]
 
-_NUMBERS = re.compile(r"\[\n((?:    [-+.\w]+,\n)+)\]")
+_NUMBERS = re.compile(r"\[\n((?: +[-+.\w]+,\n)+) *\]")
 
 
 def write_scenario(scenario: Scenario) -> str:

@@ -1,5 +1,9 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
+from stiction.methods import FollowBranch as FollowBranch
+from stiction.methods import StayOnPath as StayOnPath
+from stiction.methods import StopThere as StopThere
+from stiction.numerics.linear_solvers import Multigrid as Multigrid
 from stiction.numerics.linear_solvers import Pardiso as Pardiso
 from stiction.numerics.linear_solvers import SuperLU as SuperLU
 from stiction.solids.conditions import Driven as Driven
@@ -7,7 +11,13 @@ from stiction.solids.conditions import Fixed as Fixed
 from stiction.solids.conditions import Loaded as Loaded
 from stiction.solids.conditions import Nearest as Nearest
 from stiction.solids.conditions import Program as Program
+from stiction.solids.conditions import Reaction as Reaction
 from stiction.solids.conditions import Rigid as Rigid
+from stiction.solids.conditions import Stage as Stage
+from stiction.solids.constraints import Linear as Linear
+from stiction.solids.constraints import Symmetry as Symmetry
+from stiction.solids.constraints import Term as Term
+from stiction.solids.constraints import Tied as Tied
 from stiction.solids.contact.model import Contact as Contact
 from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle
@@ -19,6 +29,10 @@ from stiction.solids.elements.kinds import Q1N2 as Q1N2
 from stiction.solids.elements.kinds import Q2 as Q2
 from stiction.solids.elements.kinds import Q2N2 as Q2N2
 from stiction.solids.figures.comparison import compare_solids as compare_solids
+from stiction.solids.loads import Pressure as Pressure
+from stiction.solids.loads import Spring as Spring
+from stiction.solids.loads import Traction as Traction
+from stiction.solids.loads import Turned as Turned
 from stiction.solids.materials import LinearElastic as LinearElastic
 from stiction.solids.materials import MooneyRivlin as MooneyRivlin
 from stiction.solids.materials import NearlyIncompressible as NearlyIncompressible
@@ -35,6 +49,8 @@ from stiction.solids.model import Body as Body
 from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid
 from stiction.solids.model import SolidSystem as SolidSystem
+from stiction.solids.motion.method import GeneralisedAlpha as GeneralisedAlpha
+from stiction.solids.motion.model import MovingSolid as MovingSolid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling
 from stiction.solids.presets import TwoCylinders as TwoCylinders

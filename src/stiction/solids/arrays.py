@@ -23,7 +23,7 @@ class Elements(NamedTuple):
     ----------
     nodes : (e, n) nodes or control points
     gradients : (e, q, n, d) dN_a/dX [1/m] at the integration points
-    weights : (e, q) reference volume of each point, per unit thickness
+    weights : (e, q) reference volume of each point, in the plane per unit thickness
     volume_gradients : (e, r, n, d) where the volumetric part is integrated; r = 0 means at
         the points above
     volume_weights : (e, r)
@@ -37,19 +37,25 @@ class Elements(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """A contact boundary in order, its outward normal to the right of rising xi.
+    """A contact boundary in order, with m = d - 1 coordinates xi in [-1, 1] on each element.
+
+    Its outward normal lies to the right of rising xi in the plane, and along the product of the
+    tangents of both coordinates in space.
 
     Parameters
     ----------
     nodes : (s, n) nodes or control points of each surface element
-    extraction : (s, n, p + 1): N_a = sum_b extraction[a, b] B_b(xi), with the Bernstein
-        polynomials B_b of degree p on [-1, 1]
+    extraction : (s, n, b): N_a = sum_b extraction[a, b] B_b(xi), with products B_b of the
+        Bernstein polynomials of each coordinate, the first one running fastest
     weights : (s, n) rational weights, one for B-splines
-    neighbours : (s, 2) elements before and after, -1 where the boundary ends
-    points : (q,) integration points in [-1, 1]
+    neighbours : (s, 2 m) elements before and after along each coordinate, -1 where it ends
+    points : (q,) integration points of the first coordinate
     functions : (s, q, n)
     derivatives : (s, q, n, m) by the coordinates, m = d - 1
     areas : (s, q) reference area of each point, per unit thickness
+    degrees : of the Bernstein polynomials of each coordinate; () where there is but one
+    grid : elements along each coordinate, the first one running fastest; () as before
+    lengths : (s, m) mean reference length of each element along each coordinate, unless m = 1
     """
 
     nodes: Ints
@@ -60,6 +66,9 @@ class Surface(NamedTuple):
     functions: Floats
     derivatives: Floats
     areas: Floats
+    degrees: tuple[int, ...] = ()
+    grid: tuple[int, ...] = ()
+    lengths: Floats = np.zeros((0, 0))
 
 
 class Picture(NamedTuple):

@@ -106,8 +106,8 @@ class Part(NamedTuple):
     Parameters
     ----------
     energy : ALL, SHAPE or VOLUME of `material_laws`
-    gradients : (e, q, n, 2) [1/m]
-    weights : (e, q) [m^2]
+    gradients : (e, q, n, d) [1/m]
+    weights : (e, q) [m^d]
     """
 
     energy: int
@@ -128,6 +128,11 @@ class Bulk:
     def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
         self._blocks = [_Block(elements, table, empty) for elements, table in blocks]
+
+    @property
+    def blocks(self) -> list[_Block]:
+        """Elements by kind, with the tables of their materials."""
+        return self._blocks
 
     def pairs(self) -> list[tuple[Ints, Ints]]:
         """Return the pairs of nodes that elements couple."""
@@ -159,16 +164,16 @@ class Bulk:
         data : (entries,) of the matrix, added to
         """
         from stiction.solids.bulk_kernels import bulk_kernel
-        from stiction.solids.stress_points import POINT, deformation, is_short, point_rows
+        from stiction.solids.stress_points import deformation, is_short, point_rows
 
         bad = 0
-        unknown = np.empty((POINT, 0, 0))
+        unknown = np.empty((1, 0, 0))
         none = np.zeros((0, 0, 0), dtype=np.int32)
         store = data if data is not None else np.zeros(1)
         row = self._pattern.row if data is not None else np.zeros(0, dtype=np.int32)
         for elements, table, places in self._blocks:
             nodes, where = elements.nodes, places if data is not None else none
-            run = bulk_kernel(nodes.shape[1])
+            run = bulk_kernel(nodes.shape[1], u.shape[1])
             for part, gradients, weights in parts_of(elements):
                 points = unknown
                 if not is_short(table):
@@ -180,13 +185,14 @@ class Bulk:
 
     def energy(self, u: Floats) -> float:
         """Return the strain energy [J/m]; NaN where an element is inside out."""
-        from stiction.solids.stress_points import ENERGY, total_energy
+        from stiction.solids.stress_points import deformation, energy_points, total_energy
 
         total = 0.0
         for elements, table, _ in self._blocks:
             for part in parts_of(elements):
-                known = told(elements, part, u, table)
-                total += total_energy(part.weights, known[ENERGY])
+                f = deformation(elements.nodes, part.gradients, u)
+                known = energy_points(f, table, part.energy)
+                total += total_energy(part.weights, known)
         return float(total)
 
 
@@ -207,7 +213,7 @@ def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
     ----------
     elements : of one kind
     part : of their energy
-    u : (nodes, 2) displacements [m]
+    u : (nodes, d) displacements [m]
     table : of the material
     """
     from stiction.solids.stress_points import deformation, tell_points
@@ -216,18 +222,19 @@ def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
 
 
 def mean_stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
-    """Return the mean Cauchy stress xx, yy, xy, zz of every element, (e, 4) [Pa].
+    """Return the mean Cauchy stress xx, yy, xy, zz of every element, (e, 4) [Pa]; space has yz, zx.
 
     Each part of the energy is averaged over its own points: no point of one part stands for
     another, and means do not depend on the corner from which an element is numbered.
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
-    from stiction.solids.stress_points import XX, ZZ
+    from stiction.solids.stress_points import TOLD, XX, ZZ
 
-    out = np.zeros((elements.nodes.shape[0], 4))
+    last = ZZ + 1 if u.shape[1] < 3 else TOLD
+    out = np.zeros((elements.nodes.shape[0], last - XX))
     for part in parts_of(elements):
-        known = told(elements, part, u, table)[XX : ZZ + 1]
+        known = told(elements, part, u, table)[XX:last]
         whole = part.weights.sum(axis=1)
         out += np.einsum("kqe,eq->ek", known, part.weights) / whole[:, None]
     return out

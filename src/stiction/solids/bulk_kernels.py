@@ -1,10 +1,10 @@
 """Internal forces and tangent of a body, summed over its points.
 
-One kernel per number of functions; see `stress_points` for the points and the tangent. The
-kernels know one law themselves, that of nearly all bodies, and read rows of points for others:
-each law they knew would be compiled for every run.
+One kernel per number of functions and of components, both constants of its code; see
+`stress_points` for the points and the tangent. The kernels know one law themselves, that of nearly
+all bodies, and read rows of points for others: each law they knew would be compiled for every run.
 
-Rows 2i and 2i + 1 of the matrix have one pattern, so that one number says where a block is.
+The d rows of the matrix of one node have one pattern, so that one number says where a block is.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
+from stiction.solids.dimensions import cofactor, cofactor_kernel, turn, turn_kernel
 from stiction.solids.material_laws import LAM, MU, SHAPE, VOLUME
 from stiction.solids.stress_points import (
     BY_A,
     BY_AA,
+    BY_AI,
     BY_AJ,
+    BY_I,
+    BY_II,
+    BY_IJ,
     BY_J,
     BY_JJ,
-    F00,
-    F11,
-    P00,
-    P01,
-    P10,
-    P11,
     deformation,
+    dot,
     point_rows,
+    products,
+    rows_of_a_point,
 )
 
 __all__ = ["bulk_kernel"]
@@ -41,95 +43,170 @@ __all__ = ["bulk_kernel"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
-Seven = tuple[float, float, float, float, float, float, float]
-
-
-@kernel
-def _short_law(f00: float, f01: float, f10: float, f11: float, mu: float, lam: float) -> Seven:
-    """Return the nominal stress 00, 01, 10, 11, psi_j, psi_jj, and det F; NaN if inside out.
-
-    Verified by: tests/unit/solids/test_plain.py::test_bodies_have_the_same_bits
-    """
-    j = f00 * f11 - f01 * f10
-    if not j > 0.0:
-        j = math.nan
-    log = lam * math.log(j)
-    slope = (log - mu) / j
-    p00, p01 = mu * f00 + slope * f11, mu * f01 - slope * f10
-    p10, p11 = mu * f10 - slope * f01, mu * f11 + slope * f00
-    return p00, p01, p10, p11, slope, (lam + mu - log) / (j * j), j
-
-
-@kernel
-def _spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
-    """Add the blocks (n, n, 4) of one element, of which the upper half is given."""
-    n = nodes.size
-    for i in range(n):
-        down = row[nodes[i]]
-        for m in range(i):
-            at = places[i, m]
-            data[at] += k[m, i, 0]
-            data[at + 1] += k[m, i, 2]
-            data[at + down] += k[m, i, 1]
-            data[at + down + 1] += k[m, i, 3]
-        for m in range(i, n):
-            at = places[i, m]
-            data[at] += k[i, m, 0]
-            data[at + 1] += k[i, m, 1]
-            data[at + down] += k[i, m, 2]
-            data[at + down + 1] += k[i, m, 3]
 
 
 @functools.cache
-def _tangent_kernel(n: int) -> Any:
+def _short_law(d: int) -> Any:
+    """Return the kernel of the Neo-Hookean law; NaN where a point is inside out.
+
+    It takes F from the first entries of `t`, puts its cofactors behind them, fills in the nominal
+    stress (d d,), and returns psi_j, psi_jj and det F.
+
+    Verified by: tests/unit/solids/test_plain.py::test_bodies_have_the_same_bits
+    """
+    cofactors = cofactor_kernel(d)
+
+    @kernel(borrows=True)
+    def law(t: Vector, stress: Vector, mu: float, lam: float) -> tuple[float, float, float]:
+        j = cofactors(t)
+        if not j > 0.0:
+            j = math.nan
+        log = lam * math.log(j)
+        slope = (log - mu) / j
+        for p in range(d * d):
+            stress[p] = mu * t[p] + slope * t[d * d + p]
+        return slope, (lam + mu - log) / (j * j), j
+
+    return law
+
+
+@functools.cache
+def _spread(d: int) -> Any:
+    """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
+
+    @kernel(borrows=True)
+    def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
+        n = nodes.size
+        for i in range(n):
+            down = row[nodes[i]]
+            for m in range(i):
+                at = places[i, m]
+                for p in range(d):
+                    for q in range(d):
+                        data[at + p * down + q] += k[m, i, d * q + p]
+            for m in range(i, n):
+                at = places[i, m]
+                for p in range(d):
+                    for q in range(d):
+                        data[at + p * down + q] += k[i, m, d * p + q]
+
+    return spread
+
+
+@functools.cache
+def _tangent_kernel(n: int, d: int) -> Any:
     """Return the kernel that adds one point to the upper half of the blocks of an element.
 
-    `t` is F, then the weighted 2 psi_a to psi_jj; `fa` and `ga` are scratch (n, 2).
+    `t` is F and its cofactors, then the weighted coefficients of `point_rows`; `fa`, `ga` and
+    `ha` are scratch for the vectors f, g, h of every function, (n, d).
     """
+    turned, first, last, space = turn_kernel(d), 2 * d * d, d - 1, d > 2
+    second = _second_kernel(n, d)
 
-    @kernel
-    def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, k: Stack) -> None:
-        s1, s2, s3, s4, s5 = t[4], t[5], t[6], t[7], t[8]
+    @kernel(borrows=True)
+    def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
+        s1, s2, s5 = t[first + BY_A], t[first + BY_J], t[first + BY_JJ]
+        s3, s4 = t[first + BY_AA], t[first + BY_AJ]
+        plain = s3 == 0.0 and s4 == 0.0
         for i in range(n):
-            fa[i, 0] = t[0] * g[i, 0] + t[1] * g[i, 1]
-            fa[i, 1] = t[2] * g[i, 0] + t[3] * g[i, 1]
-            ga[i, 0] = t[3] * g[i, 0] - t[2] * g[i, 1]
-            ga[i, 1] = -t[1] * g[i, 0] + t[0] * g[i, 1]
+            for p in range(d):
+                f = c = 0.0
+                for q in range(d):
+                    f += t[p * d + q] * g[i, q]
+                    c += t[d * d + p * d + q] * g[i, q]
+                fa[i, p], ga[i, p] = f, c
         for i in range(n):
-            # rows of s3 f f + s4 (f g + g f) + s5 g g
-            b0, b1 = s5 * ga[i, 0], s5 * ga[i, 1]
-            if s3 == 0.0 and s4 == 0.0:
-                for m in range(i, n):
-                    same = s1 * (g[i, 0] * g[m, 0] + g[i, 1] * g[m, 1])
-                    turn = s2 * (g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0])
-                    k[i, m, 0] += same + b0 * ga[m, 0]
-                    k[i, m, 1] += turn + b0 * ga[m, 1]
-                    k[i, m, 2] += b1 * ga[m, 0] - turn
-                    k[i, m, 3] += same + b1 * ga[m, 1]
-                continue
-            a0, a1 = s3 * fa[i, 0] + s4 * ga[i, 0], s3 * fa[i, 1] + s4 * ga[i, 1]
-            b0, b1 = s4 * fa[i, 0] + b0, s4 * fa[i, 1] + b1
+            # rows of s3 f f + s4 (f g + g f) + s5 g g; a plane has its last entry twice
+            x, y, z = ga[i, 0], ga[i, 1], ga[i, last]
+            a, b = (s4 * x, s4 * y, s4 * z), (s5 * x, s5 * y, s5 * z)
+            if not plain:
+                x, y, z = fa[i, 0], fa[i, 1], fa[i, last]
+                a = s3 * x + a[0], s3 * y + a[1], s3 * z + a[2]
+                b = s4 * x + b[0], s4 * y + b[1], s4 * z + b[2]
             for m in range(i, n):
-                same = s1 * (g[i, 0] * g[m, 0] + g[i, 1] * g[m, 1])
-                turn = s2 * (g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0])
-                k[i, m, 0] += same + a0 * fa[m, 0] + b0 * ga[m, 0]
-                k[i, m, 1] += turn + a0 * fa[m, 1] + b0 * ga[m, 1]
-                k[i, m, 2] += a1 * fa[m, 0] + b1 * ga[m, 0] - turn
-                k[i, m, 3] += same + a1 * fa[m, 1] + b1 * ga[m, 1]
+                same = 0.0
+                for p in range(d):
+                    same += g[i, p] * g[m, p]
+                same *= s1
+                skew = turned(g, i, m, t)
+                for p in range(d):
+                    for q in range(d):
+                        rest = 0.0
+                        if p == q:
+                            rest = same
+                        elif p < q:
+                            rest = s2 * skew[p + q - 1]
+                        if not plain:
+                            rest += a[p] * fa[m, q]
+                        rest += b[p] * ga[m, q]
+                        if p > q:
+                            rest -= s2 * skew[p + q - 1]
+                        k[i, m, p * d + q] += rest
+        if space:
+            second(g, t, fa, ga, ha, k)
 
     return tangent
 
 
 @functools.cache
-def bulk_kernel(n: int) -> Any:
-    """Return the kernel for elements of `n` functions, compiled when it is first called.
+def _second_kernel(n: int, d: int) -> Any:
+    """Return the kernel that adds what depends on the second invariant."""
+    first = 2 * d * d
 
-    It adds internal forces to `residual` (nodes, 2) and the tangent to `data`: `places[e, a, b]`
-    is the entry of block (a, b) in the first of its two rows, `row[node]` the length of a row;
+    @kernel(borrows=True)
+    def second(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
+        s6, s7 = t[first + BY_I], t[first + BY_AI]
+        s8, s9 = t[first + BY_II], t[first + BY_IJ]
+        if s6 == 0.0 and s7 == 0.0 and s8 == 0.0 and s9 == 0.0:
+            return
+        square = 0.0
+        for p in range(d * d):
+            square += t[p] * t[p]
+        for i in range(n):
+            for p in range(d):
+                # h = |F|^2 f - F F^T f
+                total = 0.0
+                for q in range(d):
+                    left = 0.0
+                    for r in range(d):
+                        left += t[p * d + r] * t[q * d + r]
+                    total += left * fa[i, q]
+                ha[i, p] = square * fa[i, p] - total
+        for i in range(n):
+            for m in range(i, n):
+                same = both = 0.0
+                for p in range(d):
+                    same += g[i, p] * g[m, p]
+                    both += fa[i, p] * fa[m, p]
+                for p in range(d):
+                    for q in range(d):
+                        left = 0.0
+                        for r in range(d):
+                            left += t[p * d + r] * t[q * d + r]
+                        rest = 2.0 * fa[i, p] * fa[m, q] - fa[m, p] * fa[i, q]
+                        rest -= same * left
+                        if p == q:
+                            rest += square * same - both
+                        rest *= s6
+                        rest += s7 * (fa[i, p] * ha[m, q] + ha[i, p] * fa[m, q])
+                        rest += s9 * (ha[i, p] * ga[m, q] + ga[i, p] * ha[m, q])
+                        k[i, m, p * d + q] += rest + s8 * ha[i, p] * ha[m, q]
+
+    return second
+
+
+@functools.cache
+def bulk_kernel(n: int, d: int) -> Any:
+    """Return the kernel for elements of `n` functions and `d` components, compiled when called.
+
+    It adds internal forces to `residual` (nodes, d) and the tangent to `data`: `places[e, a, b]`
+    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row;
     an empty `places` leaves the tangent out. Where `points` is empty they are made from the
     displacements `u`, and it returns how many are inside out.
     """
-    tangent = _tangent_kernel(n)
+    tangent, law = _tangent_kernel(n, d), _short_law(d)
+    cofactors, spread = cofactor_kernel(d), _spread(d)
+    first, size = 2 * d * d, rows_of_a_point(d)
 
     @kernel(plain=_add_plain)
     def add(
@@ -149,43 +226,47 @@ def bulk_kernel(n: int) -> Any:
         mu = 0.0 if part == VOLUME else c[MU]
         lam = 0.0 if part == SHAPE else c[LAM]
         bad = 0
-        k, r, t = np.empty((n, n, 4)), np.empty((n, 2)), np.empty(9)
-        fa, ga = np.empty((n, 2)), np.empty((n, 2))
+        k, r, ha = np.empty((n, n, d * d)), np.empty((n, d)), np.empty((n, d))
+        fa, ga = np.empty((n, d)), np.empty((n, d))
+        t, stress = np.zeros(size), np.empty(d * d)
         for e in range(nodes.shape[0]):
             for i in range(n):
-                r[i, 0] = r[i, 1] = 0.0
+                for p in range(d):
+                    r[i, p] = 0.0
                 for m in range(n):
-                    k[i, m, 0] = k[i, m, 1] = k[i, m, 2] = k[i, m, 3] = 0.0
+                    for p in range(d * d):
+                        k[i, m, p] = 0.0
             for q in range(weights.shape[1]):
                 w, g = weights[e, q], gradients[e, q]
                 if knows:
-                    p00, p01 = points[P00, q, e], points[P01, q, e]
-                    p10, p11 = points[P10, q, e], points[P11, q, e]
-                    for p in range(4):
-                        t[p] = points[F00 + p, q, e]
-                    for p in range(5):
-                        t[4 + p] = w * points[BY_A + p, q, e]
+                    for p in range(d * d):
+                        t[p], stress[p] = points[p, q, e], points[d * d + p, q, e]
+                    for p in range(first, size):
+                        t[p] = w * points[p, q, e]
+                    cofactors(t)
                 else:
-                    t[0], t[1], t[2], t[3] = 1.0, 0.0, 0.0, 1.0
-                    for i in range(n):
-                        x, y = u[nodes[e, i], 0], u[nodes[e, i], 1]
-                        t[0] += x * g[i, 0]
-                        t[1] += x * g[i, 1]
-                        t[2] += y * g[i, 0]
-                        t[3] += y * g[i, 1]
-                    p00, p01, p10, p11, s2, s5, j = _short_law(t[0], t[1], t[2], t[3], mu, lam)
+                    for p in range(d):
+                        for s in range(d):
+                            total = 1.0 if p == s else 0.0
+                            for i in range(n):
+                                total += u[nodes[e, i], p] * g[i, s]
+                            t[p * d + s] = total
+                    s2, s5, j = law(t, stress, mu, lam)
                     bad += math.isnan(j)
-                    t[4], t[5], t[6], t[7], t[8] = w * mu, w * s2, 0.0, 0.0, w * s5
+                    t[first + BY_A], t[first + BY_J], t[first + BY_JJ] = w * mu, w * s2, w * s5
                 for i in range(n):
-                    r[i, 0] += w * (p00 * g[i, 0] + p01 * g[i, 1])
-                    r[i, 1] += w * (p10 * g[i, 0] + p11 * g[i, 1])
+                    for p in range(d):
+                        total = 0.0
+                        for s in range(d):
+                            total += stress[p * d + s] * g[i, s]
+                        r[i, p] += w * total
                 if wants:
-                    tangent(g, t, fa, ga, k)
+                    tangent(g, t, fa, ga, ha, k)
             for i in range(n):
-                residual[nodes[e, i], 0] += r[i, 0]
-                residual[nodes[e, i], 1] += r[i, 1]
+                for p in range(d):
+                    residual[nodes[e, i], p] += r[i, p]
             if wants:
-                _spread(nodes[e], places[e], row, k, data)
+                spread(nodes[e], places[e], row, k, data)
         return bad
 
     return add
@@ -210,24 +291,29 @@ def _add_plain(
 ) -> int:
     """Sum over the points of all elements at once, in the order of the kernel."""
     e, n = nodes.shape
+    d = residual.shape[1]
     bad = 0
     if not points.size:
         points, bad = point_rows(deformation(nodes, gradients, u), c, part)
     low, _ = _pairs(n)
-    curved = bool(points[BY_AA].any() or points[BY_AJ].any())
-    r, k = np.zeros((2, n, e)), np.zeros((2, 2, low.size, e))
+    by = 2 * d * d
+    curved = bool(points[by + BY_AA].any() or points[by + BY_AJ].any())
+    r, k = np.zeros((d, n, e)), np.zeros((d, d, low.size, e))
     for q, g in enumerate(_kept(_by_point, gradients)):
         w, at = weights[:, q], points[:, q]
-        p = at[P00 : P11 + 1].reshape(2, 2, 1, e)
-        r += w * (p[:, 0] * g[0] + p[:, 1] * g[1])
+        stress = at[d * d : by].reshape(d, d, 1, e)
+        pull = stress[:, 0] * g[0]
+        for p in range(1, d):
+            pull = pull + stress[:, p] * g[p]
+        r += w * pull
         if places.size:
             _add_point(k, g, w, at, curved)
-    here = nodes.ravel()[:, None] * 2 + np.arange(2)
+    here = nodes.ravel()[:, None] * d + np.arange(d)
     np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if not places.size:
         return bad
-    whole = k.ravel().take(_order(n, e))
-    np.add.at(data, _kept(_entries, nodes, places, row), whole)
+    whole = k.ravel().take(_order(n, d, e))
+    np.add.at(data, _kept(_entries, nodes, places, row, d), whole)
     return bad
 
 
@@ -239,28 +325,30 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _order(n: int, e: int) -> Ints:
-    """Return where the upper halves (2, 2, pairs, e) have the entries of all blocks."""
+def _order(n: int, d: int, e: int) -> Ints:
+    """Return where the upper halves (d, d, pairs, e) have the entries of all blocks."""
     low, high = _pairs(n)
-    found = np.empty((e, n, 2, n, 2), dtype=np.int64)
-    k = np.arange(4 * low.size * e).reshape(2, 2, low.size, e)
+    found = np.empty((e, n, d, n, d), dtype=np.int64)
+    k = np.arange(d * d * low.size * e).reshape(d, d, low.size, e)
     # the mirrored half first: blocks on the diagonal are given whole
-    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        found[:, high, two, low, one] = k[one, two].T
-    for one, two in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        found[:, low, one, high, two] = k[one, two].T
+    for one in range(d):
+        for two in range(d):
+            found[:, high, two, low, one] = k[one, two].T
+    for one in range(d):
+        for two in range(d):
+            found[:, low, one, high, two] = k[one, two].T
     return found.ravel()
 
 
 def _by_point(gradients: Floats) -> Floats:
-    """Return gradients as (points, 2, functions, elements)."""
+    """Return gradients as (points, d, functions, elements)."""
     return np.ascontiguousarray(gradients.transpose(1, 3, 2, 0))
 
 
-def _entries(nodes: Ints, places: Places, row: Places) -> Ints:
-    """Return where the entries of all blocks are in the matrix, (elements n 2 n 2,)."""
-    down = np.arange(2)[:, None, None] * row[nodes][:, :, None, None, None]
-    there: Ints = places[:, :, None, :, None] + down + np.arange(2)
+def _entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
+    """Return where the entries of all blocks are in the matrix, (elements n d n d,)."""
+    down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
+    there: Ints = places[:, :, None, :, None] + down + np.arange(d)
     return there.ravel()
 
 
@@ -279,32 +367,55 @@ def _kept(made: Callable[..., Any], *arrays: Any) -> Any:
 
 
 def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> None:
-    """Add one point of every element to the upper half of its blocks, (2, 2, pairs, e)."""
-    low, high = _pairs(g.shape[1])
-    f = at[F00 : F11 + 1]
-    s1, s2, s5 = w * at[BY_A], w * at[BY_J], w * at[BY_JJ]
-    ga = np.empty_like(g)
-    ga[0], ga[1] = f[3] * g[0] - f[2] * g[1], -f[1] * g[0] + f[0] * g[1]
-    gb = s5 * ga
-    (i0, i1), (m0, m1) = g.take(low, axis=1), g.take(high, axis=1)
-    same, turn = s1 * (i0 * m0 + i1 * m1), s2 * (i0 * m1 - i1 * m0)
+    """Add one point of every element to the upper half of its blocks, (d, d, pairs, e)."""
+    d, n, e = g.shape
+    low, high = _pairs(n)
+    f, by = at[: d * d].reshape(d, d, 1, e), w * at[2 * d * d :]
+    ga = np.stack([dot(row, g) for row in cofactor(f)[0]])
+    gb = by[BY_JJ] * ga
+    gi, gm = g.take(low, axis=1), g.take(high, axis=1)
+    near = dot(gi, gm)
+    same = by[BY_A] * near
+    skew = [by[BY_J] * one for one in turn(gi, gm, f)]
     if curved:
-        s3, s4 = w * at[BY_AA], w * at[BY_AJ]
-        fa = np.stack([f[0] * g[0] + f[1] * g[1], f[2] * g[0] + f[3] * g[1]])
-        gb = s4 * fa + gb
-        fb = s3 * fa + s4 * ga
+        fa = np.stack([dot(row, g) for row in f])
+        gb = by[BY_AJ] * fa + gb
+        fb = by[BY_AA] * fa + by[BY_AJ] * ga
         # in the order of the kernel
-        first = fb.take(low, axis=1)[:, None] * fa.take(high, axis=1)
-        first[0, 0] += same
-        first[0, 1] += turn
-        first[1, 1] += same
-        first += gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
-        first[1, 0] -= turn
-        k += first
-        return
-    block = gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
-    block[0, 0] += same
-    block[0, 1] += turn
-    block[1, 0] -= turn
-    block[1, 1] += same
+        block = fb.take(low, axis=1)[:, None] * fa.take(high, axis=1)
+        _add_rest(block, same, skew)
+        block += gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
+    else:
+        block = gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
+        _add_rest(block, same, skew)
+    for q in range(d):
+        for p in range(q + 1, d):
+            block[p, q] -= skew[p + q - 1]
     k += block
+    if d > 2 and by[BY_I:].any():
+        k += _second(f, g, ga, near, by)
+
+
+def _add_rest(block: Floats, same: Floats, skew: list[Floats]) -> None:
+    """Add what stands on and above the diagonal of blocks."""
+    for p in range(block.shape[0]):
+        block[p, p] += same
+        for q in range(p + 1, block.shape[0]):
+            block[p, q] += skew[p + q - 1]
+
+
+def _second(f: Floats, g: Floats, ga: Floats, same: Floats, by: Floats) -> Floats:
+    """Return what depends on the second invariant, (d, d, pairs, e)."""
+    d = g.shape[0]
+    low, high = _pairs(g.shape[1])
+    fa = np.stack([dot(row, g) for row in f])
+    square, left = dot(f.reshape(d * d, 1, -1), f.reshape(d * d, 1, -1)), products(f, f)
+    ha = square * fa - np.stack([dot(row, fa) for row in left])
+    (fi, hi, ci), (fm, hm, cm) = ([x.take(w, axis=1) for x in (fa, ha, ga)] for w in (low, high))
+    both = dot(fi, fm)
+    block = 2.0 * fi[:, None] * fm - fm[:, None] * fi - same * left
+    for p in range(d):
+        block[p, p] += square * same - both
+    block = by[BY_I] * block + by[BY_AI] * (fi[:, None] * hm + hi[:, None] * fm)
+    block += by[BY_IJ] * (hi[:, None] * cm + ci[:, None] * hm)
+    return np.asarray(block + by[BY_II] * hi[:, None] * hm)

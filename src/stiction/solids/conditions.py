@@ -13,7 +13,21 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.contact.partners import Boundary, point_of
 
-__all__ = ["Condition", "Driven", "Fixed", "Loaded", "Nearest", "Program", "Rigid"]
+__all__ = [
+    "Condition",
+    "Driven",
+    "Fixed",
+    "Loaded",
+    "Nearest",
+    "Program",
+    "Reaction",
+    "Rigid",
+    "Stage",
+    "check_component",
+    "check_program",
+    "check_where",
+    "told_place",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,10 +117,11 @@ class Condition(Record, abc.ABC):
     where : a boundary, a node, or a rigid partner
     """
 
-    where: Boundary | Where
+    where: Where | Boundary
 
 
-def _check_where(name: str, where: object) -> None:
+def check_where(name: str, where: object) -> None:
+    """Refuse what is no place."""
     if not isinstance(where, (Boundary, Where)):
         raise ModelError(
             explain(
@@ -119,7 +134,8 @@ def _check_where(name: str, where: object) -> None:
         )
 
 
-def _component(where: str, value: object) -> int:
+def check_component(where: str, value: object) -> int:
+    """Return 0 or 1, or refuse."""
     why = "0 is x, 1 is y."
     whole(where, value, least=0, why=why, try_="give 0 or 1.")
     if value not in (0, 1):
@@ -137,17 +153,17 @@ class Fixed(Condition):
     components : which of them, 0 for x and 1 for y
     """
 
-    where: Boundary | Where = field(default_factory=Boundary)
+    where: Where | Boundary = field(default_factory=Boundary)
     components: Sequence[int] = (0, 1)
 
     def __post_init__(self) -> None:
-        _check_where("Fixed", self.where)
+        check_where("Fixed", self.where)
         try:
             given = list(self.components)
         except TypeError:
             given = [self.components]  # type: ignore[list-item]
         object.__setattr__(
-            self, "components", tuple(_component("Fixed.components", c) for c in given)
+            self, "components", tuple(check_component("Fixed.components", c) for c in given)
         )
 
 
@@ -162,14 +178,14 @@ class Driven(Condition):
     program : displacement over time [m]
     """
 
-    where: Boundary | Where = field(default_factory=Boundary)
+    where: Where | Boundary = field(default_factory=Boundary)
     component: int = 1
     program: Program = field(default_factory=Program)
 
     def __post_init__(self) -> None:
-        _check_where("Driven", self.where)
-        object.__setattr__(self, "component", _component("Driven.component", self.component))
-        _check_program("Driven", self.program)
+        check_where("Driven", self.where)
+        object.__setattr__(self, "component", check_component("Driven.component", self.component))
+        check_program("Driven", self.program)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,14 +209,90 @@ class Loaded(Condition):
             why = "a force acts on a node or on a rigid partner."
             try_ = "give Nearest(...) or Rigid(...)."
             raise ModelError(explain("Loaded.where", repr(self.where), "a Where", why, try_))
-        object.__setattr__(self, "component", _component("Loaded.component", self.component))
-        _check_program("Loaded", self.program)
+        object.__setattr__(self, "component", check_component("Loaded.component", self.component))
+        check_program("Loaded", self.program)
 
 
-def _check_program(name: str, program: object) -> None:
+def check_program(name: str, program: object) -> None:
+    """Refuse what is no program."""
     if not isinstance(program, Program):
         why, try_ = "it follows a program over time.", "give Program([0, 1], [0, 2])."
         raise ModelError(explain(f"{name}.program", repr(program), "a Program", why, try_))
+
+
+def told_place(where: object) -> str:
+    """Return the words for a place in messages."""
+    if isinstance(where, Boundary):
+        return f"boundary {where.name!r} of body {where.body}"
+    if isinstance(where, Nearest):
+        x, y = where.point
+        return f"the node of body {where.body} near ({x:.6g}, {y:.6g})"
+    if isinstance(where, Rigid):
+        return f"the rigid partner of contact {where.contact}"
+    return repr(where)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reaction(Record):
+    """A place at which forces of supports are told, with their moment about a point.
+
+    Parameters
+    ----------
+    where : a boundary, a node, or a rigid partner
+    about : point of the moment, which stays where it is [m]
+
+    Verified by: tests/unit/solids/equilibria/test_reactions.py::test_sums_of_reactions
+    """
+
+    where: Where | Boundary = field(default_factory=Boundary)
+    about: Sequence[float] | Floats = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        check_where("Reaction", self.where)
+        about = point_of("Reaction.about", self.about, "moments are told about it.")
+        object.__setattr__(self, "about", about)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stage(Record):
+    """A part of the program with conditions of its own, beside those of the whole solid.
+
+    What no condition holds is free. `Fixed` holds where a place is when the stage begins, and
+    programs of `Driven` count from there; a rigid partner that no condition names stays where
+    it is. Forces are as given. Times are those of the run.
+
+    Parameters
+    ----------
+    until : time at which the stage ends
+    conditions : that hold from the end of the stage before
+    steps : load steps of the stage if none fails; None takes those of the method
+    rows : how many states are kept, evenly spaced, its end included; None takes what is asked
+        for in `solve`
+
+    Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold
+    """
+
+    until: float = 1.0
+    conditions: Sequence[Condition] = ()
+    steps: int | None = None
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        why, try_ = "it is when the stage ends.", "give the time at which the next one begins."
+        object.__setattr__(self, "until", number("Stage.until", self.until, why=why, try_=try_))
+        given: object = self.conditions
+        found = (given,) if isinstance(given, Condition) else tuple(self.conditions)
+        wrong: list[object] = [c for c in found if not issubclass(type(c), Condition)]
+        if wrong:
+            why, try_ = "it says what is done meanwhile.", "give Driven, Loaded, Fixed or others."
+            needs = "Condition objects"
+            raise ModelError(explain("Stage.conditions", repr(wrong[0]), needs, why, try_))
+        object.__setattr__(self, "conditions", found)
+        why, try_ = "the stage is divided into them.", "leave it out, or give 20."
+        for name in ("steps", "rows"):
+            value = getattr(self, name)
+            if value is not None:
+                whole(f"Stage.{name}", value, least=1, most=10_000_000, why=why, try_=try_)
 
 
 def ramp(value: float) -> Program:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stiction.errors import ModelError, explain
-from stiction.methods import check_newton
+from stiction.methods import BranchPolicy, check_branch_policy, check_newton
 from stiction.numerics.checks import Record, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
 
@@ -39,6 +39,7 @@ class Continuation(Record):
     stability : tell the sign of the tangent's determinant at every step, and where the tangent
         is symmetric the number of its negative eigenvalues
     solver : the sparse solver; None takes the fastest at hand
+    on_bifurcation : what to do where another path leaves; None stays on the path
 
     Source: Riks 1979; Crisfield 1981; Keller 1977 for the bordered form.
     Verified by: tests/unit/solids/test_continuation.py::test_a_snapping_spring
@@ -52,8 +53,10 @@ class Continuation(Record):
     max_iterations: int = 25
     stability: bool = True
     solver: LinearSolver | None = None
+    on_bifurcation: BranchPolicy | None = None
 
     def __post_init__(self) -> None:
+        check_branch_policy("Continuation", self.on_bifurcation)
         check_counts(
             self,
             ("steps", 1, 10_000_000, 0),

@@ -3,7 +3,8 @@
 A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per reference
 volume. It gives its first and second derivatives; everything else follows. In a plane with the
 stretch l across it, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with a = |F|^2 and j = det F
-of the 2x2 deformation gradient: stress and tangent need six numbers.
+of the deformation gradient in the plane: stress and tangent need six numbers. A body in space has
+I1 = a, I2 and J = j themselves, and needs ten.
 
 Arguments are numbers or arrays of them, one per point.
 """
@@ -19,6 +20,7 @@ from stiction.numerics.elementwise import log as logarithm
 from stiction.numerics.elementwise import power
 
 __all__ = [
+    "energy_derivatives",
     "invariant_derivatives",
     "linear_moduli",
     "plane_derivatives",
@@ -29,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 # derivatives that vanish are numbers, all others arrays
 Ten = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]
 Eight = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+Twelve = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]
 
 # entries of a material table
 KIND, MU, LAM, BULK, C1, C2, C3, ACROSS = range(8)
@@ -146,6 +149,23 @@ def plane_derivatives(a: Any, j: Any, c: Floats, part: int) -> Eight:
     return psi, pa, pj, paa, paj, pjj, pl, l
 
 
+def energy_derivatives(d: int, a: Any, i: Any, j: Any, c: Floats, part: int) -> Twelve:
+    """Return psi and its derivatives a, j, aa, aj, jj, then i, ai, ii, ij, and psi_l with l.
+
+    Parameters
+    ----------
+    d : components; in a plane nothing depends on i, and in space there is no l
+    a, i, j : |F|^2, second invariant and determinant of the (d, d) deformation gradient
+
+    Verified by: tests/unit/solids/elements/test_swept.py::test_tangent_against_differences
+    """
+    if d < 3:
+        psi, pa, pj, paa, paj, pjj, pl, l = plane_derivatives(a, j, c, part)  # noqa: E741
+        return psi, pa, pj, paa, paj, pjj, 0.0, 0.0, 0.0, 0.0, pl, l
+    psi, pa, pi, pj, paa, pai, paj, pii, pij, pjj = invariant_derivatives(a, i, j, c, part)
+    return psi, pa, pj, paa, paj, pjj, pi, pai, pii, pij, 0.0, 1.0
+
+
 def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
     """Return the stretch across a plane that carries no stress, by Newton's method."""
     shape = np.broadcast_shapes(a.shape, j.shape)
@@ -168,7 +188,7 @@ def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
 
 
 def linear_moduli(c: Floats, part: int) -> tuple[float, float]:
-    """Return lam and mu of linear elasticity in the plane, for one part of the energy."""
+    """Return lam and mu of linear elasticity, for one part of the energy."""
     lam, mu = c[LAM], c[MU]
     if part == SHAPE:
         return -2.0 / 3.0 * mu, mu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
-from stiction.solids.conditions import Condition, Driven, Program
+from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
+from stiction.solids.constraints import Linear
 from stiction.solids.contact.model import Contact, check_partners
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
+from stiction.solids.loads import Spring
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.mesh.model import Mesh, rectangle
 
@@ -86,6 +89,7 @@ class Readings(Record):
     body : whose contact forces they are, where two bodies touch
     nominal : whether lengths are measured on the reference boundary
     start : time from which results count, after what brings the bodies there
+    reactions : places whose forces of supports are told, with moments
     """
 
     displacement: int | None = None
@@ -94,9 +98,17 @@ class Readings(Record):
     body: int = 0
     nominal: bool = False
     start: float = 0.0
+    reactions: Sequence[Reaction] = ()
 
     def __post_init__(self) -> None:
         why, try_ = "it says which curves are reported.", "leave it out for the default."
+        given: object = self.reactions
+        reactions = (given,) if isinstance(given, Reaction) else tuple(self.reactions)
+        wrong: list[object] = [r for r in reactions if not issubclass(type(r), Reaction)]
+        if wrong:
+            needs = "Reaction objects"
+            raise ModelError(explain("Readings.reactions", repr(wrong[0]), needs, why, try_))
+        object.__setattr__(self, "reactions", reactions)
         if self.displacement is not None:
             whole("Readings.displacement", self.displacement, least=0, why=why, try_=try_)
         whole("Readings.contact", self.contact, least=0, why=why, try_=try_)
@@ -118,6 +130,7 @@ class Assembled(Record):
         into adhesion without a jump
     readings : which curves are reported
     dimensionless : whether lengths, stresses and forces are ratios
+    stages : parts of the program with conditions of their own, one after the other
     """
 
     bodies: Sequence[Body]
@@ -126,9 +139,15 @@ class Assembled(Record):
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
     readings: Readings = field(default_factory=Readings)
     dimensionless: bool = False
+    stages: Sequence[Stage] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in (("bodies", Body), ("contacts", Contact), ("conditions", Condition)):
+        for name, kind in (
+            ("bodies", Body),
+            ("contacts", Contact),
+            ("conditions", Condition),
+            ("stages", Stage),
+        ):
             given = getattr(self, name)
             if isinstance(given, kind):
                 given = [given]
@@ -156,7 +175,20 @@ class Assembled(Record):
                 needs = f"a {part.__name__}"
                 raise ModelError(explain(f"Solid.{name}", repr(value), needs, why, try_))
         yes_or_no("Solid.dimensionless", self.dimensionless, "units are ratios or they are not.")
+        ends = [stage.until for stage in self.stages]
+        if any(b <= a for a, b in itertools.pairwise(ends)):
+            why, try_ = "one stage follows the other.", "let `until` rise from stage to stage."
+            raise ModelError(explain("Solid.stages", f"ends {ends}", "rising times", why, try_))
         self._check_readings()
+
+    @property
+    def all_conditions(self) -> tuple[Condition, ...]:
+        """The conditions of the whole solid, then those of one stage after the other."""
+        return (*self.conditions, *(c for stage in self.stages for c in stage.conditions))
+
+    def programs(self) -> list[Program]:
+        """Return the programs of all conditions."""
+        return [vars(c)["program"] for c in self.all_conditions if "program" in vars(c)]
 
     def _check_readings(self) -> None:
         """Refuse readings of what is not there."""
@@ -164,13 +196,14 @@ class Assembled(Record):
         why = "curves are read from the conditions, contacts and bodies of the solid."
         try_ = "count from 0 in the order given."
         if r.displacement is not None:
-            driven = [i for i, c in enumerate(self.conditions) if isinstance(c, Driven)]
+            kinds = (Driven, Spring, Linear)
+            driven = [i for i, c in enumerate(self.all_conditions) if isinstance(c, kinds)]
             if r.displacement not in driven:
-                needs = f"the number of a Driven condition: one of {driven or 'none'}"
+                needs = f"the number of a Driven, Spring or Linear condition: {driven or 'none'}"
                 where = "Readings.displacement"
                 raise ModelError(explain(where, r.displacement, needs, why, try_))
         if r.support and r.displacement is None:
-            needs = "the number of a Driven condition in Readings.displacement"
+            needs = "the number of such a condition in Readings.displacement"
             raise ModelError(explain("Readings.support", True, needs, why, try_))
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if getattr(r, name) >= max(count, 1):
@@ -236,6 +269,7 @@ class Solid(SolidSystem):
     attraction : factor on tensile contact tractions over time
     readings : which curves are reported
     dimensionless : whether lengths and stresses are ratios to units of the user's choice
+    stages : parts of the program with conditions of their own, one after the other
 
     Source: Mergel, Scheibert, Sauer 2021.
     Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension
@@ -247,11 +281,13 @@ class Solid(SolidSystem):
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
     readings: Readings = field(default_factory=Readings)
     dimensionless: bool = False
+    stages: Sequence[Stage] = ()
 
     def __post_init__(self) -> None:
         made = self.assembled()
         object.__setattr__(self, "bodies", made.bodies)
         object.__setattr__(self, "contacts", made.contacts)
+        object.__setattr__(self, "stages", made.stages)
         object.__setattr__(self, "boundary_conditions", made.conditions)
 
     def assembled(self) -> Assembled:
@@ -263,4 +299,5 @@ class Solid(SolidSystem):
             self.attraction,
             self.readings,
             self.dimensionless,
+            self.stages,
         )

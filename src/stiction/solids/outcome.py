@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,11 +29,17 @@ Floats = npt.NDArray[np.float64]
 
 # part of the largest force of a run that may be left out of balance
 _BALANCED = 1e-6
+# error of a linear solve, as a part of its numbers, that Newton's method does not feel
+_ACCURATE = 1e-10
 # forces at which the loss of contact is read for a fit, and the fewest that a fit needs
 _SAMPLES, _FEWEST = 200, 4
 # ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
 # height (nu = 0.45), 13 % at 25, 24 % at 50
 _LOCKS = 10.0
+
+# how a contact is as a whole
+_OPEN, _CLOSED = "open", "closed"
+_STICKS, _SLIDES = "sticks somewhere", "slides everywhere"
 
 _CURVES = {
     "displacement": ("drive", "what drives the body"),
@@ -50,6 +57,14 @@ _CURVES = {
     "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable ways"),
     "unstable_ways": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
     "fracture_energy": ("energy", "work less stored energy per peeled length"),
+    "non_reciprocity": ("work", "work of contact that no energy accounts for"),
+}
+# curves of which there may be several, by how their names begin and end
+_NUMBERED = {
+    ("reaction_", "_x"): ("force", "horizontal force of supports at a place"),
+    ("reaction_", "_y"): ("force", "vertical force of supports at a place"),
+    ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
+    ("torque_", ""): ("moment", "torque that turns a rigid partner"),
 }
 _POINTS = {
     "gap": ("length", "normal gap"),
@@ -61,8 +76,21 @@ _POINTS = {
 }
 
 
-def build_run(system: SolidSystem, method: object, problem: Problem, record: Recorder) -> Run:
-    """Return the Run of what was recorded."""
+def build_run(
+    system: SolidSystem,
+    method: object,
+    problem: Problem,
+    record: Recorder,
+    more: Sequence[Check] = (),
+    unit: str = "1",
+) -> Run:
+    """Return the Run of what was recorded.
+
+    Parameters
+    ----------
+    more : checks of the method's own; one of the same name stands for that of all methods
+    unit : of time
+    """
     plain = problem.assembled.dimensionless
     units = {
         "1": "1",
@@ -70,6 +98,8 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         "force": "1" if plain else "N/m",
         "stress": "1" if plain else "Pa",
         "energy": "1" if plain else "J/m^2",
+        "work": "1" if plain else "J/m",
+        "moment": "1" if plain else "N m/m",
         "drive": "1" if plain else "m",
     }
     time = np.array([row.time for row in record.rows])
@@ -82,6 +112,7 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
     whole = _ledger(steps if steps.size else time, record, record.path)
     ledger = _ledger(time, record, record.rows)
     variables = _variables(problem, record, curves, units)
+    checks = _checks(problem, method, record, whole)
     final = {name: values[-1:].copy() for name, values in curves.items()}
     return Run.of(
         system,
@@ -91,14 +122,14 @@ def build_run(system: SolidSystem, method: object, problem: Problem, record: Rec
         time=time,
         variables=variables,
         final=final,
-        event_log=_events(steps, path),
+        event_log=_events(problem, steps, path, units),
         energy=ledger,
         losses=record.losses,
-        checks=_checks(problem, method, record, whole),
+        checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
-        time_unit="1",
+        time_unit=unit,
         energy_unit="1" if plain else "J/m",
         size=counted(int(record.stats["unknowns"]), "unknown"),
     )
@@ -157,11 +188,12 @@ def _ledger(time: Floats, record: Recorder, rows: list[Row]) -> Ledger:
     heat = np.array([row.energy.heat for row in rows]).reshape(time.size, -1)
     return Ledger(
         time=time,
-        kinetic=zero,
+        kinetic=np.array([row.energy.kinetic for row in rows]),
         stored=np.array([row.energy.stored for row in rows]),
         adhesive=np.array([row.energy.adhesive for row in rows]),
         external_work=np.array([row.energy.work for row in rows]),
         friction_heat=heat if heat.shape[1] else np.zeros((time.size, 1)),
+        viscous_heat=np.array([row.energy.viscous for row in rows]),
         algorithmic=np.array([row.energy.algorithmic for row in rows]),
     )
 
@@ -173,16 +205,21 @@ def _variables(
     if problem.assembled.readings.displacement is None:
         units = {**units, "drive": "1"}
     for name, values in curves.items():
-        kind, meaning = _CURVES.get(name, ("energy", "work of contact that no energy accounts for"))
+        kind, meaning = _CURVES[name] if name in _CURVES else _numbered(name)
         found[name] = Variable(values, ("time",), units[kind], meaning)
     rows = record.rows
-    iterations = np.array([row.iterations for row in rows])
+    if rows and rows[0].energy.works:
+        works = np.array([row.energy.works for row in rows])
+        note = "work of each condition since the start"
+        found["condition_work"] = Variable(works, ("time", "condition"), units["work"], note)
+    # a run that found no balance at its start has no rows, and yet a time
+    iterations = np.array([row.iterations for row in rows] or [0])
     found["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
     if rows and rows[0].points:
         for name, (kind, meaning) in _POINTS.items():
             values = np.array([row.points[name] for row in rows])
             found[name] = Variable(values, ("time", "point"), units[kind], meaning)
-        coordinate = np.concatenate([p.coordinate for p in problem.passes])
+        coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
         bodies = [
             np.full(p.count, b + 1)
             for p, b in zip(problem.passes, problem.body_of_pass, strict=True)
@@ -194,28 +231,60 @@ def _variables(
     return found
 
 
-def _events(time: Floats, curves: dict[str, Floats]) -> EventLog:
-    """Return when contact was lost or won as a whole, and when all of it slides."""
-    rows: list[tuple[float, str, str, str]] = []
-    if "nominal_contact" in curves:
-        touching = curves["nominal_contact"] > 0.0
-        stuck = curves["sticking_length"] > 0.0
-        for i in range(1, time.size):
-            if touching[i] != touching[i - 1]:
-                names = (
-                    ("closed", "open", "open") if touching[i - 1] else ("open", "closed", "close")
-                )
-                rows.append((float(time[i]), *names))
-            if stuck[i - 1] and not stuck[i] and touching[i]:
-                rows.append(
-                    (float(time[i]), "sticks somewhere", "slides everywhere", "full_sliding")
-                )
+def _numbered(name: str) -> tuple[str, str]:
+    """Return kind and meaning of a curve of which there may be several."""
+    return next(
+        told
+        for (begin, end), told in _NUMBERED.items()
+        if name.startswith(begin) and name.endswith(end)
+    )
+
+
+# kinds of events by the mode that they lead to, where surfaces touched before and after
+_BECOMES = {_STICKS: "stick", _SLIDES: "full_sliding"}
+# curves that stand beside an event; what drives the body also at the step before: it lies between
+_BESIDE = ("displacement", "force_x", "force_y", "contact_length")
+
+
+def _modes(problem: Problem, curves: dict[str, Floats]) -> list[str]:
+    """Return how the first contact is at every step."""
+    touching, stuck = curves["nominal_contact"] > 0.0, curves["sticking_length"] > 0.0
+    contact = problem.assembled.contacts[problem.assembled.readings.contact]
+    if isinstance(contact.friction, Frictionless):
+        return [_CLOSED if touches else _OPEN for touches in touching]
+    rubs = zip(touching, stuck, strict=True)
+    return [(_STICKS if holds else _SLIDES) if touches else _OPEN for touches, holds in rubs]
+
+
+def _events(
+    problem: Problem, time: Floats, curves: dict[str, Floats], units: dict[str, str]
+) -> EventLog:
+    """Return when contact was lost or won as a whole, and when all of it slides or some sticks."""
+    if "nominal_contact" not in curves:
+        return EventLog()
+    modes = _modes(problem, curves)
+    rows = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
+    kinds = []
+    for i in rows:
+        if _OPEN in (modes[i - 1], modes[i]):
+            kinds.append("open" if modes[i] == _OPEN else "close")
+        else:
+            kinds.append(_BECOMES[modes[i]])
+    at = np.array(rows, dtype=np.int64)
+    drive = "1" if problem.assembled.readings.displacement is None else units["drive"]
+    columns = {name: curves[name][at] for name in _BESIDE}
+    columns["displacement_before"] = curves["displacement"][at - 1]
+    kept = {name: units[_CURVES[name][0]] for name in _BESIDE}
+    kept["displacement"] = kept["displacement_before"] = drive
+    number = problem.assembled.readings.contact + 1
     return EventLog(
-        np.array([r[0] for r in rows]),
-        np.ones(len(rows), dtype=np.int64),
-        [r[1] for r in rows],
-        [r[2] for r in rows],
-        [r[3] for r in rows],
+        time[at],
+        np.full(at.size, number, dtype=np.int64),
+        [modes[i - 1] for i in rows],
+        [modes[i] for i in rows],
+        kinds,
+        columns,
+        kept,
     )
 
 
@@ -231,7 +300,7 @@ def _quantities(
     if problem.assembled.readings.displacement is None:
         length = "1"  # what drives the body is the program itself
     # a force that is given has no peak: where rounding puts it says nothing
-    given = any(c.component == 1 for c in problem.assembled.conditions if isinstance(c, Loaded))
+    given = any(c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded))
     free = not given or problem.assembled.readings.support
     peak, at = (float(force[top]), float(u[top])) if free else (None, None)
     made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
@@ -314,6 +383,9 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest residual of a load step over the forces in balance, of one given up too"
     found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
     found.append(_above_floor(record))
+    worst = record.extremes.backward
+    note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
+    found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
     found.extend(_locking(problem))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):

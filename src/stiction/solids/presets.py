@@ -252,7 +252,8 @@ class CapSliding(SolidSystem):
     material : another material of the same body; None takes the nearly incompressible
         Neo-Hookean one of E = 1 and `nu`
     cells : elements along and across; None takes those of the size
-    friction_in_preload : whether friction acts before the plate moves sideways
+    friction_in_preload : whether friction acts from the first touch on, as a law without a switch
+        does; False lets it begin with the shear
     penalty : tangential stiffness in stick [E / L0]; None takes ten times that of the law
 
     Notes
@@ -279,7 +280,7 @@ class CapSliding(SolidSystem):
     work: float = 0.0135
     material: Material | None = None
     cells: tuple[int, int] | None = None
-    friction_in_preload: bool = False
+    friction_in_preload: bool = True
     penalty: float | None = None
 
     def __post_init__(self) -> None:

@@ -1,10 +1,16 @@
 """Deformation, stress and energy at the integration points of elements, for all points at once.
 
-The tangent is symmetric and made of 2x2 blocks, one per pair of nodes. With f_a = F grad N_a
+The tangent is symmetric and made of d x d blocks, one per pair of nodes. With f_a = F grad N_a
 and g_a = cof F grad N_a, and psi(a, j) the energy in |F|^2 and det F, a block is
 
     K_ab = w [2 psi_a (grad N_a . grad N_b) 1 + 4 psi_aa f_a f_b + 2 psi_aj (f_a g_b + g_a f_b)
-              + psi_jj g_a g_b + psi_j (grad N_a x grad N_b) e],   e = [[0, 1], [-1, 0]].
+              + psi_jj g_a g_b + psi_j grad N_a . d cof F / d F . grad N_b],
+
+the last term skew. In space the energy also depends on the second invariant i; with
+h_a = (a F - F F^T F) grad N_a a block has on top
+
+    w [4 psi_ai (f_a h_b + h_a f_b) + 4 psi_ii h_a h_b + 2 psi_ij (h_a g_b + g_a h_b)
+       + 2 psi_i (2 f_a f_b - f_b f_a + (a G - f_a . f_b) 1 - G F F^T)],   G = grad N_a . grad N_b.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.elementwise import log as logarithm
+from stiction.solids.dimensions import cofactor, determinant
 from stiction.solids.material_laws import (
     ACROSS,
     KIND,
@@ -26,97 +33,197 @@ from stiction.solids.material_laws import (
     PLANE_STRESS,
     SHAPE,
     VOLUME,
+    energy_derivatives,
     linear_moduli,
-    plane_derivatives,
 )
 
-__all__ = ["POINT", "TOLD", "deformation", "is_short", "point_rows", "tell_points", "total_energy"]
+__all__ = [
+    "TOLD",
+    "deformation",
+    "dot",
+    "energy_points",
+    "is_short",
+    "point_rows",
+    "products",
+    "rows_of_a_point",
+    "tell_points",
+    "total_energy",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Nine = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any]
+Rows = list[Floats]
 
-# rows of what is told about a point: energy, Cauchy stress in the plane, and across it
-ENERGY, XX, YY, XY, ZZ = range(5)
-TOLD = 5
-# rows of what forces and tangent need of a point: F, the nominal stress, and 2 psi_a, psi_j,
-# 4 psi_aa, 2 psi_aj, psi_jj; F counts as 1 in linear elasticity
-F00, F01, F10, F11, P00, P01, P10, P11, BY_A, BY_J, BY_AA, BY_AJ, BY_JJ = range(13)
-POINT = 13
+# rows of what is told about a point: energy, Cauchy stress in the plane and across it, and what
+# space has besides
+ENERGY, XX, YY, XY, ZZ, YZ, ZX = range(7)
+TOLD = 7
+_STRESS = {(0, 0): XX, (1, 1): YY, (0, 1): XY, (2, 2): ZZ, (1, 2): YZ, (0, 2): ZX}
+# rows of what forces and tangent need of a point: F and the nominal stress row by row, then
+# 2 psi_a, psi_j, 4 psi_aa, 2 psi_aj, psi_jj, and in space 2 psi_i, 4 psi_ai, 4 psi_ii, 2 psi_ij;
+# F counts as 1 in linear elasticity
+BY_A, BY_J, BY_AA, BY_AJ, BY_JJ, BY_I, BY_AI, BY_II, BY_IJ = range(9)
+_IN_PLANE = BY_I
 
 
 # points that are inside out give NaN, which needs no word
 _silent = np.errstate(all="ignore")
 
 
+def rows_of_a_point(d: int) -> int:
+    """Return how many rows `point_rows` has for bodies of d components."""
+    return 2 * d * d + (_IN_PLANE if d < 3 else BY_IJ + 1)
+
+
 def is_short(c: Floats) -> bool:
-    """Return whether a material has the law that kernels know: Neo-Hookean, in plane strain."""
+    """Return whether a material has the law that kernels know: Neo-Hookean, not in plane stress."""
     return bool(c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN)
 
 
 def deformation(nodes: Ints, gradients: Floats, u: Floats) -> Floats:
-    """Return the deformation gradients, rows F00 to F11 of (4, q, e).
+    """Return the deformation gradients (d, d, q, e).
 
     Parameters
     ----------
     nodes : (e, n)
-    gradients : (e, q, n, 2) of the functions [1/m]
-    u : (nodes, 2) displacements [m]
+    gradients : (e, q, n, d) of the functions [1/m]
+    u : (nodes, d) displacements [m]
     """
+    d = u.shape[1]
     by_function = np.ascontiguousarray(gradients.transpose(2, 3, 1, 0))
-    f = np.zeros((2, 2, *by_function.shape[2:]))
-    f[0, 0] = f[1, 1] = 1.0
+    f = np.zeros((d, d, *by_function.shape[2:]))
+    for i in range(d):
+        f[i, i] = 1.0
     moved = np.ascontiguousarray(u[nodes.T].transpose(0, 2, 1))
     for i in range(nodes.shape[1]):
         f += moved[i][:, None, None] * by_function[i]
-    return f.reshape(4, *f.shape[2:])
+    return f
 
 
-def _response(f: Floats, c: Floats, part: int) -> Nine:
-    """Return psi, 2 psi_a, psi_j, 4 psi_aa, 2 psi_aj, psi_jj, psi_l, j, l; NaN if inside out."""
-    f00, f01, f10, f11 = f
-    j = f00 * f11 - f01 * f10
-    j = np.where(j > 0.0, j, np.nan)
-    square = f00 * f00 + f01 * f01 + f10 * f10 + f11 * f11
-    if is_short(c):
-        # what `plane_derivatives` gives, short: this law is where most time goes
-        mu = 0.0 if part == VOLUME else c[MU]
-        lam = 0.0 if part == SHAPE else c[LAM]
-        known = logarithm(j)
-        log = lam * known
-        psi = 0.5 * mu * (square - 2.0) + (0.5 * log - mu) * known
-        across = mu + j * (log / j - mu / j)
-        return psi, mu, (log - mu) / j, 0.0, 0.0, (lam + mu - log) / (j * j), across, j, 1.0
-    psi, pa, pj, paa, paj, pjj, pl, l = plane_derivatives(square, j, c, part)  # noqa: E741
-    return psi, 2.0 * pa, pj, 4.0 * paa, 2.0 * paj, pjj, pl, j, l
+class _Response:
+    """What a hyperelastic law says at points: energy, coefficients, cofactors; NaN inside out.
+
+    Parameters
+    ----------
+    f : (d, d, q, e) deformation gradients
+    c, part : table of the material, and which part of its energy
+    slopes : whether more than the energy is wanted
+    """
+
+    def __init__(self, f: Floats, c: Floats, part: int, slopes: bool = True) -> None:
+        d = f.shape[0]
+        if slopes or d > 2:
+            self.cof, j = cofactor(f)
+        else:
+            j = determinant(f)
+        self.j = np.where(j > 0.0, j, np.nan)
+        self.second: Floats | None = None
+        square: Any = 0.0
+        for row in f.reshape(d * d, *f.shape[2:]):
+            square = square + row * row
+        if is_short(c):
+            # what `energy_derivatives` gives, short: this law is where most time goes
+            mu = 0.0 if part == VOLUME else c[MU]
+            lam = 0.0 if part == SHAPE else c[LAM]
+            known = logarithm(self.j)
+            log = lam * known
+            self.energy = 0.5 * mu * (square - float(d)) + (0.5 * log - mu) * known
+            if not slopes:
+                return
+            self.across = mu + self.j * (log / self.j - mu / self.j)
+            slope, curve = (log - mu) / self.j, (lam + mu - log) / (self.j * self.j)
+            self.by: list[Any] = [mu, slope, 0.0, 0.0, curve, 0.0, 0.0, 0.0, 0.0]
+            self.stretch: Any = 1.0
+            return
+        i: Any = 0.0
+        if d > 2:
+            # the second invariant is half the square of all cofactors
+            i = sum(row * row for row in self.cof.reshape(d * d, *f.shape[2:]))
+        found = energy_derivatives(d, square, i, self.j, c, part)
+        psi, pa, pj, paa, paj, pjj, pi, pai, pii, pij, self.across, self.stretch = found
+        self.energy = psi
+        self.by = [2.0 * pa, pj, 4.0 * paa, 2.0 * paj, pjj, 2.0 * pi, 4.0 * pai, 4.0 * pii]
+        self.by.append(2.0 * pij)
+        if d > 2:
+            self.second = square * f - products(products(f, f), f.swapaxes(0, 1))
+
+
+def dot(a: Floats, b: Floats) -> Any:
+    """Return the sum of products along the first axis, term after term."""
+    total = a[0] * b[0]
+    for p in range(1, a.shape[0]):
+        total = total + a[p] * b[p]
+    return total
+
+
+def products(a: Floats, b: Floats) -> Floats:
+    """Return the products a b^T of matrices (d, d, ...)."""
+    return np.stack([np.stack([dot(row, other) for other in b]) for row in a])
 
 
 @_silent
 def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
-    """Return what forces and tangent need of every point (POINT, q, e); count those inside out.
+    """Return what forces and tangent need of every point (rows, q, e); count those inside out.
 
     Parameters
     ----------
-    f : (4, q, e) deformation gradients
+    f : (d, d, q, e) deformation gradients
     c : table of the material
     part : of the energy; see `material_laws`
     """
-    rows = np.empty((POINT, *f.shape[1:]))
-    f00, f01, f10, f11 = f
+    d, shape = f.shape[0], f.shape[2:]
+    rows = np.zeros((rows_of_a_point(d), *shape))
+    size = d * d
+    place, stress = rows[:size].reshape(d, d, *shape), rows[size : size + size]
+    stress, by = stress.reshape(d, d, *shape), rows[size + size :]
     if c[KIND] == LINEAR:
         lam, mu = linear_moduli(c, part)
-        trace, shear = lam * (f00 + f11 - 2.0), mu * (f01 + f10)
-        rows[F00], rows[F01], rows[F10], rows[F11] = 1.0, 0.0, 0.0, 1.0
-        rows[P00], rows[P11] = trace + 2.0 * mu * (f00 - 1.0), trace + 2.0 * mu * (f11 - 1.0)
-        rows[P01] = rows[P10] = shear
-        rows[BY_A], rows[BY_J], rows[BY_AA], rows[BY_AJ], rows[BY_JJ] = mu, -mu, 0.0, 0.0, lam + mu
+        trace = lam * (_trace(f) - float(d))
+        for p in range(d):
+            place[p, p], stress[p, p] = 1.0, trace + 2.0 * mu * (f[p, p] - 1.0)
+            for q in range(p):
+                stress[p, q] = stress[q, p] = mu * (f[q, p] + f[p, q])
+        by[BY_A], by[BY_J], by[BY_JJ] = mu, -mu, lam + mu
         return rows, 0
-    _, s1, s2, s3, s4, s5, _, j, _ = _response(f, c, part)
-    rows[F00 : F11 + 1] = f
-    rows[P00], rows[P01] = s1 * f00 + s2 * f11, s1 * f01 - s2 * f10
-    rows[P10], rows[P11] = s1 * f10 - s2 * f01, s1 * f11 + s2 * f00
-    rows[BY_A], rows[BY_J], rows[BY_AA], rows[BY_AJ], rows[BY_JJ] = s1, s2, s3, s4, s5
-    return rows, int(np.count_nonzero(np.isnan(j)))
+    r = _Response(f, c, part)
+    place[...] = f
+    stress[...] = r.by[BY_A] * f + r.by[BY_J] * r.cof
+    if r.second is not None:
+        stress += r.by[BY_I] * r.second
+    for k in range(by.shape[0]):
+        by[k] = r.by[k]
+    return rows, int(np.count_nonzero(np.isnan(r.j)))
+
+
+def _trace(f: Floats) -> Any:
+    total = f[0, 0]
+    for p in range(1, f.shape[0]):
+        total = total + f[p, p]
+    return total
+
+
+@_silent
+def energy_points(f: Floats, c: Floats, part: int) -> Floats:
+    """Return the energy of every point (q, e) [Pa], NaN where it is inside out.
+
+    Verified by: tests/unit/solids/test_assembly.py::test_forces_are_the_gradient_of_energy
+    """
+    if c[KIND] == LINEAR:
+        return _linear_energy(f, c, part)
+    return np.asarray(_Response(f, c, part, slopes=False).energy)
+
+
+def _linear_energy(f: Floats, c: Floats, part: int) -> Floats:
+    d = f.shape[0]
+    lam, mu = linear_moduli(c, part)
+    trace, square = _trace(f) - float(d), np.zeros(f.shape[2:])
+    for p in range(d):
+        square = square + (f[p, p] - 1.0) * (f[p, p] - 1.0)
+    for p in range(d):
+        for q in range(p + 1, d):
+            shear = f[p, q] + f[q, p]
+            square = square + 0.5 * shear * shear
+    return np.asarray(0.5 * lam * trace * trace + mu * square)
 
 
 @_silent
@@ -125,25 +232,30 @@ def tell_points(f: Floats, c: Floats, part: int) -> Floats:
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
-    out = np.empty((TOLD, *f.shape[1:]))
-    f00, f01, f10, f11 = f
+    d = f.shape[0]
+    out = np.zeros((TOLD, *f.shape[2:]))
+    pairs = [(p, q) for p in range(d) for q in range(p, d)]
     if c[KIND] == LINEAR:
         lam, mu = linear_moduli(c, part)
-        trace, shear = f00 + f11 - 2.0, f01 + f10
-        one, two = f00 - 1.0, f11 - 1.0
-        square = one * one + two * two + 0.5 * shear * shear
-        out[ENERGY] = 0.5 * lam * trace * trace + mu * square
-        out[XX], out[YY] = lam * trace + 2.0 * mu * one, lam * trace + 2.0 * mu * two
-        out[XY], out[ZZ] = mu * shear, lam * trace
+        trace = _trace(f) - float(d)
+        for p, q in pairs:
+            one = mu * (f[p, q] + f[q, p])
+            out[_STRESS[p, q]] = lam * trace + 2.0 * mu * (f[p, p] - 1.0) if p == q else one
+        out[ENERGY] = _linear_energy(f, c, part)
+        across = lam * trace
     else:
-        psi, s1, s2, _, _, _, across, j, l = _response(f, c, part)  # noqa: E741
-        # the sheet grows thinner: forces per reference thickness, stress per current
-        out[ENERGY] = psi
-        out[XX] = (s1 * (f00 * f00 + f01 * f01) / j + s2) / l
-        out[YY] = (s1 * (f10 * f10 + f11 * f11) / j + s2) / l
-        out[XY], out[ZZ] = s1 * (f00 * f10 + f01 * f11) / j / l, across / j
-    if c[ACROSS] == PLANE_STRESS:
-        out[ZZ] = 0.0
+        r = _Response(f, c, part)
+        # a sheet grows thinner: forces per reference thickness, stress per current
+        out[ENERGY], across = r.energy, r.across / r.j
+        for p, q in pairs:
+            value = r.by[BY_A] * dot(f[p], f[q]) / r.j
+            if r.second is not None:
+                value = value + r.by[BY_I] * dot(r.second[p], f[q]) / r.j
+            if p == q:
+                value = value + r.by[BY_J]
+            out[_STRESS[p, q]] = value / r.stretch
+    if d < 3:
+        out[ZZ] = 0.0 if c[ACROSS] == PLANE_STRESS else across
     return out
 
 

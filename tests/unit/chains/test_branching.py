@@ -25,6 +25,7 @@ from stiction.chains import PiecewiseLinear, Sine
 from stiction.chains.branching import BranchSet, SlideFrom, StayStuck, branches
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.exact import chains as exact
+from stiction.scenario import read_scenario
 
 LAW = ExponentialWeakening(0.3, 0.1, 0.1)
 ONE = Chain(mass=[1.0], stiffness=1.0, damping=0.2, normal_force=1.0, load=Constant(0.25), law=LAW)
@@ -355,3 +356,14 @@ def test_choices_are_plain_records():
     assert Quasistatic().choice == StayStuck()
     assert not StayStuck().leaves(1e9)
     assert isinstance(branches(ONE, 0.0, [0.0]), BranchSet)
+
+
+def test_forces_whose_squares_overflow_end_in_a_status_or_a_refusal():
+    changes = ["system.belt_speed=1e300", "system.gravity=1e9"]
+    run = read_scenario("quasistatic-branches", changes).solve(throw=False)
+    assert run.status is Status.NOT_FINITE
+
+
+def test_places_beyond_floating_point_are_refused():
+    with pytest.raises(ModelError, match=r"places at rest .* beyond floating point"):
+        Chain(mass=1.0, n=3, stiffness=1.0, spacing=1e308)

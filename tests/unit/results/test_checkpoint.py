@@ -7,8 +7,6 @@ from stiction.errors import StoreError
 from stiction.results.checkpoint import (
     FileCheckpoint,
     checkpoint_path,
-    kept_array,
-    put_back,
 )
 from stiction.results.places.locks import mark_in_use
 
@@ -137,23 +135,6 @@ def test_halves_of_killed_runs_are_removed_those_of_others_kept(path):
         mark_in_use(alive.fileno())
         checkpoint.remove()
         assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.new-4567cdef"]
-
-
-def test_arrays_of_another_shape_are_refused():
-    x, mode = np.zeros(5), np.zeros(3, np.int8)
-    put_back({"x": x, "mode": mode}, STATE)
-    assert np.array_equal(x, STATE["x"])
-    assert np.array_equal(mode, STATE["mode"])
-    assert kept_array(STATE, "x", (None,)) is STATE["x"]
-    for name, shape, kind in (
-        ("x", (6,), "f"),
-        ("x", (5, 1), "f"),
-        ("x", (5,), "i"),
-        ("mode", (None,), "f"),
-        ("nothing", (None,), "f"),
-    ):
-        with pytest.raises(StoreError, match=rf"checkpoint, {name}: got .*; needs "):
-            kept_array(STATE, name, shape, kind)
 
 
 def test_every_bit_counts(path):

@@ -192,3 +192,18 @@ def test_a_live_run_is_not_in_doubt(run):
     assert "UNVERIFIED" not in screen(run) + repr(run)
     doubted = dataclasses.replace(run, unverified="it was edited")
     assert screen(doubted).splitlines()[1] == "UNVERIFIED   it was edited"
+
+
+def test_a_line_is_about_one_run(folder):
+    odd = folder.rename(folder.with_name("one\nsound        two"))
+    assert str(examine(odd)).count("\n") == 0
+    (odd / "run.nc").unlink()
+    assert str(examine(odd)).startswith("DAMAGED")
+    assert str(examine(odd)).count("\n") == 0
+
+
+def test_what_to_do_can_be_pasted_into_a_shell(folder):
+    odd = folder.rename(folder.with_name("a b"))
+    (odd / "run.nc").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"stiction run '.*/a b/scenario\.toml' --out"):
+        load(odd)

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from stiction.errors import StoreError
-from stiction.results.trust.kept import Form, check_arrays, check_count, like, unpacking
+from stiction.results.trust.kept import (
+    Form,
+    check_arrays,
+    check_count,
+    kept_array,
+    like,
+    put_back,
+    unpacking,
+)
 
 FORMS = {
     "x": Form((3,)),
@@ -84,3 +92,41 @@ def test_counts_have_bounds():
 def test_content_that_does_not_fit_is_a_refusal(error):
     with pytest.raises(StoreError, match="does not fit together"), unpacking():
         raise error("x")
+
+
+STATE = {
+    "x": np.linspace(0.0, 1.0, 5),
+    "mode": np.array([1, 0, -1], np.int8),
+    "hole": np.array([1.0, np.nan]),
+    "text": np.array("all"),
+}
+
+
+def test_single_arrays_are_checked():
+    x, mode, hole = np.zeros(5), np.zeros(3, np.int8), np.zeros(2)
+    put_back({"x": x, "mode": mode}, STATE)
+    put_back({"hole": hole}, STATE, nan=True)
+    assert np.array_equal(x, STATE["x"])
+    assert np.array_equal(mode, STATE["mode"])
+    assert np.isnan(hole[1])
+    assert kept_array(STATE, "x", (None,)) is STATE["x"]
+    assert str(kept_array(STATE, "text", (), "U")) == "all"
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "dtype", "more"),
+    [
+        ("x", (6,), "f", {}),
+        ("x", (5, 1), "f", {}),
+        ("x", (5,), "i", {}),
+        ("x", (5,), "f4", {}),
+        ("x", (None,), "f", {"within": (0.0, 0.5)}),
+        ("mode", (None,), "f", {}),
+        ("mode", (3,), "i", {"within": (0, 1)}),
+        ("hole", (2,), "f", {}),
+        ("nothing", (None,), "f", {}),
+    ],
+)
+def test_other_arrays_are_refused(name, shape, dtype, more):
+    with pytest.raises(StoreError, match=rf"checkpoint, array '{name}': got .*; needs "):
+        kept_array(STATE, name, shape, dtype, **more)

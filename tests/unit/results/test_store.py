@@ -346,3 +346,9 @@ def test_heat_is_kept_by_the_contacts_of_the_run(make_run, tmp_path):
         assert heat.dimensions[-1] == "contact"
         assert heat.shape == (7, 3)
         assert "ledger_contact" not in names
+
+
+def test_a_ledger_beyond_floating_point_warns_of_nothing(make_run):
+    endless = np.full_like(make_run().energy.stored, np.inf)
+    energy = dataclasses.replace(make_run().energy, stored=endless)
+    assert np.isnan(energy.columns()["imbalance"]).all()

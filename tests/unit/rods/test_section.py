@@ -48,3 +48,11 @@ def test_unstable_materials_are_refused(value):
 def test_given_sections_without_substance_are_refused(field):
     with pytest.raises(ModelError, match=f"GivenSection.{field}"):
         GivenSection(**{"shear": 1.0, "axial": 1.0, "bending": 1.0, "twist": 1.0, field: 0.0})
+
+
+@pytest.mark.parametrize(
+    ("radius", "young"), [(1e300, 1e6), (1e-300, 1e6), (1e-80, 1.0), (1.0, 1e308)]
+)
+def test_sections_beyond_floating_point_are_refused(radius, young):
+    with pytest.raises(ModelError, match=r"CircularSection: got \w+ = .* floating point"):
+        CircularSection(radius, young)

@@ -109,3 +109,19 @@ def test_a_step_above_the_limit_is_refused_and_named():
     limit = step_limit(rod("shear"))
     with pytest.raises(ModelError, match=f"at most {limit:.6g} s, the stability limit of rod 1"):
         st.solve(Rods([rod("shear")]), RollingLeapfrog(1.01 * limit), (0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("young", "density", "length"), [(1e300, 1e3, 1.0), (1e6, 1e-300, 1.0), (1e6, 1e3, 1e-160)]
+)
+def test_frequencies_beyond_floating_point_are_refused(young, density, length):
+    section = CircularSection(0.02, young, density=density)
+    line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    with pytest.raises(ModelError, match="floating point"):
+        step_limit(CosseratRod(section, line, length=length, elements=4))
+
+
+def test_internal_damping_without_bound_leaves_a_step():
+    omega = fastest_frequency(rod("shear"))
+    damped = rod("shear", internal_damping=1e12)
+    assert step_limit(damped) == pytest.approx(2.0 / omega**2 / 1e12, rel=1e-12)

@@ -12,7 +12,7 @@ from solid_cases import ELEMENTS, MATERIALS, bound, curve, distorted
 import stiction as st
 from stiction.laws import DI, EA, UserThreshold
 from stiction.numerics import elementwise, jit
-from stiction.solids.contact.curve_kernels import nearest_all
+from stiction.solids.contact.curve_kernels import nearest_kernel
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.mesh.model import rectangle
 
@@ -62,10 +62,9 @@ def test_nearest_points_have_the_same_bits(degree, count):
     first = random.integers(0, surface.nodes.shape[0], 200)
 
     def found():
-        element, xi, normal = first.copy(), np.zeros(200), np.zeros(200, dtype=bool)
+        element, xi, normal = first.copy(), np.zeros((200, 1)), np.zeros(200, dtype=bool)
         own = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
-        scratch = (np.empty((3, surface.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2)))
-        nearest_all(points, element, xi, normal, *own, x, *scratch)
+        nearest_kernel(1)(points, element, xi, normal, *own, np.array([degree]), x)
         return element, xi, normal
 
     compiled, plain = in_both(found)

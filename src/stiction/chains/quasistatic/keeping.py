@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.quasistatic.slip_frame import Recorder
-from stiction.results.checkpoint import kept_array
 from stiction.results.determinism import Loss
+from stiction.results.trust.kept import check_count, kept_array, refused, unpacking
 
 __all__ = [
     "numbers_of",
@@ -38,14 +39,19 @@ def pack_recorder(recorder: Recorder) -> dict[str, npt.NDArray[Any]]:
 def unpack_recorder(recorder: Recorder, kept: Kept) -> None:
     """Take up the rows, energies and events of a checkpoint."""
     time = kept_array(kept, "seen_time", (None,))
-    recorder.filled = time.size
+    recorder.filled = check_count("seen_time", time.size, 0, len(recorder.time))
     for name in _ROWS:
         rows = getattr(recorder, name)
-        found = kept_array(kept, f"seen_{name}", (time.size, *rows.shape[1:]), rows.dtype.kind)
-        rows[: time.size] = found
+        shape, within = (time.size, *rows.shape[1:]), (-1, 1) if name == "mode" else None
+        dtype = rows.dtype.str[1:]
+        rows[: time.size] = kept_array(kept, f"seen_{name}", shape, dtype, within=within)
     recorder.so_far = kept_array(kept, "so_far", recorder.so_far.shape).copy()
+    events, ranges = kept_array(kept, "log_time", (None,)).size, dict.fromkeys(_WHOLE, (-1, 1))
+    ranges["mass"] = (0, recorder.frame.n)
     for name, values in vars(recorder.log).items():
-        column = kept[f"log_{name}"]
+        # an empty column has no kind of its own
+        kind = "i" if name in _WHOLE and events else "f8"
+        column = kept_array(kept, f"log_{name}", (events,), kind, within=ranges.get(name))
         values[:] = column.astype(np.int64 if name in _WHOLE else np.float64).tolist()
 
 
@@ -57,11 +63,14 @@ def pack_losses(losses: Sequence[Loss]) -> npt.NDArray[Any]:
 
 def unpack_losses(kept: Kept) -> list[Loss]:
     """Return the losses of a checkpoint."""
-    rows = json.loads(str(kept_array(kept, "losses", (), "U")))
-    return [Loss(time, kind, where, choice) for time, kind, where, choice in rows]
+    with unpacking():
+        rows = json.loads(str(kept_array(kept, "losses", (), "U")))
+        return [Loss(float(time), kind, dict(where), choice) for time, kind, where, choice in rows]
 
 
 def numbers_of(kept: Kept, count: int) -> list[float]:
-    """Return the scalars of a checkpoint; NaN stands for none."""
-    found: list[float] = kept_array(kept, "numbers", (count,)).tolist()
+    """Return the scalars of a checkpoint, the moment first; NaN stands for none."""
+    found: list[float] = kept_array(kept, "numbers", (count,), inf=True, nan=True).tolist()
+    if not math.isfinite(found[0]):
+        raise refused("numbers", f"the moment {found[0]}", "a finite one")
     return found

@@ -18,10 +18,11 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.errors import Status
-from stiction.results.checkpoint import kept_array, put_back
+from stiction.numerics.checks import MOST_WORK
 from stiction.results.determinism import Loss
 from stiction.results.ledger import Ledger
 from stiction.results.run import Request
+from stiction.results.trust.kept import check_count, kept_array, put_back
 
 __all__ = ["is_play", "play_history"]
 
@@ -139,7 +140,7 @@ class _Play:
             f"log_{k}": np.concatenate(c, axis=-1)
             for k, c in enumerate(zip(*self.log, strict=True))
         }
-        scalars = (float(stretch), float(filled), self.work, self.last_stick)
+        scalars = (float(stretch), float(filled), float(self.logged), self.work, self.last_stick)
         return {
             **rows,
             **log,
@@ -154,15 +155,23 @@ class _Play:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return 0, 0
-        stretch, filled, self.work, self.last_stick = kept_array(kept, "numbers", (4,)).tolist()
-        rows = {f"seen_{name}": v[: int(filled)] for name, v in vars(self.rows).items()}
+        first, upto, logged, *rest = kept_array(kept, "numbers", (5,)).tolist()
+        self.work, self.last_stick = rest
+        stretch = check_count("numbers", int(first), 0, self.path.first.size)
+        filled = check_count("numbers", int(upto), 0, self.request.save.size)
+        signs, n = (-1, 1), self.chain.n_mass
+        kept_array(kept, "modes", (n,), "i", within=signs)
+        rows = {f"seen_{name}": v[:filled] for name, v in vars(self.rows).items()}
+        kept_array(kept, "seen_mode", (filled, n), "i", within=signs)
         put_back({**rows, "tension": self.tension, "modes": self.mode, "heat": self.heat}, kept)
-        if "log_0" in kept:
-            time, mass = kept_array(kept, "log_0", (None,)), kept_array(kept, "log_1", (None,), "i")
-            modes = kept_array(kept, "log_2", (2, time.size), "i")
+        if logged:
+            events = check_count("numbers", int(logged), 1, MOST_WORK)
+            time = kept_array(kept, "log_0", (events,))
+            mass = kept_array(kept, "log_1", time.shape, "i", within=(0, n))
+            modes = kept_array(kept, "log_2", (2, time.size), "i", within=signs)
             x, v, left, right = (kept_array(kept, f"log_{k}", time.shape) for k in range(3, 7))
             self.log, self.logged = [(time, mass, modes, x, v, left, right)], time.size
-        return int(stretch), int(filled)
+        return stretch, filled
 
     def _continues(self, j: int) -> bool:
         """Whether a jump of the load into stretch j leaves every link where it is."""

@@ -33,9 +33,9 @@ from stiction.chains.quasistatic.sweeping import Step
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
-from stiction.results.checkpoint import kept_array
 from stiction.results.determinism import Loss
 from stiction.results.run import Request
+from stiction.results.trust.kept import kept_array, unpacking
 
 if TYPE_CHECKING:
     from stiction.methods import Quasistatic
@@ -223,12 +223,13 @@ class Slide:
             return True
         unpack_recorder(self.recorder, kept)
         self.losses, n = unpack_losses(kept), self.frame.n
-        self.mode = kept_array(kept, "modes", (n,), "i")
+        self.mode = kept_array(kept, "modes", (n,), "i", within=(-1, 1))
         self.y, self.v, self.seed = kept_array(kept, "state", (3, n))
         self.t, last, *flags = numbers_of(kept, 8)
         self.last_stick = None if np.isnan(last) else last
         fresh, self.open, self.chosen, self.unsure = (bool(flag) for flag in flags[:4])
-        self.steps, self.idle = int(flags[4]), int(flags[5])
+        with unpacking():
+            self.steps, self.idle = int(flags[4]), int(flags[5])
         if "window" in kept:
             begin, h = kept_array(kept, "window", (2,)).tolist()
             self.window = (begin, h, kept_array(kept, "series", (None,)))

@@ -34,9 +34,9 @@ from stiction.chains.quasistatic.keeping import (
 from stiction.chains.quasistatic.load_path import jumps_at
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.errors import ModelError, Status, explain
-from stiction.results.checkpoint import kept_array
 from stiction.results.determinism import Loss
 from stiction.results.run import Request
+from stiction.results.trust.kept import kept_array, unpacking
 
 if TYPE_CHECKING:
     from stiction.methods import Quasistatic
@@ -202,11 +202,12 @@ class Sweep:
         unpack_recorder(self.recorder, kept)
         self.losses = unpack_losses(kept)
         n = self.frame.n
-        before, gone, self.mode = kept_array(kept, "modes", (3, n), "i")
+        before, gone, self.mode = kept_array(kept, "modes", (3, n), "i", within=(-1, 1))
         self.y = kept_array(kept, "place", (n,))
         self.t, self.begun, self.window, self.misfit, last, *flags = numbers_of(kept, 9)
         self.last_stick = None if np.isnan(last) else last
-        self.jumped, self.steps, self.idle = bool(flags[0]), int(flags[2]), int(flags[3])
+        with unpacking():
+            self.jumped, self.steps, self.idle = bool(flags[0]), int(flags[2]), int(flags[3])
         t, h, *u, nodes = kept_array(kept, "step", (5,)).tolist()
         y, force = (kept_array(kept, name, (n, None)) for name in ("step_y", "step_force"))
         return before, Step(t, h, y, force, (u[0], u[1]), int(nodes)), gone, bool(flags[1])

@@ -266,7 +266,8 @@ class March:
         forms["clock"] = like(self.work.clock, inf=True)
         forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
         for name, values in self.saved._asdict().items():
-            forms[f"saved_{name}"] = like(values, "rows", nan=name in ("friction", "state"))
+            nan, within = name in ("friction", "state"), (-1, 1) if name == "mode" else None
+            forms[f"saved_{name}"] = like(values, "rows", nan=nan, within=within)
         forms["event_values"] = like(self.events.values, "events", nan=True)
         forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
         forms["stop_time"] = Form((1,), nan=True)

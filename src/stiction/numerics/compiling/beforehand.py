@@ -111,6 +111,8 @@ def _compile_one(line: str) -> str:
     _silent()
     if next(_COUNTED) % _LINES_PER_COLLECTION == 0:
         gc.collect()
+        # what is left stays: the next look goes through what is new alone
+        gc.freeze()
     try:
         compile_line(line)
         cannot = told(CANNOT_KEEP)

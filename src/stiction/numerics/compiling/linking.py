@@ -29,12 +29,12 @@ from numba.core.ccallback import CFunc
 from numba.core.extending import register_jitable
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
-from numba.core.typing.npydecl import NumpyRulesArrayOperator
 from numba.core.untyped_passes import ExtractByteCode
 
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.cache import KernelCache
 from stiction.numerics.compiling.digest import digest_of, plain_function, text_of_type
+from stiction.numerics.compiling.shortcuts import shortcuts
 
 __all__ = ["C_FUNCTIONS", "InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
 
@@ -215,31 +215,6 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-_OPERATORS: Any = NumpyRulesArrayOperator
-_ANY_OPERATOR = _OPERATORS.generic
-
-
-def _operator_of_arrays(self: Any, args: Any, kws: Any) -> Any:
-    """Type an operator of NumPy's; nothing for numbers, which have operators of their own.
-
-    Numba's own finds a loop that fits the numbers, and then drops it for want of an array.
-    """
-    if all(isinstance(kind, kinds.Number | kinds.Boolean) for kind in args):
-        return None
-    return _ANY_OPERATOR(self, args, kws)
-
-
-@contextlib.contextmanager
-def _quick_operators() -> Iterator[None]:
-    """Type operators of numbers without looking through NumPy's loops: a tenth of typing."""
-    before = _OPERATORS.generic
-    _OPERATORS.generic = _operator_of_arrays
-    try:
-        yield
-    finally:
-        _OPERATORS.generic = before
-
-
 class _Pipeline(compiler.Compiler):
     """Numba's own passes, with names that are the same in every process."""
 
@@ -262,7 +237,7 @@ class _Pipeline(compiler.Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Return the compiled function."""
-        with clock.compiling(), _no_collection(), _quick_operators():
+        with clock.compiling(), _no_collection(), shortcuts():
             identity = bytecode.FunctionIdentity.from_function(func)
             # Numba's own names of types do not tell all of them apart
             whole = f"{digest_of(func)} {text_of_type(self.state.args)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,15 @@ from stiction.errors import ModelError, SolveError, explain
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Factors", "LinearSolveError", "Pattern", "Workspace", "check_symmetric", "singular"]
+__all__ = [
+    "Factors",
+    "Layout",
+    "LinearSolveError",
+    "Pattern",
+    "Workspace",
+    "check_symmetric",
+    "singular",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
@@ -32,6 +40,37 @@ MIRRORED = 1e-9
 
 class LinearSolveError(SolveError):
     """A matrix is singular, or a number is not finite: there is no solution."""
+
+
+class Layout(NamedTuple):
+    """What the unknowns of a matrix stand for.
+
+    Parameters
+    ----------
+    places : (n, d) where each unknown is [m]
+    components : (n,) which component of a displacement it is
+    layer : (n,) whether it takes part in contact
+    """
+
+    places: Floats
+    components: Ints
+    layer: npt.NDArray[np.bool_]
+
+    def rigid_motions(self) -> Floats:
+        """Return displacements without strain, (n, k): translations and rotations.
+
+        Verified by: tests/unit/numerics/test_multigrid.py::test_rigid_motions_strain_nothing
+        """
+        n, d = self.places.shape
+        x = self.places - self.places.mean(axis=0)
+        x = x / max(float(np.abs(x).max()), 1e-300)
+        turns = [(0, 1)] if d == 2 else [(0, 1), (1, 2), (2, 0)]
+        modes = np.zeros((n, d + len(turns)))
+        modes[np.arange(n), self.components] = 1.0
+        for k, (i, j) in enumerate(turns):
+            modes[:, d + k] = np.where(self.components == i, -x[:, j], 0.0)
+            modes[:, d + k] += np.where(self.components == j, x[:, i], 0.0)
+        return modes
 
 
 class Pattern:
@@ -157,10 +196,12 @@ class Workspace(abc.ABC):
     ----------
     analyses : how often a pattern was analysed
     factorisations : how many matrices were factorised
+    backward : largest error of a solution that was taken: residual over |A| |x| + |b| [1]
     """
 
     def __init__(self) -> None:
         self.analyses = 0
+        self.backward = 0.0
         self.factorisations = 0
         self._pattern: Pattern | None = None
 
@@ -182,7 +223,9 @@ class Workspace(abc.ABC):
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_analysis_is_reused
         """
         pattern = self._pattern_of(matrix)
-        return self._factorise(pattern, pattern.values(matrix))
+        made = self._factorise(pattern, pattern.values(matrix))
+        made.space = self
+        return made
 
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
         """Return how many eigenvalues of a symmetric matrix are positive and negative.
@@ -203,6 +246,14 @@ class Workspace(abc.ABC):
         data = pattern.values(matrix)
         check_symmetric(pattern, data)
         return self._inertia(pattern, data)
+
+    def describe(self, layout: Layout) -> None:
+        """Note what unknowns stand for."""
+        del layout  # direct solvers have no use for it
+
+    def told(self) -> dict[str, int | float]:
+        """Return what a run tells of its solver besides, by name."""
+        return {}
 
     def close(self) -> None:
         """Free all memory; the workspace may be used again afterwards."""
@@ -244,6 +295,7 @@ class Factors(abc.ABC):
 
     def __init__(self, matrix: csr_matrix, replaced: int = 0) -> None:
         self.n = int(matrix.shape[0])
+        self.space: Workspace | None = None
         self._matrix = matrix
         data = matrix.data
         self._size = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
@@ -309,8 +361,12 @@ class Factors(abc.ABC):
         longest = self._size * _largest(x)
         if np.any(longest > self._growth * largest):
             self._check_growth(x, right)
-        if np.any(_largest(rest) > BACKWARD_ERROR * (longest + largest)):
+        sizes = longest + largest
+        if np.any(_largest(rest) > BACKWARD_ERROR * sizes):
             raise singular("Factors.solve", "a residual that refinement does not make small")
+        if self.space is not None:
+            errors = _largest(rest) / np.maximum(sizes, np.finfo(np.float64).tiny)
+            self.space.backward = max(self.space.backward, float(np.max(errors)))
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
         # measured anew with equations of equal size, as their units say nothing

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["SuperLUFactors", "SuperLUWorkspace"]
 
 _Order = Literal["NATURAL", "MMD_AT_PLUS_A"]
+# columns that are worked on together: where factors are thin, as in strips, single columns are a
+# tenth faster than eight; in three dimensions they can take three times as long
+_PANEL, _THIN_PANEL = 8, 1
+# entries of the factors per unknown below which they are thin
+_THIN = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +51,7 @@ class SuperLUWorkspace(Workspace):
         self._threshold = pivot_threshold
         self._order: Ints | None = None
         self._ordered: _Ordered | None = None
+        self._panel = _PANEL
 
     def _factorise(self, pattern: Pattern, data: Floats) -> SuperLUFactors:
         return self._with_threshold(pattern, data, self._threshold)
@@ -55,14 +61,16 @@ class SuperLUWorkspace(Workspace):
         if self._order is None:
             self.analyses += 1
             own = pattern.matrix(data)
-            lu = _splu(own, threshold, "MMD_AT_PLUS_A")
+            lu = _splu(own, threshold, "MMD_AT_PLUS_A", _PANEL)
             self._order = np.argsort(lu.perm_c)
+            self._panel = _THIN_PANEL if lu.nnz < _THIN * pattern.n else _PANEL
             return SuperLUFactors(own, lu, None)
         # put off until now, as the pattern may have lasted for one matrix only
         if self._ordered is None:
             self._ordered = _Ordered(self._order, *pattern.permuted(self._order))
         own = self._ordered.pattern.matrix(np.take(data, self._ordered.where))
-        return SuperLUFactors(own, _splu(own, threshold, "NATURAL"), self._order)
+        lu = _splu(own, threshold, "NATURAL", self._panel)
+        return SuperLUFactors(own, lu, self._order)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         # a threshold of zero keeps every pivot on the diagonal unless it is zero; then
@@ -127,19 +135,17 @@ class SuperLUFactors(Factors):
         return int(np.sum(self._pivots > 0.0)), int(np.sum(self._pivots < 0.0))
 
 
-def _splu(matrix: csr_matrix, threshold: float, order: _Order) -> Any:
+def _splu(matrix: csr_matrix, threshold: float, order: _Order, panel: int) -> Any:
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 
     read_as_columns = (matrix.data, matrix.indices, matrix.indptr)
-    # Narrow panels: a tenth faster than SciPy's choice in two dimensions. Single columns would
-    # be a little better still, but take three times as long in three.
     try:
         return splu(
             csc_matrix(read_as_columns, shape=matrix.shape),
             permc_spec=order,
             diag_pivot_thresh=threshold,
-            panel_size=8,
+            panel_size=panel,
             options={"SymmetricMode": True},
         )
     except RuntimeError as error:

@@ -11,7 +11,17 @@ from stiction.papers.adhesive_friction.cases import Curves, Study
 from stiction.papers.adhesive_friction.strip import verdict
 from stiction.papers.items import Row
 
-__all__ = ["Fit", "cap_rows", "figure_12", "figure_13", "figure_14", "figure_s1", "fit", "loads"]
+__all__ = [
+    "Fit",
+    "cap_rows",
+    "figure_12",
+    "figure_13",
+    "figure_14",
+    "figure_s1",
+    "fit",
+    "loads",
+    "xi_at",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -243,7 +253,7 @@ def _enhancement(adhesive: dict[float, Fit], dry: dict[float, Fit]) -> list[Row]
         return []
     rows = []
     for long, said in ((8.5, 163.0), (15.0, 24.0), (17.0, "negligible")):
-        with_, without = _xi_at(kept, long), _xi_at(none, long)
+        with_, without = xi_at(kept, long), xi_at(none, long)
         more = 100.0 * (with_ / without - 1.0)
         if isinstance(said, float):
             words = verdict(abs(more / said - 1.0) < 0.2, more > 0.4 * said)
@@ -254,7 +264,7 @@ def _enhancement(adhesive: dict[float, Fit], dry: dict[float, Fit]) -> list[Row]
     return rows
 
 
-def _xi_at(fits: dict[float, Fit], long: float) -> float:
+def xi_at(fits: dict[float, Fit], long: float) -> float:
     """Return xi at a contact length, linearly in logarithms, beyond the ends along the last two."""
     x = np.log([f.start for f in fits.values()])
     y = np.log([f.xi for f in fits.values()])

@@ -172,7 +172,7 @@ def _cylinders(full: bool) -> dict[str, Case]:
 
 
 def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
-    size, steps = ("paper", 140) if full else ("quick", 70)
+    size, steps = ("paper", 100) if full else ("quick", 70)
     found: dict[str, CapSliding] = {}
     normals = NORMAL if full else NORMAL_QUICK
     for force in normals:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import stat
 from pathlib import Path
 
 from stiction.errors import Status
 
-__all__ = ["FIGURES", "MARK", "TABLE", "holds_good", "is_result", "strangers"]
+__all__ = ["FIGURES", "MARK", "MOST_OF_SUMMARY", "TABLE", "holds_good", "is_result", "strangers"]
 
 MARK = "summary.json"
 """The file whose presence says that a folder holds a saved run."""
+
+MOST_OF_SUMMARY = 1 << 30
+"""Bytes beyond which no summary is read."""
 
 TABLE = "comparison.md"
 """The same for a reproduced figure or table."""
@@ -36,12 +40,18 @@ def holds_good(folder: Path) -> bool:
     """Return whether a result is there that a failed run must not replace.
 
     One that cannot be read is taken for good: nobody knows what it was.
+
+    Verified by: tests/unit/results/test_contents.py::test_what_cannot_be_read_counts_as_good
     """
     if not folder.is_dir() or not any(folder.iterdir()):
         return False
     try:
+        mark = (folder / MARK).stat()
+        if not stat.S_ISREG(mark.st_mode) or mark.st_size > MOST_OF_SUMMARY:
+            # a pipe of that name would wait for a writer
+            return True
         return Status(json.loads((folder / MARK).read_text(encoding="utf-8"))["status"]).ok
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, MemoryError):
         return True
 
 

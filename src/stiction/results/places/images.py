@@ -9,15 +9,17 @@ writes to the disk through an object that remembers the first refusal and goes o
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
-import signal
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-__all__ = ["MOST_IN_MEMORY", "put_down"]
+from stiction.results.interrupts import uninterrupted
+
+__all__ = ["MOST_IN_MEMORY", "Image", "Sink", "put_down"]
 
 MOST_IN_MEMORY = 256 * 2**20
 """Bytes of arrays up to which a file is built in memory."""
@@ -26,9 +28,17 @@ MOST_IN_MEMORY = 256 * 2**20
 _SMALL = 2**16
 
 
+class Image(io.BytesIO):
+    """A file in memory; `digest` is the SHA-256 of what was put down, once it was."""
+
+    digest = ""
+
+
 @contextlib.contextmanager
-def put_down(path: Path, size: int) -> Iterator[io.IOBase]:
+def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
     """Give an object for HDF5 to write into; afterwards the file `path` holds it.
+
+    What was in memory is on the disk then, and its digest was taken while the disk was busy.
 
     Parameters
     ----------
@@ -42,12 +52,18 @@ def put_down(path: Path, size: int) -> Iterator[io.IOBase]:
     Verified by: tests/unit/results/test_images.py::test_a_full_disk_is_an_error
     """
     if size <= MOST_IN_MEMORY:
-        memory = io.BytesIO()
+        memory = Image()
         yield memory
-        with path.open("wb", buffering=0) as file, memory.getbuffer() as image:
+        with (
+            path.open("wb", buffering=0) as file,
+            memory.getbuffer() as image,
+            _hashing(image) as digest,
+        ):
             _write_all(file, image)
+            os.fsync(file.fileno())
+        memory.digest = digest.hexdigest()
         return
-    with _uninterrupted(), Sink(path) as sink:
+    with uninterrupted(), Sink(path) as sink:
         try:
             yield sink
         except Exception as error:
@@ -58,6 +74,24 @@ def put_down(path: Path, size: int) -> Iterator[io.IOBase]:
         raise sink.error
 
 
+@contextlib.contextmanager
+def _hashing(data: memoryview) -> Iterator[Any]:
+    """Give the SHA-256 of `data`, which is complete at the end of the context."""
+    digest = hashlib.sha256()
+    beside = threading.Thread(target=digest.update, args=(data,), daemon=True)
+    try:
+        beside.start()
+    except RuntimeError:
+        # no more threads are allowed here
+        digest.update(data)
+        yield digest
+        return
+    try:
+        yield digest
+    finally:
+        beside.join()
+
+
 class Sink(io.RawIOBase):
     """A file on disk to which every write seems to succeed; `error` is the first that did not.
 
@@ -65,6 +99,9 @@ class Sink(io.RawIOBase):
     ----------
     path : the file
     """
+
+    # what HDF5 writes here and there is read again for its digest
+    digest = ""
 
     def __init__(self, path: Path) -> None:
         self.error: OSError | None = None
@@ -147,25 +184,3 @@ def _write_all(file: io.RawIOBase, data: memoryview) -> None:
     while done < len(data):
         # a disk that fills up takes a part first
         done += file.write(data[done:]) or 0
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C: raised in a call from HDF5 it would be lost, and the file with it."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)

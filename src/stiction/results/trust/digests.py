@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 __all__ = ["DATA", "DIGEST", "FILES", "UNREAD", "digest_of", "file_digest", "regular", "sealed"]
@@ -60,7 +60,15 @@ def regular(path: Path) -> bool:
         return False
 
 
-def sealed(summary: Mapping[str, object], folder: Path, names: Iterable[str]) -> dict[str, object]:
-    """Return `summary` with the digests of the files that lie in `folder`, and with its own."""
-    made = {**summary, FILES: {name: file_digest(folder / name) for name in names}}
+def sealed(
+    summary: Mapping[str, object], folder: Path, digests: Mapping[str, str]
+) -> dict[str, object]:
+    """Return `summary` with the digests of the files that lie in `folder`, and with its own.
+
+    Parameters
+    ----------
+    digests : of each file; "" where it is to be read for that
+    """
+    found = {name: digest or file_digest(folder / name) for name, digest in digests.items()}
+    made = {**summary, FILES: found}
     return {**made, DIGEST: digest_of(made)}

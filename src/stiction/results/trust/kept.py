@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from stiction.errors import StoreError, explain
 
-__all__ = ["Form", "check_arrays", "check_count", "like", "refused", "unpacking"]
+__all__ = [
+    "Form",
+    "check_arrays",
+    "check_count",
+    "kept_array",
+    "like",
+    "put_back",
+    "refused",
+    "unpacking",
+]
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +37,8 @@ class Form:
     Parameters
     ----------
     shape : length of each axis; a word stands for a length that all axes of that name share
-    dtype : as NumPy writes it, such as "f8", "i8", "i1"; "U" for text of any length
+    dtype : as NumPy writes it, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
+        for text of any length
     inf, nan : whether infinity, and NaN, may be in it
     least, most : what its numbers must lie between; None for anything
     needed : False for an array that need not be there
@@ -53,8 +63,8 @@ class Form:
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
         """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
-        kind = array.dtype.str.lstrip("<>=|")
-        if kind != self.dtype and not (self.dtype == "U" and kind.startswith("U")):
+        kind = _dtype(array)
+        if kind != self.dtype and kind[:1] != self.dtype:
             return f"numbers of type {kind}"
         if array.ndim != len(self.shape) or any(
             size != (want if isinstance(want, int) else sizes.setdefault(want, size))
@@ -92,7 +102,12 @@ def like(
     """
     shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
     low, high = (None, None) if within is None else within
-    return Form(shape, array.dtype.str.lstrip("<>=|"), inf, nan, low, high)
+    return Form(shape, _dtype(array), inf, nan, low, high)
+
+
+def _dtype(array: Array) -> str:
+    """Return the type of numbers without the order of their bytes."""
+    return array.dtype.str.lstrip("<>=|")
 
 
 def check_arrays(
@@ -130,6 +145,59 @@ def check_arrays(
         if name not in forms:
             raise refused(name, "an array that is not known", "the arrays of this method alone")
     return known
+
+
+def kept_array(
+    kept: Mapping[str, Array],
+    name: str,
+    shape: tuple[int | None, ...],
+    dtype: str = "f8",
+    *,
+    inf: bool = False,
+    nan: bool = False,
+    within: tuple[float, float] | None = None,
+) -> Array:
+    """Return an array of a checkpoint, or refuse it.
+
+    Parameters
+    ----------
+    shape : None stands for any length
+    dtype, inf, nan : see `Form`
+    within : what its numbers lie between
+
+    Raises
+    ------
+    StoreError : if it is missing or of another form.
+
+    Verified by: tests/unit/results/test_kept.py::test_single_arrays_are_checked
+    """
+    low, high = (None, None) if within is None else within
+    lengths = tuple(f"any {k}" if n is None else n for k, n in enumerate(shape))
+    form = Form(lengths, dtype, inf, nan, low, high)
+    if name not in kept:
+        raise refused(name, "no such array", str(form))
+    if fault := form.fault(np.asarray(kept[name]), {}):
+        raise refused(name, fault, str(form))
+    return kept[name]
+
+
+def put_back(
+    arrays: Mapping[str, Array], kept: Mapping[str, Array], *, inf: bool = False, nan: bool = False
+) -> None:
+    """Fill `arrays`, in place, with those of the same names of a checkpoint.
+
+    Parameters
+    ----------
+    inf, nan : see `Form`
+
+    Raises
+    ------
+    StoreError : if one is missing or of another form.
+
+    Verified by: tests/unit/results/test_kept.py::test_single_arrays_are_checked
+    """
+    for name, array in arrays.items():
+        array[...] = kept_array(kept, name, array.shape, _dtype(array), inf=inf, nan=nan)
 
 
 def check_count(name: str, count: int, least: int, most: int) -> int:

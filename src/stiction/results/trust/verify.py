@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stiction.errors import StoreError, explain
-from stiction.results.places.contents import MARK
+from stiction.results.places.contents import MARK, MOST_OF_SUMMARY
 from stiction.results.places.swap import whereabouts
 from stiction.results.trust.digests import (
     DATA,
@@ -75,11 +76,12 @@ class Verdict:
         """Return the line of `stiction verify`, one more for each wrong file."""
         count = len(self.summary[FILES]) + 1 if self.summary and self.sealed else 0
         if self.code == SOUND:
-            return f"sound        {self.folder}  {count} files, {_bytes(self.size)}"
+            return f"sound        {_shown(self.folder)}  {count} files, {_bytes(self.size)}"
         if self.code == UNVERIFIED:
-            return f"UNVERIFIED   {self.folder}: {_NO_DIGESTS}"
+            return f"UNVERIFIED   {_shown(self.folder)}: {_NO_DIGESTS}"
         return "\n".join(
-            f"DAMAGED      {self.folder / name}: {what}" for name, what in self.wrong.items()
+            f"DAMAGED      {_shown(self.folder / name)}: {what}"
+            for name, what in self.wrong.items()
         )
 
 
@@ -98,6 +100,8 @@ def examine(folder: Path) -> Verdict:
         raise StoreError(explain(str(folder), got, "the folder of a saved run", why, _TRY_LOAD))
     wrong: dict[str, str] = {}
     try:
+        if (folder / MARK).stat().st_size > MOST_OF_SUMMARY:
+            raise ValueError("too large")
         text = (folder / MARK).read_bytes()
         summary = json.loads(text.decode("utf-8"))
         if not isinstance(summary, dict):
@@ -144,7 +148,7 @@ def refusal(verdict: Verdict) -> StoreError:
     why = "a damaged file can hold wrong numbers that look right, so nothing of it is read."
     try_ = "take it from a backup, or run it again."
     if "scenario.toml" not in names:
-        again = verdict.folder / "scenario.toml"
+        again = shlex.quote(str(verdict.folder / "scenario.toml"))
         try_ = f"take it from a backup, or run it again: stiction run {again} --out another folder."
     if verdict.summary is not None:
         try_ += " If you changed it yourself, --unverified (load(..., unverified=True)) reads it."
@@ -192,6 +196,11 @@ def verified(paths: Iterable[str | Path], tell: Callable[[str], object]) -> int:
 def _short(error: BaseException) -> str:
     text = getattr(error, "strerror", None) or str(error) or "no more is known"
     return f"{type(error).__name__}: {text}".splitlines()[0][:100]
+
+
+def _shown(path: Path) -> str:
+    """Return a path on one line, whatever is in its name: each line is about one run."""
+    return str(path) if str(path).isprintable() else ascii(str(path))
 
 
 def _bytes(size: int) -> str:

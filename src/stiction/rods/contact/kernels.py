@@ -55,14 +55,16 @@ GEOM_COLUMNS = 49
 MU, RESTITUTION, TANGENTIAL, REACH, NOISE = range(5)
 LAW_COLUMNS = 5
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
-# friction heat in all, and of this kick alone [J]; and of steps of two halves: (3) force on the
-# first rod [N], (3) the part of the rate of u that velocities alone make [m/s^2], speed of slip
-# [m/s], tangential force that rolling asks for less its bound [N], pressing force [N], gap [m], the
-# mode that these forces belong to, how deep a contact may be that has just opened [m],
-# (2) rates of the places [elements/s], gap that is held for now [m]
-U, P, HEAT, HEAT_NOW, FORCE_C, DRIFT_C = 0, 3, 6, 7, 8, 11
-SPEED, GRIP, PRESS, GAP, WILL, SLACK, RATES_C, HELD = 14, 15, 16, 17, 18, 19, 20, 22
-KICK_COLUMNS = 23
+# friction heat in all, and of this kick alone, lost in impacts in all [J]; (3) impulse of
+# impacts in all [N s]; and of steps of two halves: (3) force on the first rod [N], (3) the part of
+# the rate of u that velocities alone make [m/s^2], speed of slip [m/s], tangential force that
+# rolling asks for less its bound [N], pressing force [N], gap [m], the mode that these forces
+# belong to, how deep a contact may be that has just opened [m], (2) rates of the places
+# [elements/s], gap that is held for now [m]
+U, P, HEAT, HEAT_NOW, LOST, BLOW = 0, 3, 6, 7, 8, 9
+FORCE_C, DRIFT_C, SPEED, GRIP, PRESS, GAP, WILL, SLACK = 12, 15, 18, 19, 20, 21, 22, 23
+RATES_C, HELD = 24, 26
+KICK_COLUMNS = 27
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep

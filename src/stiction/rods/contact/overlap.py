@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.errors import ModelError, explain
 from stiction.rods.contact import kernels as ck
 
 if TYPE_CHECKING:
     from stiction.rods.assembly import Flat
 
-__all__ = ["deepest"]
+__all__ = ["MOST", "body_name", "deepest", "refuse_overlap"]
 
 Floats = npt.NDArray[np.float64]
 
+# deepest overlap that counts as none, over a radius
+MOST = 1e-3
 # points of a curve per element that are held against spheres and planes
 _FINE = 16
 
@@ -39,6 +42,34 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
             if deep > found[0]:
                 found = (float(deep), a, int(b))
     return found
+
+
+def body_name(number: int, rods: int) -> str:
+    """Return "rod 2", or "partner 1" for what is numbered behind the rods."""
+    return f"rod {number}" if number <= rods else f"partner {number - rods}"
+
+
+def refuse_overlap(overlap: Floats, rods: int) -> None:
+    """Raise ModelError for bodies inside each other at the start, in contact or not.
+
+    Parameters
+    ----------
+    overlap : (4,) depth over the smaller radius, time, numbers of both bodies
+    rods : how many of the bodies are rods
+    """
+    if overlap[0] <= MOST:
+        return
+    one, other = (body_name(int(number), rods) for number in overlap[2:])
+    inside = f"{one} inside {other}" if one != other else f"{one} inside itself"
+    raise ModelError(
+        explain(
+            "Rods",
+            f"{inside} by {overlap[0]:.3g} of the smaller radius at the start",
+            "bodies that are apart, or just touch",
+            "no two bodies are at one place, whether a contact between them is declared or not.",
+            "move a rod or its clamp, or take a thinner one.",
+        )
+    )
 
 
 def _into(flat: Flat, a: int, b: int) -> float:

@@ -10,6 +10,7 @@ from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
+from stiction.rods.contact.overlap import body_name
 from stiction.rods.model import Rods
 
 __all__ = ["ContactState"]
@@ -133,7 +134,9 @@ class ContactState:
                         f"rods that {what} by {abs(gap):.6g} m at the start",
                         f"surfaces that touch: axes {reach:.6g} m apart",
                         "rolling contact keeps the distance that the axes start with.",
-                        "move a rod, or give project = True to move the second one.",
+                        "move a rod, or give project = True to move the second one."
+                        if contact.second <= self.flat.rods
+                        else "move the rod.",
                     )
                 )
             if gap > _TOUCHING * reach:
@@ -148,11 +151,12 @@ class ContactState:
         for c in range(self.known, self.size):
             gap = float(self.geom[c, ck.DISTANCE] - self.law[c, ck.REACH])
             if self.index[c, ck.MODE] == ck.OPEN and gap < -_TOUCHING * self.law[c, ck.REACH]:
-                a, b = self.index[c, ck.ROD1] + 1, self.index[c, ck.ROD2] + 1
+                numbers = self.index[c, [ck.ROD1, ck.ROD2]] + 1
+                a, b = (body_name(int(n), self.flat.rods) for n in numbers)
                 raise ModelError(
                     explain(
                         "Rods",
-                        f"rods {a} and {b} that interpenetrate by {-gap:.6g} m at the start",
+                        f"{a} and {b} that interpenetrate by {-gap:.6g} m at the start",
                         f"axes at least {self.law[c, ck.REACH]:.6g} m apart",
                         "contact keeps surfaces from passing through each other.",
                         "move a rod, or take thinner ones.",
@@ -181,8 +185,28 @@ class ContactState:
         ok.survey(f.r, f.q, v, p, f.mat, self.place, self.index, self.geom, self.whole, self.each)
         return self.whole
 
+    def pushes(self, forces: Floats) -> tuple[Floats, Floats]:
+        """Return (3, slots) forces and torques of `forces` (contacts, 3) on nodes and frames."""
+        f = self.flat
+        push, twist = np.zeros_like(f.v), np.zeros_like(f.p)
+        closed = np.flatnonzero(self.index[:, ck.MODE] >= ck.ROLL)
+        if not closed.size:
+            return push, twist
+        g, index, force = self.geom[closed], self.index[closed], forces[closed]
+        turn, four = np.cross(g[:, ck.D : ck.D + 3], force), np.arange(4)
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            nodes = index[:, ck.NODE1 + side, None] + four
+            weights = sign * g[:, ck.B1 + 4 * side + four]
+            np.add.at(push.T, nodes, weights[:, :, None] * force[:, None, :])
+            elements = index[:, ck.ELEM1 + side, None] + four
+            weights = g[:, ck.E1 + 4 * side + four]
+            np.add.at(twist.T, elements, weights[:, :, None] * turn[:, None, :])
+        return push, twist
+
     def observe(self, k: int, out: dict[str, Floats]) -> None:
         """Write what the last survey says of every contact into row k of the arrays in `out`."""
+        out["contact_impact_loss"][k] = self.kick[:, ck.LOST]
+        out["contact_impulse"][k] = self.kick[:, ck.BLOW : ck.BLOW + 3]
         for c in range(self.size):
             mode = int(self.index[c, ck.MODE])
             if mode == ck.EMPTY:
@@ -213,10 +237,12 @@ class ContactState:
                 "line_contact": float(self.index[c, ck.KIND] == ck.LINE),
                 "at_end": float(self.index[c, ck.AT_END]),
                 "normal_force": -along,
+                "first_body": float(self.index[c, ck.ROD1] + 1),
+                "second_body": float(self.index[c, ck.ROD2] + 1),
             }
             for name, value in row.items():
                 out[name][k, c] = value
-            out["contact_force"][k, c] = force
+            out["contact_force"][k, c], out["slip_velocity"][k, c] = force, slip
             out["contact_point"][k, c] = self.each[c, ok.POINT : ok.POINT + 3]
 
 

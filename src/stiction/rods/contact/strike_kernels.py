@@ -11,6 +11,8 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
+    BLOW,
+    LOST,
     MODE,
     RESTITUTION,
     ROLL,
@@ -79,4 +81,7 @@ def strike(
             k = kick[c]
             done = k[P] * (ux + k[U]) + k[P + 1] * (uy + k[U + 1]) + k[P + 2] * (uz + k[U + 2])
             lost -= 0.5 * done
+            k[LOST] -= 0.5 * done
+            for a in range(3):
+                k[BLOW + a] += k[P + a]
     return lost

@@ -5,6 +5,7 @@ Only saved data are read, so a run loaded from disk draws the same figures as a 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number
 from stiction.plot import style
 from stiction.plot.run_data import RunData
+from stiction.rods.figures.partners import surface
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +43,7 @@ class Scene:
     points : (c, 3) contacts that are closed [m]
     forces : (c, 3) force on the first rod of each [N]
     slips : (c,) whether the contact slips
+    surfaces : for each rigid partner (n, m, 3) points of its surface [m]
     """
 
     time: float
@@ -49,6 +52,7 @@ class Scene:
     points: Floats
     forces: Floats
     slips: npt.NDArray[np.bool_]
+    surfaces: tuple[Floats, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +164,24 @@ class RodData(RunData):
             points=points,
             forces=forces,
             slips=slips,
+            surfaces=self._surfaces(row),
         )
+
+    @functools.cached_property
+    def box(self) -> tuple[Floats, Floats]:
+        """Corners of a box around the rods over the whole run [m]."""
+        places = self._values("position").reshape(-1, 3)
+        places = places[np.isfinite(places).all(axis=1)]
+        thick = float(self._values("radius_of_node").max())
+        return places.min(axis=0) - thick, places.max(axis=0) + thick
+
+    def _surfaces(self, row: int) -> tuple[Floats, ...]:
+        if "partner_point" not in self.run.variables:
+            return ()
+        names = ("partner_shape", "partner_radius", "partner_point")
+        shapes, radii, points = (self._values(name) for name in names)
+        each = zip(shapes, points[row], radii, strict=True)
+        return tuple(surface(int(kind), at, float(r), self.box) for kind, at, r in each)
 
     @property
     def largest_force(self) -> float:

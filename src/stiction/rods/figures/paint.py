@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.rods.figures.data import Scene
+from stiction.rods.figures.partners import PARTNER_COLOUR
 from stiction.rods.figures.view import ROLL_COLOUR, SLIP_COLOUR, View, rod_colours
 
 __all__ = ["paint"]
@@ -95,7 +96,14 @@ def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> 
         point[k, :n], arrow[k, :n] = scene_.points, view.arrow * scene_.forces
         shown[k, :n], slips[k, :n] = True, scene_.slips
     places = np.stack([np.concatenate(scene_.rods) for scene_ in scenes])
+    surfaces = {
+        f"surface-{j}": np.stack([scene_.surfaces[j] for scene_ in scenes])
+        for j in range(len(first.surfaces))
+    }
     return {
+        **surfaces,
+        "surfaces": np.array(len(surfaces)),
+        "surface_colour": np.array(PARTNER_COLOUR),
         "position": places,
         "rod": np.concatenate([np.full(len(rod), i) for i, rod in enumerate(first.rods)]),
         "radius": first.radii,

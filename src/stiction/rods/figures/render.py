@@ -68,6 +68,10 @@ def _paint(pv: Any, plotter: Any, scene: Mapping[str, npt.NDArray[Any]], k: int)
         tube = line.tube(radius=float(radius), n_sides=_SIDES, capping=True)
         look = {"smooth_shading": True, "specular": 0.25, "specular_power": 12.0}
         plotter.add_mesh(tube, color=str(scene["colour"][i]), name=f"rod-{i}", **look)
+    for j in range(int(scene["surfaces"])):
+        grid = pv.StructuredGrid(*np.moveaxis(scene[f"surface-{j}"][k][:, :, None], -1, 0))
+        look = {"smooth_shading": True, "specular": 0.1}
+        plotter.add_mesh(grid, color=str(scene["surface_colour"]), name=f"partner-{j}", **look)
     thick = float(scene["thick"])
     shown = scene["shown"][k]
     for j in range(scene["point"].shape[1]):

@@ -12,6 +12,7 @@ from stiction.errors import ModelError, explain
 from stiction.plot import style
 from stiction.rods.figures.data import RodData, Scene
 from stiction.rods.figures.paint import paint
+from stiction.rods.figures.partners import PARTNER_COLOUR, near
 from stiction.rods.figures.view import ROLL_COLOUR, SLIP_COLOUR, View, rod_colours, view_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Stage:
         pictures: Sequence[Pixels],
         angles: tuple[float, float],
     ) -> None:
+        self.data = data
         self.view, self.scenes, self.pictures, self.angles = view, scenes, pictures, angles
         height = _LINES_HEIGHT
         if pictures:
@@ -193,6 +195,14 @@ class Stage:
             if abs(towards) > 0.98:  # seen end on, its ticks lie on top of each other
                 axis.set_ticks([])
                 axis.set_label_text("")
+        if shown.surfaces:
+            # a rod that is near a surface is not hidden by a piece of it that is nearer
+            ax.computed_zorder = False
+        for body in shown.surfaces:
+            # what is far from the rods is left out
+            part = np.where(near(body, self.data.box)[..., None], body, np.nan)
+            look: dict[str, Any] = {"color": PARTNER_COLOUR, "alpha": 0.45, "lw": 0.0}
+            ax.plot_surface(*np.moveaxis(part, -1, 0), rstride=1, cstride=1, zorder=1.0, **look)
         points = 72.0 * _WIDTH / (2.0 * self.view.half[1])  # per metre, about
         named = zip(shown.rods, shown.radii, rod_colours(len(shown.rods)), strict=True)
         for rod, thick, colour in named:
@@ -212,6 +222,8 @@ class Stage:
             for shown in self.scenes
             for part in (*shown.rods, shown.points + self.view.arrow * shown.forces)
         ]
+        bodies = [body.reshape(-1, 3) for shown in self.scenes for body in shown.surfaces]
+        parts += [body[near(body, self.data.box)] for body in bodies]
         every = np.concatenate(parts)
         radius = float(self.scenes[0].radii.max())
         low, high = np.nanmin(every, axis=0) - radius, np.nanmax(every, axis=0) + radius
@@ -241,6 +253,8 @@ class Stage:
                 # the scale is said once
                 handles.append(Line2D([], [], color=colour, lw=1.6, label=word + scale))
                 scale = ""
+        if self.scenes[0].surfaces:
+            handles.append(Patch(facecolor=PARTNER_COLOUR, label="rigid"))
         if not handles:
             return None
         return self.figure.legend(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.rods.figures.data import RodData, Scene
+from stiction.rods.figures.partners import near
 
 __all__ = ["RODS", "ROLL_COLOUR", "SLIP_COLOUR", "View", "arrows", "rod_colours", "view_of"]
 
@@ -73,7 +74,8 @@ def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float])
     force = data.largest_force
     arrow = _ARROW * size / force if force > 0.0 else 0.0
     tips = [scene.points + arrow * scene.forces for scene in scenes]
-    every = np.concatenate([places, *tips])
+    bodies = [part.reshape(-1, 3) for scene in scenes for part in scene.surfaces]
+    every = np.concatenate([places, *tips, *(body[near(body, data.box)] for body in bodies)])
     seen = every @ np.stack([right, up, out], axis=1)
     low, high_ = seen.min(axis=0) - radius, seen.max(axis=0) + radius
     middle = 0.5 * (low + high_)

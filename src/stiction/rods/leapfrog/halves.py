@@ -10,13 +10,15 @@ import numpy.typing as npt
 from stiction.results.run import Request, Run
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
+from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.driving_kernels import clamp_velocities
 from stiction.rods.leapfrog import halves_kernels as hk
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog import turn_kernels as uk
+from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.method import RollingLeapfrog
-from stiction.rods.leapfrog.run import Marcher, RodHistory
+from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.model import Rods, RodSystem
 
 __all__ = ["HalvesMarcher", "changes_modes", "run_leapfrog"]
@@ -57,7 +59,7 @@ class HalvesMarcher(Marcher):
         self.clock[mk.NOW] = self.save[0]
         state, table, touch, spare = self._tables()
         kept, forcing = self._kept(), self.forcing
-        if forcing is not None and f.driven.size:
+        if f.driven.size:
             clamp_velocities(f.r, f.q, f.v, f.p, f.driven, float(self.save[0]))
         self.worst[tk.LAST_KICK] = -1.0
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
@@ -67,14 +69,18 @@ class HalvesMarcher(Marcher):
         self.known_at = 0
         self.v_old[:], self.p_old[:] = f.v, f.p
         self._observe(0, f.v.copy(), f.p.copy())
+        refuse_overlap(self.overlap, f.rods)
 
     def history(self) -> RodHistory:
         """Return what was seen, without slips that were shorter than what a step resolves."""
         seen = super().history()
         return replace(seen, events=_resolved(seen.events, 1.5 * float(self.h.max())))
 
-    def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
-        """Take the contact forces that the law gave at the end of the last step."""
+    def _accelerations(
+        self, v: Floats, p: Floats, now: float, kick: float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """Take the forces that the last step ended with, those of contacts as the law gave them."""
+        self._resist(v, p)
         self.touch.force[:] = self.touch.kick[:, ck.FORCE_C : ck.FORCE_C + 3]
         return v, p
 

@@ -153,9 +153,9 @@ def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
 
 
 @kernel(borrows=True)
-def set_mobility(table: Table, forcing: Forcing | None, spare: Spare, w: float) -> None:
+def set_mobility(table: Table, forcing: Forcing, spare: Spare, w: float) -> None:
     """Let impulses act with the drag of a half kick of length w."""
-    if forcing is None or not forcing.damped or spare.worst[LAST_KICK] == w:
+    if not forcing.damped or spare.worst[LAST_KICK] == w:
         return
     spare.worst[LAST_KICK] = w
     for i in range(table.mobility.shape[1]):
@@ -196,13 +196,10 @@ def drag_heat(state: State, table: Table, drag: Matrix, spare: Spare, w: float) 
 
 
 @kernel(borrows=True)
-def free_half(state: State, table: Table, forcing: Forcing | None, spare: Spare, w: float) -> None:
+def free_half(state: State, table: Table, forcing: Forcing, spare: Spare, w: float) -> None:
     """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums
     f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    if forcing is None:
-        kick(v, p, f, t, table.mat, w)
-        return
     if forcing.loaded:
         fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
         sums[EXTERNAL, TOTAL] += 0.5 * w * power(q, v, p, fe, te)
@@ -280,7 +277,7 @@ def measure_slip(q: Matrix, touch: Touch, v: Matrix, p: Matrix) -> None:
 def start_half(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     whole: float,
@@ -295,7 +292,7 @@ def start_half(
     set_mobility(table, forcing, spare, w)
     if closed:
         aim(touch)
-    if forcing is not None and forcing.driven.shape[0] > 0:
+    if forcing.driven.shape[0] > 0:
         hand_over(state, table, forcing, spare, 0.0, h)
         measure_slip(q, touch, v, p)
     free_half(state, table, forcing, spare, w)
@@ -309,26 +306,25 @@ def start_half(
         if whole > 0.0:
             hold(state, touch, table.mobility, h, whole, spare.work)
         spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, False, spare.worst)
-    if forcing is not None:
-        book_free(state, table, forcing, spare, w)
-        if forcing.driven.shape[0] > 0 and closed:
-            work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
-            spare.sums[EXTERNAL, TOTAL] += work
+    book_free(state, table, forcing, spare, w)
+    if forcing.driven.shape[0] > 0 and closed:
+        work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
+        spare.sums[EXTERNAL, TOTAL] += work
 
 
 @kernel(borrows=True)
 def end_half(
-    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, h: float
+    state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare, h: float
 ) -> None:
     """Take the half kick that ends a step of h, forces being those of its end."""
     q, v, p, index, w = state.q, state.v, state.p, touch.marks, 0.5 * h
     closed = count_closed(index) > 0
-    driven = forcing is not None and forcing.driven.shape[0] > 0
+    driven = forcing.driven.shape[0] > 0
     set_mobility(table, forcing, spare, w)
     if not driven and closed:
         measure_slip(q, touch, v, p)
     free_half(state, table, forcing, spare, w)
-    if driven and forcing is not None:
+    if driven:
         hand_over(state, table, forcing, spare, w, 0.0)
     if closed:
         if driven:
@@ -339,11 +335,10 @@ def end_half(
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL:
             touch.kick[c, P], touch.kick[c, P + 1], touch.kick[c, P + 2] = 0.0, 0.0, 0.0
-    if forcing is not None:
-        book_free(state, table, forcing, spare, w)
-        if driven and closed:
-            work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
-            spare.sums[EXTERNAL, TOTAL] += work
+    book_free(state, table, forcing, spare, w)
+    if driven and closed:
+        work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
+        spare.sums[EXTERNAL, TOTAL] += work
 
 
 @kernel(borrows=True)
@@ -356,14 +351,14 @@ def measure_kicked(state: State, table: Table, touch: Touch, spare: Spare, w: fl
 
 @kernel(borrows=True)
 def find_law(
-    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, kept: Kept
+    state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
     """Find the contact forces of the present state, and the modes that they belong to."""
     f, t = spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD]
     if count_closed(touch.marks) == 0:
         return
     av, ap, freely = kept.rows[RATE_V:RATE_P], kept.rows[RATE_P:FREELY], kept.rows[FREELY:KEPT_ROWS]
-    if forcing is None:
+    if not (forcing.damped or forcing.retarded or forcing.driven.shape[0] > 0):
         near_rates(touch.marks, f, t, table.mat, av, ap)
     else:
         full_rates(state, table, forcing, spare, av, ap)
@@ -420,7 +415,7 @@ def arrives(state: State, touch: Touch) -> bool:
 def take_step(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,
@@ -446,7 +441,7 @@ def take_step(
         return code
     if not onto and arrives(state, touch):
         return STRUCK
-    if forcing is not None and forcing.driven.shape[0] > 0:
+    if forcing.driven.shape[0] > 0:
         place_frames(state.q, forcing.driven, clock[NOW])
     put_forces(state, table.mat, forcing, spare.scratch, clock[NOW])
     end_half(state, table, forcing, touch, spare, h)
@@ -476,7 +471,7 @@ def changes(touch: Touch, kept: Kept) -> bool:
 def march_halves(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,

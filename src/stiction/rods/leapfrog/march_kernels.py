@@ -149,13 +149,11 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
 
 
 @kernel(borrows=True)
-def put_forces(
-    state: State, mat: Matrix, forcing: Forcing | None, scratch: Matrix, now: float
-) -> None:
+def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
     elastic(state.r, state.q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
-    if forcing is not None and forcing.loaded:
+    if forcing.loaded:
         fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
         dead, times, factors = forcing.constant, forcing.times, forcing.factors
         add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
@@ -163,7 +161,7 @@ def put_forces(
 
 @kernel(borrows=True)
 def free_kick(
-    state: State, mat: Matrix, forcing: Forcing | None, touch: Touch, spare: Spare, w: float
+    state: State, mat: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> None:
     """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
     q, v, p, index, kicks = state.q, state.v, state.p, touch.marks, touch.kick
@@ -172,16 +170,15 @@ def free_kick(
     for k in range(sums.shape[0]):
         if k != IMPACT:
             sums[k, LATEST] = 0.0
-    if forcing is not None:
-        if forcing.loaded:
-            fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
-            sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
-        if forcing.retarded:
-            fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
-            add_damping(state.r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
-            sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
+    if forcing.loaded:
+        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
+    if forcing.retarded:
+        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+        add_damping(state.r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
+        sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
     measure(q, index, touch.geom, v, p, kicks)
-    if forcing is not None and forcing.damped:
+    if forcing.damped:
         sums[VISCOUS, LATEST] += damped_kick(q, v, p, f, t, mat, forcing.drag, w)
     else:
         kick(v, p, f, t, mat, w)
@@ -218,7 +215,7 @@ def solve_contacts(
 
 @kernel(borrows=True)
 def close_kick(
-    state: State, mobility: Matrix, forcing: Forcing | None, touch: Touch, spare: Spare, w: float
+    state: State, mobility: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> bool:
     """Add the work of a kick to the sums; return whether it changed the mode of a contact.
 
@@ -234,16 +231,15 @@ def close_kick(
     if closed:
         done = account(q, index, touch.geom, v, p, touch.kick, spare.worst)
         sums[ALGORITHMIC, LATEST] = done
-    if forcing is not None:
-        if forcing.loaded:
-            fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
-            sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
-        if forcing.retarded:
-            fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
-            sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
-        if forcing.driven.shape[0] > 0 and closed:
-            work = drive_work(q, index, touch.geom, mobility, v, p, touch.kick)
-            sums[EXTERNAL, LATEST] += work
+    if forcing.loaded:
+        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
+    if forcing.retarded:
+        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+        sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
+    if forcing.driven.shape[0] > 0 and closed:
+        work = drive_work(q, index, touch.geom, mobility, v, p, touch.kick)
+        sums[EXTERNAL, LATEST] += work
     for k in range(sums.shape[0]):
         if k != IMPACT:
             sums[k, TOTAL] += sums[k, LATEST]
@@ -282,7 +278,7 @@ def moved(r: Matrix, built: Matrix, limit: float) -> bool:
 def march(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     shake: bool,
@@ -306,7 +302,7 @@ def march(
             w, farther = last, ahead
         if todo[NEXT] == DRIFT:
             clock[BEFORE] = clock[NOW]
-            if forcing is not None and forcing.driven.shape[0] > 0:
+            if forcing.driven.shape[0] > 0:
                 lead_clamps(state, table.mat, forcing, spare, h)
             code, todo[LOST] = advance(state, touch, spare, h)
             clock[NOW] += h
@@ -314,7 +310,7 @@ def march(
             if code != INSIDE:
                 return code, k
         if todo[NEXT] == KICK or todo[NEXT] == FORCES:
-            if forcing is not None and forcing.driven.shape[0] > 0 and todo[NEXT] == KICK:
+            if forcing.driven.shape[0] > 0 and todo[NEXT] == KICK:
                 place_frames(state.q, forcing.driven, clock[NOW])
             put_forces(state, table.mat, forcing, scratch, clock[NOW])
             if todo[NEXT] == FORCES:
@@ -330,7 +326,7 @@ def march(
             todo[NEXT] = AFTER
             if close_kick(state, table.mobility, forcing, touch, spare, w):
                 return CHANGED, k
-        if forcing is not None and forcing.driven.shape[0] > 0:
+        if forcing.driven.shape[0] > 0:
             f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             spare.sums[EXTERNAL, TOTAL] -= 0.5 * w * done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,20 @@ from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
-from stiction.rods.contact.overlap import deepest
+from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
-from stiction.rods.driving_kernels import SINCE, Switches, add_loads, internal_damping, power
+from stiction.rods.driving_kernels import (
+    SINCE,
+    Switches,
+    add_damping,
+    add_loads,
+    internal_damping,
+    power,
+)
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.steps import chosen_step
 from stiction.rods.model import Rods
@@ -35,8 +42,9 @@ from stiction.rods.rod_kernels import (
 )
 from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
+from stiction.rods.state.record import Inner, StateRecord
 
-__all__ = ["Marcher", "RodHistory"]
+__all__ = ["Marcher"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,45 +56,6 @@ _REASONS = {
     mk.NEAR_PARALLEL: "two rods came within 10 degrees of parallel at a contact point",
     mk.NOT_FINITE: "the state left the range of finite numbers",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class RodHistory:
-    """What the leapfrog saw at the saved times.
-
-    Parameters
-    ----------
-    time : (t,) [s]
-    position : (t, slots, 3) [m]
-    energy : (t, 6) kinetic, stored, external work, viscous heat, impact loss, algorithmic [J]
-    heat : (t, contacts) friction heat [J]
-    momentum : (t, 6) linear and angular momentum
-    contact : name -> (t, contacts) or (t, contacts, 3)
-    events : rows as `march_kernels` describes them
-    pairs : (contacts, 2) numbers of the rods of each contact, from 1
-    overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
-    parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
-    first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
-    """
-
-    time: Floats
-    position: Floats
-    energy: Floats
-    heat: Floats
-    momentum: Floats
-    contact: dict[str, Floats]
-    events: Floats
-    pairs: npt.NDArray[np.int64]
-    first: npt.NDArray[np.int64]
-    ds: Floats
-    stats: dict[str, int | float]
-    status: Status
-    reason: str
-    checks: tuple[Check, ...]
-    projected: float
-    overlap: Floats
-    parallel: Floats
-    rates: dict[str, Floats] = field(default_factory=dict)
 
 
 class Marcher:
@@ -130,16 +99,13 @@ class Marcher:
         self.parallel = np.array([1.0, 0.0])
         self.flags = Switches(*self.flat.flags, method.shake)
         self.mobility = self.flat.mobility(float(self.h[0]))
-        self.forcing = self._forcing()
+        f = self.flat
+        self.forcing = mk.Forcing(
+            f.drag, f.constant, f.loads, f.times, f.factors, f.driven, *f.flags
+        )
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
-
-    def _forcing(self) -> mk.Forcing | None:
-        """Return what acts on the rods besides themselves; None where nothing does."""
-        f = self.flat
-        given = mk.Forcing(f.drag, f.constant, f.loads, f.times, f.factors, f.driven, *f.flags)
-        return given if any(f.flags) or f.driven.size else None
 
     def _rows(self, first: int) -> Floats:
         """Return three rows of scratch, as a view."""
@@ -161,10 +127,14 @@ class Marcher:
             "line_contact",
             "at_end",
             "normal_force",
+            "first_body",
+            "second_body",
+            "contact_impact_loss",
         )
         self.contact = {name: np.full((t, c), np.nan) for name in names}
-        for name in ("contact_force", "contact_point"):
+        for name in ("contact_force", "contact_point", "slip_velocity", "contact_impulse"):
             self.contact[name] = np.full((t, c, 3), np.nan)
+        self.record = StateRecord(self.rods, self.flat, t)
 
     # ---- the start
 
@@ -174,6 +144,7 @@ class Marcher:
         touch.refuse_or_close()
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)
+        touch.kick[:, ck.LOST :] = 0.0
         rolls = touch.index[:, ck.MODE] == ck.ROLL
         perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
         if perfect:
@@ -186,6 +157,7 @@ class Marcher:
         f = self.flat
         perfect = self._settle_start()
         self._observe(0, f.v.copy(), f.p.copy())
+        refuse_overlap(self.overlap, f.rods)
         h = float(self.h[0])
         # clamps do the second half of the work of the first kick when they have their velocity
         self.worst[tk.LAST_KICK] = h
@@ -210,7 +182,7 @@ class Marcher:
         now = float(self.save[0])
         # only a kick, without the work of clamps: they have no velocity yet
         self.clock[mk.NOW], self.todo[:] = now, (mk.KICK, -1)
-        still = None if self.forcing is None else self.forcing._replace(driven=f.driven[:0])
+        still = self.forcing._replace(driven=f.driven[:0])
         self._march(h, 0.5 * h, h, 1, still)
         self.sums[:, mk.LATEST] = 0.0
 
@@ -245,21 +217,17 @@ class Marcher:
             elif speed < -1e-12 * scale:
                 touch.index[c, ck.MODE] = ck.OPEN
 
-    def _accelerations(self, v: Floats, p: Floats, now: float) -> tuple[Floats, Floats]:
-        """Return accelerations with the contact forces that keep rolling contacts rolling."""
+    def _accelerations(
+        self, v: Floats, p: Floats, now: float, kick: float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """Return accelerations with the contact forces that keep rolling contacts rolling.
+
+        Internal damping is that of the last kick, if its length is given, as it was in that kick.
+        """
         f, touch = self.flat, self.touch
         force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        fe, te, on = self._rows(mk.LOAD), self._rows(mk.LOAD_T), self.flags
         self._put_forces(now)
-        if on.retarded:
-            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
-            force += fe
-            torque += te
-        if on.damped:
-            axis = third_directors(f.q)
-            spin = p - 0.5 * (p * axis).sum(axis=0) * axis
-            force -= f.drag[DRAG] * v
-            torque -= f.drag[TURN_DRAG] * spin
+        self._resist(v, p, kick)
         av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
         ok.contact_forces(
             f.q,
@@ -276,6 +244,24 @@ class Marcher:
             np.zeros(10),
         )
         return av, ap
+
+    def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:
+        """Add drag and internal damping to the forces, the latter as in a kick of given length."""
+        f, on = self.flat, self.flags
+        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        if on.retarded and kick > 0.0:
+            start, late = (self.v_old, self.p_old), f.drag[RETARD]
+            add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
+        elif on.retarded:
+            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
+            force += fe
+            torque += te
+        if on.damped:
+            axis = third_directors(f.q)
+            spin = p - 0.5 * (p * axis).sum(axis=0) * axis
+            force -= f.drag[DRAG] * v
+            torque -= f.drag[TURN_DRAG] * spin
 
     def _put_forces(self, now: float) -> None:
         """Put elastic forces and loads of the present state into their rows, and loads alone."""
@@ -375,7 +361,7 @@ class Marcher:
         )
 
     def _march(
-        self, h: float, last: float, ahead: float, steps: int, forcing: mk.Forcing | None
+        self, h: float, last: float, ahead: float, steps: int, forcing: mk.Forcing
     ) -> tuple[int, int, int]:
         """Take steps; return why they ended, how many were taken, and the contact it is about."""
         state, table, touch, spare = self._tables()
@@ -426,6 +412,7 @@ class Marcher:
         return {
             **self._arrays(),
             **{name: values[:upto] for name, values in seen.items()},
+            **self.record.kept(upto),
             "events": events,
             "numbers": numbers,
             "floats": floats,
@@ -446,6 +433,7 @@ class Marcher:
         self.heat[:upto], self.momentum[:upto] = kept["seen_heat"], kept["momentum"]
         for name, values in self.contact.items():
             values[:upto] = kept[f"contact_{name}"]
+        self.record.put_back(kept, upto)
         self.events = [kept["events"]]
         return True
 
@@ -457,9 +445,10 @@ class Marcher:
             forms[name] = like(getattr(self, name), "rows")
         forms["seen_heat"] = like(self.heat, "rows")
         forms |= {
-            f"contact_{name}": like(values, "rows", inf=True, nan=True)
+            f"contact_{name}": like(values, "rows", nan=True)
             for name, values in self.contact.items()
         }
+        forms |= {name: like(v, "rows") for name, v in self.record.kept(1).items()}
         forms["events"] = like(self.buffer, "events", inf=True, nan=True)
         forms["numbers"] = Form((3,), "i8", least=0)
         forms["floats"] = Form((2,), inf=True)
@@ -510,10 +499,20 @@ class Marcher:
         )
         self.heat[k] = t.kick[:, ck.HEAT] - part * t.kick[:, ck.HEAT_NOW]
         self.momentum[k] = whole[ok.MOMENTUM :]
-        self._look_for_overlap(float(self.save[k]))
-        if t.size:
-            self._accelerations(v, p, float(self.save[k]))
-            t.observe(k, self.contact)
+        now = float(self.save[k])
+        self._look_for_overlap(now)
+        # the march goes on from the forces of its last kick
+        kept = self.scratch.copy()
+        self._accelerations(v, p, now, self._damped_over(k))
+        t.observe(k, self.contact)
+        inner = Inner(*(self._rows(at) for at in (mk.FORCE, mk.TORQUE, mk.SPARE, mk.MOMENT)))
+        touch = t.pushes(self.contact["contact_force"][k])
+        self.record.look(k, now, v, p, inner, touch)
+        self.scratch[:] = kept
+
+    def _damped_over(self, k: int) -> float:
+        """Return the length of the kick before a saved state, in which damping was predicted."""
+        return self._last(k - 1) if k else 0.0
 
     def _look_for_overlap(self, now: float) -> None:
         """Keep the deepest overlap of any two bodies, and when it was met."""
@@ -562,4 +561,5 @@ class Marcher:
             projected=self.projected,
             overlap=self.overlap,
             parallel=self.parallel,
+            state=self.record.variables(upto),
         )

@@ -98,7 +98,7 @@ DEEP = 1e-9
 
 @kernel(borrows=True)
 def go_back(
-    state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare, kept: Kept
+    state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
     """Take up the state that was kept, its forces and its geometry."""
     copy(kept.rows[KEPT_R:KEPT_Q], state.r)
@@ -121,7 +121,7 @@ def go_back(
 
 
 @kernel(borrows=True)
-def renew(state: State, table: Table, forcing: Forcing | None, touch: Touch, spare: Spare) -> None:
+def renew(state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare) -> None:
     """Find geometry and forces of the present state again."""
     locate_all(state.r, touch.place, touch.marks, touch.geom)
     note_gaps(touch)
@@ -203,7 +203,7 @@ def note_low(kick: Matrix, marks: Ints, low: Matrix) -> None:
 def cut(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,
@@ -383,7 +383,7 @@ def keep_modes(touch: Touch, marks: Ints) -> None:
 def turn(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,
@@ -431,7 +431,7 @@ def turn(
 def after_impact(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,
@@ -456,7 +456,7 @@ def after_impact(
 def begin(
     state: State,
     table: Table,
-    forcing: Forcing | None,
+    forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,

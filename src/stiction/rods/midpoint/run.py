@@ -10,8 +10,15 @@ import numpy.typing as npt
 from stiction.errors import ModelError, Status, explain
 from stiction.results.run import Request, Run
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.contact.touch_kernels import locate_all
-from stiction.rods.driving_kernels import add_loads, follow_clamps, internal_damping
+from stiction.rods.driving_kernels import (
+    add_loads,
+    clamp_energy,
+    clamp_power,
+    follow_clamps,
+    internal_damping,
+)
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
@@ -92,6 +99,7 @@ class _Midpoint(Marcher):
     def _start(self) -> None:
         self._settle_start()
         self._observe(0, self.flat.v.copy(), self.flat.p.copy())
+        refuse_overlap(self.overlap, self.flat.rods)
 
     def _interval(self, k: int) -> bool:
         h = float(self.h[k])
@@ -115,6 +123,10 @@ class _Midpoint(Marcher):
         self.touch.kick[:, ck.HEAT_NOW] = 0.0
         return True
 
+    def _damped_over(self, k: int) -> float:
+        # damping is that of the velocities themselves
+        return 0.0
+
     # ---- one step
 
     def _step(self, h: float, now: float) -> bool:
@@ -122,7 +134,10 @@ class _Midpoint(Marcher):
         f = self.flat
         slots = f.r.shape[1]
         if f.driven.shape[0]:
+            before = clamp_energy(f.q, f.v, f.p, f.mat, f.driven)
             follow_clamps(f.r, f.q, f.v, f.p, f.driven, now, h)
+            gained = clamp_energy(f.q, f.v, f.p, f.mat, f.driven) - before
+            self.sums[mk.EXTERNAL, mk.TOTAL] += gained
         unknown = self.change
         spin = self._spin(f.p, f.q)
         # the first guess: everything goes on as it is
@@ -175,8 +190,9 @@ class _Midpoint(Marcher):
             force += self.work[:3]
             torque += self.work[3:6]
         if on.damped:
-            force -= f.drag[DRAG] * v
-            torque -= f.drag[TURN_DRAG] * self._spin(p, q)
+            # what is held has no drag
+            force -= np.where(f.mat[FREE] > 0.0, f.drag[DRAG], 0.0) * v
+            torque -= np.where(f.mat[TURNS] > 0.0, f.drag[TURN_DRAG], 0.0) * self._spin(p, q)
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
@@ -245,7 +261,7 @@ class _Midpoint(Marcher):
         """Make the end of the step the state."""
         f = self.flat
         _, _, v, p = self.middle
-        on = self.flags
+        on, free, turns = self.flags, f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
         fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
         spin = self._spin(p, self.middle[1])
         if on.loaded:
@@ -254,10 +270,15 @@ class _Midpoint(Marcher):
             power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
             self.sums[mk.VISCOUS, mk.TOTAL] -= h * power
         if on.damped:
-            power = float((f.drag[DRAG] * v**2).sum() + (f.drag[TURN_DRAG] * spin**2).sum())
+            power = float((f.drag[DRAG] * v**2)[:, free].sum())
+            power += float((f.drag[TURN_DRAG] * spin**2)[:, turns].sum())
             self.sums[mk.VISCOUS, mk.TOTAL] += h * power
+        if f.driven.shape[0]:
+            pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T
+            force, torque = self._rows(mk.FORCE) + pull[:3], self._rows(mk.TORQUE) + pull[3:]
+            done = clamp_power(self.middle[1], v, p, force, torque, f.driven)
+            self.sums[mk.EXTERNAL, mk.TOTAL] -= h * done
         change: Any = self.change.reshape(-1, 6)
-        free, turns = f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
         f.r[:] += change[:, :3].T
         turned(f.q.copy(), change, 1.0, f.q)
         f.v[:] = np.where(free, 2.0 * v - f.v, f.v)

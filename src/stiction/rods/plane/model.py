@@ -14,6 +14,7 @@ from stiction.laws.coulomb import Coulomb, Friction
 from stiction.numerics.checks import Record, number, whole
 from stiction.rods.centreline import vector
 from stiction.rods.rod import CosseratRod, Driven
+from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
 
 if TYPE_CHECKING:
     pass
@@ -120,7 +121,8 @@ class RodOnPlane(Record):
     @property
     def state_size(self) -> int:
         """Numbers in one saved state."""
-        return 13 * (self.rod.elements + 1)
+        nodes = self.rod.elements + 1
+        return OF_A_CONTACT * nodes + numbers_kept(nodes, 2, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

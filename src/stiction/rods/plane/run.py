@@ -9,17 +9,19 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.results.audit import Check
-from stiction.results.checkpoint import kept_array, put_back
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
+from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.assembly import assemble
+from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
 from stiction.rods.plane import march_kernels as mk
 from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
-from stiction.rods.rod_kernels import MASS
+from stiction.rods.rod_kernels import MASS, elastic
 from stiction.rods.stability import step_limit
+from stiction.rods.state.record import Inner, StateRecord
 
 __all__ = ["run_on_plane"]
 
@@ -74,7 +76,10 @@ class _Walk:
 
     def __init__(self, system: RodOnPlane, method: PlaneLeapfrog, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
-        self.flat = assemble(Rods((system.rod,), gravity=system.gravity))
+        rods = Rods((system.rod,), gravity=system.gravity)
+        self.flat = assemble(rods)
+        # a clamp has a slot more, which is no node
+        self.nodes = self.flat.nodes
         self.step = _step(system, method)
         size = self.flat.r.shape[1]
         self.size = size
@@ -85,7 +90,8 @@ class _Walk:
         self.work[pk.HIT] = -np.inf
         self.work[pk.MU] = np.inf
         if system.friction is not None:
-            self.work[pk.MU] = np.array(system.friction.table(size).mu_static)
+            mu = np.array(system.friction.table(self.nodes.size).mu_static)
+            self.work[pk.MU], self.work[pk.MU, self.nodes] = mu.max(), mu
         self.par[pk.MU_MOST] = self.work[pk.MU].max()
         self.scratch = np.zeros((mk.SCRATCH_ROWS, size))
         # before the first step the velocities before its half kick are those of the start
@@ -99,7 +105,10 @@ class _Walk:
         self.events: list[Floats] = []
         self.steps, self.reached = 0, 0
         self.status, self.reason = Status.SOLVED, "the end time was reached"
-        count = len(request.save)
+        count, size = len(request.save), self.nodes.size
+        self.record = StateRecord(rods, self.flat, count)
+        # an impact at the start comes behind the first state
+        self.start = self.flat.v.copy(), self.flat.p.copy()
         self.position = np.zeros((count, size, 3))
         self.energy, self.heat = np.zeros((count, 5)), np.zeros((count, size))
         self.force = np.zeros((count, size, 3))
@@ -180,7 +189,9 @@ class _Walk:
     def _seen(self, upto: int) -> dict[str, npt.NDArray[Any]]:
         """Return what was seen at the first saved times, by name."""
         names = ("position", "energy", "heat", "force", "gap", "slip", "mode", "momentum")
-        return {f"seen_{name}": getattr(self, name)[:upto] for name in names}
+        return {f"seen_{name}": getattr(self, name)[:upto] for name in names} | self.record.kept(
+            upto
+        )
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         return {
@@ -195,9 +206,19 @@ class _Walk:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        self.reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
-        put_back(self._arrays() | self._seen(self.reached + 1), kept)
-        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS))]
+        reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
+        self.reached = check_count("numbers", reached, 0, len(self.position) - 1)
+        check_count("numbers", self.steps, 0, self.method.max_steps)
+        for name in ("marks", "seen_mode"):
+            kept_array(kept, name, (None, self.size), "i", within=(pk.OPEN, pk.SLIP))
+        put_back(self._arrays(), kept, inf=True)
+        put_back(self._seen(self.reached + 1), kept)
+        for name, array in self._arrays().items():
+            # times of impacts that never were, and mu where contacts cannot slip
+            endless = {"work": [pk.HIT, pk.MU], "tally": [pk.SHORTEST]}.get(name, [])
+            if not np.isfinite(np.delete(array, endless, axis=0)).all():
+                raise refused(name, "infinity", "finite numbers")
+        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS), nan=True)]
         return True
 
     def _begin(self) -> None:
@@ -256,23 +277,42 @@ class _Walk:
         )
         self.work[pk.PRESS : pk.PRESS + 3] = work[pk.P : pk.P + 3] / w
         self.force[0] = self._force()
-        self.mode[0] = self.marks[pk.MODE]
+        self.mode[0] = self.marks[pk.MODE, self.nodes]
+        self._look(0)
 
     def _force(self) -> Floats:
         """Return (nodes, 3) the contact forces of the last step [N]."""
-        return np.asarray(self.work[pk.PRESS : pk.PRESS + 3].T @ self.basis)
+        return np.asarray(self.work[pk.PRESS : pk.PRESS + 3, self.nodes].T @ self.basis)
 
     def _observe(self, k: int) -> None:
-        f = self.flat
-        self.position[k] = f.r.T
-        energies, _, self.slip[k] = self._survey()
+        f, nodes = self.flat, self.nodes
+        self.position[k] = f.r[:, nodes].T
+        energies, _, slip = self._survey()
+        self.slip[k] = slip[nodes]
         sums = self.tally[[pk.EXTERNAL, pk.IMPACT, pk.ALGORITHMIC]]
         self.energy[k] = (*energies, *sums)
-        self.heat[k] = self.work[pk.HEAT]
+        self.heat[k] = self.work[pk.HEAT, nodes]
         self.momentum[k] = f.v @ f.mat[MASS]
-        self.mode[k] = self.marks[pk.MODE]
+        self.mode[k] = self.marks[pk.MODE, nodes]
         self.force[k] = self._force()
         self.gap[k] = self.system.gaps(self.position[k])
+        self._look(k)
+
+    def _look(self, k: int) -> None:
+        """Keep motion, inner forces and reactions of a saved state."""
+        f, now = self.flat, float(self.request.save[k])
+        pull, moment, force, torque, fe, te = np.zeros((6, 3, self.size))
+        elastic(f.r, f.q, f.mat, pull, moment, force, torque)
+        add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
+        push, twist = np.zeros((2, 3, self.size))
+        push[:, self.nodes] = self.force[k].T
+        # one radius below each node, on the frames beside it
+        turn = self.par[pk.RADIUS] * np.cross(push.T, self.basis[0]).T
+        turn[:, 1:-1] *= 0.5
+        twist[:, :-1] += turn[:, :-1]
+        twist[:, :-1] += turn[:, 1:]
+        v, p = (f.v, f.p) if k else self.start
+        self.record.look(k, now, v, p, Inner(force, torque, pull, moment), (push, twist))
 
     # ---- what came out
 
@@ -310,11 +350,11 @@ class _Walk:
                 "most_sweeps": int(self.tally[pk.SWEEPS]),
             },
             citations=("strings",),
-            size=counted(self.size, "node"),
+            size=counted(self.nodes.size, "node"),
         )
 
     def _variables(self, upto: int) -> dict[str, Variable]:
-        size, each = self.size, ("time", "contact")
+        size, each = self.nodes.size, ("time", "contact")
         number, radius = np.ones(size, dtype=np.int64), np.full(size, self.par[pk.RADIUS])
         normal = self.force[:upto] @ self.basis[0]
         along = self.force[:upto] - normal[:, :, None] * self.basis[0]
@@ -322,8 +362,9 @@ class _Walk:
             ratio = np.where(normal > 0.0, np.linalg.norm(along, axis=2) / normal, np.nan)
         place = self.position[:upto] - self.par[pk.RADIUS] * self.basis[0]
         speed = np.linalg.norm(self.slip[:upto], axis=2)
+        over = self.slip[:upto] @ self.basis[1:]
         nodes = ("time", "node", "axis")
-        return {
+        return self.record.variables(upto) | {
             "position": Variable(self.position[:upto], nodes, "m", "nodes of the axis"),
             "rod_of_node": Variable(number, ("node",), "1", "number of the rod"),
             "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
@@ -335,6 +376,9 @@ class _Walk:
             "slip_speed": Variable(speed, each, "m/s", "speed of the surface over the plane"),
             "contact_mode": Variable(self.mode[:upto], each, "1", "0 open, 1 rolls, 2 slips"),
             "contact_force": Variable(self.force[:upto], (*each, "axis"), "N", "on the rod"),
+            "slip_velocity": Variable(
+                over, (*each, "axis"), "m/s", "of the surface over the plane"
+            ),
             "contact_point": Variable(place, (*each, "axis"), "m", "one radius below the node"),
         }
 
@@ -343,7 +387,7 @@ class _Walk:
         closes = np.isin(rows[:, pk.KIND], (pk.CLOSES, pk.BOUNCES))
         return EventLog(
             rows[:, pk.TIME].copy(),
-            rows[:, pk.NODE].astype(np.int64) + 1,
+            rows[:, pk.NODE].astype(np.int64) + 1 - int(self.nodes[0]),
             [_MODES[int(v)] for v in rows[:, pk.MODE_BEFORE]],
             [_MODES[int(v)] for v in rows[:, pk.MODE_AFTER]],
             [_KINDS[int(v)] for v in rows[:, pk.KIND]],
@@ -420,7 +464,7 @@ class _Walk:
             return 0.0
         normal = self.force[:upto] @ self.basis[0]
         along = np.linalg.norm(self.force[:upto] - normal[:, :, None] * self.basis[0], axis=2)
-        over = float(np.max(along - self.work[pk.MU] * normal, initial=0.0))
+        over = float(np.max(along - self.work[pk.MU, self.nodes] * normal, initial=0.0))
         return over / max(float(normal.max(initial=0.0)), 1e-290)
 
     def _quantities(self, energy: Ledger, upto: int) -> dict[str, Quantity]:

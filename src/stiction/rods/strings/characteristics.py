@@ -17,8 +17,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, Status, explain
 from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
 from stiction.results.audit import Check
-from stiction.results.checkpoint import kept_array, put_back
-from stiction.results.trust.kept import check_count, refused
+from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Characteristics(Record):
     tests/exact/test_strings.py::test_offset_contact_points
     """
 
-    step: float = 2.5e-4
+    step: float = 1.25e-4
     tolerance: float = 1e-3
     corners: int = 4000
     check: bool = True
@@ -138,6 +137,9 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
         twin = _Path(system, replace(method, step=2.0 * method.step), _quiet(request))
         twin.follow("twin", kept or {}, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))
+        history = replace(history, agrees_until=_agrees_until(path, twin))
+        if history.event and abs(path.end - twin.end) > _AGREE * path.end:
+            history = _undetermined(history, path, twin)
     return build_run(system, method, history)
 
 
@@ -228,37 +230,60 @@ class _Path:
         kept : the checkpoint from which it goes on, if it got so far
         beside : what else a checkpoint keeps
         """
-        kernels, now = self.kernels, self.now
-        size, most = self.targets.size, self.method.max_steps
+        size = self.targets.size
         if f"{name}_now" in kept:
             self._unpack(name, kept)
-        while self.flag == kernels.REACHED and self.done < size:
-            upto = min(size, self.done + max(1, size // 50))
-            gone = max(float(now[kernels.STEPS]), 0.25 * float(now[kernels.TRIES]))
-            self.flag, self.done = kernels.march(
-                self.targets[:upto],
-                self.rows,
-                self.done,
-                min(int(gone) + _STEPS_PER_CALL, most),
-                self.par,
-                now,
-                self.wave,
-                self.marks,
-                self.queue,
-                self.node,
-            )
-            if self.flag == kernels.FULL:
-                # twice the room
-                self.wave = np.pad(self.wave, ((0, 0), (0, self.wave.shape[1] - 1), (0, 0)))
-                self.flag = kernels.REACHED
-            elif self.flag == kernels.LIMIT and self._may_go_on():
-                self.flag = kernels.REACHED
-            elif self.flag == kernels.REACHED and not np.isfinite(now[: kernels.SAVED]).all():
-                self.flag = -1
-            self.request.progress(float(now[kernels.TIME] / self.targets[-1]), "strings")
+        while self.flag == self.kernels.REACHED and self.done < size:
+            self.advance(min(size, self.done + max(1, size // 50)))
+            part = float(self.now[self.kernels.TIME] / self.targets[-1])
+            self.request.progress(part, "strings")
             checkpoint = self.request.checkpoint
-            if checkpoint is not None and self.flag == kernels.REACHED and checkpoint.due():
+            going = self.flag == self.kernels.REACHED
+            if checkpoint is not None and going and checkpoint.due():
                 checkpoint.save({**(beside or {}), **self.pack(name)})
+
+    def advance(self, upto: int) -> None:
+        """March towards that many saved times, for one call; `flag` says how it went."""
+        kernels, now, most = self.kernels, self.now, self.method.max_steps
+        gone = max(float(now[kernels.STEPS]), 0.25 * float(now[kernels.TRIES]))
+        self.flag, self.done = kernels.march(
+            self.targets[:upto],
+            self.rows,
+            self.done,
+            min(int(gone) + _STEPS_PER_CALL, most),
+            self.par,
+            now,
+            self.wave,
+            self.marks,
+            self.queue,
+            self.node,
+        )
+        if self.flag == kernels.FULL:
+            # twice the room
+            self.wave = np.pad(self.wave, ((0, 0), (0, self.wave.shape[1] - 1), (0, 0)))
+            self.flag = kernels.REACHED
+        elif self.flag == kernels.LIMIT and self._may_go_on():
+            self.flag = kernels.REACHED
+        elif self.flag == kernels.REACHED and not np.isfinite(now[: kernels.SAVED]).all():
+            self.flag = -1
+
+    def nearer(self, other: _Path, part: float) -> bool:
+        """Move to `part` of the way from `other`, two marches of equal steps; return if they are.
+
+        Steps, corners and knots correspond one to one, so that every number of the state is a
+        smooth function of the start: what is between two states is a state, to first order.
+        """
+        alike = np.array_equal(self.marks[[0, 3, 4, 5]], other.marks[[0, 3, 4, 5]])
+        if not (alike and np.array_equal(self.queue, other.queue)):
+            return False
+        used = int(self.marks[self.kernels.COUNT].max()) + 1
+        for mine, theirs in (
+            (self.wave[:, :used], other.wave[:, :used]),
+            (self.now, other.now),
+            (self.node, other.node),
+        ):
+            mine[...] = theirs + part * (mine - theirs)
+        return True
 
     def _may_go_on(self) -> bool:
         """Whether a march that came to the end of a call has steps left."""
@@ -288,11 +313,14 @@ class _Path:
         most = max(room, self.queue.shape[1])
         if marks.min() < 0 or marks.max() > most:
             raise refused(f"{name}_marks", f"{marks.min()} ... {marks.max()}", f"0 ... {most}")
-        if not np.isfinite(kept_array(found, "now", self.now.shape)).all():
-            raise refused(f"{name}_now", "NaN or infinity", "finite numbers")
         self.wave = np.zeros((4, room, self.kernels.WAVE_COLUMNS))
         seen = {"wave": self.wave[:, :used], "rows": self.rows[: self.done]}
         put_back(self._arrays() | seen, found)
+
+    @property
+    def end(self) -> float:
+        """The time reached, from the start."""
+        return float(self.now[self.kernels.TIME])
 
     @property
     def kept(self) -> Floats:
@@ -428,6 +456,28 @@ class _Path:
             limit = self.method.end_margin
             checks.append(Check("contact_inside", inside, float(room[k]), limit, t, note))
         return checks
+
+
+def _agrees_until(path: _Path, twin: _Path) -> float:
+    """Return the last saved time up to which a solve with twice the step has the same path."""
+    place, both = path.kernels.PLACE, min(path.done, twin.done)
+    one, two = path.kept[:both], twin.kept[:both]
+    apart = np.abs(one[:, place : place + 2] - two[:, place : place + 2])
+    far = np.flatnonzero((apart / np.array(path.system.lengths) > _AGREE).any(axis=1))
+    last = int(far[0]) - 1 if far.size else both - 1
+    return float(one[max(last, 0), path.kernels.TIME]) + path.request.t_start
+
+
+def _undetermined(history: StringHistory, path: _Path, twin: _Path) -> StringHistory:
+    """Return a history whose end is told as what it is: a time that the step decides."""
+    start = path.request.t_start
+    other = (
+        "does not end" if twin.flag == twin.kernels.REACHED else f"ends at {twin.end + start:.4g}"
+    )
+    doubt = f"not determined: here near {path.end + start:.4g}; with twice the step it {other}"
+    return replace(
+        history, reason=f"{history.reason.split(' at t =')[0]}; when is {doubt}", doubt=doubt
+    )
 
 
 def _agreement(path: _Path, twin: _Path) -> Check:

@@ -40,6 +40,8 @@ class StringHistory:
         (u + v) / sqrt(2) has (E_u + E_v) / 2 + shared; None for strings that differ
     friction_heat, viscous_heat : (t,) heat of the rolling resistance and of the drag
     event : kind of the event that ended the run early; "" for none
+    agrees_until : time up to which a solve with twice the step has the same path; None for none
+    doubt : why the time of the event is not to be printed; "" if it is
     """
 
     time: Floats
@@ -59,6 +61,8 @@ class StringHistory:
     status: Status = Status.SOLVED
     reason: str = ""
     ledger_limit: float = 1e-9
+    agrees_until: float | None = None
+    doubt: str = ""
 
 
 def grid(system: RollingStrings, i: int) -> Floats:
@@ -85,8 +89,11 @@ def build_run(system: RollingStrings, method: object, history: StringHistory) ->
     quantities = {}
     if history.event:
         meaning = "time at which the model ends"
-        t_last = float(history.time[-1])
-        quantities[f"{history.event}_time"] = Quantity(t_last, "1", meaning)
+        t_last = None if history.doubt else float(history.time[-1])
+        quantities[f"{history.event}_time"] = Quantity(t_last, "1", meaning, history.doubt)
+    if history.agrees_until is not None:
+        meaning = "time up to which the path is the same with twice the step, to 1e-6 of the length"
+        quantities["agrees_until"] = Quantity(history.agrees_until, "1", meaning)
     return Run.of(
         system,
         method,

@@ -23,14 +23,17 @@ from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import (
-    Curve,
+    CENTRE,
+    Pieces,
     along,
     knots_of,
     locate,
     rigid_nearest,
     rigid_places,
+    rows_of,
 )
 from stiction.solids.contact.partners import Boundary, Partner, RigidShape
+from stiction.solids.dimensions import crossed
 
 __all__ = ["Contact", "ContactPass", "Found", "History", "Part"]
 
@@ -38,6 +41,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+# how two bodies load each other
+PASSES = ("half", "mortar")
 # the penalty, in units of the stiffness of the normal law where its traction vanishes
 _PENALTY = 10.0
 
@@ -58,6 +63,10 @@ class Contact(Record):
     stretch : whether tractions thin with the partner's surface, J of eq. (10)
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
     friction_from : time from which friction acts [time unit]; before, the boundary slides freely
+    passes : "half", one pass over each of two bodies that loads that body alone, or "mortar", one
+        pass over `boundary`, cut where pieces of the partner begin, whose virtual work loads both
+        bodies: forces and moments balance, and tractions follow from energies per reference area
+        of `boundary`, whatever `stretch` says
 
     Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
@@ -71,6 +80,7 @@ class Contact(Record):
     stretch: bool = True
     stick_ratio: float = 1.0
     friction_from: float = 0.0
+    passes: str = "half"
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -112,6 +122,14 @@ class Contact(Record):
         if not isinstance(stretch, bool):
             why, try_ = "tractions thin with the partner or they do not.", "give True."
             raise ModelError(explain("Contact.stretch", repr(stretch), "True or False", why, try_))
+        if self.passes not in PASSES:
+            why = "it says how two bodies load each other."
+            needs, try_ = " or ".join(map(repr, PASSES)), 'give "half", as the paper does.'
+            raise ModelError(explain("Contact.passes", repr(self.passes), needs, why, try_))
+        if self.passes == "mortar" and not isinstance(self.partner, Boundary):
+            why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
+            got = "'mortar' with a rigid partner"
+            raise ModelError(explain("Contact.passes", got, "two bodies", why, try_))
         number(
             "Contact.friction_from",
             self.friction_from,
@@ -130,7 +148,7 @@ class Contact(Record):
 
 
 class Found(NamedTuple):
-    """Nearest points on a deformable partner: element, coordinate, and whether normal."""
+    """Nearest points on a deformable partner: element, xi (p, m), and whether normal."""
 
     element: Ints
     xi: Floats
@@ -142,7 +160,11 @@ class Found(NamedTuple):
 
 
 class History(NamedTuple):
-    """What a point remembers: origin of slip, whether it has one, whether it stuck."""
+    """What a point remembers: origin of slip (p, m), whether it has one, whether it stuck.
+
+    An origin is the coordinates along the whole partner, of which `locate` finds the element and
+    the xi: it moves on from one piece to the next by itself.
+    """
 
     origin: Floats
     has_origin: Bools
@@ -158,7 +180,7 @@ class Part(NamedTuple):
     nodes: Ints
     extraction: Floats
     weights: Floats
-    knots: Floats
+    knots: tuple[Floats, ...]
 
 
 class ContactPass:
@@ -169,7 +191,7 @@ class ContactPass:
     contact : the description
     own : the boundary, in the global numbering
     partner : the other boundary, or a rigid shape with the number of its node
-    points : (nodes, 2) reference places of all nodes
+    points : (nodes, d) reference places of all nodes; surfaces have m = d - 1 coordinates
     """
 
     def __init__(
@@ -179,16 +201,22 @@ class ContactPass:
         partner: Surface | tuple[RigidShape, int],
         points: Floats,
     ) -> None:
+        # whether it is one of two passes that share their energy
+        self.half, self.mortar = isinstance(partner, Surface), False
+        self.share = 0.5 if self.half else 1.0
         self.contact, self.own, self.reference = contact, own, points
-        self.count = own.areas.size
+        self.count, self.dim = own.areas.size, int(points.shape[1])
         # sweeps read the own boundary point by point, and points come last
         n = int(own.nodes.shape[1])
         self._nodes = np.repeat(own.nodes, own.areas.shape[1], axis=0)
         self._nodes_of_points = np.ascontiguousarray(self._nodes.T)
-        both = [own.functions.reshape(-1, n).T, own.derivatives.reshape(-1, n).T]
+        m = self.dim - 1
+        rates = own.derivatives.reshape(-1, n, m)
+        both = [own.functions.reshape(-1, n).T, *(rates[..., a].T for a in range(m))]
         self._functions = np.ascontiguousarray(np.stack(both))
-        base = k.summed(self._functions[k.RATE], points.T[:, self._nodes_of_points])
-        self._length = k.lengths(base)
+        at = points.T[:, self._nodes_of_points]
+        base = np.stack([k.summed(rate, at) for rate in self._functions[k.RATE :]])
+        self._length = k.lengths(crossed(base))
         self.coordinate = self._own_coordinate()
         c = contact
         law = c.friction
@@ -198,7 +226,7 @@ class ContactPass:
             self.neighbours = partner.neighbours
             self.partner = Part(
                 False,
-                np.zeros(5),
+                np.zeros(1),
                 0,
                 partner.nodes,
                 partner.extraction,
@@ -207,31 +235,53 @@ class ContactPass:
             )
         else:
             shape, node = partner
-            self.neighbours = np.zeros((0, 2), dtype=np.int64)
+            self.neighbours = np.zeros((0, 2 * m), dtype=np.int64)
             self.partner = Part(
                 True,
                 shape.table(),
                 node,
                 np.full((1, 1), node),
-                np.ones((1, 1, 2)),
+                np.ones((1, 1, 1)),
                 np.ones((1, 1)),
-                np.array([0.0, 1.0]),
+                (np.array([0.0, 1.0]),) * m,
             )
-        self.shape = (self.count, 2 * self._rows, 2 * self._columns)
+            self._fits(shape)
+        self.shape = (self.count, self.dim * self._rows, self.dim * self._columns)
         rows = self._nodes
         if self.partner.rigid:
             rows = np.concatenate([rows, np.full((self.count, 1), self.partner.node)], axis=1)
-        self._loaded = 2 * rows[:, :, None] + np.arange(2)
-        self.curve = Curve(self.partner.nodes, self.partner.extraction, self.partner.weights)
-        self.own_curve = Curve(own.nodes, own.extraction, own.weights)
+        self._loaded = self.dim * rows[:, :, None] + np.arange(self.dim)
+        self.own_curve = Pieces(own)
+        self.curve = Pieces(partner) if isinstance(partner, Surface) else self.own_curve
+        self._degrees = np.array(self.curve.degrees, dtype=np.int64)
         self.left_out = 0
 
+    def _fits(self, shape: RigidShape) -> None:
+        """Refuse a rigid shape of another number of components than the body has."""
+        if shape.components != self.dim:
+            got, needs = f"{shape.components} components", f"{self.dim}, as the body has"
+            why, try_ = (
+                "body and partner lie in one space.",
+                "give a shape of the plane or of space.",
+            )
+            raise ModelError(explain("Contact.partner", got, needs, why, try_))
+
+    @property
+    def deepest(self) -> float:
+        """The work of adhesion of the whole boundary [J/m]."""
+        law = self.contact.adhesion
+        return abs(float(np.asarray(law.potential(law.gap_eq)))) * float(self.own.areas.sum())
+
     def _own_coordinate(self) -> Floats:
-        """Return the reference length along the boundary at every point, (p,)."""
-        surface = self.own
-        knots = knots_of(surface)
-        share = 0.5 * (1.0 + surface.points)
-        return np.asarray(knots[:-1, None] + np.diff(knots)[:, None] * share).ravel()
+        """Return the reference length along each coordinate at every point, (m, p)."""
+        surface, gauss = self.own, self.own.points
+        m, each = self.dim - 1, gauss.size
+        q = np.arange(surface.areas.shape[1])
+        xis = np.stack(
+            [np.tile(gauss[q // each**a % each], surface.nodes.shape[0]) for a in range(m)]
+        )
+        elements = np.repeat(np.arange(surface.nodes.shape[0]), q.size)
+        return along(elements, xis, knots_of(surface))[0]
 
     @property
     def _rows(self) -> int:
@@ -245,19 +295,20 @@ class ContactPass:
     def fresh(self) -> History:
         """Return the history of points that never touched."""
         n = self.count
-        return History(np.zeros(n), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
+        origin = np.zeros((n, self.dim - 1))
+        return History(origin, np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
 
     def places(self, x: Floats) -> Floats:
-        """Return where the points of the boundary are, (p, 2)."""
+        """Return where the points of the boundary are, (p, d)."""
         found = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
-        return np.asarray(found.reshape(-1, 2))
+        return np.asarray(found.reshape(-1, self.dim))
 
     def project(self, x: Floats, guess: Found | None) -> Found:
         """Return nearest points from a guess, or from a search over the whole partner."""
         n = self.count
         if self.partner.rigid:
             none = np.zeros(n, dtype=np.int64)
-            return Found(none, np.zeros(n), np.ones(n, dtype=bool))
+            return Found(none, np.zeros((n, self.dim - 1)), np.ones(n, dtype=bool))
         place = self.places(x)
         if guess is None:
             guess = self._search(place, x)
@@ -272,28 +323,34 @@ class ContactPass:
 
     def nearest(self, place: Floats, guess: Found, x: Floats) -> Found:
         """Return the nearest points on a deformable partner from a guess."""
-        from stiction.solids.contact.curve_kernels import nearest_all
+        from stiction.solids.contact.curve_kernels import nearest_kernel
 
-        part = self.partner
         found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
-        curve = (part.nodes, part.extraction, part.weights, self.neighbours)
-        nearest_all(place, found.element, found.xi, found.normal, *curve, x, *self._scratch())
+        nearest = nearest_kernel(self.dim - 1)
+        nearest(place, found.element, found.xi, found.normal, *self._boundary, x)
         return found
 
     def partner_at(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return what `Curve.points` does for a deformable partner, of which much is asked."""
-        from stiction.solids.contact.curve_kernels import points_all
+        """Return what `Pieces.points` does for a deformable partner, of which much is asked.
 
-        part = self.partner
-        functions = np.empty((3, part.nodes.shape[1], xis.size))
-        places = np.empty((3, 2, xis.size))
-        curve = (part.nodes, part.extraction, part.weights)
-        points_all(elements, xis, *curve, x, *self._scratch(), functions, places)
+        Parameters
+        ----------
+        elements, xis : (p,) and (m, p)
+        """
+        from stiction.solids.contact.curve_kernels import points_kernel
+
+        m = self.dim - 1
+        rows = len(rows_of(m).orders)
+        functions = np.empty((rows, self.partner.nodes.shape[1], elements.size))
+        places = np.empty((rows, self.dim, elements.size))
+        at = np.ascontiguousarray(xis.T)
+        points_kernel(m)(elements, at, *self._boundary, x, functions, places)
         return functions, places
 
-    def _scratch(self) -> tuple[Floats, Floats, Floats]:
-        """Return the room that kernels of one point of the partner work in."""
-        return np.empty((3, self.partner.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2))
+    @property
+    def _boundary(self) -> tuple[Ints, Floats, Floats, Ints, Ints]:
+        part = self.partner
+        return part.nodes, part.extraction, part.weights, self.neighbours, self._degrees
 
     def gaps(self, x: Floats, found: Found) -> Floats:
         """Return the normal gap of every point (p,), infinite where there is no nearest one."""
@@ -310,46 +367,55 @@ class ContactPass:
         if self.partner.rigid or not lost.size:
             return 0
         place = self.places(x)
-        _, there = self.curve.points(found.element[lost], found.xi[lost], x)
-        away = there[0].T - place[lost]
-        return int(np.sum(np.hypot(away[:, 0], away[:, 1]) < self.contact.adhesion.gap_max))
+        _, there = self.curve.points(found.element[lost], found.xi[lost].T, x)
+        away = there[0] - place[lost].T
+        return int(np.sum(k.lengths(away) < self.contact.adhesion.gap_max))
 
     def _search(self, place: Floats, x: Floats) -> Found:
-        """Return the nearest of three places per element of the partner."""
+        """Return the nearest of three places per coordinate and element of the partner."""
         from scipy.spatial import cKDTree
 
-        part = self.partner
-        xis = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
-        t = part.nodes.shape[0]
-        elements = np.repeat(np.arange(t), 3)
-        _, cloud = self.curve.points(elements, np.tile(xis, t), x)
+        m, t = self.dim - 1, self.partner.nodes.shape[0]
+        each = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
+        number = np.arange(each.size**m)
+        xis = np.stack([each[number // each.size**a % each.size] for a in range(m)])
+        elements = np.repeat(np.arange(t), number.size)
+        _, cloud = self.curve.points(elements, np.tile(xis, (1, t)), x)
         _, at = cKDTree(cloud[0].T).query(place)
-        at = np.asarray(at, dtype=np.int64)
-        return Found(at // 3, xis[at % 3].copy(), np.ones(place.shape[0], dtype=bool))
+        # one beyond the last stands for a point so far away that its distance overflows
+        at = np.minimum(np.asarray(at, dtype=np.int64), number.size * t - 1)
+        start = np.ascontiguousarray(xis[:, at % number.size].T)
+        return Found(at // number.size, start, np.ones(place.shape[0], dtype=bool))
 
-    def _meeting(self, x: Floats, points: Floats, found: Found, origin: Floats) -> k.Meeting:
+    def _meeting(
+        self, x: Floats, points: Floats, found: Found, origin: Floats, turned: float
+    ) -> k.Meeting:
         """Return the partner at nearest points and at origins of slip.
 
         Parameters
         ----------
-        x : (nodes, 2) places [m]
-        points : (2, p) own points [m]
+        x : (nodes, d) places [m]
+        points : (d, p) own points [m]
         found : nearest points
-        origin : (p,) coordinates of the origins of slip along the partner [m]
+        origin : (m, p) coordinates of the origins of slip along the partner [m]
+        turned : by how much a rigid circle is turned [rad]
         """
         part = self.partner
         if part.rigid:
-            shift, none = x[part.node], np.empty((3, 0, self.count))
+            shift, none = x[part.node], np.empty((1, 0, self.count))
             place, coordinate = rigid_nearest(points, part.shape, shift)
+            if turned:
+                # coordinates are those of the circle's material, which moves along it
+                way = part.shape[CENTRE + self.dim] * turned
+                coordinate, origin = coordinate - way, origin + way
             root = rigid_places(origin, part.shape, shift)[None]
-            return k.Meeting(coordinate, np.ones(self.count), none, none, place, place, root)
-        near, place = self.partner_at(found.element, found.xi, x)
+            return k.Meeting(coordinate, np.ones_like(coordinate), none, none, place, place, root)
+        near, place = self.partner_at(found.element, found.xi.T, x)
         far, root = self.partner_at(*locate(origin, part.knots), x)
         before = place
         if self.contact.stretch:
             before = self.curve.places(found.element, near, self.reference)
-        coordinate = along(found.element, found.xi, part.knots)
-        span = 0.5 * (part.knots[found.element + 1] - part.knots[found.element])
+        coordinate, span = along(found.element, found.xi.T, part.knots)
         return k.Meeting(coordinate, span, near, far, place, before, root)
 
     def evaluate(
@@ -363,18 +429,20 @@ class ContactPass:
         attraction: float,
         residual: Floats,
         values: Floats | None,
+        turned: float = 0.0,
     ) -> Floats:
         """Add the forces of this pass and return what is told about each point, (p, OUT).
 
         Parameters
         ----------
-        x : (nodes, 2) places now [m]
+        x : (nodes, d) places now [m]
         found, history : nearest points, and what the last accepted step left
         held : (p,) states held fixed; -1 decides
         rubs : whether friction acts
         attraction : factor on tensile tractions [1]
-        residual : (nodes, 2), added to
+        residual : (nodes, d), added to
         values : tangent blocks, filled in; None leaves them out
+        turned : by how much a rigid circle is turned [rad]
         """
         # what does not hold at a point is computed all the same, and not taken
         with np.errstate(all="ignore"):
@@ -382,20 +450,48 @@ class ContactPass:
             out[k.WEIGHT] = self.own.areas.ravel()
             nodes, functions = self._nodes_of_points, self._functions
             tangent = k.own_points(nodes, functions, x, self._length, out)
-            meets = self._meeting(x, out[k.X : k.Y + 1], found, history.origin)
+            origin = history.origin.T
+            meets = self._meeting(x, out[k.X : k.X + self.dim], found, origin, turned)
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
             wanted = self._wanted(history, held, rubs)
-            told = k.tractions(
-                out, tangent, wanted, found.normal, meets, history.origin, settings, self._tables
-            )
+            told = self._tractions(out, tangent, wanted, found, meets, origin, settings)
             self.left_out = self.count - int(told.meets.sum())
-            rigid = self.partner.rigid
-            k.loads(self._loaded, functions, out, rigid, residual)
-            if values is not None:
-                length = self._length
-                k.tangents(rigid, functions, meets, settings, tangent, length, out, told, values)
+            self._load(out, found, history, meets, tangent, told, x, residual, values)
         return np.ascontiguousarray(out.T)
+
+    def _tractions(
+        self,
+        out: Floats,
+        tangent: Floats,
+        wanted: Ints,
+        found: Found,
+        meets: k.Meeting,
+        origin: Floats,
+        settings: Floats,
+    ) -> k.Touching:
+        """Fill in gap, tractions and forces of each point; return what tangents need."""
+        normal, tables = found.normal, self._tables
+        return k.tractions(out, tangent, wanted, normal, meets, origin, settings, tables)
+
+    def _load(
+        self,
+        out: Floats,
+        found: Found,
+        history: History,
+        meets: k.Meeting,
+        tangent: Floats,
+        told: k.Touching,
+        x: Floats,
+        residual: Floats,
+        values: Floats | None,
+    ) -> None:
+        """Add the forces on the own body, and fill in the tangent."""
+        rigid, functions = self.partner.rigid, self._functions
+        k.loads(self._loaded, functions, out, rigid, residual)
+        if values is not None:
+            length, settings = self._length, self._constants
+            k.tangents(rigid, functions, meets, settings, tangent, length, out, told, values)
 
     @functools.cached_property
     def _constants(self) -> Floats:
@@ -424,8 +520,7 @@ class ContactPass:
         if part.rigid:
             both = np.concatenate([mine, np.full((self.count, 1), part.node)], axis=1)
             return both, both
-        at = np.searchsorted(part.knots, history.origin, side="right") - 1
-        origin = np.clip(at, 0, part.nodes.shape[0] - 1)
+        origin, _ = locate(history.origin.T, part.knots)
         columns = [mine, part.nodes[found.element], part.nodes[origin]]
         return mine, np.concatenate(columns, axis=1)
 
@@ -434,24 +529,33 @@ class ContactPass:
         part = self.partner
         if part.rigid:
             return columns
-        wide = [columns]
-        for step in range(-reach, reach + 1):
-            near = np.clip(found.element + step, 0, part.nodes.shape[0] - 1)
-            wide.append(part.nodes[near])
-        return np.concatenate(wide, axis=1)
+        elements = [found.element]
+        stride = 1
+        for ends in part.knots:
+            # a box of elements around each, clipped where the boundary ends
+            count = ends.size - 1
+            steps = range(-reach, reach + 1)
+            elements = [
+                e
+                + stride * (np.clip(e // stride % count + step, 0, count - 1) - e // stride % count)
+                for e in elements
+                for step in steps
+            ]
+            stride *= count
+        return np.concatenate([columns, *(part.nodes[e] for e in elements)], axis=1)
 
     def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
         """Return what decides which blocks the tangent has."""
         if self.partner.rigid:
             return b"", b""
-        at = np.searchsorted(self.partner.knots, history.origin, side="right")
-        return found.element.tobytes(), at.tobytes()
+        return found.element.tobytes(), locate(history.origin.T, self.partner.knots)[0].tobytes()
 
     def committed(self, out: Floats, history: History) -> History:
         """Return the history after a step that was accepted."""
-        origin = out[:, k.ORIGIN]
-        known = np.isfinite(origin)
-        return History(np.where(known, origin, 0.0), known, out[:, k.STATE] == k.STICKS)
+        origin = out[:, k.ORIGIN : k.ORIGIN + self.dim - 1]
+        known: Bools = np.all(np.isfinite(origin), axis=1)
+        kept = np.where(known[:, None], origin, 0.0)
+        return History(kept, known, out[:, k.STATE] == k.STICKS)
 
 
 def check_partners(contacts: Sequence[Contact]) -> None:

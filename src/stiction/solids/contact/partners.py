@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.solids.dimensions import frame
 
-__all__ = ["Boundary", "Partner", "RigidCircle", "RigidPlane"]
+__all__ = ["Boundary", "Partner", "RigidCircle", "RigidPlane", "RigidSphere"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,6 +26,11 @@ class Partner(Record, abc.ABC):
 class RigidShape(Partner):
     """Base of rigid partners: a shape that moves as a whole."""
 
+    @property
+    @abc.abstractmethod
+    def components(self) -> int:
+        """How many components its points have."""
+
     @abc.abstractmethod
     def table(self) -> Floats:
         """Return the shape as kernels read it, in a fresh array."""
@@ -35,22 +41,33 @@ class RigidShape(Partner):
 
     @abc.abstractmethod
     def outline(self, reach: float) -> Floats:
-        """Return points (k, 2) along the shape for drawing, `reach` to each side [m]."""
+        """Return points (k, d) along the shape for drawing, `reach` to each side [m]."""
 
 
-def point_of(where: str, value: Sequence[float] | Floats, why: str) -> Floats:
-    """Return a point of the plane, checked."""
-    found = numbers(where, value, unit="m", per="component", why=why, try_="give (x, y).")
-    if found.shape != (2,):
-        raise ModelError(
-            explain(where, f"{found.size} values", "two coordinates [m]", why, "give (x, y).")
-        )
+# how points are written, by their number of components
+_WRITTEN = {2: ("two coordinates", "(x, y)"), 3: ("three coordinates", "(x, y, z)")}
+
+
+def point_of(
+    where: str, value: Sequence[float] | Floats, why: str, components: Sequence[int] = (2,)
+) -> Floats:
+    """Return a point of the plane or of space, checked.
+
+    Parameters
+    ----------
+    components : how many it may have
+    """
+    try_ = f"give {' or '.join(_WRITTEN[d][1] for d in components)}."
+    found = numbers(where, value, unit="m", per="component", why=why, try_=try_)
+    if found.shape not in {(d,) for d in components}:
+        needs = " or ".join(_WRITTEN[d][0] for d in components) + " [m]"
+        raise ModelError(explain(where, f"{found.size} values", needs, why, try_))
     return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidPlane(RigidShape):
-    """A flat rigid surface.
+    """A flat rigid surface, in the plane or in space.
 
     Parameters
     ----------
@@ -64,14 +81,20 @@ class RigidPlane(RigidShape):
     normal: Sequence[float] | Floats = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "point", point_of("RigidPlane.point", self.point, "it is there."))
         why = "the body lies on this side."
-        n = point_of("RigidPlane.normal", self.normal, why)
-        size = math.hypot(n[0], n[1])
+        n = point_of("RigidPlane.normal", self.normal, why, (2, 3))
+        point = point_of("RigidPlane.point", self.point, "it is there.", (n.size,))
+        object.__setattr__(self, "point", point)
+        size = math.hypot(*n)
         if not size > 0.0:
             try_ = "give (0, 1) for a plane below the body."
             raise ModelError(explain("RigidPlane.normal", "(0, 0)", "a direction", why, try_))
         object.__setattr__(self, "normal", n / size)
+
+    @property
+    def components(self) -> int:
+        """How many components its points have."""
+        return len(self.normal)
 
     def table(self) -> Floats:
         """Return the shape as kernels read it."""
@@ -82,9 +105,25 @@ class RigidPlane(RigidShape):
         return float(np.abs(self.point).max())
 
     def outline(self, reach: float) -> Floats:
-        """Return two points of the plane, `reach` to each side [m]."""
-        along = np.array([-self.normal[1], self.normal[0]])
-        return np.asarray(self.point) + np.outer([-reach, reach], along)
+        """Return points at the ends of lines through the point, `reach` to each side [m]."""
+        lines = [np.outer([-reach, reach], along) for along in frame(np.asarray(self.normal))]
+        return np.asarray(np.asarray(self.point) + np.concatenate(lines))
+
+
+def _ball(shape: RigidCircle | RigidSphere, why: str, components: int) -> None:
+    """Check centre and radius of a round shape."""
+    name = type(shape).__name__
+    centre = point_of(f"{name}.centre", shape.centre, why, (components,))
+    object.__setattr__(shape, "centre", centre)
+    value = number(
+        f"{name}.radius",
+        shape.radius,
+        rule="positive",
+        unit="m",
+        why="bodies touch it from outside.",
+        try_="use RigidPlane for a flat partner.",
+    )
+    object.__setattr__(shape, "radius", value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,17 +142,12 @@ class RigidCircle(RigidShape):
     radius: float = 1.0
 
     def __post_init__(self) -> None:
-        why = "it is the axis of the cylinder."
-        object.__setattr__(self, "centre", point_of("RigidCircle.centre", self.centre, why))
-        value = number(
-            "RigidCircle.radius",
-            self.radius,
-            rule="positive",
-            unit="m",
-            why="bodies touch it from outside.",
-            try_="use RigidPlane for a flat partner.",
-        )
-        object.__setattr__(self, "radius", value)
+        _ball(self, "it is the axis of the cylinder.", 2)
+
+    @property
+    def components(self) -> int:
+        """How many components its points have."""
+        return len(self.centre)
 
     def table(self) -> Floats:
         """Return the shape as kernels read it."""
@@ -127,6 +161,49 @@ class RigidCircle(RigidShape):
         """Return points around the circle."""
         angle = np.linspace(0.0, 2.0 * np.pi, 181)
         ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return np.asarray(self.centre) + self.radius * ring
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RigidSphere(RigidShape):
+    """A rigid ball in space, touched from outside.
+
+    Parameters
+    ----------
+    centre : [m]
+    radius : [m], > 0
+
+    Notes
+    -----
+    Slip is counted along great circles from the side of the ball that looks along the first axis.
+    Bodies may touch it anywhere but on the opposite point, where directions of slip have no name.
+
+    Verified by: tests/unit/solids/contact/test_space.py::test_rigid_ball
+    """
+
+    centre: Sequence[float] | Floats = (0.0, 0.0, -1.0)
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        _ball(self, "it is the middle of the ball.", 3)
+
+    @property
+    def components(self) -> int:
+        """How many components its points have."""
+        return len(self.centre)
+
+    def table(self) -> Floats:
+        """Return the shape as kernels read it."""
+        return np.array([1.0, *self.centre, self.radius])
+
+    def extent(self) -> float:
+        """Return how far the ball reaches from the origin [m]."""
+        return float(np.abs(self.centre).max()) + self.radius
+
+    def outline(self, reach: float) -> Floats:
+        """Return points around the equator."""
+        angle = np.linspace(0.0, 2.0 * np.pi, 181)
+        ring = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
         return np.asarray(self.centre) + self.radius * ring
 
 

@@ -6,7 +6,8 @@ takes the opposite force. Two deformable bodies make two passes.
 
 These are sweeps over the points of a pass in NumPy: boundaries have few points, so that nothing
 is gained by compiling them. Points come last in every array. Sums go in the order in which they
-are written, and each point is computed as if it were alone.
+are written, and each point is computed as if it were alone. The number d of components and that of
+coordinates of a surface, m = d - 1, are shapes of arrays; what is told has room for three.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.laws.interface_rates import (
-    BLOCKS,
     BY_ORIGIN,
     BY_PARTNER,
     BY_POINT,
@@ -39,7 +39,7 @@ from stiction.laws.interface_rates import (
 from stiction.laws.interface_tractions import (
     DECIDE,
     INCREMENT,
-    SLIDE,
+    MODULUS,
     STICK,
     TRACTION,
     TRIAL,
@@ -48,6 +48,8 @@ from stiction.laws.interface_tractions import (
     return_map_points,
     slide_threshold,
 )
+from stiction.solids.contact.curves import rows_of
+from stiction.solids.dimensions import bends, crossed, rests, solve
 
 __all__ = ["OUT", "Meeting", "Touching", "loads", "own_points", "tangents", "tractions"]
 
@@ -55,7 +57,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# columns of what a pass tells about each point
+# columns of what a pass tells about each point; a plane leaves the last of vectors empty
 (
     GAP,
     PRESSURE,
@@ -68,27 +70,36 @@ Bools = npt.NDArray[np.bool_]
     POTENTIAL,
     STRETCH,
     OWN_STRETCH,
-    ORIGIN,
-    X,
-    Y,
-    FORCE_X,
-    FORCE_Y,
-    SLIP_X,
-    SLIP_Y,
     WEIGHT,
     BY_ATTRACTION,
+    ORIGIN,
+    ORIGIN_2,
+    X,
+    Y,
+    Z,
+    FORCE_X,
+    FORCE_Y,
+    FORCE_Z,
+    SLIP_X,
+    SLIP_Y,
+    SLIP_Z,
     NORMAL_X,
     NORMAL_Y,
-) = range(22)
-OUT = 22
+    NORMAL_Z,
+    RUB,
+    SLID,
+) = range(29)
+OUT = 29
 # what is told of points that meet nothing, where that is not zero
-_UNKNOWN = {GAP: np.inf, ORIGIN: np.nan}
+_UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
-# rows of a point on a curve: its place, tangent, and the change of that
-PLACE, ALONG, BENDS = range(3)
-# rows of the functions of a boundary: value and derivative
+# rows of a point on a boundary: its place, then tangents and their changes; of functions: the
+# value, then derivatives
+PLACE, ALONG = range(2)
 VALUE, RATE = range(2)
+# most coordinates of a surface
+_MOST = 2
 # states wanted beside those of `return_map_points`: no friction; a point that stuck lets go at
 # a higher traction
 FREE, STUCK = -3, -2
@@ -101,10 +112,10 @@ class Meeting(NamedTuple):
 
     Parameters
     ----------
-    coordinate : (p,) of the nearest points along the partner [m]
-    span : (p,) change of that with the coordinate of the element
-    near, far : (3, m, p) functions at the nearest points and at the origins of slip
-    place, before, root : (3, 2, p) nearest points now and on the reference boundary, and the
+    coordinate : (m, p) of the nearest points along the partner [m]
+    span : (m, p) change of that with the coordinates of the element
+    near, far : (rows, n, p) functions at the nearest points and at the origins of slip
+    place, before, root : (rows, d, p) nearest points now and on the reference boundary, and the
         origins of slip, with tangents and their changes
     """
 
@@ -127,7 +138,7 @@ class Touching(NamedTuple):
     pull, slope : (p,) normal traction [Pa] and its derivative by the gap [Pa/m]
     by_gap, by_stretch : (p,) derivatives of the threshold [Pa/m], [Pa]
     per_area : (p,) what shear counts per
-    surface, slide : (SURFACE, 2, p) and (SLIDE, 2, p), named rows
+    surface, slide : (SURFACE, d, p) and (SLIDE, d, p), named rows
     """
 
     meets: Bools
@@ -149,45 +160,65 @@ def summed(functions: Floats, values: Floats) -> Any:
     return total
 
 
-def lengths(along: Floats) -> Any:
-    """Return the lengths of vectors (2, p)."""
-    return np.sqrt(along[0] * along[0] + along[1] * along[1])
+def lengths(vectors: Floats) -> Any:
+    """Return the lengths of vectors (d, p)."""
+    return np.sqrt(dot(vectors, vectors))
+
+
+def dot(a: Floats, b: Floats) -> Any:
+    """Return the products of vectors (d, p), term after term."""
+    total = a[0] * b[0]
+    for k in range(1, a.shape[0]):
+        total = total + a[k] * b[k]
+    return total
 
 
 def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: Floats) -> Floats:
-    """Fill in place and stretch of the own points; return their unit tangents (2, p).
+    """Fill in place and stretch of the own points; return d area / d tangents (m, d, p).
 
     Parameters
     ----------
     nodes : (n, p) of each point
-    functions : (2, n, p), VALUE and RATE
-    x : places of all nodes, (nodes, 2)
-    length : (p,) |dX/dxi|
+    functions : (1 + m, n, p), VALUE and from RATE on
+    x : places of all nodes, (nodes, d)
+    length : (p,) area of the reference tangents
     out : (OUT, p)
     """
+    d = x.shape[1]
     now = np.take(np.ascontiguousarray(x.T), nodes, axis=1)
-    out[X : Y + 1] = summed(functions[VALUE], now)
-    along = summed(functions[RATE], now)
-    size = lengths(along)
+    out[X : X + d] = summed(functions[VALUE], now)
+    along = np.stack([summed(rate, now) for rate in functions[RATE:]])
+    normal = crossed(along)
+    size = lengths(normal)
     out[OWN_STRETCH] = size / length
-    return np.asarray(along / size)
+    return rests(along, normal / size)
 
 
 def _surface_at(points: Floats, thins: bool, meets: Meeting, s: Floats) -> tuple[Floats, Any]:
-    """Fill in the partner's surface at the nearest points (2, p); return gaps and stretches."""
-    there = meets.place
-    along = there[ALONG]
-    area = lengths(along)
-    s[NORMAL, 0], s[NORMAL, 1] = along[1] / area, -along[0] / area
-    away = points - there[PLACE]
-    gap = away[0] * s[NORMAL, 0] + away[1] * s[NORMAL, 1]
-    s[TANGENT, :2], s[TURN, :2] = along, there[BENDS]
-    s[STRETCHING, 0], stretch = 0.0, np.ones_like(gap)
+    """Fill in the partner's surface at the nearest points (d, p); return gaps and stretches."""
+    there, d = meets.place, points.shape[0]
+    m = d - 1
+    normal = crossed(there[ALONG:d])
+    s[NORMAL, :d] = normal / lengths(normal)
+    gap = dot(points - there[PLACE], s[NORMAL])
+    s[TANGENT : TANGENT + m, :d] = there[ALONG:d]
+    rows = [(TURN, there)]
     if thins:
-        s[REFERENCE, :2], s[REFERENCE_TURN, :2] = meets.before[ALONG], meets.before[BENDS]
-        stretch = surface_stretch(1, s)
-    projected_surface(gap, 1, s)
+        s[REFERENCE : REFERENCE + m, :d] = meets.before[ALONG:d]
+        rows.append((REFERENCE_TURN, meets.before))
+    for row, a, b in rows_of(m).pairs:
+        for first, known in rows:
+            s[first + _MOST * a + b, :d] = s[first + _MOST * b + a, :d] = known[row]
+    s[STRETCHING, :m], stretch = 0.0, np.ones_like(gap)
+    if thins:
+        stretch = surface_stretch(m, s)
+    projected_surface(gap, m, s)
     return gap, stretch
+
+
+def _slide_rows(d: int) -> int:
+    """Return how many rows of SLIDE there are for d components: MODULUS has as many as these."""
+    return MODULUS + d
 
 
 def _rub(wanted: Ints, threshold: Floats, settings: Floats, meets: Meeting, slide: Floats) -> Bools:
@@ -198,14 +229,14 @@ def _rub(wanted: Ints, threshold: Floats, settings: Floats, meets: Meeting, slid
     penalty = float(settings[PENALTY])
     trial = penalty * (meets.place[PLACE] - meets.root[PLACE])
     rubs = wanted != FREE
-    slide[TRIAL, :2] = np.where(rubs, trial, 0.0)
+    slide[TRIAL] = np.where(rubs, trial, 0.0)
     most = settings[STICK_RATIO] * threshold
-    holds = trial[0] * trial[0] + trial[1] * trial[1] < most * most
+    holds = dot(trial, trial) < most * most
     asked = np.where(wanted == STUCK, np.where(holds, STICK, DECIDE), wanted)
-    slips = return_map_points(slide, 2, threshold, penalty, asked)
+    slips = return_map_points(slide, slide.shape[1], threshold, penalty, asked)
     none = ~rubs | (slips & (threshold <= 0.0))
-    slide[TRACTION, :2, none] = 0.0
-    slide[INCREMENT, :2, ~rubs] = 0.0
+    slide[TRACTION, :, none] = 0.0
+    slide[INCREMENT, :, ~rubs] = 0.0
     return slips
 
 
@@ -213,21 +244,19 @@ def _tell_friction(
     slips: Bools, penalty: float, meets: Meeting, history: Floats, told: Touching, out: Floats
 ) -> None:
     """Fill in what friction did, where it did anything."""
-    traction, slip = told.slide[TRACTION, :2], told.slide[INCREMENT, :2]
-    along = meets.place[ALONG]
+    traction, slip = told.slide[TRACTION], told.slide[INCREMENT]
+    d = slip.shape[0]
+    tangents = meets.place[ALONG:d]
     there = told.rubs & ((out[THRESHOLD] > 0.0) | ~slips)
     per = out[WEIGHT] * told.per_area
-    far = slip[0] * along[0] + slip[1] * along[1]
-    moved = far / (along[0] * along[0] + along[1] * along[1]) * meets.span
-    square = traction[0] * traction[0] + traction[1] * traction[1]
-    work = traction[0] * slip[0] + traction[1] * slip[1]
+    metric = np.stack([np.stack([dot(a, b) for b in tangents]) for a in tangents])
+    moved = solve(metric, np.stack([dot(slip, a) for a in tangents])) * meets.span
     for column, value in (
         (STATE, np.where(slips, SLIDES, STICKS)),
-        (ORIGIN, history + moved),
-        (HEAT, per * work),
-        (SPRING, per * square / (2.0 * penalty)),
-        (SLIP_X, slip[0]),
-        (SLIP_Y, slip[1]),
+        (HEAT, per * dot(traction, slip)),
+        (SPRING, per * dot(traction, traction) / (2.0 * penalty)),
+        *((ORIGIN + a, history[a] + moved[a]) for a in range(d - 1)),
+        *((SLIP_X + p, slip[p]) for p in range(d)),
     ):
         out[column] = np.where(there, value, out[column])
 
@@ -242,19 +271,22 @@ def _tell(
     out: Floats,
 ) -> None:
     """Fill in tractions, potential and force of every point."""
-    traction, trial = told.slide[TRACTION, :2], told.slide[TRIAL, :2]
+    traction, trial = told.slide[TRACTION], told.slide[TRIAL]
+    d = traction.shape[0]
     w, j = out[WEIGHT], told.per_area
     pressure = told.pull / out[STRETCH]
     out[GAP], out[PRESSURE] = gap, pressure
-    out[SHEAR] = -j * (traction[0] * tangent[0] + traction[1] * tangent[1])
+    # along the own boundary in the plane; in space there is no one direction, and the size is told
+    along = dot(traction, tangent[0]) if d < 3 else lengths(traction)
+    out[SHEAR] = -j * along
     out[EXCESS] = lengths(trial) - out[THRESHOLD]
     # the well of the potential scales with the attraction, the wall does not
     psi = adhesion_potential(gap, c_n)
     well = np.where(pulls, psi, -settings[DEPTH])
     out[POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
     out[BY_ATTRACTION] = w * well
-    normal = out[NORMAL_X : NORMAL_Y + 1]
-    out[FORCE_X : FORCE_Y + 1] = w * (pressure * normal - j * traction)
+    normal = out[NORMAL_X : NORMAL_X + d]
+    out[FORCE_X : FORCE_X + d] = w * (pressure * normal - j * traction)
 
 
 def tractions(
@@ -275,11 +307,11 @@ def tractions(
     Parameters
     ----------
     out : (OUT, p), filled in; see the names above
-    tangent : (2, p) what `own_points` returned
+    tangent : (m, d, p) what `own_points` returned
     wanted : (p,) states of the return map, FREE, or STUCK
     normal : (p,) whether the line to the nearest point is normal
     meets : nearest points and origins of slip
-    history : (p,) coordinates of the origins of slip at the last accepted step [m]
+    history : (m, p) coordinates of the origins of slip at the last accepted step [m]
     settings : of the pass
     tables : of adhesion and friction
 
@@ -287,18 +319,19 @@ def tractions(
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
     c_n, c_t = tables
-    count = wanted.size
-    s, slide = np.empty((SURFACE, 2, count)), np.zeros((SLIDE, 2, count))
-    gap, stretch = _surface_at(out[X : Y + 1], settings[THINS] > 0.0, meets, s)
+    m, d, count = tangent.shape
+    s, slide = np.empty((SURFACE, d, count)), np.zeros((_slide_rows(d), d, count))
+    gap, stretch = _surface_at(out[X : X + d], settings[THINS] > 0.0, meets, s)
     traction, slope = adhesion(gap, c_n)
     threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
     pulls = traction < 0.0
     traction = np.where(pulls, settings[ATTRACTION] * traction, traction)
     slope = np.where(pulls, settings[ATTRACTION] * slope, slope)
     per_area = out[OWN_STRETCH] if settings[PER_CURRENT] > 0.0 else np.ones(count)
-    out[STRETCH], out[THRESHOLD], out[ORIGIN] = stretch, threshold, meets.coordinate
-    out[NORMAL_X : NORMAL_Y + 1] = s[NORMAL, :2]
-    found, rubs = normal & (s[INVERSE, 0] > 0.0), wanted != FREE
+    out[STRETCH], out[THRESHOLD], out[ORIGIN : ORIGIN + m] = stretch, threshold, meets.coordinate
+    out[NORMAL_X : NORMAL_X + d] = s[NORMAL]
+    # the inverse that `projected_surface` leaves is positive up to the centres of curvature
+    found, rubs = normal & bends(s[INVERSE : INVERSE + m, :m]), wanted != FREE
     slips = np.ones(count, dtype=bool)
     if rubs.any():
         slips = _rub(wanted, threshold, settings, meets, slide)
@@ -308,7 +341,7 @@ def tractions(
         _tell_friction(slips, float(settings[PENALTY]), meets, history, told, out)
     if not found.all():
         # of points that meet nothing it is known where they are, and no more
-        for column in set(range(OUT)) - {X, Y, OWN_STRETCH, WEIGHT}:
+        for column in set(range(OUT)) - {X, Y, Z, OWN_STRETCH, WEIGHT}:
             out[column, ~found] = _UNKNOWN.get(column, 0.0)
     return told
 
@@ -318,9 +351,9 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
 
     Parameters
     ----------
-    places : (p, r, 2) of the components of each row's node in the residual, point by point
+    places : (p, r, d) of the components of each row's node in the residual, point by point
     """
-    forces = out[FORCE_X : FORCE_Y + 1].T
+    forces = out[FORCE_X : FORCE_X + places.shape[2]].T
     n = functions.shape[1]
     shares = np.empty(places.shape)
     shares[:, :n] = -(functions[VALUE].T[:, :, None] * forces[:, None])
@@ -330,19 +363,22 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
 
 
 def _derivatives(thins: bool, out: Floats, told: Touching) -> tuple[Floats, Floats]:
-    """Return the derivatives of normal and tangential tractions, (BLOCKS, 2, 2, p) each."""
+    """Return the derivatives of normal and tangential tractions, (BLOCKS, d, d, p) each."""
     gap, stretch, s = out[GAP], out[STRETCH], told.surface
-    normal, shear = np.zeros((2, BLOCKS, 2, 2, gap.size))
-    normal_derivatives(gap, told.pull, told.slope, stretch, 1, s, normal)
+    d = s.shape[1]
+    m = d - 1
+    normal, shear = np.zeros((2, BY_RATE + m, d, d, gap.size))
+    normal_derivatives(gap, told.pull, told.slope, stretch, m, s, normal)
     by_stretch = told.by_stretch
     if not thins:
         # no stretch of the partner, and none of its derivatives
         by_stretch = np.zeros_like(gap)
-        back = told.pull / stretch * s[NORMAL, :2]
-        normal[BY_RATE] += back[:, None] * s[DUAL, :2]
+        back = told.pull / stretch * s[NORMAL]
+        for a in range(m):
+            normal[BY_RATE + a] += back[:, None] * s[DUAL + a]
     if told.rubs.any():
         slide = told.slide
-        tangential_derivatives(gap, told.by_gap, by_stretch, stretch, 1, s, slide, shear)
+        tangential_derivatives(gap, told.by_gap, by_stretch, stretch, m, s, slide, shear)
         if not told.rubs.all():
             shear[..., ~told.rubs] = 0.0
     return normal, shear
@@ -359,7 +395,7 @@ def tangents(
     told: Touching,
     values: Floats,
 ) -> None:
-    """Fill in the tangent blocks of each point, (p, rows 2, columns 2).
+    """Fill in the tangent blocks of each point, (p, rows d, columns d).
 
     Rows are own nodes, then a rigid partner's; columns the same, or own nodes, partner's nodes
     at the nearest point and at the origin of slip.
@@ -367,9 +403,9 @@ def tangents(
     Parameters
     ----------
     rigid : whether the partner is
-    functions : (2, n, p) of the own boundary
+    functions : (1 + m, n, p) of the own boundary
     meets, settings, tangent, out, told : as `tractions` got and left them
-    length : (p,) |dX/dxi| of the own boundary
+    length : (p,) area of the reference tangents of the own boundary
     values : filled in, zero where no force acts
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
@@ -385,14 +421,16 @@ def tangents(
     columns = functions[VALUE][:, None, None] * by_point
     if settings[PER_CURRENT] > 0.0:
         # the current area grows with the boundary
-        grows = -told.slide[TRACTION][:, None] * tangent
-        columns += grows * functions[RATE][:, None, None] * (1.0 / length)
+        for rate, rest in zip(functions[RATE:], tangent, strict=True):
+            grows = -told.slide[TRACTION][:, None] * rest
+            columns += grows * rate[:, None, None] * (1.0 / length)
     if rigid:
         columns = np.concatenate([columns, by_partner[None]])
     else:
-        by_rate = normal[BY_RATE] - j * shear[BY_RATE]
         first = by_partner * meets.near[VALUE][:, None, None]
-        first += by_rate * meets.near[RATE][:, None, None]
+        for a in range(tangent.shape[0]):
+            by_rate = normal[BY_RATE + a] - j * shear[BY_RATE + a]
+            first += by_rate * meets.near[RATE + a][:, None, None]
         second = -j * shear[BY_ORIGIN] * meets.far[VALUE][:, None, None]
         columns = np.concatenate([columns, first, second])
     # one block per column, of components of the force by those of the node

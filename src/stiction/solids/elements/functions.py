@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.solids.dimensions import cofactor
 from stiction.solids.elements.splines import curve_functions
 
-__all__ = ["Group", "Rule", "centre", "functions", "gradients", "lagrange", "rules"]
+__all__ = ["Group", "Rule", "centre", "functions", "gradients", "lagrange", "mapped", "rules"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -186,22 +187,39 @@ def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]
     ModelError : if an element is folded at a point.
     """
     _, dn = functions(group, rule.xi, rule.eta)
-    x = points[group.nodes]
+    return mapped(dn, points[group.nodes], rule.weights, group.cells)
+
+
+def mapped(dn: Floats, x: Floats, weights: Floats, cells: Ints) -> tuple[Floats, Floats]:
+    """Return dN/dX (e, q, n, d) [1/m] and reference volumes (e, q) [m^d].
+
+    Parameters
+    ----------
+    dn : (e, q, n, d) derivatives on the reference shape; e = 1 where all elements have the same
+    x : (e, n, d) places of the nodes [m]
+    weights : (q,) of the points on the reference shape
+    cells : (e,) names of the elements, for messages
+
+    Raises
+    ------
+    ModelError : if an element is folded at a point.
+    """
     if dn.shape[0] == 1:
         jacobian = np.tensordot(x, dn[0], axes=([1], [1])).transpose(0, 2, 1, 3)
     else:
         jacobian = np.matmul(x.transpose(0, 2, 1)[:, None], dn)
-    (a, b), (c, d) = (jacobian[..., 0, :].T, jacobian[..., 1, :].T)
-    det = a * d - b * c
+    cof, det = cofactor(jacobian.transpose(2, 3, 1, 0))
     if not (det > 0.0).all():
         at = int(np.argmax(~(det > 0.0).all(axis=0)))
-        here = x[at].mean(axis=0)
-        got = f"an element that is folded, cell {int(group.cells[at])} "
-        got += f"near ({here[0]:.6g}, {here[1]:.6g})"
+        here = ", ".join(f"{value:.6g}" for value in x[at].mean(axis=0))
+        got = f"an element that is folded, cell {int(cells[at])} near ({here})"
         why = "places inside an element must be told apart."
         needs, try_ = "a positive volume at every integration point", "make the mesh smoother."
         raise ModelError(explain("Mesh.cells", got, needs, why, try_))
-    made = np.empty((*det.T.shape, dn.shape[2], 2))
-    for k, (first, second) in enumerate(((d / det, -c / det), (-b / det, a / det))):
-        made[..., k] = dn[..., 0] * first.T[..., None] + dn[..., 1] * second.T[..., None]
-    return made, np.ascontiguousarray(det.T * rule.weights)
+    made = np.empty((*det.T.shape, *dn.shape[2:]))
+    for k, row in enumerate(cof):
+        total = dn[..., 0] * (row[0] / det).T[..., None]
+        for j in range(1, row.shape[0]):
+            total = total + dn[..., j] * (row[j] / det).T[..., None]
+        made[..., k] = total
+    return made, np.ascontiguousarray(det.T * weights)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,18 @@ from stiction.solids.elements.picture import picture
 from stiction.solids.elements.splines import curve_functions, lagrange_extraction
 from stiction.solids.mesh.model import Mesh
 
-__all__ = ["Q1", "Q1H", "Q1N2", "Q2", "Q2N2", "Element", "discretise"]
+__all__ = [
+    "Q1",
+    "Q1H",
+    "Q1N2",
+    "Q2",
+    "Q2N2",
+    "Element",
+    "Laid",
+    "discretise",
+    "kinds_of",
+    "laid_out",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -142,7 +154,27 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
 
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
     """
-    names = _names(contact)
+    laid = laid_out(mesh, element, _names(contact))
+    points, fitted, made = laid.numbering.points, laid.mesh, laid.groups
+    blocks = [_elements(group, element, points) for group in made]
+    drawn = picture(fitted, element.ORDER, laid.layers, laid.numbering, made)
+    places = Places(laid.numbering.numbers, laid.numbering.shares)
+    return Discretisation(points, blocks, laid.surfaces, laid.node_sets, drawn, places)
+
+
+class Laid(NamedTuple):
+    """A body laid out: nodes and control points, elements by kind, boundaries."""
+
+    mesh: Mesh
+    layers: list[Layer]
+    numbering: Numbering
+    groups: list[Group]
+    surfaces: dict[str, Surface]
+    node_sets: dict[str, Ints]
+
+
+def laid_out(mesh: Mesh, element: Element, names: tuple[str, ...]) -> Laid:
+    """Return what nodes, elements and contact boundaries of these names a body has."""
     fitted = _with_middles(mesh) if element.ORDER == 2 and mesh.cells.shape[1] == 4 else mesh
     layers = []
     if element.SPLINE:
@@ -152,7 +184,6 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
     numbering = number_nodes(fitted, element.ORDER, layers)
     made = groups(fitted, element.ORDER, layers, numbering)
     points = numbering.points
-    blocks = [_elements(group, element, points) for group in made]
     surfaces = {}
     if element.SPLINE:
         for layer, controls in zip(layers, numbering.controls, strict=True):
@@ -164,9 +195,15 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
         for name in names:
             surfaces[name] = _plain_surface(fitted, element, name, numbering)
     sets = {name: _node_set(fitted, name, layers, numbering) for name in fitted.boundaries}
-    drawn = picture(fitted, element.ORDER, layers, numbering, made)
-    places = Places(numbering.numbers, numbering.shares)
-    return Discretisation(points, blocks, surfaces, sets, drawn, places)
+    return Laid(fitted, layers, numbering, made, surfaces, sets)
+
+
+def kinds_of(
+    mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
+) -> tuple[list[Group], Floats]:
+    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m]."""
+    laid = laid_out(mesh, element, _names(contact))
+    return laid.groups, laid.numbering.points
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.methods import Quasistatic
-from stiction.numerics.linear_solvers import LinearSolveError
-from stiction.numerics.vectors import inner, size_of
+from stiction.methods import FollowBranch, Quasistatic, StayOnPath, StopThere
+from stiction.numerics.vectors import size_of
 from stiction.results.determinism import Loss
-from stiction.solids.contact import sweeps as k
+from stiction.solids.equilibria.bordered import (
+    BEYOND,
+    Arc,
+    Bordered,
+    ByAdhesion,
+    ByLength,
+    ByTime,
+    Point,
+    adhesive_slope,
+)
+from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import pack, pack_losses, unpack_losses
 from stiction.solids.equilibria.history import missing_energy, step_energies
 from stiction.solids.equilibria.load_steps import March
-from stiction.solids.equilibria.newton import Limits, Probe, force_scale, search
+from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Ways
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-    from stiction.numerics.linear_solvers import Factors
     from stiction.results.run import Request, Run
     from stiction.solids.continuation import Continuation
     from stiction.solids.model import SolidSystem
@@ -44,89 +50,8 @@ _LEAP, _MISSING = 2.0, 0.02
 # energy of adhesion over that of two elements that counts as given or taken back
 _BACK = 1e-4
 _GROWTH = 1.4
-# difference of program time for what no derivative is known of: the ramp of attraction
-_STEP = 1e-7
-_BEYOND = "the path leads beyond the end of a program's slope"
-
-
-class Point(NamedTuple):
-    """A point of the path: program time and displacements."""
-
-    t: float
-    u: Floats
-
-
-class Arc(NamedTuple):
-    """What came of one arc; `trial` is None unless it converged."""
-
-    trial: Trial | None
-    t: float
-    iterations: int
-    residuals: tuple[float, ...]
-    factors: Factors | None
-    matrix: csr_matrix | None
-    reason: str
-
-
-class ByLength(NamedTuple):
-    """The arc has a given length: the point lies in a plane across the way to the guess."""
-
-    problem: Problem
-    first: Point
-    along_u: Floats
-    along_t: float
-    size: float
-
-    def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
-        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
-        moved = (trial.u - self.first.u).ravel()[self.problem.free]
-        off = inner(self.along_u, moved) + self.along_t * (t - self.first.t) - self.size
-        return off, self.along_u, self.along_t
-
-
-class ByAdhesion(NamedTuple):
-    """Adhesion gives up a given energy: what peels cannot come back, whatever the load does."""
-
-    problem: Problem
-    before: float
-    size: float
-
-    def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
-        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
-        energy, slope = adhesive_slope(self.problem, trial)
-        return energy - self.before - self.size, slope.ravel()[self.problem.free], 0.0
-
-
-class ByTime(NamedTuple):
-    """The program has a given time, as in a load step: it is met to the last digit."""
-
-    problem: Problem
-    goal: float
-    size: float
-
-    def at(self, _trial: Trial, t: float) -> tuple[float, Floats, float]:
-        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
-        return t - self.goal, np.zeros(self.problem.free.size), 1.0
-
-
-Control = ByLength | ByAdhesion | ByTime
-
-
-def adhesive_slope(problem: Problem, trial: Trial) -> tuple[float, Floats]:
-    """Return the adhesive energy [J/m] and its derivatives by displacements (nodes, 2) [N/m]."""
-    slope = np.zeros((problem.size, 2))
-    energy = 0.0
-    for p, out in zip(problem.passes, trial.outs, strict=True):
-        share = 1.0 if p.partner.rigid else 0.5
-        energy += share * float(out[:, k.POTENTIAL].sum())
-        pull = -out[:, k.WEIGHT] * out[:, k.PRESSURE] * out[:, k.STRETCH]
-        force = pull[:, None] * out[:, [k.NORMAL_X, k.NORMAL_Y]]
-        s, q = p.own.areas.shape
-        onto = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, 2))
-        np.add.at(slope, p.own.nodes.ravel(), onto.reshape(-1, 2))
-        if p.partner.rigid:
-            slope[p.partner.node] -= force.sum(axis=0)
-    return energy, problem.unknowns.forces(slope)
+# motion of a first step, over the size of the bodies, below which nothing moves
+_STILL = 1e-10
 
 
 class Path:
@@ -144,6 +69,7 @@ class Path:
         self.problem: Problem = march.problem
         self.space = march.space
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
+        self.bordered = Bordered(self.problem, self.space, self.limits, end)
         self.travelled = march.state.time
         self.iterations = self.cuts = self.steps = 0
         assert march.trial is not None
@@ -155,9 +81,7 @@ class Path:
         # of the whole path: a run that goes on from a checkpoint begins later
         self.span = (end - begin) / method.steps
         self.turns = march.corners[(march.corners > march.state.time) & (march.corners < end)]
-        # without friction and against rigid partners the tangent is that of a potential
         self.rigid = all(p.partner.rigid for p in self.problem.passes)
-        self.symmetric = self.rigid and not self.problem.rubs(np.inf)
         self.unstable = -1
         self.pending: Loss | None = None
 
@@ -166,81 +90,6 @@ class Path:
         """Program time of the next change of a program's slope, or of the end."""
         ahead = self.turns[self.turns > self.state.time]
         return float(ahead[0]) if ahead.size else self.end
-
-    # ------------------------------------------------------------ one arc
-
-    def _by_time(self, trial: Trial, matrix: csr_matrix, state: State, t: float) -> Floats:
-        """Return dr/dt of the free unknowns with everything prescribed moving along."""
-        problem = self.problem
-        h = _STEP * max(abs(self.end), 1.0)
-        rate = (problem.prescribed(t + h) - problem.prescribed(t - h)) / (2.0 * h)
-        load = (problem.loads(t + h) - problem.loads(t - h)) / (2.0 * h)
-        found = matrix @ rate.ravel() - load.ravel()
-        ramp = problem.assembled.attraction
-        if ramp.at(t + h) != ramp.at(t - h):
-            ahead, _ = problem.evaluate(state, trial.u, t + h, None, data=False)
-            change = ahead.residual + problem.loads(t + h)
-            found += ((change - trial.residual - problem.loads(t)) / h).ravel()
-        return np.asarray(found)[problem.free]
-
-    def _arc(self, state: State, guess: Point, control: Control) -> Arc:
-        """Solve for the point at which the control has its value, near the guess."""
-        problem, free = self.problem, self.problem.free
-        t, u = guess
-        u = np.where(problem.fixed, problem.prescribed(t), u)
-        residuals: list[float] = []
-        trial, matrix = problem.evaluate(state, u, t, None, data=True)
-        if trial.bad or not np.isfinite(trial.residual).all():
-            return Arc(None, t, 0, (), None, None, "an element is inside out at the first guess")
-        factors: Factors | None = None
-        for iteration in range(self.limits.iterations):
-            size = size_of(trial.residual.ravel()[free]) / force_scale(problem, trial)
-            residuals.append(size)
-            off, along_u, along_t = control.at(trial, t)
-            if size <= self.limits.tolerance and iteration > 0 and abs(off) <= 1e-6 * control.size:
-                return Arc(trial, t, iteration, tuple(residuals), factors, matrix, "")
-            assert matrix is not None
-            by_time = self._by_time(trial, matrix, state, t)
-            rest = trial.residual.ravel()[free]
-            try:
-                factors = self.space.factorise(problem.reduced(matrix))
-                both = factors.solve(np.stack([-rest, -by_time], axis=1))
-            except LinearSolveError:
-                return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            across = along_t + inner(along_u, both[:, 1])
-            if across == 0.0:
-                reason = "the control does not feel the load"
-                return Arc(None, t, iteration, tuple(residuals), None, None, reason)
-            dt = (-off - inner(along_u, both[:, 0])) / across
-            step = both[:, 0] + dt * both[:, 1]
-            if not np.isfinite(dt) or not np.isfinite(step).all():
-                return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            moved = self._advance(state, u, t, step, dt, inner(rest, step))
-            if moved is None:
-                reason = "no part of Newton's step keeps the elements from turning inside out"
-                return Arc(None, t, iteration, tuple(residuals), None, None, reason)
-            u, t, trial, matrix, _ = moved
-            if t > self.goal:
-                # programs go another way from here on, or stay as they are
-                return Arc(None, t, iteration, tuple(residuals), None, None, _BEYOND)
-        reason = "Newton's method did not converge"
-        return Arc(None, t, self.limits.iterations, tuple(residuals), None, None, reason)
-
-    def _advance(
-        self, state: State, u: Floats, t: float, step: Floats, dt: float, start: float
-    ) -> Probe | None:
-        """Return where a step of displacements and time leads."""
-        problem, free = self.problem, self.problem.free
-
-        def probe(part: float) -> Probe:
-            new_t = t + part * dt
-            new = u.ravel().copy()
-            new[free] += part * step
-            tried = np.where(problem.fixed, problem.prescribed(new_t), new.reshape(u.shape))
-            trial, matrix = problem.evaluate(state, tried, new_t, None, data=True)
-            return Probe(tried, new_t, trial, matrix, part)
-
-        return search(probe, free, step, start)
 
     # ------------------------------------------------------------ the path
 
@@ -273,13 +122,16 @@ class Path:
             if arc.trial is not None and not self._closes(arc):
                 arc = arc._replace(trial=None, reason="the energies of a step do not close")
             if arc.trial is not None:
+                arc, leaves = self._look_for_branch(arc)
                 self._accept(arc)
+                if record.status is Status.STOPPED:
+                    return
                 factor = _GROWTH if arc.iterations <= _EASY else 1.0
                 factor = 0.6 if arc.iterations > _HARD else factor
                 length *= factor
                 peels = min(peels * factor, self._most_peeled())
                 turns = np.any(self.turns == self.points[-1].t)
-                if turns or (peels and self._gone()):
+                if turns or leaves or (peels and self._gone()):
                     # programs change their slope, or nothing is left to give: the load leads
                     peels, length = 0.0, 1.0
                     if not self._begin():
@@ -367,7 +219,7 @@ class Path:
         along_u = self.weight * (guess.u - last.u).ravel()[free] / length
         along_t = self.time_weight * (guess.t - last.t) / length
         control = ByLength(self.problem, last, along_u, along_t, length)
-        arc = self._arc(self.state, guess, control)
+        arc = self.bordered.arc(self.state, guess, control, self.goal)
         if arc.trial is not None:
             found = Point(arc.t, arc.trial.u)
             if self._length(last, found) > _FAR * length:
@@ -380,12 +232,12 @@ class Path:
         before, _ = adhesive_slope(self.problem, self.trial)
         last = self.points[-1]
         return self._no_farther(
-            self._arc(self.state, last, ByAdhesion(self.problem, before, energy))
+            self.bordered.arc(self.state, last, ByAdhesion(self.problem, before, energy), self.goal)
         )
 
     def _no_farther(self, arc: Arc) -> Arc:
         """Return an arc to the end of the program's slope, if this one leads beyond it."""
-        return self._to_goal() if arc.reason is _BEYOND else arc
+        return self._to_goal() if arc.reason is BEYOND else arc
 
     def _to_goal(self) -> Arc:
         """Try a step to the end of the program's slope, from where the last two points lead."""
@@ -394,7 +246,7 @@ class Path:
         if last.t > before.t:
             guess = last.u + (self.goal - last.t) / (last.t - before.t) * (last.u - before.u)
         control = ByTime(self.problem, self.goal, self.span)
-        return self._arc(self.state, Point(self.goal, guess), control)
+        return self.bordered.arc(self.state, Point(self.goal, guess), control, self.goal)
 
     def _most_peeled(self) -> float:
         """Return the energy of adhesion over a length of two boundary elements."""
@@ -414,13 +266,16 @@ class Path:
         """Take a load step, and let it set the scale of arcs; return whether it was found."""
         march = self.march
         march.state, march.trial = self.state, self.trial
+        march.enter()
+        self.state, self.trial = march.state, march.trial
         first = Point(self.state.time, self.state.u)
         second = self._first_step(self.state, self.trial)
         if second is None:
             return False
         scale = size_of((second.u - first.u).ravel()[self.problem.free])
         # the first step has length one, half of its square each from places and time
-        self.weight = 0.5 / max(scale, 1e-300) ** 2
+        # where nothing moves, rounding is no measure
+        self.weight = 0.5 / max(scale, _STILL * self.problem.largest_length) ** 2
         self.time_weight = 0.5 / (second.t - first.t) ** 2
         self.points = [first, second]
         self.rising = True
@@ -441,13 +296,21 @@ class Path:
         for _ in range(self.method.max_cuts + 1):
             target = state.time + span
             outcome = march.attempt(target, smooth=False)
-            if outcome.trial is not None:
+            if outcome.trial is not None and not self._passes_branch(outcome, target):
                 self.travelled += span
                 march.accept(outcome, target, at=self.travelled)
                 return Point(target, march.state.u)
             span *= 0.5
         march.give_up(outcome, target)
         return None
+
+    def _passes_branch(self, outcome: Outcome, target: float) -> bool:
+        """Return whether a first step passes a branch that is not to be passed."""
+        policy, watch = self.method.on_bifurcation, self.march.watch
+        if policy is None or isinstance(policy, StayOnPath):
+            return False
+        now = watch.ways(self.problem, target, outcome.matrix, outcome.factors)
+        return now is not None and now.changed(watch.last or Ways(0, now.counted))
 
     def _closes(self, arc: Arc) -> bool:
         """Return whether a step is short enough for its energies to close, and in time."""
@@ -526,12 +389,50 @@ class Path:
         """Return the sign of the tangent's determinant, NaN where it is not told."""
         if not self.method.stability or arc.factors is None or arc.matrix is None:
             return float("nan")
-        if self.symmetric:
+        if self.march.watch.symmetric(self.problem, np.inf):
             inertia = self.space.inertia(self.problem.reduced(arc.matrix))
             if inertia is not None:
                 self.unstable = inertia[1]
                 return -1.0 if inertia[1] % 2 else 1.0
         return float(arc.factors.sign)
+
+    def _look_for_branch(self, arc: Arc) -> tuple[Arc, bool]:
+        """Return the arc to take, and whether it leads to a branch that goes on in time."""
+        march, policy = self.march, self.method.on_bifurcation
+        assert arc.trial is not None
+        if policy is None or isinstance(policy, StayOnPath) or arc.t <= self.state.time:
+            return arc, False
+        watch, last = march.watch, march.watch.last
+        now = watch.ways(self.problem, arc.t, arc.matrix, arc.factors)
+        if now is None or not now.changed(last or Ways(0, now.counted)):
+            return arc, False
+        ways = (last or Ways(0, now.counted), now)
+        loss = watch.loss(self.state, arc.trial.u, arc.t, ways, self.limits)
+        places = (float(str(loss.where["from"])), float(str(loss.where["to"])))
+        span = (watch.begin, *places, arc.t)
+        side = policy.side if isinstance(policy, FollowBranch) else "+"
+        branch = find_branch(
+            self.problem, self.state, span, arc.trial.u, side, self.limits, march.solver
+        )
+        if branch is None or branch.felt:
+            # a limit point, which the path tells as it turns
+            return arc, False
+        loss = dataclasses.replace(loss, time=self.travelled + places[0] - self.state.time)
+        march.record.losses.append(taken(policy, loss, branch, goes_back=True))
+        if isinstance(policy, StopThere):
+            march.record.status = Status.STOPPED
+            march.record.reason = f"another path leaves this one at program time {branch.at:.9g}"
+            before, part = self.state, (places[0] - self.state.time) / (arc.t - self.state.time)
+            guess = Point(places[0], before.u + part * (arc.trial.u - before.u))
+            control = ByTime(self.problem, places[0], self.span)
+            here = self.bordered.arc(before, guess, control, self.goal)
+            return (here if part > 0.0 and here.trial is not None else arc), False
+        if branch.arc is None or branch.arc.trial is None:
+            watch.last = now
+            return arc, False
+        there = branch.arc
+        watch.last = watch.ways(self.problem, there.t, there.matrix, there.factors)
+        return there, there.t > branch.at
 
     def _limit_point(self, points: list[Point]) -> None:
         """Tell where the program's time turned, by a parabola through three points."""
@@ -547,7 +448,7 @@ class Path:
         readings = problem.assembled.readings
         where: dict[str, object] = {"program_time": top, "displacement": top}
         if readings.displacement is not None:
-            condition = problem.assembled.conditions[readings.displacement]
+            condition = problem.assembled.all_conditions[readings.displacement]
             where["displacement"] = condition.program.at(top)  # type: ignore[attr-defined]
         if record.last is not None:
             for name in ("force_x", "force_y", "contact_length"):
@@ -572,6 +473,7 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
         newton_tolerance=method.newton_tolerance,
         max_iterations=method.max_iterations,
         solver=method.solver,
+        on_bifurcation=method.on_bifurcation,
     )
     marks = np.array([request.t_start, max(start, request.t_start)])
     first = dataclasses.replace(request, t_end=start, save=np.unique(marks), every_step=True)

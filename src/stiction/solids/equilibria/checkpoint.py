@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.checks import MOST_WORK
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import Form, check_arrays, check_count, unpacking
 from stiction.solids.contact.model import Found, History
@@ -28,6 +29,7 @@ def pack(march: March) -> Arrays:
     """Return everything that a march needs to go on."""
     state, trial = march.state, march.trial
     assert trial is not None
+    march.note()
     made: Arrays = {
         "time": np.array(state.time),
         "u": state.u,
@@ -38,11 +40,16 @@ def pack(march: March) -> Arrays:
         ),
         "analysed": march.space.analysed,
         "step": np.array([march.dt, float(march.smooth)]),
-        "ways": np.array([] if march.watch.last is None else march.watch.last, dtype=np.int64),
+        "stage": np.array(march.problem.stage),
+        "ways": np.array(march.watch.last or (-1, 0), dtype=np.int64),
         "places": np.array(march.watch.places),
         **_energies("energy", [march.energy]),
         **pack_record(march.record),
     }
+    if march.problem.base is not None:
+        made["stage_base"] = march.problem.base
+        angles = march.problem.angles
+        made["stage_angles"] = np.array([angles.get(i, 0.0) for i in march.problem.rigid_node])
     if march.before is not None:
         made["before_time"] = np.array(march.before[0])
         made["before_u"] = march.before[1]
@@ -60,20 +67,27 @@ def pack(march: March) -> Arrays:
 
 
 def _energies(name: str, energies: list[Energies]) -> Arrays:
-    plain = [(e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity) for e in energies]
+    plain = [
+        (e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity, e.kinetic, e.viscous)
+        for e in energies
+    ]
     heat = [e.heat for e in energies]
     return {
-        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 5),
+        f"{name}_plain": np.array(plain, dtype=np.float64).reshape(len(energies), 7),
         f"{name}_heat": np.array(heat, dtype=np.float64).reshape(len(energies), -1),
+        f"{name}_works": np.array([e.works for e in energies]).reshape(len(energies), -1),
     }
 
 
 def _energies_back(name: str, kept: Arrays) -> list[Energies]:
     found = []
-    for plain, heat in zip(kept[f"{name}_plain"], kept[f"{name}_heat"], strict=True):
-        stored, adhesive, work, algorithmic, reciprocity = (float(v) for v in plain)
+    arrays = (kept[f"{name}_{part}"] for part in ("plain", "heat", "works"))
+    for plain, heat, done in zip(*arrays, strict=True):
+        stored, adhesive, work, algorithmic, reciprocity, *rest = (float(v) for v in plain)
         given = tuple(float(h) for h in heat)
-        found.append(Energies(stored, adhesive, work, given, algorithmic, reciprocity))
+        works = tuple(float(w) for w in done)
+        ended = (given, algorithmic, reciprocity, works)
+        found.append(Energies(stored, adhesive, work, *ended, *rest))
     return found
 
 
@@ -121,7 +135,14 @@ def pack_record(record: Recorder) -> Arrays:
         "row_kept": np.array(len(record.rows)),
         "row_names": np.array(json.dumps([names, points])),
         "extremes": np.array(
-            [*seen.pressure, *seen.gap, seen.residual, seen.unbalanced, seen.force]
+            [
+                *seen.pressure,
+                *seen.gap,
+                seen.residual,
+                seen.unbalanced,
+                seen.force,
+                seen.backward,
+            ]
         ),
         "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
@@ -141,24 +162,32 @@ def _check(kept: Arrays, march: March) -> None:
     problem, points = march.problem, (march.problem.size, 2)
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
-    forms["counts"], forms["step"] = Form((5,), "i8", least=0), Form((2,))
-    forms["ways"], forms["places"] = Form(("ways",), "i8", least=0), Form((), "i8", least=0)
+    forms["counts"], forms["step"] = Form((5,), "i8", least=0, most=MOST_WORK), Form((2,))
+    forms["ways"], forms["places"] = Form((2,), "i8", least=-1), Form((), "i8", least=0)
+    most = max(len(problem.assembled.stages) - 1, 0)
+    forms["stage"] = Form((), "i8", least=0, most=most)
+    forms["stage_base"] = Form(points, needed=False)
+    forms["stage_angles"] = Form((len(problem.rigid_node),), needed=False)
     forms["analysed"] = Form(("entries",))
     forms |= _energy_forms("energy", 1)
     forms["before_time"], forms["before_u"] = Form(needed=False), Form(points, needed=False)
     for i, one in enumerate(problem.passes):
         # a point that found no partner has an infinite gap, and no origin
         forms[f"out{i}"] = Form((one.count, OUT), inf=True, nan=True)
-        forms[f"history{i}_origin"] = Form((one.count,), inf=True, nan=True)
+        forms[f"history{i}_origin"] = Form((one.count, one.dim - 1), inf=True, nan=True)
         for name in ("has_origin", "stuck"):
             forms[f"history{i}_{name}"] = Form((one.count,), "b1")
         forms[f"found{i}_element"] = Form((one.count,), "i8")
-        forms[f"found{i}_xi"] = Form((one.count,), inf=True, nan=True)
+        forms[f"found{i}_xi"] = Form((one.count, one.dim - 1), inf=True, nan=True)
         forms[f"found{i}_normal"] = Form((one.count,), "b1")
         for name in ("rows", "columns"):
             shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
+    forms["motion"], forms["motion_rates"] = (
+        Form((4,), needed=False),
+        Form((2, *points), needed=False),
+    )
     forms["path"] = Form((8,), needed=False)
     forms["path_pending"] = Form((), "U", needed=False)
     forms["path_t"] = Form(("path",), needed=False)
@@ -166,23 +195,27 @@ def _check(kept: Arrays, march: March) -> None:
     sizes = check_arrays(kept, forms)
     check_count("row_time", sizes["rows"], 1, sizes["rows"] + 1)
     check_count("steps_time", sizes["steps"], 1, sizes["steps"] + 1)
-    check_count("ways", sizes["ways"] % 2, 0, 0)
     whole = sum(one.count for one in problem.passes)
-    check_count("pulled", sizes["pulled"] % max(whole, 1), 0, 0)
+    check_count("pulled", sizes["pulled"] if sizes["pulled"] != whole else 0, 0, 0)
     check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
-    for group in (("before_time", "before_u"), ("path", "path_pending", "path_t", "path_u")):
+    pairs = (("before_time", "before_u"), ("stage_base", "stage_angles"))
+    for group in (*pairs, ("path", "path_pending", "path_t", "path_u")):
         check_count(group[0], sum(name in kept for name in group) % len(group), 0, 0)
 
 
 def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:
-    return {f"{name}_plain": Form((rows, 5)), f"{name}_heat": Form((rows, "heats"))}
+    return {
+        f"{name}_plain": Form((rows, 7)),
+        f"{name}_heat": Form((rows, "heats")),
+        f"{name}_works": Form((rows, "works")),
+    }
 
 
 def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
     """Return what the arrays of `pack_record` must be; curves need not be known everywhere."""
     forms = {
         "row_time": Form(("rows",)),
-        "row_iterations": Form(("rows",), "i8"),
+        "row_iterations": Form(("rows",), "i8", least=0, most=MOST_WORK),
         "row_kept": Form((), "i8"),
         "row_curves": Form(("rows", "curves"), inf=True, nan=True),
         "row_names": Form((), "U"),
@@ -192,16 +225,17 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "picture_u": Form(("pictures", *points)),
         **_energy_forms("row_energy", "rows"),
         "steps_time": Form(("steps",)),
-        "steps_iterations": Form(("steps",), "i8"),
+        "steps_iterations": Form(("steps",), "i8", least=0, most=MOST_WORK),
         "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
         **_energy_forms("steps_energy", "steps"),
         # without contact nothing has a pressure or a gap
-        "extremes": Form((7,), inf=True),
+        "extremes": Form((8,), inf=True),
         "pulled": Form(("pulled",), "b1"),
     }
     for name in kept:
         if name.startswith("row_point_"):
-            forms[name] = Form(("rows", "points"), inf=True, nan=True)
+            # a point that found no partner has an infinite gap
+            forms[name] = Form(("rows", "points"), inf=name == "row_point_gap")
         elif name.removeprefix("balance").isdecimal():
             forms[name] = Form(("missed", 2, 2), inf=True, nan=True)
     return forms
@@ -227,6 +261,11 @@ def _unpack(kept: Arrays, march: March) -> None:
         History(*(kept[f"history{i}_{name}"] for name in History._fields)) for i in passes
     )
     founds = tuple(Found(*(kept[f"found{i}_{name}"] for name in Found._fields)) for i in passes)
+    if "stage_base" in kept:
+        turned = (float(a) for a in kept["stage_angles"])
+        angles = dict(zip(problem.rigid_node, turned, strict=True))
+        problem.enter(int(kept["stage"]), kept["stage_base"], angles)
+        march.pace()
     u = kept["u"]
     march.state = State(t, u, histories, founds)
     outs = tuple(kept[f"out{i}"] for i in passes)
@@ -235,7 +274,7 @@ def _unpack(kept: Arrays, march: March) -> None:
     march.iterations, march.cuts, march.steps, march.factorised, march.unfound = counts
     march.dt, march.smooth = float(kept["step"][0]), bool(kept["step"][1])
     ways = kept["ways"]
-    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways.size else None
+    march.watch.last = Ways(int(ways[0]), bool(ways[1])) if ways[0] >= 0 else None
     march.watch.places = int(kept["places"])
     march.energy = _energies_back("energy", kept)[0]
     march.before = None
@@ -254,9 +293,13 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
     record.path = _rows_back("steps", kept, names)
-    over, when, gap, at, residual, unbalanced, force = (float(v) for v in kept["extremes"])
+    over, when, gap, at, residual, unbalanced, force, backward = (
+        float(v) for v in kept["extremes"]
+    )
     pulled = kept["pulled"]
-    record.extremes = Extremes((over, when), (gap, at), pulled, residual, unbalanced, force)
+    record.extremes = Extremes(
+        (over, when), (gap, at), pulled, residual, unbalanced, force, backward
+    )
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.losses = unpack_losses(kept["losses"])
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,8 +17,19 @@ from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import force_on, lengths
+from stiction.solids.equilibria.works import force_of, moment_on_circle, reaction, works_of
 
-__all__ = ["PULLS", "Energies", "Extremes", "Recorder", "Row", "missing_energy", "step_energies"]
+__all__ = [
+    "PULLS",
+    "Energies",
+    "Extremes",
+    "Recorder",
+    "Row",
+    "contact_energies",
+    "energies_at",
+    "missing_energy",
+    "step_energies",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +46,10 @@ class Energies(NamedTuple):
     heat: tuple[float, ...]
     algorithmic: float
     reciprocity: float
+    # of every condition, in their order
+    works: tuple[float, ...] = ()
+    kinetic: float = 0.0
+    viscous: float = 0.0
 
 
 class Row(NamedTuple):
@@ -46,11 +62,12 @@ class Row(NamedTuple):
     iterations: int
 
 
-def energies_at(problem: Problem, trial: Trial) -> Energies:
-    """Return the energies of a state at which nothing has been spent yet."""
+def energies_at(problem: Problem, trial: Trial, t: float) -> Energies:
+    """Return the energies of a state at a time at which nothing has been spent yet."""
     stored, adhesive = problem.stored(trial)
     heats = tuple(0.0 for _ in problem.assembled.contacts)
-    return Energies(stored, adhesive, 0.0, heats, 0.0, 0.0)
+    works = (0.0,) * len(problem.assembled.all_conditions)
+    return Energies(stored + problem.grounded(trial, t), adhesive, 0.0, heats, 0.0, 0.0, works)
 
 
 def step_energies(
@@ -78,23 +95,55 @@ def step_energies(
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
     """
     stored, adhesive = problem.stored(after)
-    moved = after.u - before.u
-    given = problem.loads(times[0]) + problem.loads(times[1])
-    reaction = np.where(problem.fixed, before.residual + after.residual, 0.0)
-    work = 0.5 * float(np.sum((reaction + given) * moved))
+    works = works_of(problem, before, after, times)
+    spent = 0.5 * float(np.sum((before.internal + after.internal) * (after.u - before.u)))
+    grounded = problem.grounded(after, times[1])
+    now = Energies(stored + grounded, adhesive, math.fsum(works), last.heat, 0.0, 0.0, works)
+    step = contact_energies(problem, before, after, times, last, now, spent)
+    return step._replace(
+        work=last.work + step.work,
+        algorithmic=last.algorithmic + step.algorithmic,
+        reciprocity=last.reciprocity + step.reciprocity,
+        works=tuple(w + dw for w, dw in zip(last.works, works, strict=True)),
+    )
+
+
+def contact_energies(
+    problem: Problem,
+    before: Trial,
+    after: Trial,
+    times: tuple[float, float],
+    last: Energies,
+    now: Energies,
+    spent: float,
+) -> Energies:
+    """Return the energies of one step with what contact did in it; see `step_energies`.
+
+    Parameters
+    ----------
+    last : the energies before
+    now : stored and adhesive energy after the step, and the work done in it, of each
+        condition too
+    spent : work that went into the bodies in the step [J/m]
+    """
+    work, works = now.work, now.works
+    moved = problem.unknowns.displacements(after.u) - problem.unknowns.displacements(before.u)
     ramp = problem.assembled.attraction
     heat = list(last.heat)
     algorithmic = reciprocity = 0.0
     for i, p in enumerate(problem.passes):
         a, b = before.outs[i], after.outs[i]
-        share = 1.0 if p.partner.rigid else 0.5
+        share = p.share
         change = ramp.at(times[1]) - ramp.at(times[0])
         if change:
             by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
             work += 0.5 * share * change * float(by_ramp)
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += share * float(h.sum())
-        slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        if not p.mortar:
+            slid = 0.5 * float(np.sum((_friction(a) - _friction(b)) * b[:, [k.SLIP_X, k.SLIP_Y]]))
+        else:
+            slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:
             slid -= _spread_springs(a, b)
         algorithmic += share * slid
@@ -102,21 +151,22 @@ def step_energies(
             # friction acts at a gap from the curve on which slip is counted
             way = b[:, [k.X, k.Y]] - a[:, [k.X, k.Y]] - moved[p.partner.node]
             taken = 0.5 * float(np.sum((_friction(a) + _friction(b)) * way))
+            # what turns the circle moves the surface that friction holds on to
+            motor = problem.holding.turned.get(problem.contact_of_pass[i])
+            taken += works[motor[0]] if motor is not None and works else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += taken - springs - float(h.sum()) - slid
-    if any(not p.partner.rigid for p in problem.passes):
+    if any(p.half for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
-        spent = 0.5 * float(np.sum((before.internal + after.internal) * moved))
-        change = adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
+        change = now.adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
+        change += problem.grounded(after, times[1]) - problem.grounded(before, times[0])
         new_heat = sum(heat) - sum(last.heat)
         reciprocity = work - spent - change - new_heat - algorithmic
-    return Energies(
-        stored,
-        adhesive,
-        last.work + work,
-        tuple(heat),
-        last.algorithmic + algorithmic + reciprocity,
-        last.reciprocity + reciprocity,
+    return now._replace(
+        work=work,
+        heat=tuple(heat),
+        algorithmic=algorithmic + reciprocity,
+        reciprocity=reciprocity,
     )
 
 
@@ -166,6 +216,7 @@ class Extremes:
     residual : largest residual of an accepted step over the forces that measure it [1]
     unbalanced : the same, as a force [N/m]
     force : largest force that met another in balance [N/m]
+    backward : largest error of a linear solve, as a part of its numbers [1]
     """
 
     pressure: tuple[float, float] = (-np.inf, 0.0)
@@ -174,6 +225,7 @@ class Extremes:
     residual: float = 0.0
     unbalanced: float = 0.0
     force: float = 0.0
+    backward: float = 0.0
 
     def see(self, t: float, points: dict[str, Floats], strongest: Floats) -> None:
         """Take a state into account.
@@ -314,14 +366,23 @@ class Recorder:
         readings = problem.assembled.readings
         found: dict[str, float] = {"displacement": t}
         if readings.displacement is not None:
-            condition = problem.assembled.conditions[readings.displacement]
+            condition = problem.assembled.all_conditions[readings.displacement]
             found["displacement"] = condition.program.at(t)  # type: ignore[attr-defined]
         if problem.passes and not readings.support:
             force = force_on(problem, trial, readings.contact, readings.body)
+        elif readings.displacement is not None:
+            condition = problem.assembled.all_conditions[readings.displacement]
+            force = force_of(problem, trial, t, condition)
         else:
-            nodes = self._support_nodes()
+            nodes = np.flatnonzero(problem.fixed.any(axis=1))
             force = trial.residual[nodes].sum(axis=0)
         found["force_x"], found["force_y"] = float(force[0]), float(force[1])
+        for i, place in enumerate(readings.reactions, start=1):
+            told = reaction(problem, trial, place)
+            for name, value in zip(("x", "y", "moment"), told, strict=True):
+                found[f"reaction_{i}_{name}"] = value
+        for contact, (number, _) in problem.holding.turned.items():
+            found[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)
         if problem.passes:
             i = self._pass_number()
             p = problem.passes[i]
@@ -335,14 +396,9 @@ class Recorder:
                 found["sticking_length"] = long.nominal
             found["contact_left"], found["contact_right"] = long.left, long.right
             if p.partner.rigid:
-                found["normal_displacement"] = float(trial.u[p.partner.node, 1])
+                moved = problem.unknowns.displacements(trial.u)
+                found["normal_displacement"] = float(moved[p.partner.node, 1])
         return found
-
-    def _support_nodes(self) -> npt.NDArray[np.int64]:
-        number = self.problem.assembled.readings.displacement
-        if number is None:
-            return np.flatnonzero(self.problem.fixed.any(axis=1))
-        return self.problem.nodes_of(self.problem.assembled.conditions[number].where)
 
     def _pass_number(self) -> int:
         readings = self.problem.assembled.readings

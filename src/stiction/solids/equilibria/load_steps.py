@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
+from stiction.methods import FollowBranch, StayOnPath, StopThere
 from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import check_count
+from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import pack, unpack
 from stiction.solids.equilibria.history import (
     Energies,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from stiction.methods import Quasistatic
     from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
+    from stiction.solids.motion.method import GeneralisedAlpha
 
 __all__ = ["run_quasistatic"]
 
@@ -39,6 +42,8 @@ Floats = npt.NDArray[np.float64]
 _EASY, _HARD = 6, 12
 _GROWTH = 1.5
 _SNAPSHOTS = 13
+# parts in which a step is taken again before a jump between two bodies is told
+_PARTS = (2, 4, 8, 16)
 # part of the energy turned over in a step that may be missing before it counts as a jump
 _JUMP = 0.25
 # residuals that stay below this many times the floor of rounding are at it
@@ -56,6 +61,11 @@ class Remembering:
     def __init__(self, space: Workspace) -> None:
         self.space = space
         self.analysed = np.zeros(0)
+
+    @property
+    def backward(self) -> float:
+        """The largest error of a solution; see `Workspace`."""
+        return self.space.backward
 
     @property
     def factorisations(self) -> int:
@@ -93,7 +103,7 @@ class March:
     def __init__(
         self,
         problem: Problem,
-        method: Quasistatic,
+        method: Quasistatic | GeneralisedAlpha,
         request: Request,
         end: float | None = None,
     ) -> None:
@@ -104,18 +114,55 @@ class March:
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
         self.space = Remembering(self.solver.start())
-        self.watch = Watch(problem, self.solver)
+        self.space.space.describe(problem.layout())
+        self.watch = Watch(problem, self.solver, request.t_start)
+        # whether bodies touch by virtual work alone: then energies close in short steps
+        self.joined = any(p.mortar for p in problem.passes) and not any(
+            p.half for p in problem.passes
+        )
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
         self.corners = problem.corners()
         inside = (self.corners > request.t_start) & (self.corners <= request.t_end)
         self.marks = np.unique(np.concatenate([self.corners[inside], [request.t_end]]))
+        self.stages = problem.assembled.stages
+        self.pace()
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
         self.before: tuple[float, Floats] | None = None
         self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
         self.dt, self.smooth = self.most, False
+
+    def pace(self) -> None:
+        """Take the steps and the rows of the stage."""
+        if not self.stages:
+            return
+        request, stage = self.request, self.stages[self.problem.stage]
+        begins = [request.t_start, *(s.until for s in self.stages)]
+        low, high = begins[self.problem.stage], stage.until
+        if stage.steps is not None:
+            self.most = (high - low) / stage.steps
+        else:
+            self.most = (request.t_end - request.t_start) / self.method.steps
+        self.least = self.most * 0.5**self.method.max_cuts
+        self.dt = self.most
+        if stage.rows is None:
+            self.record.wanted, self.record.every_step = request.save, request.every_step
+        else:
+            self.record.wanted = np.linspace(low, high, stage.rows + 1)
+            self.record.every_step = False
+
+    def enter(self) -> None:
+        """Go on with the next stage, where the last one has ended."""
+        last = self.problem.stage
+        if last + 1 >= len(self.stages) or self.state.time < self.stages[last].until:
+            return
+        assert self.trial is not None
+        self.state, self.trial = self.problem.carried(self.state, self.trial)
+        self.before, self.smooth = None, False
+        self.watch.last = None
+        self.pace()
 
     def run(self) -> None:
         """Follow the program to its end, or to where it cannot be followed."""
@@ -123,6 +170,11 @@ class March:
             self.lead()
         finally:
             self.close()
+
+    def note(self) -> None:
+        """Keep what is known of the linear solves of the path."""
+        seen = self.record.extremes
+        seen.backward = max(seen.backward, self.space.backward)
 
     def close(self) -> None:
         """Count the work and keep the last state."""
@@ -135,6 +187,8 @@ class March:
         }
         if self.unfound:
             self.record.stats["rows_not_found"] = self.unfound
+        self.note()
+        self.record.stats.update(self.space.space.told())
         self.space.close()
         self.watch.close()
         self.record.finish()
@@ -146,12 +200,17 @@ class March:
         self.kept = kept
         if kept is not None:
             unpack(kept, self)
+            self.back(kept)
             self._warm()
             if "path" in kept:
                 return True
         elif not self._begin():
             return False
-        end = self.request.t_end
+        return self.lead_on()
+
+    def lead_on(self) -> bool:
+        """Follow the program from the last state to the end asked for."""
+        checkpoint, end = self.request.checkpoint, self.request.t_end
         while self.state.time < end:
             if self.steps >= self.method.max_steps:
                 self.record.status = Status.WORK_LIMIT
@@ -164,10 +223,17 @@ class March:
                 f"step {self.steps}, {self.iterations} Newton iterations",
             )
             if checkpoint is not None and checkpoint.due():
-                kept = pack(self)
+                kept = {**pack(self), **self.more()}
                 kept["counts"][3] += self.space.factorisations
                 checkpoint.save(kept)
         return True
+
+    def more(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a checkpoint needs besides; of methods that build on this one."""
+        return {}
+
+    def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Take back what `more` returned."""
 
     def _warm(self) -> None:
         """Let the solver analyse the matrix that it had analysed when the checkpoint was made.
@@ -195,7 +261,7 @@ class March:
         first = self._settle()
         if first is None:
             return False
-        self.energy = energies_at(self.problem, first)
+        self.energy = energies_at(self.problem, first, self.state.time)
         self._look_for_jump_in(start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
@@ -203,6 +269,7 @@ class March:
 
     def _step(self) -> bool:
         """Take one load step, cut as often as need be; return whether it was found."""
+        self.enter()
         while True:
             t = self.state.time
             target = self._target(t, min(self.dt, self.most))
@@ -214,6 +281,7 @@ class March:
             if self.dt < self.least:
                 self.give_up(outcome, target)
                 return False
+        outcome, target, ends = self._look_for_branch(outcome, target)
         unfound = self._rows_within(outcome, target)
         self.accept(outcome, target)
         if unfound:
@@ -221,6 +289,10 @@ class March:
             self.record.keep_last()
         # where a program changes its slope, the last two states point nowhere
         self.smooth = target not in self.corners
+        if ends:
+            self.record.status = Status.STOPPED
+            self.record.reason = f"another path leaves this one at t = {target:.9g}"
+            return False
         if outcome.iterations <= _EASY:
             self.dt = max(self.dt, target - t) * _GROWTH
         elif outcome.iterations > _HARD:
@@ -245,7 +317,7 @@ class March:
         """Go from the last accepted state to a time within the step, and keep the row there."""
         assert self.trial is not None
         # equations of its own: what a matrix was ordered for decides how the path is rounded
-        problem, space = Problem(self.problem.assembled), self.solver.start()
+        problem, space = self.problem.alike(), self.solver.start()
         state, trial, energy = self.state, self.trial, self.energy
         first: Floats | None = guess
         dt, spent = at - state.time, 0
@@ -314,8 +386,6 @@ class March:
         last = self.energy
         self.energy = step_energies(self.problem, self.trial, trial, times, last)
         self._look_for_jump(last, times)
-        if at is None:
-            self._look_for_branch(outcome, target)
         self.before = (self.state.time, self.state.u)
         self.state = self.problem.accepted(self.state, trial, target)
         self.trial = trial
@@ -323,22 +393,57 @@ class March:
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
 
-    def _look_for_branch(self, outcome: Outcome, target: float) -> None:
-        """Tell a step along which another path leaves this one."""
+    def _look_for_branch(self, outcome: Outcome, target: float) -> tuple[Outcome, float, bool]:
+        """Tell a step along which another path leaves this one, and do what is asked for there.
+
+        Return the step to take, its end, and whether the run ends with it.
+        """
         found = self.watch.see(self.state, outcome, target, self.limits)
-        if found is not None:
+        # motions pass what load steps would stop at
+        policy = getattr(self.method, "on_bifurcation", None)
+        if found is None:
+            return outcome, target, False
+        trial = outcome.trial
+        if policy is None or isinstance(policy, StayOnPath) or trial is None:
             self.record.losses.append(found)
+            return outcome, target, False
+        low, high = (float(str(found.where[name])) for name in ("from", "to"))
+        if isinstance(policy, StopThere):
+            self.record.losses.append(taken(policy, found, None, goes_back=False))
+            part = (low - self.state.time) / (target - self.state.time)
+            guess = self.state.u + part * (trial.u - self.state.u)
+            if low > self.state.time:
+                here = solve_step(self.problem, self.state, low, guess, self.limits, self.space)
+                outcome, target = (here, low) if here.trial is not None else (outcome, target)
+            return outcome, target, True
+        assert isinstance(policy, FollowBranch)
+        span = (self.watch.begin, low, high, target)
+        u, side = trial.u, policy.side
+        branch = find_branch(self.problem, self.state, span, u, side, self.limits, self.solver)
+        self.record.losses.append(taken(policy, found, branch, goes_back=False))
+        if branch is None or branch.felt or branch.arc is None or branch.arc.trial is None:
+            return outcome, target, False
+        arc = branch.arc
+        if not branch.at < arc.t <= target:
+            return outcome, target, False
+        self.watch.last = self.watch.ways(self.problem, arc.t, arc.matrix, arc.factors)
+        self.iterations += arc.iterations
+        there = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
+        return there, arc.t, False
 
     def _look_for_jump_in(self, start: State) -> None:
         """Tell bodies that snap together at the start: energy falls before anything is done."""
         t = start.time
-        if self.problem.loads(t).any() or not self.problem.passes:
+        if not self.problem.passes or self.problem.loads(t, start.u).any():
             return
         before, _ = self.problem.evaluate(start, start.u, t, None, data=False)
         stored, adhesive = self.problem.stored(before)
         released = stored + adhesive - self.energy.stored - self.energy.adhesive
         turned = abs(self.energy.adhesive - adhesive)
-        if released > _JUMP * turned and released > 1e-3 * abs(self.energy.adhesive):
+        scale = abs(self.energy.adhesive)
+        if self.joined:
+            scale = max(scale, *(p.deepest for p in self.problem.passes))
+        if released > _JUMP * turned and released > 1e-3 * scale:
             where = {"energy_missing": released}
             choice = "the state of rest that Newton's method found from the given places"
             self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
@@ -348,10 +453,42 @@ class March:
         now = self.energy
         missing, turned = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
+        if self.joined:
+            # what the boundaries could give; less is not worth the name of a jump
+            scale = max(scale, *(p.deepest for p in self.problem.passes))
         if missing > _JUMP * turned and missing > 1e-3 * scale:
+            if self.joined and self._closes_in_parts(last, times, missing):
+                return
             where = {"from": times[0], "energy_missing": missing}
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
+
+    def _closes_in_parts(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
+        """Return whether energies close better and better as a step is taken in more parts.
+
+        The trapezoidal rule for work misses part of any long step; what a jump releases stays
+        missing however short the steps are. The parts lie beside the path.
+        """
+        assert self.trial is not None
+        problem, space = Problem(self.problem.assembled), self.solver.start()
+        try:
+            for parts in _PARTS:
+                state, trial, energy = self.state, self.trial, last
+                for target in np.linspace(*times, parts + 1)[1:]:
+                    t = float(target)
+                    outcome = solve_step(problem, state, t, None, self.limits, space)
+                    self.iterations += outcome.iterations
+                    if outcome.trial is None:
+                        return False
+                    energy = step_energies(problem, trial, outcome.trial, (state.time, t), energy)
+                    state, trial = problem.accepted(state, outcome.trial, t), outcome.trial
+                less, _ = missing_energy(last, energy)
+                if less <= 0.5 * missing:
+                    return True
+        finally:
+            self.factorised += space.factorisations
+            space.close()
+        return False
 
     def _forces(self) -> float:
         """Return the forces at the last accepted state, or their floor [N/m]."""

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesive_friction import Frictionless
+from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface
 from stiction.solids.assembly import Bulk, Pattern
-from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Rigid
 from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
-from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
+from stiction.solids.contact.virtual_work import MortarPass
+from stiction.solids.equilibria.holding import Holding
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "State", "Trial"]
 
-# nodes that two boundaries may share at a corner
-_CORNER = 2
 # rounding of the residual over eps times modulus times the root of the area: 1 to 3 in runs
 _STRAINS = 4.0
 
@@ -90,20 +89,21 @@ class Problem:
             own = self._surface(contact.boundary)
             if isinstance(contact.partner, Boundary):
                 other = self._surface(contact.partner)
+                if contact.passes == "mortar":
+                    self._add_pass(i, MortarPass(contact, own, other, self.points))
+                    continue
                 pairs = [(own, other, contact.boundary.body), (other, own, contact.partner.body)]
             else:
                 shape = (contact.partner, self.rigid_node[i])
                 pairs = [(own, shape, contact.boundary.body)]  # type: ignore[list-item]
             for a, b, body_number in pairs:
-                self.passes.append(ContactPass(contact, a, b, self.points))
-                self.contact_of_pass.append(i)
-                self.body_of_pass.append(body_number)
-        self.unknowns = Unknowns(self.size)
-        self._conditions()
-        self.unknowns.bind()
-        self.coupled: list[tuple[Ints, Ints]] = []
-        self._pattern: Pattern | None = None
-        self._signature: list[tuple[bytes, bytes]] = []
+                self._add_pass(i, ContactPass(contact, a, b, self.points), body_number)
+        self.enter(0)
+
+    def _add_pass(self, contact: int, made: ContactPass, body: int | None = None) -> None:
+        self.passes.append(made)
+        self.contact_of_pass.append(contact)
+        self.body_of_pass.append(made.contact.boundary.body if body is None else body)
 
     # ------------------------------------------------------------ what is prescribed
 
@@ -111,100 +111,47 @@ class Problem:
         surface = self.parts[boundary.body].surfaces[boundary.name]
         return surface._replace(nodes=surface.nodes + self.first[boundary.body])
 
+    def enter(
+        self, stage: int, base: Floats | None = None, angles: dict[int, float] | None = None
+    ) -> None:
+        """Take the conditions of a stage.
+
+        Parameters
+        ----------
+        stage : its number
+        base : (nodes, 2) displacements of nodes and control points when it begins [m]
+        angles : of rigid partners then, by contact [rad]
+        """
+        self.stage, self.base, self.angles = stage, base, dict(angles or {})
+        self.holding = Holding(self, stage, base, angles)
+        self.unknowns = self.holding.unknowns
+        self.fixed, self.free = self.holding.fixed, self.holding.free
+        self.coupled: list[tuple[Ints, Ints]] = []
+        self._pattern: Pattern | None = None
+        self._signature: list[tuple[bytes, bytes]] = []
+
+    def alike(self) -> Problem:
+        """Return the same equations anew, in the same stage, with nothing remembered."""
+        made = Problem(self.assembled)
+        if self.stage or self.base is not None:
+            made.enter(self.stage, self.base, self.angles)
+        return made
+
+    def carried(self, state: State, trial: Trial) -> tuple[State, Trial]:
+        """Enter the next stage, and return a state and what was told of it in its unknowns."""
+        t, u = state.time, self.unknowns.displacements(state.u)
+        acting = self.unknowns.on_places(trial.residual + self.loads(t, u))
+        inside = self.unknowns.on_places(trial.internal)
+        angles = {i: self.holding.angle(i, t) for i in self.rigid_node}
+        self.enter(self.stage + 1, u, angles)
+        v = self.unknowns.values(u)
+        residual = self.unknowns.forces(acting) - self.loads(t, u)
+        told = trial._replace(u=v, residual=residual, internal=self.unknowns.forces(inside))
+        return state._replace(u=v), told
+
     def nodes_of(self, where: object) -> Ints:
         """Return the nodes that a condition refers to."""
-        if isinstance(where, Rigid):
-            if where.contact not in self.rigid_node:
-                why = "conditions refer to contacts by number."
-                needs = "the number of a contact with a rigid partner"
-                try_ = "see the order of the contacts."
-                raise ModelError(explain("Rigid.contact", where.contact, needs, why, try_))
-            return np.array([self.rigid_node[where.contact]])
-        if isinstance(where, Nearest):
-            self._check_body("Nearest.body", where.body)
-            part = self.parts[where.body]
-            numbers, shares = nearest_place(part.points, part.places, np.asarray(where.point))
-            numbers = numbers + int(self.first[where.body])
-            if numbers.size == 1:
-                return numbers
-            return np.array([self.unknowns.take(numbers, shares)])
-        if isinstance(where, Boundary):
-            self._check_body("Boundary.body", where.body)
-            sets = self.parts[where.body].node_sets
-            if where.name not in sets:
-                from stiction.errors import nearest
-
-                why = "the mesh of the body has no boundary of that name."
-                needs = "one of " + ", ".join(sorted(sets))
-                try_ = nearest(where.name, sorted(sets))
-                raise ModelError(explain("Boundary.name", repr(where.name), needs, why, try_))
-            return np.asarray(sets[where.name] + self.first[where.body])
-        raise TypeError(where)
-
-    def _check_body(self, name: str, body: int) -> None:
-        if body >= len(self.parts):
-            needs = f"a number below {len(self.parts)}"
-            why, try_ = "bodies are counted from 0.", "give the place in the list."
-            raise ModelError(explain(name, body, needs, why, try_))
-
-    def _conditions(self) -> None:
-        self.fixed = np.zeros((self.size, 2), dtype=bool)
-        for node in self.rigid_node.values():
-            self.fixed[node] = True
-        # which condition has each unknown: none, or its number; what is held comes first
-        owner = np.full((self.size, 2), -1)
-        self._driven: list[tuple[Ints, int, Driven]] = []
-        self._loaded: list[tuple[Ints, int, Loaded]] = []
-        conditions = list(enumerate(self.assembled.conditions))
-        for number, condition in sorted(conditions, key=lambda c: not isinstance(c[1], Fixed)):
-            nodes = self.nodes_of(condition.where)
-            if isinstance(condition, Fixed):
-                for component in condition.components:
-                    self._claim(owner, nodes, component, number)
-                    self.fixed[nodes, component] = True
-            elif isinstance(condition, Driven):
-                nodes = self._claim(owner, nodes, condition.component, number)
-                self.fixed[nodes, condition.component] = True
-                self._driven.append((nodes, condition.component, condition))
-            elif isinstance(condition, Loaded):
-                nodes = self._claim(owner, nodes, condition.component, number)
-                self.fixed[nodes, condition.component] = False
-                self._loaded.append((nodes, condition.component, condition))
-        self.free = np.flatnonzero(~self.fixed.ravel())
-
-    def _claim(self, owner: Ints, nodes: Ints, component: int, number: int) -> Ints:
-        """Note that a condition has these unknowns, and return those that are left to it.
-
-        Where boundaries share a node at their corner, what is held stays held. What two
-        conditions ask for beyond that is refused, unless both ask for the same.
-        """
-        conditions = self.assembled.conditions
-        mine = conditions[number]
-        taken = owner[nodes, component] >= 0
-        for other in np.unique(owner[nodes[taken], component]):
-            theirs = conditions[other]
-            shared = int(np.sum(owner[nodes, component] == other))
-            corner = isinstance(mine, Driven) and shared <= _CORNER and nodes.size > 2 * shared
-            if isinstance(theirs, Fixed) and (isinstance(mine, Fixed) or corner):
-                continue
-            both = isinstance(mine, Driven) and isinstance(theirs, Driven)
-            if both and vars(mine)["program"] == vars(theirs)["program"]:
-                continue
-            name = "xy"[component]
-            kinds = [type(condition).__name__ for condition in (theirs, mine)]
-            raise ModelError(
-                explain(
-                    "Solid.boundary_conditions",
-                    f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
-                    f"{name} displacement of {shared} nodes",
-                    "one condition for each component of a node",
-                    "two conditions ask for different things there.",
-                    "leave one out, or name smaller boundaries: Mesh.split.",
-                )
-            )
-        left = nodes if isinstance(mine, Fixed) else nodes[~taken]
-        owner[left, component] = number
-        return left
+        return self.holding.nodes_of(where)
 
     def _check_start(self, x: Floats, founds: tuple[Found, ...]) -> None:
         """Refuse surfaces that lie inside each other at the start."""
@@ -223,6 +170,30 @@ class Problem:
                         "move the bodies apart, or turn the normal of the rigid plane.",
                     )
                 )
+        self._check_overlaps(x, founds)
+
+    def _check_overlaps(self, x: Floats, founds: tuple[Found, ...]) -> None:
+        """Refuse points that lie inside their partner where no nearest point is normal to it."""
+        for i, (p, found) in enumerate(zip(self.passes, founds, strict=True)):
+            contact = self.assembled.contacts[self.contact_of_pass[i]]
+            if p.partner.rigid or not (lost := np.flatnonzero(~found.normal)).size:
+                continue
+            sides = (contact.boundary.body, vars(contact.partner)["body"])
+            other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
+            place = p.places(x)[lost]
+            deep = self.assembled.bodies[other].mesh.depths(place)
+            q = int(np.argmax(deep))
+            if deep[q] > contact.adhesion.length:
+                raise ModelError(
+                    explain(
+                        "Solid.contacts",
+                        f"boundary {p.contact.boundary.name!r} {deep[q]:.3g} deep inside body "
+                        f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
+                        f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
+                        "what lies inside another body has no contact traction.",
+                        "move the bodies apart: Mesh.moved.",
+                    )
+                )
 
     def places(self, u: Floats) -> Floats:
         """Return the places (nodes, 2) of nodes and control points [m]."""
@@ -230,24 +201,34 @@ class Problem:
 
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, 2) [m], zero where nothing is prescribed."""
-        u = np.zeros((self.size, 2))
-        for nodes, component, condition in self._driven:
-            u[nodes, component] = condition.program.at(t)
-        return u
+        return self.holding.prescribed(t)
 
-    def loads(self, t: float) -> Floats:
-        """Return given forces (nodes, 2) [N/m]."""
-        f = np.zeros((self.size, 2))
-        for nodes, component, condition in self._loaded:
-            f[nodes, component] += condition.program.at(t) / nodes.size
-        return f
+    def loads(self, t: float, u: Floats | None = None) -> Floats:
+        """Return forces on the unknowns (nodes, 2) that no body makes [N/m].
+
+        Parameters
+        ----------
+        u : (nodes, 2) displacements of nodes and control points, which pressures follow [m];
+            None takes zero
+        """
+        return self.holding.loads(t, np.zeros((self.size, 2)) if u is None else u)
+
+    def turns(self, contact: int, t: float) -> float:
+        """Return by how much the rigid partner of a contact is turned [rad]."""
+        return self.holding.angle(contact, t)
+
+    def drifts(self, t: float, h: float) -> bool:
+        """Return whether attraction or an angle changes between t - h and t + h."""
+        ramp = self.assembled.attraction
+        changed = [ramp.at(t + h) != ramp.at(t - h)]
+        changed += [self.turns(i, t + h) != self.turns(i, t - h) for i in self.rigid_node]
+        return any(changed)
 
     def corners(self) -> Floats:
         """Return the times at which a program changes its slope, or friction begins."""
         found = [c.friction_from for c in self.assembled.contacts]
-        programs = [condition.program for _, _, condition in self._driven]
-        programs += [condition.program for _, _, condition in self._loaded]
-        for program in programs:
+        found += [stage.until for stage in self.assembled.stages]
+        for program in self.assembled.programs():
             found.extend(program.corners())
         found.extend(self.assembled.attraction.corners())
         return np.unique(np.asarray(found, dtype=np.float64))
@@ -358,7 +339,8 @@ class Problem:
         """
         moved = self.unknowns.displacements(u)
         x = self.points + moved
-        residual = np.zeros((self.size, 2)) if self.unknowns.rows else -self.loads(t)
+        plain = self.unknowns.plain
+        residual = -self.loads(t, moved) if plain else np.zeros((self.size, 2))
         founds = tuple(p.project(x, f) for p, f in zip(self.passes, state.founds, strict=True))
         pattern = self._bound(founds, state) if data else self._pattern
         values = np.zeros(pattern.entries) if data and pattern is not None else None
@@ -380,13 +362,18 @@ class Problem:
                 attraction=self.assembled.attraction.at(t),
                 residual=residual,
                 values=store,
+                turned=self.turns(self.contact_of_pass[k], t),
             )
             outs.append(out)
             if store is not None and values is not None:
                 np.add.at(values, self._places[k], store.ravel())
-        if self.unknowns.rows:
+        if values is not None and pattern is not None:
+            for entries in self.holding.tangents(t):
+                where = self._place(pattern, entries.nodes, entries.nodes)
+                np.add.at(values, where, entries.blocks.ravel())
+        if not plain:
             # loads act on the unknowns themselves
-            residual = self.unknowns.forces(residual) - self.loads(t)
+            residual = self.unknowns.forces(residual) - self.loads(t, moved)
             internal = self.unknowns.forces(internal)
         trial = Trial(u, residual, internal, tuple(outs), founds, bad)
         if values is None or pattern is None:
@@ -425,6 +412,9 @@ class Problem:
         """Make a pattern in which the bodies and these nodes of each pass are coupled."""
         self.coupled = coupled
         pairs = list(self.bulk.pairs())
+        for entries in self.holding.tangents(0.0):
+            n = entries.nodes.shape[1]
+            pairs.append((np.repeat(entries.nodes, n, axis=1), np.tile(entries.nodes, (1, n))))
         for rows, wide in coupled:
             r = np.repeat(rows, wide.shape[1], axis=1)
             pairs.append((r, np.tile(wide, (1, rows.shape[1]))))
@@ -475,6 +465,15 @@ class Problem:
         made.indices, made.indptr = self._free_indices, self._free_indptr
         return made
 
+    def layout(self) -> Layout:
+        """Return what the free unknowns stand for."""
+        touches = np.zeros(self.size, dtype=bool)
+        for p in self.passes:
+            touches[p.own.nodes.ravel()] = True
+            touches[p.partner.nodes.ravel()] = True
+        nodes = self.free // 2
+        return Layout(self.points[nodes], self.free % 2, touches[nodes])
+
     def accepted(self, state: State, trial: Trial, t: float) -> State:
         """Return the state after a step that was accepted."""
         histories = tuple(
@@ -489,10 +488,13 @@ class Problem:
 
         adhesive = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
-            share = 1.0 if p.partner.rigid else 0.5
-            adhesive += share * float(out[:, k.POTENTIAL].sum())
+            adhesive += p.share * float(out[:, k.POTENTIAL].sum())
         moved = self.unknowns.displacements(trial.u)
         return self.bulk.energy(moved) + self.springs(trial), adhesive
+
+    def grounded(self, trial: Trial, t: float) -> float:
+        """Return the energy of springs to the ground [J/m]."""
+        return self.holding.spring_energy(t, self.unknowns.displacements(trial.u))
 
     def springs(self, trial: Trial) -> float:
         """Return the energy of the springs of stick [J/m]; half of each pass of two bodies."""
@@ -500,6 +502,5 @@ class Problem:
 
         total = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
-            share = 1.0 if p.partner.rigid else 0.5
-            total += share * float(out[:, k.SPRING].sum())
+            total += p.share * float(out[:, k.SPRING].sum())
         return total

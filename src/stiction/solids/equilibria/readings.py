@@ -11,6 +11,7 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = ["Lengths", "lengths"]
@@ -46,13 +47,13 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
 
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
-    knots = knots_of(p.own)
+    (knots,) = knots_of(p.own)
     limit = float(p.contact.adhesion.gap_max)
     # the ends of the boundary join the sampled points
     ends = np.array([0.0, knots[-1]])
     last = p.count - 1
-    gaps, place = gaps_at(p, ends, found.at(np.array([0, last])), x)
-    zeta = np.concatenate([ends[:1], p.coordinate, ends[1:]])
+    gaps, place = gaps_at(p, ends[None], found.at(np.array([0, last])), x)
+    zeta = np.concatenate([ends[:1], p.coordinate[0], ends[1:]])
     gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
     edges, places = crossings(p, limit, zeta, gap, sampled, x)
@@ -74,7 +75,7 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
 
 def _sticking(p: ContactPass, out: Floats, end: float) -> float:
     """Return the reference length on which friction holds: trial traction below threshold."""
-    zeta, excess = p.coordinate, out[:, k.EXCESS].copy()
+    zeta, excess = p.coordinate[0], out[:, k.EXCESS].copy()
     excess[out[:, k.STATE] == k.NONE] = np.abs(excess[out[:, k.STATE] == k.NONE]) + 1e-300
     sticks = excess < 0.0
     if not sticks.any():
@@ -96,9 +97,14 @@ def _sticking(p: ContactPass, out: Floats, end: float) -> float:
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
     """Return the force (2,) of a contact on a body [N/m]."""
     total = np.zeros(2)
-    for number, owner, out in zip(
-        problem.contact_of_pass, problem.body_of_pass, trial.outs, strict=True
-    ):
-        if number == contact and owner == body:
+    owners = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
+    for p, (number, owner), out in zip(problem.passes, owners, trial.outs, strict=True):
+        if number != contact:
+            continue
+        partner = p.contact.partner
+        if owner == body:
             total += out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
+        elif isinstance(partner, Boundary) and not p.half and partner.body == body:
+            # one pass loads both
+            total -= out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0)
     return total

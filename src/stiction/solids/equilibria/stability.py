@@ -32,6 +32,9 @@ Floats = npt.NDArray[np.float64]
 # halvings of a step in which the count of unstable ways changes, and how many places are looked
 # for in a run; the others are told with the step
 _HALVINGS, _PLACES = 12, 20
+# halvings at most, and part of the time travelled to which a place is found then: where steps are
+# long beside it
+_MOST, _PART = 26, 2e-4
 
 
 class Ways(NamedTuple):
@@ -54,18 +57,24 @@ class Watch:
     ----------
     problem : the equations
     solver : for matrices of its own: what a path is made of does not feel that it is watched
+    begin : time at which the path begins
     """
 
-    def __init__(self, problem: Problem, solver: LinearSolver) -> None:
+    def __init__(self, problem: Problem, solver: LinearSolver, begin: float) -> None:
         self.problem, self.solver = problem, solver
         self.space = solver.start()
         self.rigid = all(p.partner.rigid for p in problem.passes)
         self.last: Ways | None = None
         self.places = 0
+        self.begin = begin
 
     def close(self) -> None:
         """Free what is kept."""
         self.space.close()
+
+    def symmetric(self, problem: Problem, t: float) -> bool:
+        """Return whether the tangent is the second derivative of an energy."""
+        return self.rigid and not problem.rubs(t) and problem.holding.conservative
 
     def ways(
         self, problem: Problem, t: float, matrix: csr_matrix | None, factors: Factors | None
@@ -80,7 +89,7 @@ class Watch:
         if matrix is None or not problem.free.size:
             return None
         try:
-            if self.rigid and not problem.rubs(t):
+            if self.symmetric(problem, t):
                 inertia = self.space.inertia(problem.reduced(matrix))
                 if inertia is not None:
                     return Ways(inertia[1], counted=True)
@@ -138,10 +147,12 @@ class Watch:
         low, high = state.time, target
         if self.places >= _PLACES or high <= low:
             return low, high
-        problem = Problem(self.problem.assembled)
+        problem = self.problem.alike()
         space = self.solver.start()
         try:
-            for _ in range(_HALVINGS):
+            for k in range(_MOST):
+                if k >= _HALVINGS and high - low <= _PART * (low - self.begin):
+                    break
                 t = 0.5 * (low + high)
                 guess = state.u + (t - state.time) / (target - state.time) * (u - state.u)
                 outcome = solve_step(problem, state, t, guess, limits, space)

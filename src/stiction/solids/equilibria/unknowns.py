@@ -4,11 +4,14 @@ On a boundary of splines a place is a mean of control points, x = sum_a s_a x_a.
 the place takes the displacement there, v = sum_a s_a u_a, as an unknown instead of that of the
 control point with the largest share. The map u = B v differs from 1 in a few rows; forces on v
 are B^T times those on u, and the tangent is B^T K B.
+
+A linear constraint sum_i c_i u_i = g(t) is the same: the sum becomes an unknown v in place of one
+of its displacements, and v is prescribed. The force on it is the multiplier of the constraint.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +51,13 @@ class Unknowns:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.taken: dict[int, tuple[Ints, Floats]] = {}
+        # of components, two a node: v_i = sum_j shares_j u_j in place of u_i
         self.rows: dict[int, tuple[Ints, Floats]] = {}
         self._forth: csr_matrix | None = None
         self._back: csr_matrix | None = None
+        # the pattern of the last tangent, known by its array of indices
+        self._pattern: tuple[Any, Any] | None = None
 
     def take(self, numbers: Ints, shares: Floats) -> int:
         """Return the unknown that is the displacement of a place, made one if it is not yet.
@@ -59,34 +66,63 @@ class Unknowns:
         ------
         ModelError : if no control point is left for it.
         """
-        for node, (others, parts) in self.rows.items():
+        for node, (others, parts) in self.taken.items():
             if np.array_equal(others, numbers) and np.array_equal(parts, shares):
                 return node
         for i in np.argsort(-shares, kind="stable"):
-            if int(numbers[i]) not in self.rows:
-                self.rows[int(numbers[i])] = (numbers, shares)
-                return int(numbers[i])
+            node = int(numbers[i])
+            if node not in self.taken:
+                self.taken[node] = (numbers, shares)
+                for k in (0, 1):
+                    self.rows[2 * node + k] = (2 * numbers + k, shares)
+                return node
         got = "more places next to each other than control points"
         why, try_ = "each place takes one of them.", "name fewer places, or the boundary."
         raise ModelError(explain("Nearest", got, "at most one a control point", why, try_))
 
+    def taken_as(self, place: int) -> tuple[Ints, Floats]:
+        """Return what a component stands for: itself, or the sum that is the place there."""
+        if place // 2 in self.taken:
+            numbers, shares = self.taken[place // 2]
+            return 2 * numbers + place % 2, shares
+        return np.array([place]), np.ones(1)
+
     def bind(self) -> None:
-        """Find the map once all places are taken."""
+        """Find the map once all rows are known."""
         if not self.rows:
             return
-        from scipy.sparse import eye, lil_matrix
+        from scipy.sparse import coo_matrix, csr_matrix, eye
+        from scipy.sparse.csgraph import connected_components
 
-        at = np.unique(np.concatenate([list(self.rows), *(n for n, _ in self.rows.values())]))
-        forth = np.eye(at.size)
-        for node, (numbers, shares) in self.rows.items():
-            i = int(np.searchsorted(at, node))
-            forth[i] = 0.0
-            forth[i, np.searchsorted(at, numbers)] = shares
-        for name, block in (("_forth", forth), ("_back", np.linalg.inv(forth))):
-            whole = lil_matrix(eye(self.size))
-            for i, row in zip(at, block, strict=True):
-                whole[int(i), at] = row
-            setattr(self, name, whole.tocsr())
+        n = 2 * self.size
+        ends = [(np.full(numbers.size, i), numbers) for i, (numbers, _) in self.rows.items()]
+        left, right = (np.concatenate([e[k] for e in ends]) for k in (0, 1))
+        graph = coo_matrix((np.ones(left.size), (left, right)), shape=(n, n))
+        _, group = connected_components(graph, directed=False)
+        members: dict[int, list[int]] = {}
+        for i in np.unique(np.concatenate([left, right])):
+            members.setdefault(int(group[i]), []).append(int(i))
+        plain = np.ones(n)
+        plain[np.unique(np.concatenate([left, right]))] = 0.0
+        rows, columns, forth, back = [], [], [], []
+        for found in members.values():
+            at = np.array(found)
+            block = np.eye(at.size)
+            for k, i in enumerate(found):
+                if i in self.rows:
+                    numbers, shares = self.rows[i]
+                    block[k] = 0.0
+                    block[k, np.searchsorted(at, numbers)] = shares
+            rows.append(np.repeat(at, at.size))
+            columns.append(np.tile(at, at.size))
+            forth.append(block.ravel())
+            back.append(np.linalg.inv(block).ravel())
+        where = (np.concatenate(rows), np.concatenate(columns))
+        same = eye(n, format="csr").multiply(plain[:, None])
+        for name, values in (("_forth", forth), ("_back", back)):
+            whole = csr_matrix(same + coo_matrix((np.concatenate(values), where), shape=(n, n)))
+            whole.eliminate_zeros()
+            setattr(self, name, whole)
 
     @property
     def plain(self) -> bool:
@@ -95,23 +131,33 @@ class Unknowns:
 
     def displacements(self, v: Floats) -> Floats:
         """Return u = B v, (size, 2) [m]."""
-        return v if self._back is None else np.asarray(self._back @ v)
+        return v if self._back is None else np.asarray(self._back @ v.ravel()).reshape(v.shape)
+
+    def values(self, u: Floats) -> Floats:
+        """Return v of displacements u, (size, 2) [m]."""
+        return u if self._forth is None else np.asarray(self._forth @ u.ravel()).reshape(u.shape)
 
     def forces(self, r: Floats) -> Floats:
         """Return B^T r, (size, 2) [N/m]: forces on the unknowns."""
-        return r if self._back is None else np.asarray(self._back.T @ r)
+        return r if self._back is None else np.asarray(self._back.T @ r.ravel()).reshape(r.shape)
+
+    def on_places(self, r: Floats) -> Floats:
+        """Return the forces on nodes and control points of forces on the unknowns, (size, 2)."""
+        return r if self._forth is None else np.asarray(self._forth.T @ r.ravel()).reshape(r.shape)
 
     def tangent(self, matrix: csr_matrix) -> csr_matrix:
         """Return B^T K B."""
         if self._back is None:
             return matrix
-        from scipy.sparse import csr_matrix, identity, kron
+        from scipy.sparse import csr_matrix
 
-        b = csr_matrix(kron(self._back, identity(2)))
+        b = self._back
         made = csr_matrix(b.T @ matrix @ b).tocoo()
         # products leave out what happens to be zero: the pattern must not depend on that
-        ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
-        whole = csr_matrix(abs(b).T @ ones @ abs(b)).tocoo()
+        if self._pattern is None or self._pattern[0] is not matrix.indices:
+            ones = csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+            self._pattern = (matrix.indices, csr_matrix(abs(b).T @ ones @ abs(b)).tocoo())
+        whole = self._pattern[1]
         rows = np.concatenate([made.row, whole.row])
         columns = np.concatenate([made.col, whole.col])
         values = np.concatenate([made.data, np.zeros(whole.nnz)])

@@ -28,6 +28,8 @@ Flags = npt.NDArray[np.bool_]
 # columns of a row that a triangle leaves empty, by the columns of its own array
 _TRIANGLES = {3: (4, [0, 1, 2]), 6: (9, [0, 1, 2, 4, 5, 6])}
 # nodes closer than this part of the body are at one place
+# squares of lengths, and their sums, stay within floating point
+_FARTHEST = 1e150
 _SAME_PLACE = 1e-9
 
 
@@ -67,6 +69,10 @@ def clean_points(value: object) -> Floats:
         got = f"{int((~good).sum())} places that are not finite, the first at node "
         got += str(int(np.argmin(good)))
         raise ModelError(explain("Mesh.points", got, needs, why, try_))
+    if np.abs(points).max() > _FARTHEST:
+        got = f"a place at {np.abs(points).max():.3g} m"
+        needs = f"places within {_FARTHEST:.0e} m"
+        raise ModelError(explain("Mesh.points", got, needs, "areas are products of them.", try_))
     points.flags.writeable = False
     return points
 

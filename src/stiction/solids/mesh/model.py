@@ -140,6 +140,27 @@ class Mesh(Record):
             raise ModelError(explain("boundary", repr(name), needs, why, try_))
         return self.boundaries[name]
 
+    def depths(self, places: Floats) -> Floats:
+        """Return how deep places (p, 2) lie inside the outline of the corners, (p,) [m]; 0 outside.
+
+        Verified by: tests/unit/solids/mesh/test_model.py::test_depths
+        """
+        outer = np.flatnonzero(self.edges.uses[self.edges.number] == 1)
+        ends = self.points[self.edges.ends[outer]]
+        a, way = ends[:, 0], ends[:, 1] - ends[:, 0]
+        deep = np.zeros(len(places))
+        for i, x in enumerate(places):
+            away = x - a
+            # a line to the right crosses the outline an odd number of times
+            above = (a[:, 1] > x[1]) != (ends[:, 1, 1] > x[1])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                at = a[:, 0] + away[:, 1] / way[:, 1] * way[:, 0]
+            if np.sum(above & (at > x[0])) % 2:
+                share = np.einsum("ek,ek->e", away, way) / np.einsum("ek,ek->e", way, way)
+                near = a + np.clip(share, 0.0, 1.0)[:, None] * way
+                deep[i] = np.sqrt(((x - near) ** 2).sum(axis=1).min())
+        return deep
+
     def chain(self, name: str) -> Ints:
         """Return the pieces (k, 2) of a boundary that is one open chain.
 

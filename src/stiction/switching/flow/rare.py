@@ -136,6 +136,31 @@ def at_line(system: Integers, p: Vector, a: Matrix) -> int:
 
 
 @kernel(borrows=True)
+def settle(
+    code: int,
+    system: Integers,
+    p: Vector,
+    table: Matrix,
+    a: Matrix,
+    saved: Matrix,
+    event: Matrix,
+) -> int:
+    """Do what the codes of rare events ask for, until there is none; return the last code."""
+    while code < RUNNING:
+        if code == TOUCHES:
+            code = at_touch(system, p, table, a, saved, event)
+        elif code == MEETS:
+            code = at_meeting(system, p, a, event)
+        elif code == STAYS:
+            code = at_stay(system, p, table, a, saved, event)
+        elif code == STAY_ENDS:
+            code = at_end_of_stay(system, p, a, event)
+        else:
+            code = at_line(system, p, a)
+    return code
+
+
+@kernel(borrows=True)
 def carry_on(
     system: Integers,
     p: Vector,
@@ -151,17 +176,7 @@ def carry_on(
     while left > 0:
         code = advance(system, p, table, a, saved, event, t_end, left)
         system[GOES_ON] = 0
-        while code < RUNNING:
-            if code == TOUCHES:
-                code = at_touch(system, p, table, a, saved, event)
-            elif code == MEETS:
-                code = at_meeting(system, p, a, event)
-            elif code == STAYS:
-                code = at_stay(system, p, table, a, saved, event)
-            elif code == STAY_ENDS:
-                code = at_end_of_stay(system, p, a, event)
-            else:
-                code = at_line(system, p, a)
+        code = settle(code, system, p, table, a, saved, event)
         if code != RUNNING:
             return code
         left = system[LEFT]

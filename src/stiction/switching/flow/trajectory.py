@@ -217,21 +217,8 @@ class Trajectory:
     def _handle(self, code: int) -> int:
         """Handle a rare event; only where there is one are its kernels compiled."""
         from stiction.switching.flow import rare
-        from stiction.switching.flow.corners import handling
 
-        system, p, table, a, saved, event = self.flow.arrays
-        while code < r.RUNNING:
-            if code == r.TOUCHES:
-                code = int(rare.at_touch(system, p, table, a, saved, event))
-            elif code == r.MEETS:
-                code = int(handling.at_meeting(system, p, a, event))
-            elif code == r.STAYS:
-                code = int(handling.at_stay(system, p, table, a, saved, event))
-            elif code == r.STAY_ENDS:
-                code = int(handling.at_end_of_stay(system, p, a, event))
-            else:
-                code = int(rare.at_line(system, p, a))
-        return code
+        return int(rare.settle(code, *self.flow.arrays))
 
     def log(self, kind: int, surface: int, before: float, after: float) -> None:
         """Write an event at a surface (counted from 0) at the present state."""

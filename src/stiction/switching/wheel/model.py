@@ -293,8 +293,9 @@ class WheelOnTurntable(SwitchingSystem):
         damping = self.c1 * (slip if self.c1_between_disks else w)
         pull = spring + self.m * r * w**2
         torque = self.d * pull - damping - 2.0 * self.m * r * v * w + force * r * cos + moment
-        turn = torque / (self.m * (self.beta**2 + r**2))
-        wall = self.m * (-r * turn + self.d * w**2 - 2.0 * v * w) + force * cos
+        # times m, which may be tiny
+        turn = torque / (self.beta**2 + r**2)
+        wall = -r * turn + self.m * (self.d * w**2 - 2.0 * v * w) + force * cos
         return {
             "friction_force": (force, "N", "lateral force on the wheel, opposed to slip"),
             "friction_moment": (moment, "N m", "aligning moment on the wheel"),

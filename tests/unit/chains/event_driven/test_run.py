@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from memories import Interrupted, Memory
 from oracles import dense_events, matrices
 
 import stiction as st
@@ -411,25 +412,6 @@ def test_a_system_without_events_is_refused():
         st.solve(Still(), st.EventDriven())
 
 
-class Memory:
-    """A checkpoint that is always due and keeps its state in memory."""
-
-    def __init__(self, stop_after=None):
-        self.state, self.saves, self.stop_after = None, 0, stop_after
-
-    def due(self):
-        return True
-
-    def save(self, state):
-        self.state = {name: np.array(value) for name, value in state.items()}
-        self.saves += 1
-        if self.stop_after is not None and self.saves >= self.stop_after:
-            raise KeyboardInterrupt
-
-    def load(self):
-        return self.state
-
-
 def test_resume_is_bit_identical(monkeypatch):
     monkeypatch.setattr("stiction.chains.event_driven.run._MASS_STEPS_PER_CALL", 3_000)
     chain = st.Chain(
@@ -437,10 +419,9 @@ def test_resume_is_bit_identical(monkeypatch):
     )
     method = st.EventDriven(max_step=0.002)
     whole = st.solve(chain, method, (0.0, 20.0))
-    memory = Memory(stop_after=2)
-    with pytest.raises(KeyboardInterrupt):
+    memory = Memory(last=2)
+    with pytest.raises(Interrupted):
         st.solve(chain, method, (0.0, 20.0), checkpoint=memory)
-    memory.stop_after = None
     resumed = st.solve(chain, method, (0.0, 20.0), checkpoint=memory)
     for name in ("x", "v", "friction"):
         assert np.array_equal(whole.variables[name].values, resumed.variables[name].values)

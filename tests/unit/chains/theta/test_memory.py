@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import slip_memory
+from memories import Memory
 from scipy.integrate import solve_ivp
 from slip_memory import SlipMemory
 
@@ -233,22 +234,6 @@ def test_states_are_named_in_what_a_run_gives(tmp_path):
 # ---- trials and checkpoints
 
 
-class Notebook:
-    """A checkpoint that keeps every state it is given."""
-
-    def __init__(self, page=None):
-        self.pages, self.page = [], page
-
-    def due(self):
-        return True
-
-    def save(self, state):
-        self.pages.append({name: np.array(value) for name, value in state.items()})
-
-    def load(self):
-        return self.page
-
-
 def assert_same(one, two):
     for name, variable in one.variables.items():
         assert np.array_equal(variable.values, two.variables[name].values), name
@@ -270,13 +255,13 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
     )
     whole = st.solve(chain, method, (0.0, 3.0), save=31)
     monkeypatch.setattr(march, "_MOST_STEPS", 300)
-    book = Notebook()
+    book = Memory()
     assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=book))
     pages = book.pages[:: max(1, len(book.pages) // 4)]
     assert len(pages) >= 3
     for page in pages:
         assert page["contact_state"].shape == (2, 1)
-        assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=Notebook(page)))
+        assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=Memory(page)))
 
 
 def test_trials_between_the_steps_change_nothing(monkeypatch):

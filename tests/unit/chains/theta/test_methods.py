@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from memories import Memory
 
 import stiction as st
 from stiction.chains.theta import exact_kernels as exact
@@ -482,22 +483,6 @@ def test_newtons_matrix_is_the_derivative_of_the_residual():
 # ---- checkpoints
 
 
-class Notebook:
-    """A checkpoint that keeps every state it is given."""
-
-    def __init__(self, state=None):
-        self.state, self.pages = state, []
-
-    def due(self):
-        return True
-
-    def save(self, state):
-        self.pages.append({name: np.array(values) for name, values in state.items()})
-
-    def load(self):
-        return self.state
-
-
 def assert_same_run(one, two):
     for name, variable in one.variables.items():
         assert variable.values.tobytes() == two.variables[name].values.tobytes(), name
@@ -538,18 +523,18 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, law, monkeypatch):
     )
     whole = st.solve(chain, method, (0.0, 6.0), save=77)
     monkeypatch.setattr(theta_march, "_MOST_STEPS", max(1, int(1.1 / method.step)))
-    notebook = Notebook()
+    notebook = Memory()
     pieces = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=notebook)
     assert_same_run(whole, pieces)
     assert len(notebook.pages) >= 4
     for page in notebook.pages[:: max(1, len(notebook.pages) // 3)]:
-        resumed = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=Notebook(page))
+        resumed = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=Memory(page))
         assert_same_run(whole, resumed)
 
 
 def test_an_interrupted_run_goes_on_from_where_it_was(monkeypatch):
     monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
-    notebook = Notebook()
+    notebook = Memory()
     notebook.due = lambda: False
 
     def stop(fraction, note):
@@ -559,7 +544,7 @@ def test_an_interrupted_run_goes_on_from_where_it_was(monkeypatch):
     method = st.ThetaStepper(1e-3, 0.6)
     st.solve(CHAIN, method, (0.0, 10.0), throw=False, progress=stop, checkpoint=notebook)
     (page,) = notebook.pages
-    resumed = st.solve(CHAIN, method, (0.0, 10.0), checkpoint=Notebook(page))
+    resumed = st.solve(CHAIN, method, (0.0, 10.0), checkpoint=Memory(page))
     assert_same_run(st.solve(CHAIN, method, (0.0, 10.0)), resumed)
 
 

@@ -9,14 +9,14 @@ from solid_cases import curve
 
 from stiction.errors import ModelError
 from stiction.solids.contact.curve_kernels import (
-    basis_at,
+    basis_kernel,
     bernstein,
-    curve_at,
-    nearest_all,
-    points_all,
+    nearest_kernel,
+    place_kernel,
+    points_kernel,
 )
 from stiction.solids.contact.curves import (
-    Curve,
+    Pieces,
     along,
     bernstein_at,
     locate,
@@ -44,9 +44,10 @@ def test_bernstein(degree):
 def at(surface, e, xi, x):
     """Return place, derivative and second derivative of a curve."""
     n = surface.nodes.shape[1]
-    f, b, out = np.empty((3, n)), np.empty((3, 4)), np.empty((3, 2))
-    basis_at(xi, e, surface.extraction, surface.weights, b, f)
-    curve_at(e, surface.nodes, f, x, out)
+    f, b, out = np.empty((3, n)), np.empty((9, 4)), np.empty((3, 2))
+    degree = np.array([surface.extraction.shape[2] - 1])
+    basis_kernel(1)(np.array([xi]), e, surface.extraction, surface.weights, degree, b, f)
+    place_kernel(1)(e, surface.nodes, f, x, out)
     return f, out
 
 
@@ -75,11 +76,16 @@ def wavy(degree, rational=False):
     return curve(control, degree, weights=weights), control
 
 
+def arrays(surface):
+    """Return the arrays of a boundary as kernels take them."""
+    degrees = np.array([surface.extraction.shape[2] - 1])
+    curve = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
+    return *curve, degrees
+
+
 def improve(surface, points, element, xi, normal, x):
     """Improve the nearest points of a curve in place."""
-    curve = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
-    scratch = (np.empty((3, surface.nodes.shape[1])), np.empty((3, 4)), np.empty((3, 2)))
-    nearest_all(points, element, xi, normal, *curve, x, *scratch)
+    nearest_kernel(1)(points, element, xi, normal, *arrays(surface), x)
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
@@ -95,11 +101,10 @@ def test_projection_is_orthogonal(degree, rational):
     first = np.argmin(far, axis=1)
     # begin in the neighbour of the right element, at its middle
     element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
-    xi, normal = np.zeros(60), np.zeros(60, dtype=bool)
+    xi, normal = np.zeros((60, 1)), np.zeros(60, dtype=bool)
     improve(surface, points, element, xi, normal, x)
-    all_at_once = Curve(surface.nodes, surface.extraction, surface.weights)
-    found = all_at_once.points(element, xi, x)[1].transpose(2, 0, 1)
-    one = np.stack([at(surface, e, s, x)[1] for e, s in zip(element, xi, strict=True)])
+    found = Pieces(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
+    one = np.stack([at(surface, e, s[0], x)[1] for e, s in zip(element, xi, strict=True)])
     assert (found == one).all()
     away = found[:, 0] - points
     slope = np.einsum("qd,qd->q", away, found[:, 1])
@@ -118,25 +123,23 @@ def test_points_of_a_curve(degree, rational):
     random = np.random.default_rng(4)
     elements = random.integers(0, surface.nodes.shape[0], 50)
     xis = random.uniform(-1.0, 1.0, 50)
-    curve = (surface.nodes, surface.extraction, surface.weights)
-    wanted = Curve(*curve).points(elements, xis, x)
+    wanted = Pieces(surface).points(elements, xis[None], x)
     n = surface.nodes.shape[1]
-    scratch = (np.empty((3, n)), np.empty((3, 4)), np.empty((3, 2)))
-    for points in (points_all, points_all.plain):
+    for points in (points_kernel(1), points_kernel(1).plain):
         found = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
-        points(elements, xis, *curve, x, *scratch, *found)
+        points(elements, xis[:, None], *arrays(surface), x, *found)
         assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
 
 
 def test_beyond_the_end_nothing_is_normal():
     surface, x = wavy(2)
     points = np.array([[-0.5, 0.1], [6.6, 0.0]])
-    element, xi = np.array([2, 2]), np.zeros(2)
+    element, xi = np.array([2, 2]), np.zeros((2, 1))
     normal = np.ones(2, dtype=bool)
     improve(surface, points, element, xi, normal, x)
     assert not normal.any()
     assert element.tolist() == [0, surface.nodes.shape[0] - 1]
-    assert xi.tolist() == [-1.0, 1.0]
+    assert xi.ravel().tolist() == [-1.0, 1.0]
 
 
 SHAPES = {
@@ -154,8 +157,9 @@ def test_rigid_shapes(name):
     out, coordinates = rigid_nearest((points + shift).T, shape, shift)
     out = out.transpose(2, 0, 1)
     step = 1e-3
-    for (x, y), s, (place, tangent, change) in zip(points, coordinates, out, strict=True):
-        back = rigid_places(s + step * np.array([-2, -1, 1, 2, 0]), shape, shift).T
+    for (x, y), s, (place, tangent, change) in zip(points, coordinates[0], out, strict=True):
+        near = s + step * np.array([[-2, -1, 1, 2, 0]])
+        back = rigid_places(near, shape, shift).T
         assert_allclose(back[4], place, atol=1e-14)
         slope = (back[0] - back[3] + 8.0 * (back[2] - back[1])) / (12.0 * step)
         assert_allclose(tangent, slope, atol=1e-11)
@@ -178,15 +182,15 @@ def test_outlines_lie_on_the_shapes():
 
 
 def test_place_along_a_boundary():
-    knots = np.array([0.0, 0.5, 2.0, 2.25])
-    zeta = np.array([0.0, 0.2, 0.5, 1.9, 2.1, 2.25])
+    knots = (np.array([0.0, 0.5, 2.0, 2.25]),)
+    zeta = np.array([[0.0, 0.2, 0.5, 1.9, 2.1, 2.25]])
     e, xi = locate(zeta, knots)
     assert (np.abs(xi) <= 1.0).all()
     assert e.tolist() == [0, 0, 1, 1, 2, 2]
-    assert_allclose(along(e, xi, knots), zeta, atol=1e-15)
-    e, xi = locate(np.array([-1.0, 3.0]), knots)
+    assert_allclose(along(e, xi, knots)[0], zeta, atol=1e-15)
+    e, xi = locate(np.array([[-1.0, 3.0]]), knots)
     assert e.tolist() == [0, 2]
-    assert xi.tolist() == [-1.0, 1.0]
+    assert xi.tolist() == [[-1.0, 1.0]]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from solid_cases import ELEMENTS, curve, distorted, jacobian
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.curves import locate
 from stiction.solids.contact.model import Contact, ContactPass, History
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 from stiction.solids.equilibria.problem import Problem
@@ -59,7 +60,7 @@ def one_pass(friction, partner, degree, seed, **settings):
     # some slipped across the border of an element, some a little, some not at all
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
     moved = origin + far + 0.001 * random.standard_normal(origin.size)
-    history = History(np.where(known, moved, 0.0), known, random.random(origin.size) < 0.5)
+    history = History(np.where(known, moved, 0.0)[:, None], known, random.random(origin.size) < 0.5)
     return made, x, history
 
 
@@ -114,7 +115,7 @@ def test_tangents_against_differences(name, partner, degree):
         error, out, found = tangent_error(made, x, history)
         assert error < 1e-7
         met.update(out[:, k.STATE])
-        elements = np.searchsorted(made.partner.knots, history.origin, side="right") - 1
+        elements = locate(history.origin.T, made.partner.knots)[0]
         if ((elements != found.element) & (out[:, k.STATE] > 0.0)).any():
             met.add("across")
     if name != "none":
@@ -288,7 +289,7 @@ def test_whole_tangents_against_differences(element, partner):
         trial = problem.evaluate(state, u, 0.5, None, data=False)[0]
         state = problem.accepted(state, trial, 0.5)
         histories = [
-            h._replace(origin=h.origin + random.uniform(-0.3, 0.3, h.origin.size) ** 3 * 10.0)
+            h._replace(origin=h.origin + random.uniform(-0.3, 0.3, h.origin.shape) ** 3 * 10.0)
             for h in state.histories
         ]
         state = state._replace(histories=tuple(histories))
@@ -365,3 +366,10 @@ def test_the_penalty_follows_the_normal_law():
     stiff = abs(float(np.asarray(LAW.stiffness(LAW.gap_eq))))
     assert_allclose(contact.tangential_stiffness, 10.0 * stiff, rtol=1e-4)
     assert Contact(adhesion=LAW, penalty=3.0).tangential_stiffness == 3.0
+
+
+def test_points_too_far_away_for_a_distance_have_no_nearest_one():
+    made, x, _ = one_pass(FRICTION["none"], "surface", 2, 3)
+    found = made.project(np.where(np.arange(x.shape[0])[:, None] < 3, 1e300, x), None)
+    assert found.element.max() < made.partner.nodes.shape[0]
+    assert not found.normal.all()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from memories import Memory
 
 import stiction as st
 from stiction.laws import Frictionless, LennardJones
@@ -21,23 +22,6 @@ from stiction.solids import (
 from stiction.solids.model import Readings
 
 LAW = LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
-
-
-class Memory:
-    """A checkpoint that keeps the state at its turn, or gives back what it is told."""
-
-    def __init__(self, turn=0, given=None):
-        self.turn, self.given, self.asked, self.state = turn, given, 0, None
-
-    def due(self):
-        self.asked += 1
-        return self.asked == self.turn
-
-    def save(self, state):
-        self.state = {name: np.array(values) for name, values in state.items()}
-
-    def load(self):
-        return self.given
 
 
 def pushed_at_a_place():
@@ -76,10 +60,10 @@ def column():
 )
 def test_a_run_goes_on_to_the_same_bits(system, method, save):
     for turn in (1, 2, 4):
-        kept = Memory(turn)
+        kept = Memory(turn=turn)
         whole = st.solve(system(), method, save=save, checkpoint=kept)
         assert kept.state is not None
-        again = st.solve(system(), method, save=save, checkpoint=Memory(given=kept.state))
+        again = st.solve(system(), method, save=save, checkpoint=Memory(kept.state, turn=0))
         for name, variable in whole.variables.items():
             found = again.variables[name].values
             assert np.array_equal(variable.values, found, equal_nan=True), name

@@ -54,16 +54,16 @@ def test_edges_of_a_parabola(element, partner):
         against = Boundary(1, "top")
     problem, trial = at_rest(bodies, against)
     p, out, found = problem.passes[0], trial.outs[0], trial.founds[0]
-    knots = knots_of(p.own)
+    (knots,) = knots_of(p.own)
     edge = np.sqrt((LAW.gap_max - 0.15) / BEND)
     x = problem.points
-    marks, places = crossings(p, LAW.gap_max, p.coordinate, out[:, k.GAP], found, x)
+    marks, places = crossings(p, LAW.gap_max, p.coordinate[0], out[:, k.GAP], found, x)
     assert marks.size == 2
     assert_allclose(places[:, 0], [-edge, edge], atol=1e-12 if element == "Q2" else 1e-5)
     assert_allclose(places[:, 1], LAW.gap_max, rtol=1e-12)
     # from any guess, the same to the last digits
     far = type(found)(*(values[[0, 0]] for values in found))
-    assert_allclose(gaps_at(p, marks, far, x)[0], LAW.gap_max, rtol=1e-12)
+    assert_allclose(gaps_at(p, marks[None], far, x)[0], LAW.gap_max, rtol=1e-12)
     # the coordinate is the arc length, but for its change inside one element
     told = lengths(p, out, found, x)
     exact = 2.0 * arc_length(edge)

@@ -228,6 +228,7 @@ BAD = {
         np.vstack([SQUARE, [[1.0, 0.0], [2.0, 0.0], [2.0, 1.0]]]), [[0, 1, 2, 3], [4, 5, 6, 2]]
     ),
     "a node in between, the first is node 6 on an edge of cell 0": strip_with_hanging_node,
+    r"a place at 1e\+300 m": lambda: rectangle(1e300, 1.0, (2, 1)),
     "several cells on one side": lambda: Mesh(SQUARE, [*CELL, *CELL]),
     r"Mesh.boundaries\['a'\]: got no edges": lambda: Mesh(SQUARE, CELL, {"a": []}),
     "got an array of shape": lambda: Mesh(SQUARE, CELL, {"a": [0, 1]}),
@@ -275,3 +276,9 @@ def test_meshes_compare_by_what_they_hold_and_cannot_be_changed():
     assert mesh != rectangle(1.0, 2.0, (2, 2))
     with pytest.raises(ValueError, match="read-only"):
         mesh.points[0, 0] = 1.0
+
+
+def test_depths():
+    mesh = rectangle(2.0, 1.0, (4, 2), (1.0, 0.0))
+    places = [(1.5, 0.5), (0.9, 0.5), (2.9, 0.4), (2.0, 1.1), (1.2, 0.95)]
+    np.testing.assert_allclose(mesh.depths(np.array(places)), [0.5, 0, 0.1, 0, 0.05], atol=1e-15)

@@ -25,7 +25,7 @@ class StringFigures(Figures):
     run : the run, live or loaded
     """
 
-    NAMES = ("overview", "field", "spectrum", "paths", "contact", "energy")
+    NAMES = ("overview", "field", "spectrum", "paths", "section", "contact", "energy")
 
     @functools.cached_property
     def _data(self) -> StringData:
@@ -35,7 +35,7 @@ class StringFigures(Figures):
     def default(self) -> tuple[str, ...]:
         """The figures written when none are named: those that say something for this run."""
         silent = set() if self._data.has_spectrum else {"spectrum"}
-        return tuple(name for name in self.NAMES if name not in {"overview", *silent})
+        return tuple(name for name in self.NAMES if name not in {"overview", "section", *silent})
 
     def overview(self) -> PaperFigure:
         """Return the field of u with the contact, and the spectrum of its lead harmonic."""
@@ -78,6 +78,12 @@ class StringFigures(Figures):
         from stiction.rods.figures.strings.over_time import paths
 
         return paths(self._data)
+
+    def section(self) -> PaperFigure:
+        """Return both contacts whenever u1 rises through zero: a Poincare section."""
+        from stiction.rods.figures.strings.chaos import section
+
+        return section(self._data)
 
     def contact(self) -> PaperFigure:
         """Return contact points, their speed over that of the waves, and the contact force."""

@@ -1,0 +1,92 @@
+"""This package as a solver of cosseratbench 0.3, whose own code judges what comes out.
+
+cosseratbench holds the problems, the references and the measures; peers are the solvers that it
+has adapters for. Errors are compared at equal elements, so nothing here but the number of elements
+is chosen per problem: the step is half the stability limit, and where a problem asks for rest,
+drag is that of critical damping of its slowest mode, as in the adapters of the peers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from cosseratbench import Capability, Scenario, Trajectory
+from cosseratbench.scenario import End, EndCondition, Rod
+
+import stiction as st
+from stiction.rods import (
+    CircularSection,
+    Clamped,
+    ContactSearch,
+    CosseratRod,
+    Curve,
+    Free,
+    Pinned,
+    PointForce,
+    Rods,
+    RollingLeapfrog,
+)
+
+ENDS = {
+    EndCondition.FREE: Free,
+    EndCondition.PINNED: Pinned,
+    EndCondition.CLAMPED: Clamped,
+}
+
+
+def ours(spec: Rod, elements: int, rate: float) -> CosseratRod:
+    """Return one of our rods; `rate` is that at which drag takes momentum [1/s]."""
+    if spec.start_motion is not None or spec.end_motion is not None:
+        raise NotImplementedError("clamps that turn and stop, or slide, are not built")
+    material = spec.material
+    poisson = 0.5 * material.youngs_modulus / material.shear_modulus - 1.0
+    section = CircularSection(spec.radius, material.youngs_modulus, poisson, material.density)
+    return CosseratRod(
+        section,
+        Curve(spec.nodes(elements)),
+        length=spec.length,
+        elements=elements,
+        left=ENDS[spec.condition(End.START)](),
+        right=ENDS[spec.condition(End.END)](),
+        loads=[PointForce(load.force, at=float(load.at is End.END)) for load in spec.loads],
+        drag=rate * section.line_density,
+        rotational_drag=rate * section.line_inertia,
+        first_director=spec.normal,
+    )
+
+
+class StictionSolver:
+    """Rods of this package, by its leapfrog."""
+
+    name = "stiction"
+    backend_version = st.__version__
+    capabilities = frozenset({Capability.STRETCH, Capability.SHEAR, Capability.ROD_CONTACT})
+
+    def __init__(self, time_step_scale: float = 1.0) -> None:
+        self.part = 0.5 * time_step_scale
+
+    def run(self, scenario: Scenario, *, n_elements: int, n_frames: int) -> Trajectory:
+        """Return the motion at evenly spaced times."""
+        if scenario.obstacles:
+            raise NotImplementedError("obstacles are not part of this adapter")
+        rate = 2.0 * scenario.slowest_frequency() if scenario.quasi_static else 0.0
+        rods = [ours(spec, n_elements, rate) for spec in scenario.rods]
+        search = None
+        if len(rods) > 1 or scenario.self_contact:
+            # without friction
+            friction = st.Coulomb(0.0)
+            search = ContactSearch(friction=friction, self_contact=scenario.self_contact)
+        system = Rods(rods, search=search, gravity=scenario.gravity)
+        method = RollingLeapfrog(part=self.part)
+        run = st.solve(system, method, (0.0, scenario.duration), save=n_frames)
+        data, of = run.data, run.data.rod_of_node.values
+        w, x, y, z = np.moveaxis(data.frame.values, -1, 0)
+        first = np.stack(
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)], axis=-1
+        )
+        ends = of[data.nodes_of_element.values[:, 0] - 1]
+        numbers = range(1, len(rods) + 1)
+        return Trajectory(
+            run.time,
+            tuple(data.position.values[:, of == i] for i in numbers),
+            tuple(first[:, ends == i] for i in numbers),
+        )

@@ -1,0 +1,67 @@
+"""Rate-and-state friction in closed form: steps of speed, the limit of stability."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "ageing_after_step",
+    "characteristic_roots",
+    "critical_stiffness",
+    "slip_law_after_step",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+def ageing_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) -> Floats:
+    """Return theta(t) [s] of the ageing law at constant speed `v` [m/s] from `theta0`.
+
+    Source: d theta / dt = 1 - v theta / L is linear.
+    Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
+    """
+    steady = length / v
+    return np.asarray(steady + (theta0 - steady) * np.exp(-v * np.asarray(t) / length))
+
+
+def slip_law_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) -> Floats:
+    """Return theta(t) [s] of the slip law at constant speed `v` [m/s] from `theta0`.
+
+    Source: ln(v theta / L) decays as exp(-v t / L).
+    Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
+    """
+    start = np.log(v * theta0 / length)
+    return np.asarray(length / v * np.exp(start * np.exp(-v * np.asarray(t) / length)))
+
+
+def critical_stiffness(
+    a: float, b: float, length: float, sigma: float, eta: float, v: float
+) -> float:
+    """Return the stiffness [Pa/m] below which sliding at `v` [m/s] is unstable.
+
+    Source: Ruina 1983, with damping eta [Pa s/m] by linearisation; sigma [Pa], length [m].
+    Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
+    """
+    return ((b - a) * sigma - eta * v) / length
+
+
+def characteristic_roots(
+    k: float, a: float, b: float, length: float, sigma: float, eta: float, v: float
+) -> npt.NDArray[np.complex128]:
+    """Return the two growth rates [1/s] of small disturbances of even sliding at `v`.
+
+    The state that both laws share near even sliding, s = ln(v theta / L), obeys
+    s' = -(v / L)(x + s) with x the disturbance of ln V, and (a sigma + eta v) x' = -k v x -
+    b sigma s'.
+
+    Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
+    """
+    rate, inertia = v / length, a * sigma + eta * v
+    matrix = np.array(
+        [
+            [(b * sigma * rate - k * v) / inertia, b * sigma * rate / inertia],
+            [-rate, -rate],
+        ]
+    )
+    return np.asarray(np.linalg.eigvals(matrix).astype(np.complex128))

@@ -1,0 +1,7 @@
+"""Faults of many cells under rate-and-state friction, loaded by plates that move evenly."""
+
+from __future__ import annotations
+
+from stiction._lazy import room_names
+
+__getattr__, __dir__ = room_names(__name__)

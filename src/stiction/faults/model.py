@@ -1,0 +1,334 @@
+"""A slider on one spring, and a fault of many cells: what resists, what stores, what drives."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.faults.stiffness import SURFACES, Convolution, dense
+from stiction.laws.rate_and_state import AgeingLaw, RateAndState
+from stiction.numerics.checks import Numbers, Record, check_counts, fits, number, numbers, whole
+
+__all__ = ["Cells", "Cycles", "Fault", "FaultSystem", "SpringSlider"]
+
+Floats = npt.NDArray[np.float64]
+
+# up to so many cells a dense product in compiled code is faster than three transforms
+DENSE = 96
+_WHY_START = "a run starts from a speed and a state."
+
+
+class FaultSystem(Record, abc.ABC):
+    """What slides under rate-and-state friction, and what solves it."""
+
+    default_method: ClassVar[str] = "Cycles"
+    solved_by: ClassVar[Mapping[str, str]] = {"Cycles": "stiction.faults.run:run_cycles"}
+
+    @abc.abstractmethod
+    def assembled(self) -> Cells:
+        """Return the cells, with all their numbers."""
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one saved state."""
+        return 4 * self.assembled().n + 2
+
+
+class Cells(FaultSystem):
+    """What a fault and a slider share: cells under rate-and-state friction, in balance.
+
+    The shear stress of a cell is sigma mu(V, theta) + eta V: friction, and what waves carry
+    away. There is no inertia, and slip never stops.
+    """
+
+    # what a slip of one metre costs is counted per area of a slider, per length of a line
+    energy_unit: ClassVar[str]
+
+    law: RateAndState
+    plate_speed: float
+
+    @property
+    @abc.abstractmethod
+    def n(self) -> int:
+        """How many cells there are."""
+
+    @property
+    @abc.abstractmethod
+    def width(self) -> float:
+        """Of one cell [m]; 1 for a slider, whose energies are per area."""
+
+    @property
+    @abc.abstractmethod
+    def damping(self) -> float:
+        """Stress per speed that waves carry away, eta [Pa s/m]."""
+
+    @abc.abstractmethod
+    def stiffness(self) -> Floats | Convolution:
+        """Stress by slip [Pa/m]: a matrix (n, n), or what multiplies as one."""
+
+    def assembled(self) -> Cells:
+        """Return itself."""
+        return self
+
+    @property
+    def sigma(self) -> Floats:
+        """(n,) normal stresses, positive in compression [Pa]."""
+        return np.full(self.n, getattr(self, "normal_stress"))  # noqa: B009
+
+    def start(self) -> tuple[Floats, Floats]:
+        """Return (n,) speeds [m/s] and states [s] at the start."""
+        speed = getattr(self, "speed_start")  # noqa: B009
+        age = getattr(self, "state_start")  # noqa: B009
+        v = np.full(self.n, self.plate_speed if speed is None else speed, dtype=np.float64)
+        theta = self.law.spread(self.n)["length"] / v
+        return v, theta if age is None else np.full(self.n, age, dtype=np.float64)
+
+    def _check_shared(self) -> None:
+        name, law = type(self).__name__, getattr(self, "law")  # noqa: B009
+        if not isinstance(law, RateAndState):
+            why, try_ = "cells slide under it.", "give AgeingLaw(a=0.01, b=0.015, length=1e-5)."
+            needs = "AgeingLaw(...) or SlipLaw(...)"
+            raise ModelError(explain(f"{name}.law", repr(law), needs, why, try_))
+        where, why = f"{name}.plate_speed", "plates load the fault."
+        number(where, self.plate_speed, rule="positive", unit="m/s", why=why, try_="give 1e-9.")
+        law.spread(self.n)
+        for field_, unit in (("normal_stress", "Pa"), ("speed_start", "m/s"), ("state_start", "s")):
+            given = getattr(self, field_)
+            if given is None:
+                continue
+            why = "cells are pressed together." if unit == "Pa" else _WHY_START
+            where, size = f"{name}.{field_}", None if np.ndim(given) == 0 else self.n
+            if size is None:
+                number(where, given, rule="positive", unit=unit, why=why, try_="give a number > 0.")
+            else:
+                clean = numbers(
+                    where,
+                    given,
+                    size=size,
+                    per="cell",
+                    rule="positive",
+                    unit=unit,
+                    why=why,
+                    try_="give one number for all cells.",
+                )
+                object.__setattr__(self, field_, clean)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpringSlider(Cells):
+    """One cell pulled by a spring whose end moves evenly.
+
+    Parameters
+    ----------
+    law : AgeingLaw or SlipLaw
+    normal_stress : [Pa]
+    spring : stiffness per area [Pa/m]
+    plate_speed : of the end of the spring [m/s]
+    impedance : stress per speed that waves carry away, eta = G / (2 c_s) [Pa s/m]
+    speed_start : [m/s]; None takes the plate's
+    state_start : theta at the start [s]; None takes that of even sliding
+
+    Source: Ruina 1983; Rice 1993 for the damping by radiation.
+    Verified by: tests/exact/test_spring_slider.py::test_the_frozen_cycle
+    """
+
+    energy_unit: ClassVar[str] = "J/m^2"
+
+    law: RateAndState = field(default_factory=AgeingLaw)
+    normal_stress: float = 5e6
+    spring: float = 2e9
+    plate_speed: float = 1e-6
+    impedance: float = 0.0
+    speed_start: float | None = None
+    state_start: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, rule, unit in (
+            ("spring", "positive", "Pa/m"),
+            ("impedance", "nonnegative", "Pa s/m"),
+        ):
+            where, why = f"SpringSlider.{name}", "it belongs to the balance of stress."
+            number(where, getattr(self, name), rule=rule, unit=unit, why=why, try_="leave it out.")
+        self._check_shared()
+
+    @property
+    def n(self) -> int:
+        """One cell."""
+        return 1
+
+    @property
+    def width(self) -> float:
+        """One: energies are per area."""
+        return 1.0
+
+    @property
+    def damping(self) -> float:
+        """The impedance [Pa s/m]."""
+        return self.impedance
+
+    def stiffness(self) -> Floats:
+        """Return minus the spring [Pa/m]."""
+        return np.array([[-self.spring]])
+
+    @property
+    def critical_stiffness(self) -> float:
+        """Stiffness below which even sliding is unstable [Pa/m].
+
+        k_c = ((b - a) sigma - eta V) / L for both laws; negative where nothing is unstable.
+
+        Source: Ruina 1983; Rice and Ruina 1983; with damping by linearisation.
+        Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
+        """
+        p = self.law.spread(1)
+        drop = (p["b"] - p["a"])[0] * self.normal_stress
+        return float((drop - self.impedance * self.plate_speed) / p["length"][0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fault(Cells):
+    """A line of cells in an elastic body whose far sides move evenly apart.
+
+    Slip is antiplane, or in the plane with `poisson`. Beyond the line the fault slips at the
+    plates' speed. Waves are left out but for their damping: quasi-dynamic.
+
+    Parameters
+    ----------
+    law : AgeingLaw or SlipLaw; a, b, length, mu0 are numbers, or one per cell
+    cells : how many
+    length : of the line [m]
+    normal_stress : [Pa], a number or one per cell
+    shear_modulus : [Pa]
+    shear_speed : of shear waves [m/s]; None leaves their damping out
+    plate_speed : [m/s]
+    surface : "free" beside the first cell, "none" in a whole space, or "periodic"
+    poisson : Poisson's ratio of slip in the plane [1]; None is antiplane
+    speed_start : [m/s], a number or one per cell; None takes the plates'
+    state_start : theta at the start [s]; None takes that of even sliding; a number or one per cell
+
+    Source: Rice 1993, J. Geophys. Res. 98, 9885; Erickson et al. 2020 for the benchmark BP1-QD.
+    Verified by: tests/unit/faults/test_cycles.py::test_a_fault_that_slips_as_one_is_a_slider
+    """
+
+    energy_unit: ClassVar[str] = "J/m"
+
+    law: RateAndState = field(default_factory=AgeingLaw)
+    cells: int = 256
+    length: float = 40e3
+    normal_stress: Numbers = 50e6
+    shear_modulus: float = 32.04e9
+    shear_speed: float | None = 3464.0
+    plate_speed: float = 1e-9
+    surface: str = "free"
+    poisson: float | None = None
+    speed_start: Numbers | None = None
+    state_start: Numbers | None = None
+
+    def __post_init__(self) -> None:
+        why, try_ = "the fault is cut into cells.", "give a number such as 256."
+        whole("Fault.cells", self.cells, least=2, why=why, try_=try_)
+        fits("Fault.cells", self.cells, 8.0 * 80, "give fewer cells.")
+        for name, unit in (("length", "m"), ("shear_modulus", "Pa"), ("shear_speed", "m/s")):
+            given = getattr(self, name)
+            if name == "shear_speed" and given is None:
+                continue
+            why = "the stress of slip is made of it."
+            where = f"Fault.{name}"
+            number(where, given, rule="positive", unit=unit, why=why, try_="leave it out.")
+        if self.surface not in SURFACES:
+            needs, why = " or ".join(map(repr, SURFACES)), "it decides what slip does to stress."
+            where, try_ = "Fault.surface", "leave it out for a free one."
+            raise ModelError(explain(where, repr(self.surface), needs, why, try_))
+        if self.poisson is not None:
+            ratio = number("Fault.poisson", self.poisson, why="it is elastic.", try_="give 0.25.")
+            if not -1.0 < ratio < 1.0:
+                needs, why = "a number between -1 and 1", "G / (1 - nu) is stiffness."
+                raise ModelError(explain("Fault.poisson", ratio, needs, why, "give 0.25."))
+            if self.surface == "free":
+                got, needs = "a number beside surface = 'free'", "None, or another surface"
+                why = "an image alone does not free a surface of slip in the plane."
+                raise ModelError(
+                    explain("Fault.poisson", got, needs, why, "leave one of them out.")
+                )
+        self._check_shared()
+
+    @property
+    def n(self) -> int:
+        """How many cells there are."""
+        return self.cells
+
+    @property
+    def width(self) -> float:
+        """Of one cell [m]."""
+        return self.length / self.cells
+
+    @property
+    def damping(self) -> float:
+        """G / (2 c_s) [Pa s/m]."""
+        if self.shear_speed is None:
+            return 0.0
+        return 0.5 * self.shear_modulus / self.shear_speed
+
+    @property
+    def modulus(self) -> float:
+        """G, or G / (1 - nu) in the plane [Pa]."""
+        return self.shear_modulus / (1.0 - (self.poisson or 0.0))
+
+    def stiffness(self) -> Floats | Convolution:
+        """Return the stress by slip [Pa/m]: a matrix of few cells, transforms of many."""
+        if self.cells <= DENSE:
+            return dense(self.cells, self.width, self.modulus, self.surface)
+        return Convolution(self.cells, self.width, self.modulus, self.surface)
+
+    @functools.cached_property
+    def process_zone(self) -> float:
+        """Least length over which strength falls at a front, G L / (b sigma) [m].
+
+        Source: Rice 1993; Rubin and Ampuero 2005 (their L_b).
+        """
+        p = self.law.spread(self.n)
+        with np.errstate(divide="ignore"):
+            zone = self.modulus * p["length"] / (p["b"] * self.sigma)
+        return float(zone.min())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cycles(Record):
+    """Runge-Kutta of order 5 in the logarithms of speed and state, with steps by its error.
+
+    Parameters
+    ----------
+    rtol : error of a step in ln V and ln theta [1], of the worst cell; between 1e-13 and 1e-2
+    seismic : speed whose passing is an event, an onset upwards and an arrest downwards [m/s]
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+
+    Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
+    Verified by: tests/exact/test_spring_slider.py::test_the_error_falls_with_the_tolerance
+    """
+
+    rtol: float = 1e-9
+    seismic: float = 1e-3
+    max_steps: int = 100_000_000
+    max_events: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        why = "steps are as long as this tolerance allows."
+        rtol = number("Cycles.rtol", self.rtol, rule="positive", why=why, try_="give 1e-9.")
+        if not 1e-13 <= rtol <= 1e-2:
+            needs, why = "a number between 1e-13 and 1e-2", "below, rounding rules."
+            raise ModelError(explain("Cycles.rtol", rtol, needs, why, "give 1e-9."))
+        why = "an event is where the largest speed passes it."
+        number("Cycles.seismic", self.seismic, rule="positive", unit="m/s", why=why, try_="1e-3.")
+        check_counts(self, ("max_steps", 1, 10**11, 0), ("max_events", 1, 10**11, 100))
+
+    @property
+    def level(self) -> float:
+        """Logarithm of the speed whose passing is an event."""
+        return math.log(self.seismic)

@@ -1,0 +1,278 @@
+"""From the arrays of a march to a Run: the one place that names the results of faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.faults import stepper_kernels as sk
+from stiction.faults.model import Cells, Cycles, Fault, FaultSystem, SpringSlider
+from stiction.results.audit import Check
+from stiction.results.events import EventLog
+from stiction.results.ledger import Ledger
+from stiction.results.run import Quantity, Run, Variable, counted
+
+__all__ = ["History", "build_run"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# what a run keeps over steps may drift from the balance that it started with [of the stress]
+_BALANCE, _LEDGER = 1e-5, 1e-6
+# closer to even sliding than this, rounding decides when it ends
+_APART = 1e-9
+# cells per process zone: three, as Day et al. 2005 and the benchmark's authors advise
+_CELLS_PER_ZONE = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What a march computed.
+
+    Parameters
+    ----------
+    time : (t,) saved times [s]
+    states : (t, 4 n + 2) as `rate_kernels.rates` has them
+    stress : (t, n) elastic stress since the start [Pa]
+    events : (m, EVENT_COLUMNS)
+    trace : (r, TRACE_COLUMNS)
+    profiles : (p, n) slip beyond the plates' at the first events; none of a slider
+    number, counts : of the march at its end
+    status, reason : how it ended
+    """
+
+    time: Floats
+    states: Floats
+    stress: Floats
+    events: Floats
+    trace: Floats
+    profiles: Floats
+    number: Floats
+    counts: Ints
+    status: Status
+    reason: str
+
+
+def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> Run:
+    """Return the run of what a march computed."""
+    n = system.n
+    speed, age = np.exp(h.states[:, :n]), np.exp(h.states[:, n : 2 * n])
+    ahead, heat = h.states[:, 2 * n : 3 * n], h.states[:, 3 * n : 4 * n]
+    mu = system.law.coefficient(speed, age)
+    shear = mu * system.sigma + system.damping * speed
+    energy = _ledger(system, h, shear, ahead, heat)
+    slip = ahead + system.plate_speed * (h.time - h.time[0])[:, None]
+    each = ("time", "contact")
+    place = (np.arange(n) + 0.5) * system.width
+    return Run.of(
+        given,
+        method,
+        time=h.time,
+        status=h.status,
+        reason=h.reason,
+        variables={
+            "slip": Variable(slip, each, "m", "of each cell since the start"),
+            "slip_speed": Variable(speed, each, "m/s", "of each cell"),
+            "state": Variable(age, each, "s", "age of the contacts of each cell"),
+            "friction": Variable(mu, each, "1", "coefficient of friction"),
+            "shear_stress": Variable(shear, each, "Pa", "on each cell"),
+            **_trace(system, h),
+            **_profiles(system, h),
+            "place": Variable(place, ("contact",), "m", "middle of each cell along the fault"),
+        },
+        final={"slip": slip[-1].copy(), "slip_speed": speed[-1].copy(), "state": age[-1].copy()},
+        event_log=_events(system, h),
+        energy=energy,
+        checks=_checks(system, h, energy, shear),
+        quantities=_quantities(system, h),
+        stats={
+            "events": len(h.events),
+            "steps": int(h.counts[sk.STEPS]),
+            "rejected": int(h.counts[sk.REJECTED]),
+            "evaluations": int(h.counts[sk.ASKED]) + 1,
+        },
+        citations=(),
+        size=counted(n, "cell"),
+        energy_unit=system.energy_unit,
+    )
+
+
+def _trace(system: Cells, h: History) -> dict[str, Variable]:
+    """Return what the fastest cell did, with rows wherever it changed: most of it is waiting."""
+    t, along = h.trace[:, sk.T_TIME], ("sample",)
+    slip = h.trace[:, sk.T_SLIP] + system.plate_speed * (t - h.time[0])
+    return {
+        "trace_time": Variable(t, along, "s", "when the fastest cell had changed"),
+        "trace_speed": Variable(h.trace[:, sk.T_SPEED], along, "m/s", "of the fastest cell"),
+        "trace_state": Variable(h.trace[:, sk.T_AGE], along, "s", "of the fastest cell"),
+        "trace_friction": Variable(h.trace[:, sk.T_FRICTION], along, "1", "of the fastest cell"),
+        "trace_slip": Variable(slip, along, "m", "of the fastest cell"),
+    }
+
+
+def _profiles(system: Cells, h: History) -> dict[str, Variable]:
+    """Return the slip of all cells at the first events: onset, arrest, onset, ..."""
+    if not len(h.profiles):
+        return {}
+    at = h.events[: len(h.profiles), sk.E_TIME]
+    slip = h.profiles + system.plate_speed * (at - h.time[0])[:, None]
+    return {
+        "slip_at_event": Variable(slip, ("event", "contact"), "m", "at the first events"),
+        "event_time": Variable(at.copy(), ("event",), "s", "of these events"),
+    }
+
+
+def _ledger(system: Cells, h: History, shear: Floats, ahead: Floats, heat: Floats) -> Ledger:
+    """Return the ledger: what slip beyond the plates' stores, and the work of the plates.
+
+    With s = slip - plates' slip, tau = tau0 + K s: the stored energy is -(tau0 + K s / 2) . s,
+    and the plates work with tau times their speed.
+    """
+    n, width = system.n, system.width
+    stored = -((shear[0] + 0.5 * h.stress) * ahead).sum(axis=1) * width
+    return Ledger(
+        time=h.time,
+        kinetic=np.zeros(h.time.size),
+        stored=stored,
+        external_work=h.states[:, 4 * n + 1] * width,
+        friction_heat=heat * width,
+        viscous_heat=h.states[:, 4 * n] * width,
+    )
+
+
+def _events(system: Cells, h: History) -> EventLog:
+    rows = h.events
+    up = rows[:, sk.E_UP] > 0.0
+    slip = rows[:, sk.E_SLIP] + system.plate_speed * (rows[:, sk.E_TIME] - h.time[0])
+    return EventLog(
+        time=rows[:, sk.E_TIME].copy(),
+        contact=rows[:, sk.E_CELL].astype(np.int64) + 1,
+        before=["creep" if u else "rupture" for u in up],
+        after=["rupture" if u else "creep" for u in up],
+        kind=["onset" if u else "arrest" for u in up],
+        columns={
+            "slip_speed": rows[:, sk.E_SPEED].copy(),
+            "friction": rows[:, sk.E_FRICTION].copy(),
+            "state": rows[:, sk.E_AGE].copy(),
+            "mean_slip": slip,
+            "largest_slip": rows[:, sk.E_LARGEST].copy(),
+        },
+        units={
+            "slip_speed": "m/s",
+            "friction": "1",
+            "state": "s",
+            "mean_slip": "m",
+            "largest_slip": "m",
+        },
+    )
+
+
+def _checks(system: Cells, h: History, energy: Ledger, shear: Floats) -> tuple[Check, ...]:
+    off = np.abs(shear - shear[0] - h.stress) / system.sigma
+    worst = np.unravel_index(int(np.argmax(off)), off.shape)
+    closed, drift = energy.imbalance_rel, float(off[worst])
+    found = [
+        Check(
+            "ledger_closes",
+            bool(closed <= _LEDGER),
+            closed,
+            _LEDGER,
+            None,
+            "energy imbalance over the energy; a smaller rtol closes it",
+        ),
+        Check(
+            "stress_balances",
+            bool(drift <= _BALANCE),
+            drift,
+            _BALANCE,
+            float(h.time[worst[0]]),
+            "friction and damping against elastic stress, over the normal stress",
+        ),
+    ]
+    apart = _apart_from_even_sliding(system)
+    found.append(
+        Check(
+            "starts_apart_from_unstable_sliding",
+            bool(apart > _APART or _is_stable(system)),
+            apart,
+            _APART,
+            None,
+            "distance from even sliding in ln V and ln theta; where that is unstable nothing "
+            "but rounding would end it: give another speed_start",
+        )
+    )
+    if isinstance(system, Fault):
+        cells = system.process_zone / system.width
+        found.append(
+            Check(
+                "cells_resolve_process_zone",
+                bool(cells >= _CELLS_PER_ZONE),
+                cells,
+                _CELLS_PER_ZONE,
+                None,
+                "cells per G L / (b sigma); fewer let single cells fail alone: give more cells",
+            )
+        )
+        if system.shear_speed is not None:
+            ratio = float(h.number[sk.V_MOST]) / system.shear_speed
+            found.append(
+                Check(
+                    "slip_below_wave_speed",
+                    bool(ratio <= 0.01),
+                    ratio,
+                    0.01,
+                    None,
+                    "largest slip speed over that of shear waves, which are left out",
+                )
+            )
+    return tuple(found)
+
+
+def _apart_from_even_sliding(system: Cells) -> float:
+    v, theta = system.start()
+    even = system.law.spread(system.n)["length"] / v
+    off = np.abs(np.log(v / system.plate_speed)), np.abs(np.log(theta / even))
+    return float(max(off[0].max(), off[1].max()))
+
+
+def _is_stable(system: Cells) -> bool:
+    """Return whether even sliding is known to be stable: no spring, or no cell, lets it grow."""
+    if isinstance(system, SpringSlider):
+        return system.spring > system.critical_stiffness
+    p = system.law.spread(system.n)
+    return bool(np.all(p["b"] <= p["a"]))
+
+
+def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
+    onsets = h.events[h.events[:, sk.E_UP] > 0.0]
+    # the first cycle remembers the start
+    later = onsets[1:]
+    gaps = np.diff(later[:, sk.E_TIME]) + np.diff(later[:, sk.E_TIME_LOW])
+    recurrence = float(gaps.mean()) if gaps.size else None
+    number, since = h.number, "since the second onset" if len(onsets) > 1 else "since the start"
+    names = {
+        "slip_speed": (sk.V_LEAST, sk.V_MOST, "m/s"),
+        "state": (sk.AGE_LEAST, sk.AGE_MOST, "s"),
+        "friction": (sk.MU_LEAST, sk.MU_MOST, "1"),
+    }
+    found = {
+        "onsets": Quantity(len(onsets), "1", "times that the largest speed rose to seismic"),
+        "recurrence": Quantity(
+            recurrence,
+            "s",
+            "mean time from onset to onset, from the second on",
+            "fewer than three onsets",
+        ),
+        "recurrence_spread": Quantity(
+            float(np.ptp(gaps)) if gaps.size else None, "s", "longest less shortest of them"
+        ),
+    }
+    for name, (low, high, unit) in names.items():
+        found[f"least_{name}"] = Quantity(float(number[low]), unit, f"of the fastest cell, {since}")
+        found[f"largest_{name}"] = Quantity(
+            float(number[high]), unit, f"of the fastest cell, {since}"
+        )
+    return found

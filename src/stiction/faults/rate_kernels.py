@@ -1,0 +1,95 @@
+"""Rates of change of every cell, in the logarithms of speed and state.
+
+Balance of stress, sigma mu(V, theta) + eta V = tau, differentiated in time, gives the rate of
+ln V from the rate of the elastic stress tau. Logarithms hold fourteen decades of speed evenly,
+and neither speed nor state can leave the positive numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "ETA",
+    "EVOLUTION",
+    "FORMS",
+    "LENGTH",
+    "MU0",
+    "PAR_ROWS",
+    "REGULARISED",
+    "SIGMA",
+    "SPEED0",
+    "A",
+    "B",
+    "coefficient",
+    "rates",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# rows of `par`, a column for each cell
+A, B, LENGTH, MU0, SPEED0, SIGMA, ETA = range(7)
+PAR_ROWS = 7
+# entries of `forms`: whether mu is an arsinh, and which law the state obeys (1: slip law)
+REGULARISED, EVOLUTION = 0, 1
+FORMS = 2
+
+
+@kernel
+def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> tuple[float, float]:
+    """Return mu and (d mu / d ln V) / a of cell i at x = ln V and q = ln theta."""
+    a = par[A, i]
+    level = par[MU0, i] + par[B, i] * (q + math.log(par[SPEED0, i] / par[LENGTH, i]))
+    lift = x - math.log(par[SPEED0, i])
+    if not regularised:
+        return a * lift + level, 1.0
+    power = lift + level / a - math.log(2.0)
+    if power > 0.0:
+        small = math.exp(-2.0 * power)
+        root = math.sqrt(1.0 + small)
+        return a * (power + math.log1p(root)), 1.0 / root
+    u = math.exp(power)
+    return a * math.asinh(u), u / math.sqrt(1.0 + u * u)
+
+
+@kernel
+def rates(
+    y: Floats, stress_rate: Floats, par: Floats, forms: Ints, plate_speed: float, out: Floats
+) -> None:
+    """Set `out` to dy/dt, where the rate of elastic stress is known.
+
+    Parameters
+    ----------
+    y, out : (4 n + 2,) ln V, ln theta, slip beyond the plates' and heat of each cell, then
+        radiated energy and work of the plates, both summed over the cells, per cell size
+    stress_rate : (n,) K (V - plate speed) [Pa/s]
+    par, forms : as named above
+    plate_speed : [m/s]
+    """
+    n = stress_rate.size
+    radiated, work = 0.0, 0.0
+    for i in range(n):
+        x, q = y[i], y[n + i]
+        v = math.exp(x)
+        part = v / par[LENGTH, i]
+        if forms[EVOLUTION] == 1:
+            q_rate = -part * (x + q - math.log(par[LENGTH, i]))
+        else:
+            q_rate = math.exp(-q) - part
+        mu, share = coefficient(x, q, par, i, forms[REGULARISED] == 1)
+        sigma, drag = par[SIGMA, i], par[ETA, i] * v
+        resisting = sigma * par[B, i] * share * q_rate
+        out[i] = (stress_rate[i] - resisting) / (sigma * par[A, i] * share + drag)
+        out[n + i] = q_rate
+        out[2 * n + i] = v - plate_speed
+        out[3 * n + i] = sigma * mu * v
+        radiated += drag * v
+        work += (sigma * mu + drag) * plate_speed
+    out[4 * n] = radiated
+    out[4 * n + 1] = work

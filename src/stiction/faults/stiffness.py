@@ -1,0 +1,96 @@
+"""What slip of one cell does to the stress of another, on a line of cells in an elastic body.
+
+Slip of one metre on a cell between x1 and x2, in antiplane shear, changes the shear stress on
+its plane by (G / 2 pi) (1 / (x - x2) - 1 / (x - x1)): two screw dislocations. In plane strain the
+edge dislocations have G / (1 - nu) for G. Midpoints of even cells make a matrix that depends on
+i - j alone, and a free surface adds the image of every cell. So products take two transforms.
+
+Source: Rice 1993, J. Geophys. Res. 98, 9885; Segall 2010, Earthquake and Volcano Deformation,
+ch. 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.fft
+
+__all__ = ["SURFACES", "Convolution", "dense", "influence"]
+
+Floats = npt.NDArray[np.float64]
+
+SURFACES = ("free", "none", "periodic")
+
+
+def influence(distance: npt.ArrayLike, width: float, modulus: float) -> Floats:
+    """Return stress [Pa] at midpoints so many cells away from one that slips by 1 m.
+
+    Verified by: tests/unit/faults/test_stiffness.py::test_a_uniform_stress_drop
+    """
+    d = np.asarray(distance, dtype=np.float64)
+    return np.asarray(modulus / (2.0 * np.pi * width) / (d**2 - 0.25))
+
+
+def dense(n: int, width: float, modulus: float, surface: str) -> Floats:
+    """Return the stiffness (n, n) [Pa/m]: stress of row i by slip of column j.
+
+    Parameters
+    ----------
+    n : cells
+    width : of one cell [m]
+    modulus : G, or G / (1 - nu) in plane strain [Pa]
+    surface : "free" beside the first cell, "none" in a whole space, or "periodic"
+    """
+    if surface == "periodic":
+        return Convolution(n, width, modulus, surface).matrix()
+    i = np.arange(n)
+    found = influence(i[:, None] - i[None, :], width, modulus)
+    if surface == "free":
+        # the image of cell j lies at -(j + 1)
+        found += influence(i[:, None] + i[None, :] + 1, width, modulus)
+    return found
+
+
+class Convolution:
+    """The same stiffness, multiplied by fast Fourier transforms: O(n log n).
+
+    Parameters
+    ----------
+    n, width, modulus, surface : as for `dense`; "periodic" has the wave numbers of a line that
+        repeats after n cells, -modulus |k| / 2
+
+    Verified by: tests/unit/faults/test_stiffness.py::test_transforms_do_what_the_matrix_does
+    """
+
+    def __init__(self, n: int, width: float, modulus: float, surface: str) -> None:
+        self.n, self.surface = n, surface
+        if surface == "periodic":
+            self._size = n
+            self._spectrum: npt.NDArray[Any]
+            k = 2.0 * np.pi * np.arange(n // 2 + 1) / (n * width)
+            self._spectrum = -0.5 * modulus * k
+            return
+        sources = 2 * n if surface == "free" else n
+        # outputs on n cells: no index wraps around onto another
+        self._size = scipy.fft.next_fast_len(sources + n - 1, real=True)
+        lags = np.zeros(self._size)
+        apart = np.arange(-(n - 1), sources)
+        lags[apart % self._size] = influence(apart, width, modulus)
+        self._spectrum = scipy.fft.rfft(lags)
+
+    def __call__(self, slip: Floats) -> Floats:
+        """Return (n,) stresses [Pa] of (n,) slips [m]."""
+        n = self.n
+        if self.surface == "free":
+            # image and cell side by side, as they lie in depth
+            both = np.concatenate([slip[::-1], slip])
+            made = scipy.fft.irfft(scipy.fft.rfft(both, self._size) * self._spectrum, self._size)
+            return np.asarray(made[n : 2 * n])
+        made = scipy.fft.irfft(scipy.fft.rfft(slip, self._size) * self._spectrum, self._size)
+        return np.asarray(made[:n])
+
+    def matrix(self) -> Floats:
+        """Return the matrix of these products (n, n) [Pa/m]."""
+        return np.column_stack([self(row) for row in np.eye(self.n)])

@@ -1,0 +1,216 @@
+"""Laws by the names they have in tribology: Stribeck's curve, and contacts that age at rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.laws.friction import Formulas, Friction, StateVariable
+from stiction.numerics.checks import Numbers, number, numbers, shape_of
+from stiction.numerics.jit import native
+
+__all__ = ["AgeingCoulomb", "Stribeck"]
+
+Floats = npt.NDArray[np.float64]
+# e to this power is near the least number
+_LEAST = -700.0
+
+# the fields in their order, as formulas read them
+STATIC, KINETIC, SCALE, POWER, VISCOUS = range(5)
+KEPT, GROWTH, TIME, LENGTH = range(4)
+
+
+@native("numpy:exp")
+def _exp(x: Any) -> Any:
+    """Return e to the power x: of one number by the C library, as compiled code does."""
+    if np.ndim(x) > 0:
+        return np.exp(x)
+    return math.exp(x) if x > _LEAST else 0.0
+
+
+@native("numpy:log1p")
+def _log1p(x: Any) -> Any:
+    """Return ln(1 + x): of one number by the C library, as compiled code does."""
+    return np.log1p(x) if np.ndim(x) > 0 else math.log1p(x)
+
+
+def _field(law: Friction, name: str, rule: str, unit: str, why: str) -> None:
+    """Replace a field by clean numbers, one for all contacts or one per contact."""
+    given, where = getattr(law, name), f"{type(law).__name__}.{name}"
+    single = shape_of(given) == ()
+    clean = numbers(
+        where,
+        given,
+        size=1 if single else None,
+        rule=rule,
+        unit=unit,
+        per="contact, or one for all",
+        why=why,
+        try_="give one number.",
+    )
+    object.__setattr__(law, name, float(clean[0]) if single else clean)
+
+
+# ---- Stribeck's curve
+
+
+def _mu(v: Any, z: Any, p: Any) -> Any:
+    x = v / p[SCALE]
+    # p[POWER] is 1 or 2: x, or its square
+    y = x * (1.0 + (p[POWER] - 1.0) * (x - 1.0))
+    return p[KINETIC] + (p[STATIC] - p[KINETIC]) * _exp(-y) + p[VISCOUS] * v
+
+
+def _mu_slope(v: Any, z: Any, p: Any) -> Any:
+    x = v / p[SCALE]
+    y = x * (1.0 + (p[POWER] - 1.0) * (x - 1.0))
+    by_x = 1.0 + (p[POWER] - 1.0) * (2.0 * x - 1.0)
+    return p[VISCOUS] - (p[STATIC] - p[KINETIC]) / p[SCALE] * by_x * _exp(-y)
+
+
+def _mu_static(v: Any, z: Any, p: Any) -> Any:
+    return p[STATIC]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stribeck(Friction):
+    """Stribeck's curve: mu_k + (mu_s - mu_k) exp(-(|v| / v_scale)^power) + viscous |v|.
+
+    Friction falls from its static value as a film forms, and rises with its viscosity. Stick is
+    exact: at rest the coefficient is mu_static.
+
+    Parameters
+    ----------
+    mu_static, mu_kinetic : coefficients [1], numbers or one per contact; mu_static >= mu_kinetic
+    v_scale : Stribeck's speed [m/s]; > 0
+    power : 1 for the exponential curve, 2 for the Gaussian one
+    viscous : rise of the coefficient with speed [s/m]; >= 0
+
+    Source: Stribeck 1902; Bo and Pavelescu 1982 (power 1); Armstrong-Helouvry 1991 (power 2).
+    Verified by: tests/conformance/test_laws.py::test_slope_is_the_derivative
+    """
+
+    mu_static: Numbers
+    mu_kinetic: Numbers
+    v_scale: Numbers
+    power: float = 2.0
+    viscous: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        why = "it is a coefficient of friction, which takes energy out."
+        _field(self, "mu_static", "nonnegative", "", why)
+        _field(self, "mu_kinetic", "nonnegative", "", why)
+        _field(self, "v_scale", "positive", "m/s", "friction falls over this slip speed.")
+        _field(self, "viscous", "nonnegative", "s/m", "a film resists more when it is faster.")
+        if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
+            got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
+            why = "Stribeck's curve falls from rest."
+            raise ModelError(explain("Stribeck.mu_static", got, needs, why, "exchange them."))
+        power = number("Stribeck.power", self.power, why="it shapes the curve.", try_="give 2.")
+        if power not in (1.0, 2.0):
+            why = "any other power has no series at rest, where its derivatives have no bound."
+            raise ModelError(explain("Stribeck.power", power, "1 or 2", why, "give 2."))
+        object.__setattr__(self, "power", power)
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return a Gaussian curve, an exponential one, and one with numbers for each contact."""
+        each = cls([0.4, 0.3, 0.3], [0.25, 0.3, 0.0], [0.1, 0.01, 2.0], 2, [0.0, 0.1, 0.02])
+        return cls(0.4, 0.25, 0.1), cls(0.4, 0.25, 0.1, 1, 0.05), each
+
+    @property
+    def formulas(self) -> Formulas:
+        """The curve and its slope; methods of series fit it by its values."""
+        return Formulas(mu=_mu, slope=_mu_slope, static=_mu_static)
+
+    def speed_scale(self, n: int) -> Floats:
+        """Return Stribeck's speed [m/s]."""
+        return self._spread("v_scale", n)
+
+
+# ---- contacts that age at rest
+
+
+def _aged(v: Any, z: Any, p: Any) -> Any:
+    return p[KEPT] + p[GROWTH] * _log1p(z[0] / p[TIME])
+
+
+def _flat(v: Any, z: Any, p: Any) -> Any:
+    return 0.0
+
+
+def _by_age(v: Any, z: Any, p: Any, out: Any) -> None:
+    out[0] = p[GROWTH] / (p[TIME] + z[0])
+
+
+def _age_rate(v: Any, z: Any, p: Any, out: Any) -> None:
+    out[0] = 1.0 - v * z[0] / p[LENGTH]
+
+
+def _age_rate_by_speed(v: Any, z: Any, p: Any, out: Any) -> None:
+    out[0] = -z[0] / p[LENGTH]
+
+
+def _age_rate_by_age(v: Any, z: Any, p: Any, out: Any) -> None:
+    out[0] = -v / p[LENGTH]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgeingCoulomb(Friction):
+    """Coulomb friction whose coefficient grows with the logarithm of the time of rest.
+
+    mu = mu_fresh + growth ln(1 + theta / time), d theta / dt = 1 - |v| theta / length: theta is the
+    age of the contacts. Stick is exact, and the longer it lasts the more it carries.
+
+    Parameters
+    ----------
+    mu_fresh : coefficient of fresh contacts [1], a number or one per contact
+    growth : of the coefficient per e-fold of time [1]; >= 0
+    time : of rest from which on it grows [s]; > 0
+    length : slip that renews the contacts [m]; > 0
+    age_start : theta at the start [s]; >= 0
+
+    Source: Dieterich 1972; Rabinowicz 1958 for the length of slip.
+    Verified by: tests/unit/laws/test_stribeck.py::test_longer_rest_carries_more
+    """
+
+    states: ClassVar[tuple[StateVariable, ...]] = (
+        StateVariable("age", "s", "age of the contacts", 0.0),
+    )
+
+    mu_fresh: Numbers
+    growth: Numbers
+    time: Numbers
+    length: Numbers
+    age_start: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        why = "it is a coefficient of friction, which takes energy out."
+        _field(self, "mu_fresh", "nonnegative", "", why)
+        _field(self, "growth", "nonnegative", "", "contacts that rest hold no less.")
+        _field(self, "time", "positive", "s", "a logarithm needs a time to begin at.")
+        _field(self, "length", "positive", "m", "slip renews contacts.")
+        _field(self, "age_start", "nonnegative", "s", "contacts have rested for so long.")
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return fresh contacts, and three that have rested for different times."""
+        return cls(0.3, 0.02, 0.1, 1e-3), cls([0.3, 0.2, 0.1], 0.05, 1.0, 0.01, [0.0, 1.0, 50.0])
+
+    @property
+    def formulas(self) -> Formulas:
+        """The law above."""
+        return Formulas(
+            mu=_aged,
+            slope=_flat,
+            by_state=_by_age,
+            rate=_age_rate,
+            rate_by_speed=_age_rate_by_speed,
+            rate_by_state=_age_rate_by_age,
+        )

@@ -1,0 +1,1 @@
+"""Linear systems solved by iteration, for problems too large for factors."""

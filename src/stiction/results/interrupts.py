@@ -1,0 +1,107 @@
+"""Ctrl-C, and SIGTERM which ends a run in the same way, wherever they come.
+
+A KeyboardInterrupt raised inside a callback of the compiler, or of HDF5, is dropped there or comes
+back as another error. This keeps in mind that there was one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+__all__ = ["Interrupts", "exit_code", "hear_terminate", "uninterrupted"]
+
+_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
+_heard: list[int] = []
+
+
+def hear_terminate() -> None:
+    """Let SIGTERM interrupt this process as Ctrl-C does, unless it is ignored or heard already.
+
+    Verified by: tests/scenarios/test_kill.py::test_interrupted_runs_say_how_to_go_on
+    """
+    if _in_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _raise)
+
+
+def exit_code() -> int:
+    """Return the exit code of an interrupted process, as shells do: 130, and 143 for SIGTERM."""
+    return 128 + (_heard[-1] if _heard else signal.SIGINT)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    _heard.append(number)
+    raise KeyboardInterrupt
+
+
+class Interrupts:
+    """While entered, whatever error follows a Ctrl-C is a KeyboardInterrupt.
+
+    Verified by: tests/unit/cli/test_interrupt.py::test_another_error_becomes_the_interrupt
+    """
+
+    def __init__(self) -> None:
+        self._caught = False
+        self._before: dict[int, Any] = {}
+        self._hook = sys.unraisablehook
+
+    def __enter__(self) -> Interrupts:
+        for number in _SIGNALS if _in_main_thread() else ():
+            # in a background job Ctrl-C is ignored, and stays so
+            if signal.getsignal(number) in (signal.default_int_handler, _raise):
+                self._before[number] = signal.signal(number, self._catch)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
+        return self
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C was pressed and dropped since."""
+        if self._caught:
+            raise KeyboardInterrupt
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        sys.unraisablehook = self._hook
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._caught and not isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+
+    def _catch(self, number: int, frame: FrameType | None) -> None:
+        self._caught = True
+        _raise(number, frame)
+
+    def _unraisable(self, dropped: sys.UnraisableHookArgs) -> None:
+        if not (self._caught and isinstance(dropped.exc_value, KeyboardInterrupt)):
+            self._hook(dropped)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C: raised in a call from HDF5 it would be lost, and the file with it."""
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+    for number in _SIGNALS if _in_main_thread() else ():
+        handler = signal.getsignal(number)
+        if callable(handler):
+            before[number] = handler
+    pressed: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if pressed:
+            signal.raise_signal(pressed[-1])
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

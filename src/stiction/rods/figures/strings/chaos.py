@@ -1,0 +1,112 @@
+"""Chaos drawn: exponents over a plane of starts, and sections through a motion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.plot import style
+from stiction.rods.figures.strings.data import STRINGS, StringData
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["crossings", "draw_map", "section"]
+
+Floats = npt.NDArray[np.float64]
+
+_SIGNS = {"exponential": "x", "regular": "o", "undecided": "."}
+
+
+def draw_map(
+    mobility: Floats, offset: Floats, rate: Floats, verdict: npt.NDArray[np.str_]
+) -> PaperFigure:
+    """Return exponents in colours over G and s2 - s1, with a sign for each verdict.
+
+    Verified by: tests/unit/rods/strings/test_chaos.py::test_a_map_is_drawn
+    """
+    figure = style.new_figure(style.COLUMN, 2.9)
+    ((ax,),) = style.grid(figure, margins=(0.56, 0.95, 0.42, 0.32))
+    most = float(np.nanmax(np.abs(rate), initial=1e-12))
+    shown = ax.pcolormesh(
+        offset, mobility, rate, cmap="RdBu_r", vmin=-most, vmax=most, shading="nearest"
+    )
+    x, y = np.meshgrid(offset, mobility)
+    for word, sign in _SIGNS.items():
+        here = verdict == word
+        if here.any():
+            # white below black: to be seen on light and dark cells
+            ax.plot(x[here], y[here], sign, color="white", ms=3.6, mew=1.8, mfc="none")
+            ax.plot(x[here], y[here], sign, color=style.INK, ms=3, mew=0.7, mfc="none", label=word)
+    bar = figure.colorbar(shown, ax=ax, fraction=0.06, pad=0.03)
+    bar.set_label("exponent (1 / time)", fontsize=style.FONT)
+    bar.ax.tick_params(labelsize=style.FONT)
+    style.scale_axis(ax.xaxis, "distance s₂ − s₁")
+    style.scale_axis(ax.yaxis, "mobility G")
+    style.key(ax, columns=3)
+    return figure
+
+
+def crossings(time: Floats, values: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Return when values rise through zero, and what others are then, by cubics between rows.
+
+    Parameters
+    ----------
+    time : (t,)
+    values : (t,) the section is where it is zero and rises
+    others : (k, t)
+
+    Returns
+    -------
+    (m,) times and (k, m) values
+
+    Verified by: tests/unit/rods/strings/test_chaos.py::test_sections_of_a_known_motion
+    """
+    from scipy.interpolate import CubicSpline
+
+    spline = CubicSpline(time, values)
+    roots = spline.roots(extrapolate=False)
+    # a root on a row may be found on both sides of it
+    roots = roots[np.diff(roots, prepend=-np.inf) > 1e-9 * (time[-1] - time[0])]
+    roots = roots[spline(roots, 1) > 0.0]
+    return roots, CubicSpline(time, others, axis=1)(roots)
+
+
+def section(data: StringData) -> PaperFigure:
+    """Return a Poincare section: both contacts and their speeds whenever u1 rises through zero.
+
+    u1 is the lead harmonic, which the free string takes through zero once a period. A periodic
+    motion is a point, a quasi-periodic one fills curves or bands, a chaotic one an area.
+
+    Raises
+    ------
+    ModelError : if u1 rises through zero fewer than twice.
+
+    Verified by: tests/unit/rods/strings/test_chaos.py::test_a_periodic_motion_is_a_point
+    """
+    names = ("s1", "s1_rate", "s2", "s2_rate")
+    rows = np.array([data.values(name) for name in names])
+    if data.time.size < 4:
+        raise _too_few(0)
+    times, found = crossings(data.time, data.values("u1"), rows)
+    if times.size < 2:
+        raise _too_few(times.size)
+    figure = style.new_figure(style.COLUMN, 2.6)
+    ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.3))
+    for k, (name, colour) in enumerate(STRINGS.items()):
+        label = {"u": "s₁ on u", "v": "s₂ on v"}[name]
+        ax.plot(found[2 * k], found[2 * k + 1], ".", color=colour, ms=2.5, label=label)
+    style.scale_axis(ax.xaxis, "contact point s")
+    style.scale_axis(ax.yaxis, "its velocity ṡ")
+    style.key(ax, columns=2)
+    return figure
+
+
+def _too_few(count: int) -> ModelError:
+    why = "a section is made of the passages of a long motion."
+    try_ = "solve for longer, and save at least twenty states a period."
+    got = f"a run whose u1 rises through zero {count} times"
+    return ModelError(explain("plot.section", got, "at least 2 passages", why, try_))

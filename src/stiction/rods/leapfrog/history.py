@@ -1,0 +1,56 @@
+"""What a march of rods saw, before it is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.results.audit import Check
+from stiction.results.run import Variable
+
+__all__ = ["RodHistory"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RodHistory:
+    """What the leapfrog saw at the saved times.
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    position : (t, slots, 3) [m]
+    energy : (t, 6) kinetic, stored, external work, viscous heat, impact loss, algorithmic [J]
+    heat : (t, contacts) friction heat [J]
+    momentum : (t, 6) linear and angular momentum
+    contact : name -> (t, contacts) or (t, contacts, 3)
+    events : rows as `march_kernels` describes them
+    pairs : (contacts, 2) numbers of the rods of each contact, from 1
+    overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
+    state : motion, inner forces, reactions and constants by name, see `state.record`
+    parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
+    first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
+    """
+
+    time: Floats
+    position: Floats
+    energy: Floats
+    heat: Floats
+    momentum: Floats
+    contact: dict[str, Floats]
+    events: Floats
+    pairs: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    ds: Floats
+    stats: dict[str, int | float]
+    status: Status
+    reason: str
+    checks: tuple[Check, ...]
+    projected: float
+    overlap: Floats
+    parallel: Floats
+    state: dict[str, Variable] = field(default_factory=dict)

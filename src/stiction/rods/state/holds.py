@@ -1,0 +1,116 @@
+"""What holds the ends of rods, how it moves, and the forces that it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.rods.assembly import Flat, holds_section, third_directors
+from stiction.rods.driving_kernels import IS_FRAME, RISE, SINCE, SLOT, SPIN, VELOCITY
+from stiction.rods.model import Rods
+from stiction.rods.rod import Clamped, Driven, Pinned
+from stiction.rods.rod_kernels import INERTIA, MASS
+
+__all__ = ["PIN", "Hold", "holds_of", "reactions"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# how an end is held: its node alone, its section, its last element
+PIN, SECTION, ELEMENT = 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """One end that is held.
+
+    Parameters
+    ----------
+    kind : PIN, SECTION or ELEMENT
+    number : of its node among the nodes of all rods, from 1
+    node, nodes, frames : slots of the end node, of all nodes that are held, of frames that are held
+    frame : slot of the frame that is told
+    """
+
+    kind: int
+    number: int
+    node: int
+    nodes: tuple[int, ...]
+    frames: tuple[int, ...]
+    frame: int
+
+
+def holds_of(rods: Rods, flat: Flat) -> list[Hold]:
+    """Return the ends that are held, by rod, its start before its end."""
+    found, before = [], 0
+    for b, rod in enumerate(rods.rods):
+        first, n = int(flat.first[b]), rod.elements
+        for end, node, inner, frame, outer, number in (
+            (rod.left, first, first + 1, first, first - 1, before + 1),
+            (rod.right, first + n, first + n - 1, first + n - 1, first + n, before + n + 1),
+        ):
+            if isinstance(end, Pinned):
+                found.append(Hold(PIN, number, node, (node,), (), frame))
+            elif isinstance(end, Clamped | Driven) and holds_section(end):
+                found.append(Hold(SECTION, number, node, (node,), (outer,), outer))
+            elif isinstance(end, Clamped | Driven):
+                found.append(Hold(ELEMENT, number, node, (node, inner), (frame,), frame))
+        before += n + 1
+    return found
+
+
+def reactions(
+    flat: Flat, holds: list[Hold], force: Floats, torque: Floats, now: float
+) -> tuple[Floats, Floats]:
+    """Return (holds, 3) forces [N], and moments about the end nodes [N m], of holds on their rods.
+
+    Parameters
+    ----------
+    force, torque : (3, slots) everything else that acts on nodes and frames [N], [N m]
+    now : [s]; what a hold drives has the inertia of its share of the rod
+    """
+    pull, turn = np.zeros((len(holds), 3)), np.zeros((len(holds), 3))
+    nodes = np.array([(k, slot) for k, hold in enumerate(holds) for slot in hold.nodes])
+    frames = [(k, slot) for k, hold in enumerate(holds) for slot in hold.frames]
+    owner, slots = nodes.T
+    ends = np.array([hold.node for hold in holds])[owner]
+    part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
+    part += _of_moving(flat, slots, arm, now)
+    np.add.at(pull, owner, part)
+    np.add.at(turn, owner, np.cross(arm, part))
+    for k, slot in frames:
+        turn[k] -= torque[:, slot]
+    owners = {slot: k for k, slot in frames}
+    for row in flat.driven:
+        slot = int(row[SLOT])
+        if row[IS_FRAME] and slot in owners:
+            _, (spin, rate) = _rates(row, now)
+            axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
+            more = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
+            turn[owners[slot]] += flat.mat[INERTIA, slot] * more
+    return pull, turn
+
+
+def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
+    """Return (slots, 3) mass times acceleration of nodes that are driven; 0 of those that stay."""
+    found = np.zeros((len(slots), 3))
+    where = {int(slot): j for j, slot in enumerate(slots)}
+    for row in flat.driven:
+        j = where.get(int(row[SLOT]), -1)
+        if row[IS_FRAME] or j < 0:
+            continue
+        (_, faster), (spin, rate) = _rates(row, now)
+        faster = faster + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
+        found[j] = flat.mat[MASS, int(row[SLOT])] * faster
+    return found
+
+
+def _rates(row: Floats, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Return velocity and angular velocity of a moving clamp, each with its rate."""
+    late, rise = now - row[SINCE], row[RISE]
+    part = 1.0 if late >= rise else late / rise
+    grows = 0.0 if late >= rise else 1.0 / rise
+    velocity, spin = row[VELOCITY : VELOCITY + 3], row[SPIN : SPIN + 3]
+    return (part * velocity, grows * velocity), (part * spin, grows * spin)

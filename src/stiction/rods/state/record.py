@@ -1,0 +1,247 @@
+"""The state of rods at the saved times, as named arrays from which the ledger can be rebuilt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.results.run import Variable
+from stiction.rods.assembly import Flat, third_directors
+from stiction.rods.contact.kernels import PLANE, SPHERE
+from stiction.rods.driving_kernels import IS_MOMENT, add_loads
+from stiction.rods.model import Rods
+from stiction.rods.rod_kernels import (
+    AXIAL,
+    BEND,
+    DRAG,
+    DS,
+    INERTIA,
+    MASS,
+    PHI1,
+    RETARD,
+    SHEAR,
+    TURN_DRAG,
+    TWIST,
+)
+from stiction.rods.state.holds import PIN, holds_of, reactions
+
+__all__ = ["Inner", "StateRecord"]
+
+Floats = npt.NDArray[np.float64]
+
+_SHAPES = "1 a cylinder, 2 a sphere, 3 a plane"
+# name: what it belongs to, what it has three or four of, unit, meaning
+_SEEN: dict[str, tuple[str, str, str, str]] = {
+    "velocity": ("node", "axis", "m/s", "of the nodes"),
+    "frame": (
+        "element",
+        "quaternion",
+        "1",
+        "turn of the directors, w x y z; the third is normal",
+    ),
+    "angular_velocity": ("element", "axis", "rad/s", "of the frames, in space"),
+    "internal_force": ("element", "axis", "N", "elastic, of what follows on what comes before"),
+    "internal_moment": ("node", "axis", "N m", "elastic, of what follows on what comes before"),
+    "clamp_force": ("clamp", "axis", "N", "reaction: of what holds an end on the rod"),
+    "clamp_moment": ("clamp", "axis", "N m", "reaction about the end node; 0 at a pin"),
+    "clamp_frame": ("clamp", "quaternion", "1", "turn of the frame that is held, w x y z"),
+    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the frame that is held"),
+    "partner_velocity": ("partner", "axis", "m/s", "of the pivot of a rigid partner"),
+    "partner_angular_velocity": ("partner", "axis", "rad/s", "of a rigid partner"),
+    "varying_force": ("node", "axis", "N", "loads with a history on the nodes"),
+    "applied_moment": ("element", "axis", "N m", "loads on the frames"),
+}
+_COUNTS = {"axis": 3, "quaternion": 4}
+
+
+class Inner:
+    """What acts inside rods and on them at one moment, but for contacts.
+
+    Parameters
+    ----------
+    force, torque : (3, slots) on nodes and frames, everything but contacts [N], [N m]
+    pull, moment : (3, slots) elastic, of elements and joints [N], [N m]
+    """
+
+    def __init__(self, force: Floats, torque: Floats, pull: Floats, moment: Floats) -> None:
+        self.force, self.torque, self.pull, self.moment = force, torque, pull, moment
+
+
+class StateRecord:
+    """Arrays that hold the state at the saved times.
+
+    Parameters
+    ----------
+    rods, flat : what moves
+    saves : number of saved times
+    """
+
+    def __init__(self, rods: Rods, flat: Flat, saves: int) -> None:
+        self.rods, self.flat = rods, flat
+        counts = [rod.elements for rod in rods.rods]
+        starts = zip(flat.first, counts, strict=False)
+        self.elements = np.concatenate([np.arange(i, i + n) for i, n in starts])
+        self.holds = holds_of(rods, flat)
+        self.varying = bool(flat.loads.size) and bool((flat.loads[:, IS_MOMENT] == 0.0).any())
+        self.turned = bool(flat.loads.size) and bool((flat.loads[:, IS_MOMENT] > 0.0).any())
+        parts = {
+            "node": flat.nodes.size,
+            "element": self.elements.size,
+            "clamp": len(self.holds),
+            "partner": flat.partners,
+        }
+        self.seen: dict[str, Floats] = {
+            name: np.zeros((saves, parts[part], _COUNTS[of]))
+            for name, (part, of, _, _) in _SEEN.items()
+            if parts[part] and self._there(name)
+        }
+        if flat.partners:
+            self.seen["partner_point"] = np.zeros((saves, flat.partners, 2, 3))
+
+    def _there(self, name: str) -> bool:
+        return {"varying_force": self.varying, "applied_moment": self.turned}.get(name, True)
+
+    def look(
+        self, k: int, now: float, v: Floats, p: Floats, inner: Inner, touch: tuple[Floats, Floats]
+    ) -> None:
+        """Write the state at time `now` into row k.
+
+        Parameters
+        ----------
+        v, p : (3, slots) velocities, and momenta over inertia, at that time
+        touch : (3, slots) forces and torques of contacts on nodes and frames [N], [N m]
+        """
+        f, seen, nodes, elements = self.flat, self.seen, self.flat.nodes, self.elements
+        axis = third_directors(f.q)
+        spin = p - 0.5 * (p * axis).sum(axis=0) * axis
+        seen["velocity"][k], seen["frame"][k] = v[:, nodes].T, f.q[:, elements].T
+        seen["angular_velocity"][k] = spin[:, elements].T
+        seen["internal_force"][k] = inner.pull[:, elements].T
+        seen["internal_moment"][k] = inner.moment[:, nodes].T
+        if self.holds:
+            frames = [hold.frame for hold in self.holds]
+            seen["clamp_frame"][k] = f.q[:, frames].T
+            seen["clamp_angular_velocity"][k] = spin[:, frames].T
+            # what is held has no drag
+            force = inner.force + touch[0] + f.drag[DRAG] * v
+            torque = inner.torque + touch[1] + f.drag[TURN_DRAG] * spin
+            found = reactions(f, self.holds, force, torque, now)
+            seen["clamp_force"][k], seen["clamp_moment"][k] = found
+        if self.varying or self.turned:
+            fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
+            spare = np.zeros_like(f.v), np.zeros_like(f.v)
+            add_loads(*spare, f.constant, f.loads, f.times, f.factors, now, fe, te)
+            if self.varying:
+                seen["varying_force"][k] = (fe - f.constant)[:, nodes].T
+            if self.turned:
+                seen["applied_moment"][k] = te[:, elements].T
+        if f.partners:
+            self._look_at_partners(k, v, spin)
+
+    def _look_at_partners(self, k: int, v: Floats, spin: Floats) -> None:
+        f, seen = self.flat, self.seen
+        for j, b in enumerate(range(f.rods, len(f.first))):
+            first, last = int(f.first[b]), int(f.first[b] + f.count[b])
+            pivot, other = f.r[:, first], f.r[:, last]
+            if f.shape[b] == PLANE:
+                a, c = f.r[:, first + 1] - pivot, f.r[:, first + 2] - pivot
+                other = pivot + np.cross(a, c)
+            seen["partner_point"][k, j] = pivot, other
+            seen["partner_velocity"][k, j] = v[:, first]
+            seen["partner_angular_velocity"][k, j] = spin[:, first]
+
+    # ---- what came out
+
+    def variables(self, upto: int) -> dict[str, Variable]:
+        """Return the first `upto` states, and what stays the same, by name."""
+        found = {
+            name: Variable(self.seen[name][:upto], ("time", part, of), unit, meaning)
+            for name, (part, of, unit, meaning) in _SEEN.items()
+            if name in self.seen
+        }
+        return {**found, **self._partners(upto), **self._constants(), **self._held()}
+
+    def _partners(self, upto: int) -> dict[str, Variable]:
+        f = self.flat
+        if not f.partners:
+            return {}
+        kinds = {SPHERE: 2, PLANE: 3}
+        shape = np.array([kinds.get(int(s), 1) for s in f.shape[f.rods :]], dtype=np.int64)
+        points, each = self.seen["partner_point"][:upto], ("partner",)
+        meaning = "ends of a cylinder; centre of a sphere; a plane, and a point above it"
+        return {
+            "partner_point": Variable(points, ("time", "partner", "end", "axis"), "m", meaning),
+            "partner_shape": Variable(shape, each, "1", _SHAPES),
+            "partner_radius": Variable(f.radius[f.rods :].copy(), each, "m", "0 of a plane"),
+        }
+
+    def _held(self) -> dict[str, Variable]:
+        if not self.holds:
+            return {}
+        number = np.array([hold.number for hold in self.holds], dtype=np.int64)
+        kind = np.array([hold.kind for hold in self.holds], dtype=np.int64)
+        words = f"{PIN} the node alone, 2 the section, 3 the last element"
+        return {
+            "node_of_clamp": Variable(number, ("clamp",), "1", "number of the end node, from 1"),
+            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what is held: {words}"),
+        }
+
+    def _constants(self) -> dict[str, Variable]:
+        f, nodes, elements, mat = self.flat, self.flat.nodes, self.elements, self.flat.mat
+        gravity = np.asarray(self.rods.gravity, dtype=np.float64)
+        numbers = np.arange(1, nodes.size + 1)[np.isin(nodes, elements)]
+        joined = np.column_stack([numbers, numbers + 1])
+        found = {
+            "nodes_of_element": Variable(
+                joined, ("element", "side"), "1", "numbers of the nodes it joins, from 1"
+            ),
+            "gravity": Variable(gravity, ("axis",), "m/s^2", "acceleration of every rod"),
+        }
+        rows: tuple[tuple[str, int, str, str, str], ...] = (
+            ("mass_of_node", MASS, "node", "kg", "mass of a node"),
+            (
+                "inertia_of_element",
+                INERTIA,
+                "element",
+                "kg m^2",
+                "about a diameter",
+            ),
+            ("length_of_element", DS, "element", "m", "rest length"),
+            ("shear_stiffness", SHEAR, "element", "N", "force over shear strain"),
+            ("axial_stiffness", AXIAL, "element", "N", "force over stretch"),
+            ("bending_of_joint", BEND, "node", "N m", "moment over the angle of bending at a node"),
+            ("twist_of_joint", TWIST, "node", "N m", "moment over the angle of twist at a node"),
+        )
+        of = {"node": nodes, "element": elements}
+        for name, row, part, unit, meaning in rows:
+            found[name] = Variable(mat[row, of[part]].copy(), (part,), unit, meaning)
+        angle = mat[PHI1 : PHI1 + 3, nodes].T.copy()
+        meaning = "angle between the frames beside a node of the unloaded rod"
+        found["natural_angle"] = Variable(angle, ("node", "axis"), "rad", meaning)
+        drags: tuple[tuple[str, int, str, str, str], ...] = (
+            ("drag_of_node", DRAG, "node", "N s/m", "damping force over velocity"),
+            ("drag_of_element", TURN_DRAG, "element", "N m s", "moment over angular velocity"),
+            ("retardation_of_element", RETARD, "element", "s", "time of internal damping"),
+        )
+        for name, row, part, unit, meaning in drags:
+            values = f.drag[row, of[part]].copy()
+            if values.any():
+                found[name] = Variable(values, (part,), unit, meaning)
+        constant = f.constant[:, nodes].T - mat[MASS, nodes][:, None] * gravity
+        if np.abs(constant).max(initial=0.0) > 1e-14 * np.abs(f.constant).max(initial=0.0):
+            meaning = "constant loads besides gravity"
+            found["constant_force"] = Variable(constant, ("node", "axis"), "N", meaning)
+        return found
+
+    # ---- checkpoint
+
+    def kept(self, upto: int) -> dict[str, npt.NDArray[Any]]:
+        """Return what was seen up to a row, by name."""
+        return {f"state_{name}": values[:upto] for name, values in self.seen.items()}
+
+    def put_back(self, kept: dict[str, npt.NDArray[Any]], upto: int) -> None:
+        """Take up what `kept` returned."""
+        for name, values in self.seen.items():
+            values[:upto] = kept[f"state_{name}"]

@@ -1,0 +1,206 @@
+"""What is particular to a plane or to space: cofactors, and vectors normal to tangents.
+
+Everything else about bodies and contact is written once, for d components and surfaces of m = d - 1
+coordinates, which are constants of compiled code and the shapes of arrays. In NumPy, vectors and
+matrices come first and points last; compiled code has a matrix row by row in one vector.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "bends",
+    "bends_kernel",
+    "cofactor",
+    "cofactor_kernel",
+    "crossed",
+    "determinant",
+    "frame",
+    "rests",
+    "solve",
+    "solve_kernel",
+    "turn",
+    "turn_kernel",
+]
+
+Floats = npt.NDArray[np.float64]
+Three = tuple[float, float, float]
+
+
+def cofactor(f: Floats) -> tuple[Floats, Any]:
+    """Return cofactors and determinant of matrices (d, d, ...): d det F / d F, and det F.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_cofactors
+    """
+    if f.shape[0] == 2:
+        (a, b), (c, d) = f
+        return np.stack([np.stack([d, -c]), np.stack([-b, a])]), a * d - b * c
+    rows = [_cross(f[(i + 1) % 3], f[(i + 2) % 3]) for i in range(3)]
+    made = np.stack(rows)
+    return made, f[0, 0] * made[0, 0] + f[0, 1] * made[0, 1] + f[0, 2] * made[0, 2]
+
+
+def determinant(f: Floats) -> Any:
+    """Return the determinant of matrices (d, d, ...)."""
+    if f.shape[0] == 2:
+        return f[0, 0] * f[1, 1] - f[0, 1] * f[1, 0]
+    return cofactor(f)[1]
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """Return the product of vectors of space, (3, ...)."""
+    return np.stack(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
+
+
+def turn(a: Floats, b: Floats, f: Floats) -> list[Floats]:
+    """Return entries 01, 02, 12 of the skew a . d cof F / d F . b, of which a plane has the first.
+
+    Parameters
+    ----------
+    a, b : (d, ...) gradients of two functions
+    f : (d, d, ...)
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_cofactors
+    """
+    if a.shape[0] == 2:
+        return [a[0] * b[1] - a[1] * b[0]]
+    w = _cross(a, b)
+    x, y, z = (f[i, 0] * w[0] + f[i, 1] * w[1] + f[i, 2] * w[2] for i in range(3))
+    return [z, -y, x]
+
+
+def crossed(tangents: Floats) -> Floats:
+    """Return the vector normal to m tangents (m, m + 1, ...), as long as their area.
+
+    A body lies to the left of the tangent of its boundary in the plane, and to the side that the
+    product of the two tangents leaves in space: the vector points out of it.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
+    """
+    if tangents.shape[0] == 1:
+        return np.stack([tangents[0, 1], -tangents[0, 0]])
+    return _cross(tangents[0], tangents[1])
+
+
+def rests(tangents: Floats, normal: Floats) -> Floats:
+    """Return d area / d tangents (m, d, ...), for tangents and their unit normal.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
+    """
+    if tangents.shape[0] == 1:
+        size = np.sqrt(tangents[0, 0] * tangents[0, 0] + tangents[0, 1] * tangents[0, 1])
+        return np.asarray(tangents / size)
+    return np.stack([_cross(tangents[1], normal), _cross(normal, tangents[0])])
+
+
+def frame(normal: Floats) -> Floats:
+    """Return unit vectors (m, d) along a plane with a unit normal (d,), which point as `crossed`.
+
+    In the plane there may be many normals (d, p).
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
+    """
+    if normal.shape[0] == 2:
+        return np.array([[-normal[1], normal[0]]])
+    first = _cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+    first = first / np.sqrt(first @ first)
+    return np.stack([first, _cross(normal, first)])
+
+
+def bends(matrix: Floats) -> npt.NDArray[np.bool_]:
+    """Return which symmetric matrices (m, m, ...) are positive.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_small_systems
+    """
+    if matrix.shape[0] == 1:
+        return np.asarray(matrix[0, 0] > 0.0)
+    (a, b), (_, c) = matrix
+    return np.asarray((a > 0.0) & (a * c - b * b > 0.0))
+
+
+def solve(matrix: Floats, right: Floats) -> Floats:
+    """Return the solution (m, ...) of symmetric systems (m, m, ...) for m <= 2.
+
+    Verified by: tests/unit/solids/test_dimensions.py::test_small_systems
+    """
+    if matrix.shape[0] == 1:
+        return np.asarray(right / matrix[0])
+    (a, b), (_, c) = matrix
+    det = a * c - b * b
+    return np.stack([(c * right[0] - b * right[1]) / det, (a * right[1] - b * right[0]) / det])
+
+
+@functools.cache
+def cofactor_kernel(d: int) -> Any:
+    """Return the kernel that puts the cofactors (d d,) of a matrix behind it; it returns det."""
+
+    @kernel(borrows=True)
+    def fill(t: Vector) -> float:
+        if d == 2:
+            t[4], t[5], t[6], t[7] = t[3], -t[2], -t[1], t[0]
+            return t[0] * t[3] - t[1] * t[2]
+        for i in range(3):
+            j, k = 3 * ((i + 1) % 3), 3 * ((i + 2) % 3)
+            t[9 + 3 * i] = t[j + 1] * t[k + 2] - t[j + 2] * t[k + 1]
+            t[10 + 3 * i] = t[j + 2] * t[k] - t[j] * t[k + 2]
+            t[11 + 3 * i] = t[j] * t[k + 1] - t[j + 1] * t[k]
+        return t[0] * t[9] + t[1] * t[10] + t[2] * t[11]
+
+    return fill
+
+
+@functools.cache
+def solve_kernel(m: int) -> Any:
+    """Return the kernel that solves a symmetric system of m <= 2, in place of its right side."""
+
+    @kernel(borrows=True)
+    def fill(matrix: Matrix, right: Vector) -> None:
+        if m == 1:
+            right[0] = right[0] / matrix[0, 0]
+            return
+        a, b, c = matrix[0, 0], matrix[0, m - 1], matrix[m - 1, m - 1]
+        x, y, det = right[0], right[m - 1], a * c - b * b
+        right[0], right[m - 1] = (c * x - b * y) / det, (a * y - b * x) / det
+
+    return fill
+
+
+@functools.cache
+def bends_kernel(m: int) -> Any:
+    """Return the kernel that tells whether a symmetric matrix of m <= 2 is positive."""
+
+    @kernel(borrows=True)
+    def tell(matrix: Matrix) -> bool:
+        a, b, c = matrix[0, 0], matrix[0, m - 1], matrix[m - 1, m - 1]
+        return a > 0.0 and (m == 1 or a * c - b * b > 0.0)
+
+    return tell
+
+
+@functools.cache
+def turn_kernel(d: int) -> Any:
+    """Return the kernel for entries 01, 02, 12 of the skew a . d cof F / d F . b."""
+
+    @kernel(borrows=True)
+    def fill(g: Matrix, i: int, m: int, f: Vector) -> Three:
+        if d == 2:
+            return g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0], 0.0, 0.0
+        w0 = g[i, 1] * g[m, 2] - g[i, 2] * g[m, 1]
+        w1 = g[i, 2] * g[m, 0] - g[i, 0] * g[m, 2]
+        w2 = g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0]
+        x = f[0] * w0 + f[1] * w1 + f[2] * w2
+        y = f[3] * w0 + f[4] * w1 + f[5] * w2
+        z = f[6] * w0 + f[7] * w1 + f[8] * w2
+        return z, -y, x
+
+    return fill

@@ -1,0 +1,276 @@
+"""From step to step of time: lengths follow the local error, and every step tells its energy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import Status
+from stiction.results.audit import Check
+from stiction.solids.equilibria.history import Energies, energies_at
+from stiction.solids.equilibria.load_steps import March
+from stiction.solids.equilibria.newton import Outcome, solve_step
+from stiction.solids.equilibria.problem import Trial
+from stiction.solids.motion.balance import Moved, balance, kick_energies
+from stiction.solids.motion.problem import MovingProblem, Step
+from stiction.solids.outcome import build_run
+
+if TYPE_CHECKING:
+    from stiction.numerics.linear_solvers import Workspace
+    from stiction.results.run import Request, Run
+    from stiction.solids.motion.method import GeneralisedAlpha
+    from stiction.solids.motion.model import MovingSolid
+
+__all__ = ["Motion", "run_motion"]
+
+Floats = npt.NDArray[np.float64]
+
+_GROWTH, _SHRINK, _SAFE = 1.5, 0.2, 0.9
+# iterations of Newton's method beyond which the next step is shorter
+_HARD = 10
+# of the length of the bodies: displacements below count as none where nothing touches
+_STILL = 1e-3
+# part of velocities by which that of a support must change to count
+_KICK = 1e-9
+# energy that may be missing, that the scheme may take, and local error, over their scales
+_CLOSES, _TAKES, _RESOLVED = 1e-6, 0.05, 1e-2
+
+
+class Motion(March):
+    """A solid with mass followed step by step.
+
+    Parameters
+    ----------
+    problem : the equations
+    method : the scheme, step lengths, tolerances
+    request : when to start, end and save
+    """
+
+    def __init__(self, problem: MovingProblem, method: GeneralisedAlpha, request: Request) -> None:
+        super().__init__(problem, method, request)
+        self.moving, self.scheme = problem, method
+        self.v, self.a = np.zeros((2, problem.size, 2))
+        self.rejected, self.worst, self.farthest = 0, 0.0, 0.0
+        self.aside: MovingProblem | None = None
+        laws = [p.contact.adhesion for p in problem.passes]
+        self.range = min((float(law.length) for law in laws), default=0.0)
+        self.total = float(problem.mass.sum()) / 2.0
+
+    # ------------------------------------------------------------ what a step needs
+
+    def _slopes(self, t: float) -> Floats:
+        """Return velocities of what is prescribed, just after a time (nodes, 2) [m/s]."""
+        ahead = self.marks[self.marks > t]
+        end = float(ahead[0]) if ahead.size else t + 1.0
+        return (self.problem.prescribed(end) - self.problem.prescribed(t)) / (end - t)
+
+    def _force(self) -> Floats:
+        """Return what resists at the last state, dampers and all [N/m]."""
+        assert self.trial is not None
+        pots = self.moving.dashpots(self.trial)
+        return self.trial.residual + self.moving.resisted(pots, self.v)
+
+    def _accelerate(self) -> None:
+        self.a = self.moving.accelerated(self._force())
+
+    def _length(self, moved: Floats) -> float:
+        """Return the size of displacements, weighted by mass [m]."""
+        return float(np.sqrt(np.sum(moved * self.moving.weigh(moved)) / self.total))
+
+    def _error(self, dt: float, a: Floats) -> float:
+        """Return the local error of a step over the range of adhesion or of the motion [1].
+
+        Source: Zienkiewicz, Xie 1991.
+        """
+        beta = self.scheme.weights().beta
+        size = self.range
+        if size == 0.0:
+            size = max(self.farthest, _STILL * self.problem.largest_length)
+        free = np.where(self.problem.fixed, 0.0, a - self.a)
+        return abs(beta - 1.0 / 6.0) * dt * dt * self._length(free) / size
+
+    # ------------------------------------------------------------ steps
+
+    def _begin(self) -> bool:
+        """Find balance at the start, throw what is thrown, and keep the first row."""
+        first = self._settle()
+        if first is None:
+            return False
+        self.trial = first
+        given = self.moving.moving.velocities
+        if given is not None:
+            for i, velocity in enumerate(given):
+                self.v[self.problem.first[i] : self.problem.first[i + 1]] = velocity
+        self.v = self.moving.kicked(self.v, self._slopes(self.state.time))
+        self._accelerate()
+        start = energies_at(self.problem, first, self.state.time)._replace(works=())
+        self.energy = start._replace(kinetic=self.moving.kinetic(self.v))
+        self.record.add(self.state, self._told(first, self.v, self.a), self.energy, self.iterations)
+        return True
+
+    def _told(self, trial: Trial, v: Floats, a: Floats) -> Trial:
+        """Return a trial with what supports carry, inertia and all, as its residual."""
+        resists = self.moving.resisted(self.moving.dashpots(trial), v)
+        return trial._replace(residual=trial.residual + resists + self.moving.weigh(a))
+
+    def _solve(
+        self, problem: MovingProblem, space: Workspace, target: float
+    ) -> tuple[Outcome, Moved | None]:
+        """Solve a step of time from the last state; nothing is committed."""
+        assert self.trial is not None
+        dt = target - self.state.time
+        step = Step(dt, self.state.u, self.v, self.a, self._force(), self.scheme.weights())
+        guesses = (step.predicted(), None)
+        for guess in guesses:
+            problem.begin(step)
+            made = None
+            try:
+                outcome = solve_step(problem, self.state, target, guess, self.limits, space)
+                made = outcome.trial
+            finally:
+                rest = problem.end(made)
+            self.iterations += outcome.iterations
+            if made is not None and rest is not None:
+                v, a = step.rates(made.u)
+                return outcome, Moved(self.trial, rest, made.residual, v, a)
+        return outcome, None
+
+    def _balance(self, moved: Moved, target: float) -> Energies:
+        dt = target - self.state.time
+        step = Step(dt, self.state.u, self.v, self.a, self.v, self.scheme.weights())
+        times = (self.state.time, target)
+        return balance(self.moving, self.state, step, moved, times, self.energy)
+
+    def _step(self) -> bool:
+        """Take one step of time, as short as it has to be; return whether it was found."""
+        while True:
+            t = self.state.time
+            target = self._target(t, min(self.dt, self.most))
+            dt = target - t
+            outcome, moved = self._solve(self.moving, self.space, target)  # type: ignore[arg-type]
+            if moved is None:
+                self.cuts += 1
+                self.dt, ratio = 0.5 * dt, np.inf
+            else:
+                error = self._error(dt, moved.a)
+                ratio = 0.0 if self.scheme.tolerance is None else error / self.scheme.tolerance
+                if ratio <= 1.0:
+                    break
+                self.rejected += 1
+                self.dt = dt * max(_SHRINK, _SAFE * ratio ** (-1.0 / 3.0))
+            if self.dt < self.least:
+                self.give_up(outcome, target)
+                if moved is not None:
+                    self.record.reason = f"the local error stays above its tolerance at t = {t:.9g}"
+                return False
+        self.unfound += self._beside(target)
+        self.worst = max(self.worst, error)
+        self._commit(outcome, moved, target)
+        factor = min(_GROWTH, _SAFE * max(ratio, 1e-6) ** (-1.0 / 3.0))
+        longer = dt * (min(factor, 0.6) if outcome.iterations > _HARD else factor)
+        # a step cut short by a mark says nothing of the next one
+        self.dt = longer if dt > 0.999 * min(self.dt, self.most) else max(longer, self.dt)
+        return True
+
+    def _commit(self, outcome: Outcome, moved: Moved, target: float) -> None:
+        """Take a step as done."""
+        self.energy = self._balance(moved, target)
+        self.state = self.problem.accepted(self.state, moved.after, target)
+        self.trial, self.v, self.a = moved.after, moved.v, moved.a
+        self.farthest = max(self.farthest, self._length(moved.after.u))
+        if target < self.request.t_end:
+            self._follow_supports(target)
+        self.steps += 1
+        residual = outcome.residuals[-1] if outcome.residuals else 0.0
+        told = self._told(moved.after, self.v, self.a)
+        self.record.add(self.state, told, self.energy, outcome.iterations, residual)
+
+    def _follow_supports(self, t: float) -> None:
+        """Let supports move as their programs say, to the last digit; a new slope is a kick."""
+        slopes, fixed = self._slopes(t), self.problem.fixed
+        change = np.abs(np.where(fixed, slopes - self.v, 0.0)).max(initial=0.0)
+        if t in self.corners and change > _KICK * np.abs(slopes).max(initial=np.abs(self.v).max()):
+            kicked = self.moving.kicked(self.v, slopes)
+            self.energy = kick_energies(self.moving, self.v, kicked, self.energy)
+            self.v = kicked
+            self._accelerate()
+            return
+        self.v = np.where(fixed, slopes, self.v)
+        self.a = np.where(fixed, 0.0, self.a)
+
+    def _beside(self, target: float) -> int:
+        """Keep the rows asked for within a step, each by a step of its own; count the missed."""
+        missed = 0
+        for at in self.record.asked_between(self.state.time, target):
+            if self.aside is None:
+                self.aside = MovingProblem(self.moving.moving, self.scheme.lumped)
+            space = self.solver.start()
+            try:
+                outcome, moved = self._solve(self.aside, space, at)
+                self.factorised += space.factorisations
+            finally:
+                space.close()
+            if moved is None:
+                missed += 1
+                continue
+            energy = self._balance(moved, at)
+            told = self._told(moved.after, moved.v, moved.a)
+            self.record.between(told, at, energy, outcome.iterations)
+        return missed
+
+    # ------------------------------------------------------------ checkpoints
+
+    def more(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a checkpoint of a motion needs besides."""
+        return {
+            "motion": np.array([self.rejected, self.worst, self.farthest, 0.0]),
+            "motion_rates": np.stack([self.v, self.a]),
+        }
+
+    def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Take back what `more` returned."""
+        self.rejected = int(kept["motion"][0])
+        self.worst, self.farthest = float(kept["motion"][1]), float(kept["motion"][2])
+        self.v, self.a = kept["motion_rates"].copy()
+
+    def close(self) -> None:
+        """Count the work and keep the last state."""
+        super().close()
+        self.record.stats["rejected_steps"] = self.rejected
+
+    def checks(self) -> list[Check]:
+        """Return what the audit asks of a motion."""
+        path = self.record.path
+        energies = [row.energy for row in path]
+        scale, missing, taken = 1e-300, 0.0, 0.0
+        for e in energies:
+            heat, first = sum(e.heat), energies[0]
+            change = e.kinetic + e.stored + e.adhesive
+            change -= first.kinetic + first.stored + first.adhesive
+            missing = max(missing, abs(change - e.work + heat + e.viscous + e.algorithmic))
+            parts = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
+            scale = max(scale, *(abs(part) for part in parts))
+            taken = max(taken, abs(e.algorithmic))
+        closed, ratio = float(missing / scale), float(taken / scale)
+        note = "largest energy imbalance over the largest energy"
+        found = [Check("ledger_closes", bool(closed <= _CLOSES), closed, _CLOSES, None, note)]
+        note = "energy that the time scheme took out or put in, over the largest energy"
+        found.append(Check("scheme_takes_little", bool(ratio <= _TAKES), ratio, _TAKES, None, note))
+        note = "largest local error of a step over the range of adhesion, or over the motion"
+        ok = bool(self.worst <= _RESOLVED)
+        found.append(Check("motion_resolved", ok, self.worst, _RESOLVED, None, note))
+        return found
+
+
+def run_motion(system: MovingSolid, method: GeneralisedAlpha, request: Request) -> Run:
+    """Return the run of a solid with mass, step of time by step of time."""
+    problem = MovingProblem(system, method.lumped)
+    problem.check_tolerance("GeneralisedAlpha", method.newton_tolerance)
+    march = Motion(problem, method, request)
+    march.run()
+    unit = "1" if problem.assembled.dimensionless else "s"
+    if march.record.status is Status.SOLVED and not march.record.path:
+        march.record.status = Status.UNCONVERGED
+    return build_run(system, method, problem, march.record, march.checks(), unit)

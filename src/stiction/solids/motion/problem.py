@@ -1,0 +1,259 @@
+"""A solid with mass as equations: while a step of time is set, residual and tangent are its own.
+
+Newton's method of load steps solves them: at the end of the step it asks for
+
+    M a_m + (1 - alpha_f) G(u, v, t) + alpha_f G_0 = 0,    a_m = (1 - alpha_m) a + alpha_m a_0,
+
+with what resists, G = internal forces - loads + dampers, at its end and at its start (0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.contact.sweeps import BY_ATTRACTION
+from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.motion.interface import Dashpots, dashpots
+from stiction.solids.motion.masses import body_mass
+from stiction.solids.motion.method import Weights
+from stiction.solids.motion.model import MovingSolid
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.solids.equilibria.problem import Ints
+
+__all__ = ["MovingProblem", "Step"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """A step of time from a state: displacements, velocities, accelerations, and G there.
+
+    Parameters
+    ----------
+    dt : [s]
+    u, v, a, force : (nodes, 2) at its start
+    """
+
+    dt: float
+    u: Floats
+    v: Floats
+    a: Floats
+    force: Floats
+    weights: Weights
+
+    def rates(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return velocities and accelerations at the end, from displacements there.
+
+        Source: Newmark 1959.
+        """
+        w, dt = self.weights, self.dt
+        a = (u - self.u - dt * self.v - dt * dt * (0.5 - w.beta) * self.a) / (w.beta * dt * dt)
+        return self.v + dt * ((1.0 - w.gamma) * self.a + w.gamma * a), a
+
+    def predicted(self) -> Floats:
+        """Return where everything gets with the acceleration it has."""
+        return self.u + self.dt * self.v + 0.5 * self.dt * self.dt * self.a
+
+
+class MovingProblem(Problem):
+    """The equations of a solid with mass.
+
+    Parameters
+    ----------
+    moving : the solid, its masses and dampers
+    lumped : whether masses are diagonal
+    """
+
+    def __init__(self, moving: MovingSolid, lumped: bool) -> None:
+        from scipy.sparse import block_diag, csr_matrix, identity, kron
+
+        super().__init__(moving.assembled())
+        self.moving, self.lumped = moving, lumped
+        masses = [
+            body_mass(b.mesh, b.element, self.assembled.boundaries_of(i), rho, lumped)
+            for i, (b, rho) in enumerate(zip(self.assembled.bodies, moving.densities, strict=True))
+        ]
+        n = len(self.rigid_node)
+        whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)
+        self.mass = self._of_unknowns(csr_matrix(kron(whole, identity(2))))
+        self.damping = moving.drag * self.mass
+        if moving.retardation:
+            stiffness = self._of_unknowns(self._undeformed())
+            self.damping = csr_matrix(self.damping + moving.retardation * stiffness)
+        self.heavy = self.mass.diagonal() > 0.0
+        self.step: Step | None = None
+        self._seen: list[tuple[Trial, Trial]] = []
+        self._aligned: dict[str, tuple[object, Ints]] = {}
+
+    def _of_unknowns(self, matrix: csr_matrix) -> csr_matrix:
+        made = self.unknowns.tangent(matrix)
+        made.sum_duplicates()
+        made.sort_indices()
+        return made
+
+    def _undeformed(self) -> csr_matrix:
+        """Return the tangent of the bodies as they are made."""
+        bulk = Bulk([(block.elements, block.table) for block in self.bulk.blocks])
+        pattern = Pattern(self.size, 2, bulk.pairs())
+        bulk.bind(pattern)
+        data = np.zeros(pattern.entries)
+        bulk.add(np.zeros((self.size, 2)), np.zeros((self.size, 2)), data)
+        return pattern.matrix(data)
+
+    # ------------------------------------------------------------ forces
+
+    def weigh(self, a: Floats) -> Floats:
+        """Return M a, (nodes, 2) [N/m]."""
+        return np.asarray(self.mass @ a.ravel()).reshape(a.shape)
+
+    def kinetic(self, v: Floats) -> float:
+        """Return the kinetic energy [J/m]."""
+        return 0.5 * float(np.sum(v * self.weigh(v)))
+
+    def dashpots(self, trial: Trial) -> list[Dashpots]:
+        """Return the dashpots of all passes, none without viscosity."""
+        normal, along = self.moving.normal_viscosity, self.moving.tangential_viscosity
+        if normal == 0.0 and along == 0.0:
+            return []
+        x = self.places(trial.u)
+        return [
+            dashpots(p, out, found, x, normal, along)
+            for p, out, found in zip(self.passes, trial.outs, trial.founds, strict=True)
+        ]
+
+    def resisted(self, pots: list[Dashpots], v: Floats) -> Floats:
+        """Return the forces of dampers at rates v, as added to a residual [N/m]."""
+        total = np.asarray(self.damping @ v.ravel()).reshape(v.shape)
+        if pots:
+            rates = self.unknowns.displacements(v)
+            total += self.unknowns.forces(sum((p.forces(rates) for p in pots), np.zeros_like(v)))
+        return total
+
+    def lost(self, pots: list[Dashpots], v: Floats) -> float:
+        """Return the power of dampers at rates v, never negative [W/m]."""
+        rates = self.unknowns.displacements(v)
+        bulk = float(np.sum(v * np.asarray(self.damping @ v.ravel()).reshape(v.shape)))
+        return bulk + sum(p.loss(rates) for p in pots)
+
+    def evaluate(
+        self, state: State, u: Floats, t: float, helds: list[Ints] | None, data: bool
+    ) -> tuple[Trial, csr_matrix | None]:
+        """Return residual and tangent of the step of time, or of balance while none is set."""
+        trial, matrix = super().evaluate(state, u, t, helds, data)
+        step = self.step
+        if step is None:
+            return trial, matrix
+        w = step.weights
+        v, a = step.rates(u)
+        pots = self.dashpots(trial)
+        force = trial.residual + self.resisted(pots, v)
+        mean = w.mass * step.a + (1.0 - w.mass) * a
+        moved = self.weigh(mean) + (1.0 - w.force) * force + w.force * step.force
+        made = trial._replace(residual=moved)
+        self._seen.append((made, trial))
+        if matrix is None:
+            return made, None
+        by_rate = w.gamma / (w.beta * step.dt)
+        matrix.data *= 1.0 - w.force
+        self._add(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
+        self._add(matrix, "damping", self.damping, (1.0 - w.force) * by_rate)
+        rates = self.unknowns.displacements(v)
+        for number, p in enumerate(pots):
+            tangent = self._of_unknowns(p.tangent(rates, by_rate))
+            self._add(matrix, f"dashpots {number}", tangent, 1.0 - w.force)
+        return made, matrix
+
+    def _add(self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float) -> None:
+        """Add a matrix, all of whose places the tangent has; constant ones are found once."""
+        if factor == 0.0 or part.nnz == 0:
+            return
+        known = self._aligned.get(name)
+        owner: object = self._pattern if self.unknowns.plain else None
+        if known is None or owner is None or known[0] is not owner or name[0] == "d":
+            n = matrix.shape[0]
+            keys, wanted = (
+                np.repeat(np.arange(n, dtype=np.int64), np.diff(m.indptr)) * n + m.indices
+                for m in (matrix, part)
+            )
+            at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+            there = keys[at] == wanted
+            if not there[part.data != 0.0].all():
+                raise KeyError("the tangent lacks places of masses or dampers")
+            self._aligned[name] = known = (owner, np.where(there, at, -1))
+        at = known[1]
+        np.add.at(matrix.data, at[at >= 0], factor * part.data[at >= 0])
+
+    # ------------------------------------------------------------ steps
+
+    def begin(self, step: Step) -> None:
+        """Let residual and tangent be those of a step."""
+        self.step, self._seen = step, []
+
+    def end(self, made: Trial | None) -> Trial | None:
+        """Go back to balance, and return the forces at rest that a trial of the step had."""
+        self.step = None
+        found = next((rest for told, rest in self._seen if told is made), None)
+        self._seen = []
+        return found
+
+    def kicked(self, v: Floats, driven: Floats) -> Floats:
+        """Return velocities after supports have changed theirs at once.
+
+        No impulse acts on what is free: M_ff dv_f = -M_fd dv_d.
+
+        Parameters
+        ----------
+        driven : (nodes, 2) velocities of what is prescribed [m/s]
+        """
+        change = np.where(self.fixed, driven - v, 0.0)
+        return v + change + self._free_mass(-self.weigh(change))
+
+    def accelerated(self, force: Floats) -> Floats:
+        """Return accelerations from the forces at rest and of dampers; zero for supports."""
+        return self._free_mass(-force)
+
+    def _free_mass(self, right: Floats) -> Floats:
+        """Return M^-1 times forces on what is free and has mass."""
+        from stiction.numerics.linear_solvers import SuperLU
+
+        found = np.zeros(right.size)
+        free = self.free[self.heavy[self.free]]
+        if free.size and right.ravel()[free].any():
+            with SuperLU().start() as space:
+                inside = self.mass[free][:, free].tocsr()
+                found[free] = space.factorise(inside).solve(right.ravel()[free])
+        return found.reshape(right.shape)
+
+    def conservative(self, state: State, u: Floats, strength: float | None) -> tuple[Floats, float]:
+        """Return internal forces [N/m], and the derivative of energy by attraction [J/m].
+
+        Parameters
+        ----------
+        strength : attraction at which normal tractions of contact are added; None leaves them out
+        """
+        moved = self.unknowns.displacements(u)
+        x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
+        if self.bulk.add(moved, total, None):
+            total[:] = np.nan
+        if strength is None:
+            return self.unknowns.forces(total), by_strength
+        for p, found, history in zip(self.passes, state.founds, state.histories, strict=True):
+            out = p.evaluate(
+                x,
+                p.project(x, found),
+                history,
+                np.full(p.count, -1),
+                rubs=False,
+                attraction=strength,
+                residual=total,
+                values=None,
+            )
+            by_strength += float(out[:, BY_ATTRACTION].sum())
+        return self.unknowns.forces(total), by_strength

@@ -1,0 +1,392 @@
+"""Contact in space: the kernels of the plane with one component and one coordinate more."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import coo_matrix
+from scipy.sparse.linalg import spsolve
+from solid_cases import distorted, jacobian
+
+from stiction.errors import ModelError
+from stiction.laws import DI, EA, Frictionless, LennardJones
+from stiction.numerics import jit
+from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.curves import locate, rigid_nearest, rigid_places
+from stiction.solids.contact.edges import areas
+from stiction.solids.contact.model import Contact, ContactPass, History
+from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane, RigidSphere
+from stiction.solids.elements.kinds import Q1N2, discretise
+from stiction.solids.elements.swept import sweep
+from stiction.solids.materials import NeoHookean
+from stiction.solids.mesh.model import rectangle
+
+LAW = LennardJones(1.0, 0.3)
+FRICTION = {"none": Frictionless(), "DI": DI(0.5, 1.0, 20.0), "EA": EA(0.5, 1.0)}
+GAP = 0.19
+SPACE = {
+    "plane": RigidPlane((0.0, -GAP, 0.0), (0.02, 1.0, -0.03)),
+    "ball": RigidSphere((0.8, -9.0, 0.7), 9.0 - GAP),
+    "body": Boundary(1, "top"),
+}
+
+
+def patch(width, height, cells, breaks, origin, name, seed):
+    """Return a body in space with a rough biquadratic face, of rational functions."""
+    mesh = rectangle(width, height, cells, origin)
+    random = np.random.default_rng(seed)
+    body = sweep(mesh, Q1N2(contact_points=3), breaks, 2, (name,))
+    face = body.surfaces[name]
+    body.points[np.unique(face.nodes)] += 0.02 * random.standard_normal(
+        (np.unique(face.nodes).size, 3)
+    )
+    weights = np.ones(body.points.shape[0])
+    weights[np.unique(face.nodes)] += 0.2 * random.random(np.unique(face.nodes).size)
+    return body, face._replace(weights=weights[face.nodes])
+
+
+def one_pass(friction, partner, seed, **settings):
+    """Return a pass over a rough face, the places of all nodes, and a history."""
+    body, own = patch(1.6, 0.5, (3, 1), (0.0, 0.7, 1.5), (0.0, 0.0), "bottom", seed)
+    own = own._replace(weights=np.ones_like(own.weights))
+    points = body.points
+    if partner == "body":
+        low, other = patch(
+            2.2, 0.4, (4, 1), np.linspace(-0.3, 1.8, 4), (-0.3, -0.4 - GAP), "top", 7
+        )
+        against = other._replace(nodes=other.nodes + points.shape[0])
+        points = np.concatenate([points, low.points])
+    else:
+        against = (SPACE[partner], points.shape[0])
+        points = np.concatenate([points, [[0.0, 0.0, 0.0]]])
+    contact = Contact(
+        Boundary(0, "bottom"), SPACE[partner], LAW, friction, penalty=30.0, **settings
+    )
+    made = ContactPass(contact, own, against, points)
+    random = np.random.default_rng(seed + 1)
+    x = points + 0.005 * random.standard_normal(points.shape)
+    out = evaluate(made, x, made.project(x, None), made.fresh())[1]
+    origin = out[:, k.ORIGIN : k.ORIGIN_2 + 1]
+    known = np.isfinite(origin).all(axis=1)
+    # some slipped across the border of a patch, some a little, some not at all
+    far = random.uniform(-0.8, 0.8, origin.shape) * (random.random((origin.shape[0], 1)) < 0.5)
+    moved = np.where(known[:, None], origin + far + 0.001 * random.standard_normal(far.shape), 0.0)
+    return made, x, History(moved, known, random.random(known.size) < 0.5)
+
+
+def evaluate(made, x, found, history, held=None, values=None):
+    residual = np.zeros_like(x)
+    held = np.full(made.count, -1) if held is None else held
+    out = made.evaluate(
+        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+    )
+    return residual, out
+
+
+def dense(made, found, history, values, size):
+    """Return the tangent of a pass as a matrix."""
+    rows, columns = made.blocks(found, history)
+    whole = np.zeros((size, size))
+    for q in range(made.count):
+        r = (rows[q][:, None] * 3 + np.arange(3)).ravel()
+        c = (columns[q][:, None] * 3 + np.arange(3)).ravel()
+        np.add.at(whole, (r[:, None], c[None, :]), values[q])
+    return whole
+
+
+@pytest.mark.parametrize("partner", sorted(SPACE))
+@pytest.mark.parametrize("name", sorted(FRICTION))
+def test_tangents_against_differences(name, partner):
+    """Random directions, with projections found anew; origins lie in other patches too."""
+    met = set()
+    for settings in ({}, {"stretch": False, "stick_ratio": 1.3}):
+        made, x, history = one_pass(FRICTION[name], partner, 5, **settings)
+        found, values = made.project(x, None), np.zeros(made.shape)
+        _, out = evaluate(made, x, found, history, values=values)
+        state = out[:, k.STATE]
+        met.update(state)
+        held = np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
+        if partner == "body":
+            away = locate(history.origin.T, made.partner.knots)[0] != found.element
+            met.update(["across"] if (away & (state > 0.0)).any() else [])
+        matrix = dense(made, found, history, values, x.size)
+        random = np.random.default_rng(2)
+        for _ in range(3):
+            way = random.standard_normal(x.shape)
+
+            def rest(s, made=made, x=x, way=way, found=found, history=history, held=held):
+                y = x + s[0] * way
+                return evaluate(made, y, made.project(y, found), history, held)[0]
+
+            exact = matrix @ way.ravel()
+            error = jacobian(rest, np.zeros(1), 1e-5)[:, 0] - exact
+            assert np.abs(error).max() < 1e-7 * np.abs(exact).max()
+    if name != "none":
+        assert {k.STICKS, k.SLIDES} <= met
+        assert "across" in met or partner != "body"
+
+
+@pytest.mark.parametrize("partner", ["plane", "ball"])
+def test_a_rigid_partner_takes_the_opposite_force(partner):
+    made, x, history = one_pass(FRICTION["DI"], partner, 5)
+    residual, out = evaluate(made, x, made.project(x, None), history)
+    assert out[:, k.HEAT].max() > 0.0
+    assert_allclose(residual.sum(axis=0), 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("partner", ["plane", "ball"])
+def test_without_friction_forces_follow_from_the_potential(partner):
+    made, x, history = one_pass(FRICTION["none"], partner, 6)
+    residual, _ = evaluate(made, x, made.project(x, None), history)
+    way = np.random.default_rng(3).standard_normal(x.shape)
+
+    def potential(s):
+        y = x + s[0] * way
+        return evaluate(made, y, made.project(y, None), history)[1][:, k.POTENTIAL].sum()
+
+    found = jacobian(potential, np.zeros(1), 1e-5)[0, 0]
+    assert abs(found - (residual * way).sum()) < 1e-8 * np.abs(residual).sum()
+
+
+def test_tractions_turn_with_the_bodies():
+    """Forces on turned bodies are the turned forces; heat and gaps do not change."""
+    made, x, history = one_pass(FRICTION["DI"], "body", 8)
+    found = made.project(x, None)
+    residual, out = evaluate(made, x, found, history)
+    turn = np.linalg.qr(np.random.default_rng(4).standard_normal((3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    again, other = evaluate(made, x @ turn.T, made.project(x @ turn.T, None), history)
+    assert_allclose(again, residual @ turn.T, atol=1e-11 * np.abs(residual).max())
+    for column in (k.GAP, k.HEAT, k.STATE, k.SHEAR):
+        assert_allclose(other[:, column], out[:, column], atol=1e-11)
+
+
+def test_nearest_points_have_the_same_bits():
+    """Compiled and plain; points above the face, beyond its sides and its corners."""
+    made, x, _ = one_pass(FRICTION["none"], "body", 9)
+    random = np.random.default_rng(5)
+    points = random.uniform((-0.6, -0.3, -0.6), (2.2, 0.3, 2.1), (300, 3))
+    found = []
+    for mode in ("compiled", "plain"):
+        with jit.running(mode):
+            start = made._search(points, x)
+            found.append(made.nearest(points, start, x))
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other)
+    near = found[0]
+    assert 0.3 < near.normal.mean() < 0.95
+    place = made.curve.points(near.element, near.xi.T, x)[1]
+    slope = np.einsum("dp,adp->ap", points.T - place[0], place[1:3])
+    assert np.abs(slope[:, near.normal]).max() < 1e-12
+    # none of many places of the face is nearer
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 15)] * 2), -1).reshape(-1, 2)
+    every = np.arange(made.partner.nodes.shape[0])
+    cloud = made.curve.points(np.repeat(every, grid.shape[0]), np.tile(grid.T, (1, every.size)), x)[
+        1
+    ][0]
+    far = np.linalg.norm(points[:, :, None] - cloud, axis=1).min(axis=1)
+    best = np.linalg.norm(points - place[0].T, axis=1)
+    assert (best < far + 1e-9).mean() > 0.97
+
+
+def test_rigid_ball():
+    """Nearest points, tangents and their changes along the normal, and the way back."""
+    ball, shift = RigidSphere((0.1, -0.2, 0.3), 1.4), np.array([0.2, 0.1, -0.3])
+    points = np.random.default_rng(1).uniform(-2.0, 2.0, (3, 40)) + 0.1
+    out, s = rigid_nearest(points, ball.table(), shift)
+    assert_allclose(rigid_places(s, ball.table(), shift), out[0], atol=1e-14)
+    centre = (np.asarray(ball.centre) + shift)[:, None]
+    normal = (out[0] - centre) / ball.radius
+    assert_allclose(np.linalg.norm(normal, axis=0), 1.0, rtol=1e-14)
+    step = 1e-3
+    for a in range(2):
+        way = step * np.eye(2)[a][:, None]
+        near = [rigid_places(s + j * way, ball.table(), shift) for j in (-2, -1, 1, 2)]
+        slope = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * step)
+        assert_allclose(out[1 + a], slope, atol=1e-9)
+        bend = (near[1] + near[2] - 2.0 * out[0]) / step**2
+        row = (3, 5)[a]
+        assert_allclose((out[row] * normal).sum(axis=0), (bend * normal).sum(axis=0), atol=1e-5)
+    turned = np.cross(out[1], out[2], axis=0)
+    assert ((turned * normal).sum(axis=0) > 0.0).all()
+
+
+def test_a_plane_partner_is_refused_in_space():
+    made, _, _ = one_pass(FRICTION["none"], "plane", 5)
+    contact = Contact(Boundary(0, "bottom"), RigidCircle(), LAW)
+    with pytest.raises(ModelError, match="components"):
+        ContactPass(contact, made.own, (RigidCircle(), 3), made.reference)
+    for bad in ({"point": (0.0, 0.0)}, {"normal": (0.0, 0.0, 0.0)}):
+        with pytest.raises(ModelError, match="RigidPlane"):
+            RigidPlane(**{"point": (0.0, 0.0, 0.0), "normal": (0.0, 0.0, 1.0), **bad})
+
+
+# ---------------------------------------------------------------- a swept problem is the plane one
+
+
+@pytest.mark.parametrize("name", sorted(FRICTION))
+@pytest.mark.parametrize("partner", ["plane", "body"])
+def test_a_swept_problem_is_the_plane_one(name, partner):
+    """Forces per thickness on every plane node, on swept bodies deformed alike, with slip."""
+    meshes = [distorted(1.5, 0.6, (3, 2), 0.1, 1), rectangle(2.1, 0.5, (5, 2), (-0.2, -0.5 - GAP))]
+    plane = {"plane": RigidPlane((0.0, -GAP), (0.02, 1.0)), "body": Boundary(1, "top")}[partner]
+    high = RigidPlane((0.0, -GAP, 0.0), (0.02, 1.0, 0.0)) if partner == "plane" else plane
+    element, thickness = Q1N2(contact_points=4), 0.8
+    names = ("bottom", "top")
+    flat = [discretise(m, element, (b,)) for m, b in zip(meshes, names, strict=True)]
+    deep = [
+        sweep(m, element, (0.0, 0.3, thickness), 2, (b,))
+        for m, b in zip(meshes, names, strict=True)
+    ]
+    found = []
+    for bodies, shape, d in ((flat, plane, 2), (deep, high, 3)):
+        points = np.concatenate([bodies[0].points, bodies[1].points, np.zeros((1, d))])
+        first = bodies[0].points.shape[0]
+        own, other = bodies[0].surfaces["bottom"], bodies[1].surfaces["top"]
+        against = other._replace(nodes=other.nodes + first)
+        partner_of = against if partner == "body" else (shape, points.shape[0] - 1)
+        contact = Contact(Boundary(0, "bottom"), shape, LAW, FRICTION[name], penalty=30.0)
+        made = ContactPass(contact, own, partner_of, points)
+        field = np.zeros_like(points)
+        x, y = points[:, 0], points[:, 1]
+        field[:, 0], field[:, 1] = 0.02 * np.sin(2.0 * y), 0.01 * np.sin(3.0 * x)
+        # the field of a control point is that of its plane one: heights do not matter
+        history = made.fresh()
+        for shift in (0.0, 0.05, 0.4):
+            moved = points + field
+            moved[:first, 0] += shift
+            near = made.project(moved, None)
+            residual, out = evaluate(made, moved, near, history)
+            history = made.committed(out, history)
+        if d == 3:
+            assert np.abs(residual[:, 2]).max() < 1e-13
+            share = residual[:-1] / thickness
+            sums = []
+            at = 0
+            for body, thin in zip(bodies, flat, strict=True):
+                count = thin.points.shape[0]
+                here = share[at : at + body.points.shape[0]].reshape(-1, count, 3)
+                sums.append(here.sum(axis=0)[:, :2])
+                at += body.points.shape[0]
+            found.append(np.concatenate(sums))
+            heat = out[:, k.HEAT].sum() / thickness
+        else:
+            found.append(residual[:-1])
+            wanted = out[:, k.HEAT].sum()
+    assert np.abs(found[0]).max() > 1e-2
+    assert_allclose(found[1], found[0], atol=1e-12 * np.abs(found[0]).max())
+    assert_allclose(heat, wanted, rtol=1e-11)
+    assert (wanted > 0.0) == (name != "none")
+
+
+def square(half, cells, y, name):
+    """Return a flat square body in space about the second axis, its face `name` at height y."""
+    below = 0.2 if name == "top" else 0.0
+    mesh = rectangle(2.0 * half, 0.2, (cells, 1), (-half, y - below))
+    return sweep(mesh, Q1N2(), np.linspace(-half, half, cells + 1), 2, (name,))
+
+
+def test_area_of_a_disc():
+    """A flat face within reach of a ball: a disc, its rim found to the second order."""
+    rim, radius, depth = 0.45, 2.0, 0.3
+    errors = []
+    for cells in (3, 6):
+        body = square(0.7, cells, 0.0, "bottom")
+        ball = RigidSphere((0.0, -radius - depth, 0.0), radius)
+        points = np.concatenate([body.points, [[0.0, 0.0, 0.0]]])
+        contact = Contact(Boundary(0, "bottom"), ball, LAW)
+        made = ContactPass(contact, body.surfaces["bottom"], (ball, points.shape[0] - 1), points)
+        nominal, current = areas(made, np.hypot(rim, radius + depth) - radius, points)
+        stretched = areas(made, np.hypot(rim, radius + depth) - radius, points * [1.0, 1.0, 0.8])
+        assert_allclose(current, nominal, rtol=1e-12)
+        assert_allclose(stretched[1], 0.8 * stretched[0], rtol=1e-12)
+        errors.append(abs(nominal / (np.pi * rim**2) - 1.0))
+    assert errors[0] < 5e-3
+    assert errors[1] < 0.35 * errors[0]
+
+
+def test_area_between_two_bodies():
+    """One face reaches beyond the other: what lies over it counts, with its corners cut off."""
+    body, under = square(0.7, 3, 0.3, "bottom"), square(0.5, 4, 0.0, "top")
+    first = body.points.shape[0]
+    points = np.concatenate([body.points, under.points])
+    face = under.surfaces["top"]
+    contact = Contact(Boundary(0, "bottom"), Boundary(1, "top"), LAW)
+    partner = face._replace(nodes=face.nodes + first)
+    made = ContactPass(contact, body.surfaces["bottom"], partner, points)
+    assert_allclose(areas(made, 0.31, points), 1.0, rtol=2e-3)
+    assert areas(made, 0.29, points) == (0.0, 0.0)
+
+
+# ---------------------------------------------------------------- equilibrium
+
+
+def solved(bulk, pattern, made, points, driven, d):
+    """Return displacements in balance after two steps; `driven` gives what is prescribed."""
+    history, u = made.fresh(), np.zeros_like(points)
+    found = made.project(points, None)
+    for step in range(2):
+        held, values = driven(step)
+        free = np.flatnonzero(~held.ravel())
+        u[held] = values[held]
+        for _ in range(30):
+            residual, data = np.zeros_like(points), np.zeros(pattern.entries)
+            assert bulk.add(u, residual, data) == 0
+            found = made.project(points + u, found)
+            blocks = np.zeros(made.shape)
+            out = made.evaluate(
+                points + u,
+                found,
+                history,
+                np.full(made.count, -1),
+                rubs=True,
+                attraction=1.0,
+                residual=residual,
+                values=blocks,
+            )
+            rest = residual.ravel()[free]
+            if np.abs(rest).max() < 1e-12:
+                break
+            rows, columns = made.blocks(found, history)
+            r = (rows[:, :, None] * d + np.arange(d)).reshape(made.count, -1)
+            c = (columns[:, :, None] * d + np.arange(d)).reshape(made.count, -1)
+            at = np.repeat(r, c.shape[1], axis=1).ravel(), np.tile(c, (1, r.shape[1])).ravel()
+            matrix = (
+                pattern.matrix(data) + coo_matrix((blocks.ravel(), at), 2 * (u.size,))
+            ).tocsr()
+            u.flat[free] -= spsolve(matrix[free][:, free].tocsc(), rest)
+        assert np.abs(rest).max() < 1e-12
+        history = made.committed(out, history)
+    return u, residual
+
+
+def test_a_swept_equilibrium_is_the_plane_one():
+    """A block pressed on a plane and sheared until parts of it slide: plane strain in space."""
+    mesh, element, thickness = distorted(1.5, 0.6, (3, 2), 0.1, 1), Q1N2(contact_points=4), 0.5
+    flat = discretise(mesh, element, ("bottom",))
+    deep = sweep(mesh, element, (0.0, thickness), 1, ("bottom",))
+    material, answers = NeoHookean(8.0, 0.3), []
+    for body, d in ((flat, 2), (deep, 3)):
+        points = np.concatenate([body.points, np.zeros((1, d))])
+        shape = RigidPlane((0.0, -GAP, 0.0)[:d], (0.02, 1.0, 0.0)[:d])
+        contact = Contact(Boundary(0, "bottom"), shape, LAW, DI(0.5, 1.0, 20.0), penalty=30.0)
+        made = ContactPass(contact, body.surfaces["bottom"], (shape, points.shape[0] - 1), points)
+        bulk = Bulk([(block, material.table()) for block in body.blocks])
+        pattern = Pattern(points.shape[0], d, bulk.pairs())
+        bulk.bind(pattern)
+
+        def driven(step, body=body, points=points, d=d):
+            held, values = np.zeros(points.shape, dtype=bool), np.zeros_like(points)
+            top = body.node_sets["top"]
+            held[top], held[-1] = True, True
+            held[:, 2:] = True
+            values[top, 0], values[top, 1] = 0.12 * step, -0.01
+            return held, values
+
+        answers.append(solved(bulk, pattern, made, points, driven, d))
+    (u, force), (v, push) = answers
+    count = flat.points.shape[0]
+    assert_allclose(v[:-1].reshape(-1, count, 3)[0, :, :2], u[:-1], atol=1e-11)
+    assert_allclose(v[:-1].reshape(-1, count, 3)[1], v[:-1].reshape(-1, count, 3)[0], atol=1e-11)
+    assert_allclose(push[-1, :2] / thickness, force[-1], rtol=1e-9)
+    assert abs(force[-1, 0]) > 0.05

@@ -1,0 +1,168 @@
+"""Stages: forces, then displacements, then nothing moves; each with its own steps and rows."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.laws import EA, LennardJones
+from stiction.solids import (
+    Q1,
+    Body,
+    Boundary,
+    Contact,
+    Driven,
+    Fixed,
+    LinearElastic,
+    Loaded,
+    Nearest,
+    NeoHookean,
+    Program,
+    Rigid,
+    RigidPlane,
+    Stage,
+    Symmetry,
+    Tied,
+    Traction,
+    rectangle,
+)
+from stiction.solids.model import Readings
+
+LAW = LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
+
+
+class Memory:
+    """A checkpoint that keeps the state at its turn, or gives back what it is told."""
+
+    def __init__(self, turn=0, given=None):
+        self.turn, self.given, self.asked, self.state = turn, given, 0, None
+
+    def due(self):
+        self.asked += 1
+        return self.asked == self.turn
+
+    def save(self, state):
+        self.state = {name: np.array(values) for name, values in state.items()}
+
+    def load(self):
+        return self.given
+
+
+def preload_shear_hold(**first):
+    """A block under a plate: pressed with a force, sheared at that height, then held."""
+    mesh = rectangle(2.0, 1.0, (8, 4))
+    plate = RigidPlane((0.0, 1.0 + LAW.gap_eq), (0.0, -1.0))
+    press = Loaded(Rigid(0), 1, Program((0.0, 1.0), (0.0, -0.1)))
+    shear = Driven(Rigid(0), 0, Program((1.0, 2.0), (0.0, 0.03)))
+    return st.Solid(
+        [Body(mesh, Q1(), NeoHookean(1.0, 0.3))],
+        [Contact(Boundary(0, "top"), plate, LAW, EA(0.4), friction_from=1.0)],
+        [Fixed(Boundary(0, "bottom"))],
+        readings=Readings(start=1.0),
+        stages=[Stage(1.0, [press], **first), Stage(2.0, [shear]), Stage(3.0)],
+        dimensionless=True,
+    )
+
+
+def test_preload_shear_hold():
+    run = st.solve(preload_shear_hold(), st.Quasistatic(steps=30), t_span=(0.0, 3.0))
+    time, height = run.time, run.data["normal_displacement"].values
+    force = run.data["force_y"].values
+    pressed = time <= 1.0
+    # forces on the body: the plate pushes down
+    np.testing.assert_allclose(force[pressed], -0.1 * time[pressed], atol=1e-9)
+    # from then on the plate keeps its height, whatever the force
+    np.testing.assert_allclose(height[~pressed], height[pressed][-1], rtol=0.0, atol=1e-15)
+    held = time > 2.0
+    last = run.data["force_x"].values[time <= 2.0][-1]
+    np.testing.assert_allclose(run.data["force_x"].values[held], last, rtol=1e-8)
+    assert last > 0.005
+    assert run.energy.imbalance_rel < 2e-3
+    works = run.data["condition_work"].values
+    np.testing.assert_allclose(works.sum(axis=1), run.energy.external_work, atol=1e-14)
+    assert (np.diff(works[held], axis=0) == 0.0).all()
+
+
+def test_stages_are_the_steps_of_one_problem():
+    """A force that is taken over as a displacement: a bar that goes on from where it was."""
+    e, width = 2.0, 3.0
+    body = Body(rectangle(width, 1.0, (3, 1)), Q1(), LinearElastic(e, 0.0))
+    right = Boundary(0, "right")
+    solid = st.Solid(
+        [body],
+        [],
+        [Symmetry(Boundary(0, "left")), Symmetry(Boundary(0, "bottom"))],
+        stages=[
+            Stage(1.0, [Tied(right, 0), Traction(right, 0, Program((0, 1), (0, 0.2)))]),
+            Stage(2.0, [Driven(right, 0, Program((1, 2), (0, 0.15)))], steps=4),
+            Stage(3.0, [Traction(right, 0, Program((0.0,), (0.3,)))], steps=2),
+        ],
+        readings=Readings(displacement=4, support=True),
+    )
+    run = st.solve(solid, st.Quasistatic(steps=6), t_span=(0.0, 3.0))
+    x = run.data["drawn_position"].values[:, :, 0].max(axis=1) - width
+    at = np.interp([1.0, 2.0, 3.0], run.data["snapshot_time"].values, x)
+    np.testing.assert_allclose(at, [0.3, 0.45, 0.45], rtol=1e-10)
+    assert run.energy.stored[-1] == pytest.approx(0.5 * e / width * 0.45**2, rel=1e-10)
+    np.testing.assert_allclose(run.energy.external_work[-1], 0.5 * e / width * 0.45**2, rtol=1e-10)
+    assert run.energy.imbalance_rel < 1e-9
+
+
+def test_each_stage_has_its_rows():
+    method = st.Quasistatic(steps=30)
+    some = st.solve(preload_shear_hold(steps=20, rows=2), method, t_span=(0.0, 3.0))
+    first = some.time[some.time <= 1.0]
+    np.testing.assert_allclose(first, [0.0, 0.5, 1.0], atol=1e-12)
+    assert (some.time > 1.0).sum() >= 20
+    every = st.solve(preload_shear_hold(steps=20), method, t_span=(0.0, 3.0))
+    assert (every.time <= 1.0).sum() == 21
+    # what is told of the run does not depend on its rows
+    assert some.quantities["peak_force_y"].value == every.quantities["peak_force_y"].value
+    assert some.energy.external_work[-1] == every.energy.external_work[-1]
+
+
+@pytest.mark.parametrize("method", [st.Quasistatic(steps=9), st.Continuation(steps=9)])
+@pytest.mark.parametrize("turn", [2, 5, 8])
+def test_a_run_goes_on_in_its_stage(method, turn):
+    kept = Memory(turn)
+    span = {"t_span": (0.0, 3.0), "throw": False}
+    whole = st.solve(preload_shear_hold(), method, checkpoint=kept, **span)
+    if kept.state is None:
+        assert isinstance(method, st.Continuation)
+        return
+    rest = st.solve(preload_shear_hold(), method, checkpoint=Memory(given=kept.state), **span)
+    np.testing.assert_array_equal(rest.time, whole.time)
+    for name in ("force_x", "force_y", "condition_work", "drawn_position"):
+        np.testing.assert_array_equal(rest.data[name].values, whole.data[name].values)
+
+
+def test_a_path_follows_stages_as_load_steps_do():
+    steps = st.solve(preload_shear_hold(), st.Quasistatic(steps=30), t_span=(0.0, 3.0))
+    path = st.solve(preload_shear_hold(), st.Continuation(steps=30), t_span=(0.0, 3.0))
+    assert path.data["program_time"].values[-1] == 3.0
+    got = [np.interp(2.0, r.time, r.data["force_x"].values) for r in (steps, path)]
+    assert got[1] == pytest.approx(got[0], rel=1e-2)
+    np.testing.assert_allclose(
+        path.data["normal_displacement"].values[-1],
+        steps.data["normal_displacement"].values[-1],
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("stages", "words"),
+    [
+        ([Stage(1.0), Stage(1.0)], "rising times"),
+        ([3], "Solid.stages"),
+    ],
+)
+def test_stages_that_are_none(stages, words):
+    body = Body(rectangle(1.0, 1.0, (1, 1)))
+    with pytest.raises(ModelError, match=words):
+        st.Solid([body], [], [Fixed(Nearest(0, (0, 0)))], stages=stages)
+
+
+@pytest.mark.parametrize("given", [{"until": "x"}, {"steps": 0}, {"rows": 0}, {"conditions": [1]}])
+def test_fields_of_a_stage(given):
+    with pytest.raises(ModelError, match="Stage"):
+        Stage(**given)

@@ -1,0 +1,100 @@
+"""The energy of steps: identities on random steps, and energies that forces do not have."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.laws import Frictionless, LennardJones
+from stiction.solids import (
+    Q1N2,
+    Body,
+    Boundary,
+    Contact,
+    Fixed,
+    GeneralisedAlpha,
+    MovingSolid,
+    NeoHookean,
+    RigidPlane,
+    rectangle,
+)
+from stiction.solids.equilibria.history import energies_at
+from stiction.solids.motion.balance import Moved, balance, kick_energies
+from stiction.solids.motion.problem import MovingProblem, Step
+
+LAW = LennardJones.from_strength(0.05, 0.01)
+
+
+def problem(gap=1.0):
+    """A block above a plane, with dashpots, held at its top."""
+    body = Body(rectangle(2.0, 1.0, (4, 2), (0.0, gap * LAW.gap_eq)), Q1N2(), NeoHookean(1.0, 0.3))
+    contact = Contact(Boundary(0, "bottom"), RigidPlane(), LAW, Frictionless())
+    solid = st.Solid([body], [contact], [Fixed(Boundary(0, "top"))], dimensionless=True)
+    return MovingProblem(MovingSolid(solid, normal_viscosity=2.0, tangential_viscosity=0.7), False)
+
+
+def random_step(made, method, seed, size):
+    """A step to a place at random: nothing balances, supports and free nodes carry the rest."""
+    rng = np.random.default_rng(seed)
+    dt = 10.0 ** rng.uniform(-2, 1)
+    state = made.start(0.0)
+    u, v, a = size * rng.standard_normal((3, made.size, 2))
+    before, _ = made.evaluate(state, u, 0.0, None, data=False)
+    state = made.accepted(state, before, 0.0)
+    force = before.residual + made.resisted(made.dashpots(before), v)
+    step = Step(dt, u, v, a, force, method.weights())
+    to = u + size * rng.standard_normal(u.shape)
+    made.begin(step)
+    told, _ = made.evaluate(state, to, dt, None, data=False)
+    after = made.end(told)
+    v1, a1 = step.rates(to)
+    return state, step, Moved(before, after, told.residual, v1, a1), (0.0, dt)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3, 0.8, 1.0])
+def test_ledger_of_random_steps(radius):
+    """The identity holds for any step: what is out of balance is counted as carried."""
+    made, method = problem(gap=1.2), GeneralisedAlpha(radius)
+    made.fixed[:] = True  # all forces that are left over count as those of supports
+    for seed in range(20):
+        state, step, moved, times = random_step(made, method, seed, 2e-4)
+        first = energies_at(made, moved.before, 0.0)
+        first = first._replace(kinetic=made.kinetic(step.v))
+        last = balance(made, state, step, moved, times, first)
+        change = last.kinetic + last.stored + last.adhesive
+        change -= first.kinetic + first.stored + first.adhesive
+        parts = (change, last.work, last.viscous, last.algorithmic)
+        rest = change - last.work + last.viscous + last.algorithmic
+        # the rule of degree five leaves a little
+        assert abs(rest) <= 1e-6 * max(abs(part) for part in parts)
+        assert last.viscous >= 0.0
+
+
+def test_an_energy_that_is_not_that_of_the_forces_leaves_the_ledger_open(monkeypatch):
+    made, method = problem(gap=1.2), GeneralisedAlpha()
+    made.fixed[:] = True
+    state, step, moved, times = random_step(made, method, 0, 2e-4)
+    first = energies_at(made, moved.before, 0.0)._replace(kinetic=made.kinetic(step.v))
+    true = balance(made, state, step, moved, times, first)
+    monkeypatch.setattr(type(made), "stored", lambda *_: (0.9 * true.stored, true.adhesive))
+    wrong = balance(made, state, step, moved, times, first)
+    # the losses know forces alone: nothing makes up for the energy that is missing
+    assert wrong.stored == 0.9 * true.stored
+    assert wrong[3:] == true[3:]
+    assert wrong.work == true.work
+
+
+def test_a_kick_does_the_work_of_its_impulse():
+    made = problem()
+    rng = np.random.default_rng(4)
+    v = rng.standard_normal((made.size, 2))
+    v[made.fixed] = 0.0
+    driven = np.where(made.fixed, [0.3, -0.2], 0.0)
+    after = made.kicked(v, driven)
+    start = energies_at(made, made.evaluate(made.start(0.0), 0 * v, 0.0, None, data=False)[0], 0.0)
+    start = start._replace(kinetic=made.kinetic(v))
+    told = kick_energies(made, v, after, start)
+    assert told.kinetic - start.kinetic == pytest.approx(told.work, rel=1e-10)
+    assert np.array_equal(after[made.fixed], driven[made.fixed])
+    impulse = made.weigh(after - v)
+    heavy = made.heavy.reshape(v.shape) & ~made.fixed
+    assert np.abs(impulse[heavy]).max() <= 1e-12 * np.abs(impulse).max()

@@ -1,0 +1,56 @@
+"""Masses against closed forms: totals, momenta, and what lumping keeps."""
+
+import numpy as np
+import pytest
+
+from stiction.solids import Q1, Q1H, Q1N2, Q2, Q2N2, half_disc, rectangle
+from stiction.solids.elements.kinds import kinds_of
+from stiction.solids.mesh.model import Mesh
+from stiction.solids.motion.masses import body_mass
+
+
+def triangles():
+    """A rectangle 2 x 1 in four triangles."""
+    points = np.array([[0, 0], [2, 0], [2, 1], [0, 1], [1, 0.5]], dtype=float)
+    cells = np.array([[0, 1, 4, -1], [1, 2, 4, -1], [2, 3, 4, -1], [3, 0, 4, -1]])
+    return Mesh(points, cells, {"bottom": np.array([[0, 0]])})
+
+
+@pytest.mark.parametrize("lumped", [False, True])
+@pytest.mark.parametrize(
+    ("mesh", "area"),
+    [
+        (rectangle(2.0, 1.0, (5, 3)), 2.0),
+        (triangles(), 2.0),
+        (half_disc(1.0, (6, 4), 3), None),
+    ],
+    ids=["rectangle", "triangles", "disc"],
+)
+@pytest.mark.parametrize("element", [Q1(), Q2(), Q1N2(), Q2N2(), Q1H()], ids=lambda e: repr(e)[:5])
+def test_mass_of_a_body(element, mesh, area, lumped):
+    if type(element) in (Q1N2, Q2N2, Q1H) and area is None:
+        contact = ("arc",)
+    else:
+        contact = ()
+    mass = body_mass(mesh, element, contact, 3.0, lumped)
+    if area is not None:
+        assert mass.sum() == pytest.approx(3.0 * area, rel=1e-13)
+    assert (mass.diagonal() > 0.0).all()
+    if lumped:
+        assert mass.nnz == mass.shape[0]
+    else:
+        dense = mass.toarray()
+        assert np.allclose(dense, dense.T, rtol=0.0, atol=1e-15 * dense.max())
+        assert np.linalg.eigvalsh(dense).min() > 0.0
+
+
+@pytest.mark.parametrize("element", [Q1(), Q2(), Q1N2(), Q2N2(), Q1H()], ids=lambda e: repr(e)[:5])
+def test_consistent_mass_of_linear_fields(element):
+    """x^T M y is the integral of the product of two linear fields, on a skew mesh as well."""
+    mesh = rectangle(2.0, 1.0, (4, 2), grading_x=np.array([0.0, 0.2, 0.3, 0.7, 1.0]))
+    mass = body_mass(mesh, element, ("bottom",), 1.0, False)
+    _, points = kinds_of(mesh, element, ("bottom",))
+    x, y = points.T
+    assert x @ mass @ x == pytest.approx(8.0 / 3.0, rel=1e-12)
+    assert x @ mass @ y == pytest.approx(1.0, rel=1e-12)
+    assert y @ mass @ np.ones_like(y) == pytest.approx(1.0, rel=1e-12)

@@ -1,0 +1,98 @@
+"""What digests cost: a run of 100 MB saved with and without them, turn by turn.
+
+The whole run is a process of its own, with and without figures. What digests add to the time of
+`save` is the least of many rounds, because other processes only ever add to it.
+
+Usage: python tools/stress/digest_cost.py [--quick]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import stiction as st
+from stiction.results import store
+from stiction.results.places import images
+from stiction.results.trust import digests
+
+NAME, SETS = "detachment-wave", ["solve.save=58000"]
+ALLOWED = 0.02
+COMMAND = "from stiction.cli.main import main; main()"
+
+
+class Nothing:
+    """A digest that costs nothing."""
+
+    def hexdigest(self) -> str:
+        """Return as many digits."""
+        return "0" * 64
+
+
+@contextlib.contextmanager
+def no_hashing(data: memoryview) -> Iterator[Any]:
+    """Give a digest that costs nothing."""
+    yield Nothing()
+
+
+def least(root: Path, rounds: int) -> tuple[float, float]:
+    """Return what digests add to the time and to the time of the processor of saving [s]."""
+    run = st.read_scenario(NAME, SETS).solve()
+    ways = {
+        True: (images._hashing, digests.file_digest),
+        False: (no_hashing, lambda path: "0" * 64),
+    }
+    spent: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    for k in range(2 * rounds + 1):
+        with_digests = k % 2 == 0
+        images._hashing, digests.file_digest = ways[with_digests]  # type: ignore[assignment]
+        shutil.rmtree(root / "run", ignore_errors=True)
+        begin, cpu = time.perf_counter(), time.process_time()
+        store.save(run, root / "run", scenario="")
+        spent[with_digests].append((time.perf_counter() - begin, time.process_time() - cpu))
+    best = {way: [min(row[k] for row in rows) for k in (0, 1)] for way, rows in spent.items()}
+    return best[True][0] - best[False][0], best[True][1] - best[False][1]
+
+
+def whole(root: Path, *options: str) -> tuple[float, float]:
+    """Return the least time and time of the processor of the whole run, in its own process [s]."""
+    found = []
+    for _ in range(3):
+        words = [sys.executable, "-c", COMMAND, "run", NAME, "--quiet", "--overwrite", *options]
+        words += [word for text in SETS for word in ("--set", text)]
+        begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*words, "--out", str(root / "whole")], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        found.append((time.perf_counter() - begin, cpu))
+    return min(t for t, _ in found), min(cpu for _, cpu in found)
+
+
+def main() -> int:
+    """Measure; return 1 if digests add more time than they may."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        added, cpu = least(root, 3 if "--quick" in sys.argv else 15)
+        size = sum(path.stat().st_size for path in (root / "run").iterdir()) / 1e6
+        bad = False
+        for what, options in (("with figures", ()), ("without figures", ("--no-figures",))):
+            time_, processor = whole(root, *options)
+            bad |= added > ALLOWED * time_
+            print(
+                f"{what}: {1e3 * added:.0f} ms of {time_:.2f} s, {100 * added / time_:.1f} %; "
+                f"of the processor {1e3 * cpu:.0f} ms of {processor:.2f} s, "
+                f"{100 * cpu / processor:.1f} %; {size:.0f} MB"
+            )
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
