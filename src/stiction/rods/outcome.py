@@ -160,8 +160,8 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     if not contact["s1"].shape[1]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
-    small = 1e-12 * energy.scale
-    note = "largest heat that friction gave back between saved states"
+    gained, small = max(gained, history.given), 1e-7 * energy.scale
+    note = "work that friction did on what slips, in all steps, where it should only take some"
     found.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
     pull = _worst(contact["lambda_n"], history.time)
     note = "normal force of a contact; a positive one pulls, which only a bilateral contact can do"
@@ -183,6 +183,10 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)
     )
     found.append(_subsonic(rods, history))
+    note = "largest slip velocity of a contact that rolls, of all steps"
+    speed = max(1.0, float(np.sqrt(2.0 * energy.scale / _mass(rods))))
+    slow, limit = history.rolling, 1e-12 * speed
+    found.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))
     mu = np.array([c.friction is not None for c in rods.contacts])
     if mu.any() and len(rods.contacts) == 1 and rods.search is None:
         bound = float(np.max(rods.contacts[0].friction.table(1).mu_static))  # type: ignore[union-attr]
@@ -190,8 +194,19 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         note = "tangential over normal force"
         # rounding of the normal force is all there is where friction is none
         ok = ratio[0] <= bound * (1.0 + 1e-6) + 1e-12
+        force = np.abs(contact["lambda_n"])
+        largest = float(np.nanmax(force)) if np.isfinite(force).any() else 0.0
+        over = history.excess / largest if largest > noise else 0.0
+        if ok and over > 1e-3 * bound:
+            # contacts roll on until the end of a step: the longer, the farther beyond
+            note = "tangential impulse of a step in rolling over the largest normal one"
+            ok, ratio = False, (bound + over, None)
         found.append(Check("friction_within_bound", bool(ok), ratio[0], bound, ratio[1], note))
     return found
+
+
+def _mass(rods: Rods) -> float:
+    return sum(rod.section.line_density * rod.rest_length for rod in rods.rods)
 
 
 def _subsonic(rods: Rods, history: RodHistory) -> Check:

@@ -26,9 +26,12 @@ from stiction.rods.contact.kernels import (
     DRIFT_C,
     E1,
     ELEM1,
+    EXCESS,
     FORCE_C,
     GAP,
+    GAVE,
     GRIP,
+    HALF,
     HEAT,
     HELD,
     INDEX_COLUMNS,
@@ -370,10 +373,20 @@ def unchecked_speed(g: Vector, k: Vector, bound: float, ux: float, uy: float, uz
 
 
 @kernel(borrows=True)
-def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst: Vector) -> float:
+def beyond(g: Vector, k: Vector, mu: float) -> float:
+    """Return by how much the impulse of a whole step passes the bound of friction [N s]."""
+    x, y, z = k[HALF] + k[P], k[HALF + 1] + k[P + 1], k[HALF + 2] + k[P + 2]
+    pn = -(x * g[N] + y * g[N + 1] + z * g[N + 2])
+    x, y, z = x + pn * g[N], y + pn * g[N + 1], z + pn * g[N + 2]
+    return math.sqrt(x * x + y * y + z * z) - mu * max(pn, 0.0)
+
+
+@kernel(borrows=True)
+def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, length: float, worst: Vector) -> float:
     """Add the heat of a half kick whose u before is kick[U]; return the work that is left [J].
 
-    Leaves u after it in kick[U]. At the end of a step contacts get their modes and speeds.
+    Leaves u after it in kick[U]. At the end of a step of `length`, which is 0 otherwise, contacts
+    get their modes and speeds.
     """
     index, geom, law, kick, rest = touch.marks, touch.geom, touch.law, touch.kick, 0.0
     for c in range(index.shape[0]):
@@ -386,19 +399,24 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst
         pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
         rest += pn * un
         rub = -(k[P] * mx + k[P + 1] * my + k[P + 2] * mz + pn * un)
-        if index[c, MODE] == SLIP and rub > 0.0:
+        if index[c, MODE] == SLIP:
             k[HEAT] += rub
+            # a slip that is brought to rest just behind its end is pushed back
+            k[GAVE] -= min(rub, 0.0)
         else:
-            # where a slip is brought to rest just behind its end, friction has pushed it back
             rest += rub
         k[U], k[U + 1], k[U + 2] = ux, uy, uz
-        if ending:
+        if length == 0.0:
+            k[HALF], k[HALF + 1], k[HALF + 2] = k[P], k[P + 1], k[P + 2]
+        else:
             un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
             tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
             speed = math.sqrt(tx * tx + ty * ty + tz * tz)
             if index[c, MODE] == ROLL:
                 worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
                 k[SPEED] = 0.0
+                if law[c, MU] < math.inf:
+                    k[EXCESS] = max(k[EXCESS], beyond(g, k, law[c, MU]) / length)
             else:
                 bound = law[c, MU] * max(pn, 0.0)
                 rx, ry, rz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]

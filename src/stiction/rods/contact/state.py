@@ -91,6 +91,7 @@ class ContactState:
         self.law[c, ck.RESTITUTION] = search.restitution
         self.law[c, ck.TANGENTIAL] = search.tangential_restitution
         self.index[c, ck.CLOSED_AT] = -1000
+        self.kick[c, ck.FORCE_C : ck.ONSET] = 0.0
         code = ck.locate(self.flat.r, c, self.place, self.index, self.geom)
         self.index[c, ck.MODE] = ck.OPEN if code == ck.INSIDE else ck.EMPTY
 

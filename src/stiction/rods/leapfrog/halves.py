@@ -72,9 +72,16 @@ class HalvesMarcher(Marcher):
         refuse_overlap(self.overlap, f.rods)
 
     def history(self) -> RodHistory:
-        """Return what was seen, without slips that were shorter than what a step resolves."""
+        """Return what was seen, slips in the order in which they began."""
+        kick, rows = self.touch.kick, []
+        for c in np.flatnonzero(kick[:, ck.UNTOLD] == ck.SLID):
+            at = kick[c, [ck.ONSET_S, ck.ONSET_S + 1, ck.ONSET_PRESS]]
+            rows.append([kick[c, ck.ONSET], c, ck.ROLL, ck.SLIP, ik.SLIPS, *at, 0.0])
         seen = super().history()
-        return replace(seen, events=_resolved(seen.events, 1.5 * float(self.h.max())))
+        events = np.vstack([seen.events, np.array(rows).reshape(-1, ik.EVENT_COLUMNS)])
+        events = events[np.argsort(events[:, ik.TIME], kind="stable")]
+        excess, gave = float(kick[:, ck.EXCESS].max(initial=0.0)), float(kick[:, ck.GAVE].sum())
+        return replace(seen, events=events, excess=excess, given=gave)
 
     def _accelerations(
         self, v: Floats, p: Floats, now: float, kick: float = 0.0
@@ -119,6 +126,7 @@ class HalvesMarcher(Marcher):
                     code = mk.SEARCH if far or lost else mk.DONE
             if code == mk.SEARCH:
                 self._search()
+                state, table, touch, spare = self._tables()
             elif code in self.reasons:
                 self._stop(code, int(self.todo[mk.LOST]), float(self.clock[mk.NOW]))
                 return False
@@ -128,25 +136,6 @@ class HalvesMarcher(Marcher):
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
         self.sums[:, mk.LATEST] = 0.0
         return True
-
-
-def _resolved(rows: Floats, shortest: float) -> Floats:
-    """Return events without pairs of one contact that slips and sticks again within `shortest`.
-
-    Nor with one that sticks and slips again: both are one step of a scheme, not of the motion.
-    """
-    keep, last = np.ones(len(rows), dtype=bool), dict[int, int]()
-    pair = {ik.SLIPS: ik.STICKS, ik.STICKS: ik.SLIPS}
-    for n, row in enumerate(rows):
-        c, kind = int(row[ik.CONTACT]), int(row[ik.KIND_OF])
-        before = last.get(c, -1)
-        follows = before >= 0 and pair.get(int(rows[before, ik.KIND_OF]), -1) == kind
-        if follows and row[ik.TIME] - rows[before, ik.TIME] < shortest:
-            keep[[before, n]] = False
-            last.pop(c)
-        else:
-            last[c] = n
-    return rows[keep]
 
 
 def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:

@@ -25,13 +25,16 @@ from stiction.rods.contact.kernels import (
     GAP,
     INSIDE,
     MODE,
+    NOT_SLID,
     OPEN,
     REACH,
     ROLL,
     SLACK,
+    SLID,
     SLIP,
     SPEED,
     TOLD_END,
+    UNTOLD,
     N,
     P,
     Touch,
@@ -305,7 +308,7 @@ def start_half(
                 push(q, c, index, touch.geom, x, y, z, table.mobility, v, p)
         if whole > 0.0:
             hold(state, touch, table.mobility, h, whole, spare.work)
-        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, False, spare.worst)
+        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 0.0, spare.worst)
     book_free(state, table, forcing, spare, w)
     if forcing.driven.shape[0] > 0 and closed:
         work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
@@ -331,7 +334,7 @@ def end_half(
             # with the velocity of what is driven that it has now
             measure_kicked(state, table, touch, spare, w)
         solve_end(q, touch, table.mobility, v, p, spare.worst)
-        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, True, spare.worst)
+        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, h, spare.worst)
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL:
             touch.kick[c, P], touch.kick[c, P + 1], touch.kick[c, P + 2] = 0.0, 0.0, 0.0
@@ -461,6 +464,8 @@ def changes(touch: Touch, kept: Kept) -> bool:
             # a slip that turns back goes on from where it was at rest
             if was == SLIP and index[c, MODE] == ROLL and kept.kick[c, SPEED] > 0.0:
                 return True
+            if kick[c, UNTOLD] == NOT_SLID and kick[c, SPEED] > 0.0:
+                kick[c, UNTOLD] = SLID
             index[c, MODE] = kept.marks[c, MODE]
         elif kept.marks[c, MODE] >= ROLL:
             return True

@@ -345,10 +345,14 @@ class Marcher:
     def _tables(self) -> tuple[State, mk.Table, ck.Touch, mk.Spare]:
         """Return what the kernels of a step work on, in groups."""
         f, t = self.flat, self.touch
+        # slots behind the last one in use stay empty until the next search
+        used = np.flatnonzero(t.index[:, ck.MODE] != ck.EMPTY)
+        n = int(used[-1]) + 1 if used.size else 0
+        rows = (values[:n] for values in (t.place, t.index, t.geom, t.law, t.kick))
         return (
             State(f.r, f.q, f.v, f.p),
             mk.Table(f.mat, self.mobility),
-            ck.Touch(t.place, t.index, t.geom, t.law, t.kick, *t.trial),
+            ck.Touch(*rows, *t.trial),
             mk.Spare(
                 self.scratch,
                 self.work,
@@ -543,8 +547,6 @@ class Marcher:
                 "step_limit": min(step_limit(rod) for rod in self.rods.rods),
                 "searches": self.searches,
                 "most_sweeps": int(self.worst[tk.MOST_SWEEPS]),
-                # of every step, not the saved ones alone [m/s]
-                "slip_while_rolling": float(self.worst[tk.ROLL_SLIP]),
             },
             status=self.status,
             reason=self.reason,
@@ -561,5 +563,6 @@ class Marcher:
             projected=self.projected,
             overlap=self.overlap,
             parallel=self.parallel,
+            rolling=float(self.worst[tk.ROLL_SLIP]),
             state=self.record.variables(upto),
         )

@@ -26,15 +26,21 @@ from stiction.rods.contact.kernels import (
     INSIDE,
     MODE,
     MU,
+    NOT_SLID,
+    ONSET,
+    ONSET_PRESS,
+    ONSET_S,
     OPEN,
     PRESS,
     REACH,
     RESTITUTION,
     ROLL,
     SLACK,
+    SLID,
     SLIP,
     SPEED,
     TOLD_END,
+    UNTOLD,
     N,
     P,
     Touch,
@@ -63,7 +69,10 @@ from stiction.rods.leapfrog.impact_kernels import (
     CLOSES,
     ENDS,
     FALLS,
+    MODE_AFTER,
     OPENS_UP,
+    S_1,
+    S_2,
     SIDES,
     SLIPS,
     STICKS,
@@ -338,32 +347,43 @@ def measure_speed(state: State, touch: Touch) -> None:
 
 @kernel(borrows=True)
 def settle(touch: Touch, was: Ints, when: float, events: Matrix, written: Ints) -> bool:
-    """Give contacts the modes that their forces belong to, with an event for each that changes."""
+    """Give contacts the modes that their forces belong to, with an event for each that changes.
+
+    A slip from rest is told as soon as a step, whole or cut, has ended with it. Impulses that leave
+    no slip at the end of its first step make it none.
+    """
     place, index, changed = touch.place, touch.marks, False
     for c in range(index.shape[0]):
         k, old = touch.kick[c], was[c, MODE]
+        slides = index[c, MODE] == SLIP and k[SPEED] > 0.0
+        if slides and k[UNTOLD] == NOT_SLID:
+            k[UNTOLD] = SLID
+        if k[UNTOLD] == SLID:
+            add_event(events, written, k[ONSET], c, ROLL, SLIPS, place, index, k[ONSET_PRESS], 0.0)
+            row = events[written[0] - 1]
+            row[MODE_AFTER], row[S_1], row[S_2] = SLIP, k[ONSET_S], k[ONSET_S + 1]
+            k[UNTOLD] = 0.0
         if index[c, MODE] >= ROLL:
             index[c, MODE] = int(k[WILL_BE])
         new = index[c, MODE]
         if old >= ROLL and new != old:
             changed = True
+            press, slip = max(k[PRESS], 0.0), max(k[SPEED], 0.0)
             kind = SLIPS if new == SLIP else OPENS_UP
             if new == ROLL:
                 kind = STICKS
             elif kind == OPENS_UP and index[c, TOLD_END] >= CAME:
                 kind = FALLS
-            add_event(
-                events,
-                written,
-                when,
-                c,
-                old,
-                kind,
-                place,
-                index,
-                max(k[PRESS], 0.0),
-                max(k[SPEED], 0.0),
-            )
+            if kind == SLIPS and slip == 0.0:
+                k[UNTOLD], k[ONSET], k[ONSET_PRESS] = NOT_SLID, when, press
+                k[ONSET_S], k[ONSET_S + 1] = place[c, 0], place[c, 1]
+            else:
+                rolled = k[UNTOLD] == NOT_SLID
+                k[UNTOLD] = 0.0
+                if not rolled:
+                    add_event(events, written, when, c, old, kind, place, index, press, slip)
+                elif kind != STICKS:
+                    add_event(events, written, when, c, ROLL, kind, place, index, press, slip)
         told, here = index[c, TOLD_END] & 3, index[c, AT_END]
         if new >= ROLL and here != told:
             kind = ENDS if here & ~told else SIDES
