@@ -51,9 +51,9 @@ B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER = 31, 34, 37, 40, 43, 44, 46, 47
 GEOM_COLUMNS = 49
 # columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m],
-# forces that are rounding [N]
-MU, RESTITUTION, TANGENTIAL, REACH, NOISE = range(5)
-LAW_COLUMNS = 5
+# forces that are rounding [N], rate at which what was found inside comes out [1/s]
+MU, RESTITUTION, TANGENTIAL, REACH, NOISE, EASE = range(6)
+LAW_COLUMNS = 6
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
 # friction heat in all, and of this kick alone, lost in impacts in all [J]; (3) impulse of
 # impacts in all [N s]; and of steps of two halves: (3) force on the first rod [N], (3) the part of

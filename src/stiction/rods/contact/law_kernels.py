@@ -25,6 +25,7 @@ from stiction.rods.contact.kernels import (
     DISTANCE,
     DRIFT_C,
     E1,
+    EASE,
     ELEM1,
     EXCESS,
     FORCE_C,
@@ -80,8 +81,8 @@ Ints = npt.NDArray[np.int64]
 
 # slip below this part of the largest velocity has no direction
 STILL = 1e-13
-# of the depth in which a contact was found, what a step takes out
-EASE = 0.3
+# a gap that changes by more than this part of the reach times EASE h has jumped
+JUMP = 0.02
 
 
 @kernel(borrows=True)
@@ -451,6 +452,31 @@ def aim(touch: Touch) -> None:
 
 
 @kernel(borrows=True)
+def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
+    """Take back what friction did in the first half of a step beyond bringing a slip to rest.
+
+    kick[U] holds the slip before it. A step that is cut where a slip ends has nothing of the kind.
+    """
+    index, geom = touch.marks, touch.geom
+    for c in range(index.shape[0]):
+        g, k = geom[c], touch.kick[c]
+        if index[c, MODE] != SLIP or k[SPEED] <= 0.0:
+            continue
+        ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+        dx, dy, dz = k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2]
+        along = ux * dx + uy * dy + uz * dz
+        if along >= 0.0:
+            continue
+        gx, gy, gz = slip_per(g, dx, dy, dz)
+        rub = -(k[P] * dx + k[P + 1] * dy + k[P + 2] * dz)
+        less = min(-along / (gx * dx + gy * dy + gz * dz), max(rub, 0.0))
+        push(q, c, index, geom, less * dx, less * dy, less * dz, mobility, v, p)
+        k[P] += less * dx
+        k[P + 1] += less * dy
+        k[P + 2] += less * dz
+
+
+@kernel(borrows=True)
 def near_enough(trial: Matrix, c: int, touch: Touch, h: float) -> bool:
     """Find the distance at the end of a drift from the place that its rate predicts.
 
@@ -521,8 +547,13 @@ def hold(
             places[only, 0], places[only, 1] = place[c, 0], place[c, 1]
             if locate(trial, only, places, indices, geoms) != INSIDE:
                 continue
-        k[HELD] *= 1.0 - EASE * h / whole
+        eased = law[c, EASE] * h
+        k[HELD] *= 1.0 - min(eased, 1.0)
         gap = geoms[only, DISTANCE] - law[c, REACH] - k[HELD]
+        if abs(gap) > JUMP * law[c, REACH] * eased:
+            # another pair of points is the nearest: it comes out by and by, too
+            k[HELD] += gap
+            gap = 0.0
         if h > 0.5 * whole:
             k[SLACK] = 8.0 * abs(gap) - 1.01 * k[HELD]
         if gap > 0.0 and k[PRESS] <= 0.0:

@@ -53,6 +53,7 @@ from stiction.rods.contact.law_kernels import (
     note_gaps,
     solve_end,
     solve_forces,
+    stop_turning,
 )
 from stiction.rods.contact.touch_kernels import LAST_KICK, drive_work, locate_all
 from stiction.rods.driving_kernels import (
@@ -306,6 +307,7 @@ def start_half(
                 x, y, z = w * k[FORCE_C], w * k[FORCE_C + 1], w * k[FORCE_C + 2]
                 k[P], k[P + 1], k[P + 2] = x, y, z
                 push(q, c, index, touch.geom, x, y, z, table.mobility, v, p)
+        stop_turning(q, touch, table.mobility, v, p)
         if whole > 0.0:
             hold(state, touch, table.mobility, h, whole, spare.work)
         spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 0.0, spare.worst)
