@@ -288,18 +288,25 @@ def solve_forces(
 
 @kernel(borrows=True)
 def end_impulse(
-    c: int, index: Ints, geom: Matrix, law: Matrix, ux: float, uy: float, uz: float
+    c: int, index: Ints, geom: Matrix, law: Matrix, kick: Matrix, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
     """Return the impulse that ends a step at a contact with u' without it, and its mode then.
 
     What rolled goes on rolling: forces decide whether it may. So does what presses: the impulse
-    of one half of a kick can pull by what the other half pressed too much.
+    of one half of a step can pull by what the other half pressed too much, and by no more.
     """
-    g = geom[c]
+    g, k = geom[c], kick[c]
+    least = -math.inf
+    if index[c, OPENS] == 1:
+        least = min(k[HALF] * g[N] + k[HALF + 1] * g[N + 1] + k[HALF + 2] * g[N + 2], 0.0)
     if index[c, MODE] == ROLL:
         lx, ly, lz = solve3(g, -ux, -uy, -uz)
+        pn = -(lx * g[N] + ly * g[N + 1] + lz * g[N + 2])
+        if pn < least:
+            less = pn - least
+            lx, ly, lz = lx + less * g[N], ly + less * g[N + 1], lz + less * g[N + 2]
         return lx, ly, lz, ROLL
-    pn = pressing(g, ux, uy, uz)
+    pn = max(pressing(g, ux, uy, uz), least)
     lx, ly, lz, mode = rubbing(g, ux, uy, uz, law[c, MU] * max(pn, 0.0))
     return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], mode
 
@@ -341,7 +348,7 @@ def solve_end(
             ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
             ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
             ux, uy, uz = ux - ox, uy - oy, uz - oz
-            lx, ly, lz, _ = end_impulse(c, index, geom, law, ux, uy, uz)
+            lx, ly, lz, _ = end_impulse(c, index, geom, law, kick, ux, uy, uz)
             dx, dy, dz = lx - k[P], ly - k[P + 1], lz - k[P + 2]
             push(q, c, index, geom, dx, dy, dz, mobility, v, p)
             k[P], k[P + 1], k[P + 2] = lx, ly, lz
