@@ -46,7 +46,9 @@ from stiction.rods.contact.kernels import (
     NOISE,
     OPEN,
     OPENS,
+    PARTS,
     PRESS,
+    PRESSED,
     R1,
     R2,
     RATES_C,
@@ -128,7 +130,8 @@ def law_force(
     g, k, mode = geom[c], kick[c], index[c, MODE]
     pn = pressing(g, ux, uy, uz)
     k[PRESS] = pn
-    if index[c, OPENS] == 1 and pn <= -law[c, NOISE]:
+    if index[c, OPENS] == 1 and (pn <= -law[c, NOISE] or k[PARTS] > 0.0):
+        k[PRESS] = min(pn, 0.0)
         return 0.0, 0.0, 0.0, OPEN
     if index[c, OPENS] == 1:
         pn = max(pn, 0.0)
@@ -390,11 +393,22 @@ def beyond(g: Vector, k: Vector, mu: float) -> float:
 
 
 @kernel(borrows=True)
-def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, length: float, worst: Vector) -> float:
+def lets_go(g: Vector, k: Vector) -> bool:
+    """Return whether the second half of a step took back all that the first one pressed.
+
+    The normal impulse of both goes into their sum.
+    """
+    first = k[HALF] * g[N] + k[HALF + 1] * g[N + 1] + k[HALF + 2] * g[N + 2]
+    last = k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2]
+    k[PRESSED] -= first + last
+    return bool(-first - last <= 1e-12 * abs(first))
+
+
+@kernel(borrows=True)
+def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, ending: bool, worst: Vector) -> float:
     """Add the heat of a half kick whose u before is kick[U]; return the work that is left [J].
 
-    Leaves u after it in kick[U]. At the end of a step of `length`, which is 0 otherwise, contacts
-    get their modes and speeds.
+    Leaves u after it in kick[U]. At the end of a step contacts get their modes and speeds.
     """
     index, geom, law, kick, rest = touch.marks, touch.geom, touch.law, touch.kick, 0.0
     for c in range(index.shape[0]):
@@ -414,17 +428,19 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, length: float, wors
         else:
             rest += rub
         k[U], k[U + 1], k[U + 2] = ux, uy, uz
-        if length == 0.0:
+        if not ending:
             k[HALF], k[HALF + 1], k[HALF + 2] = k[P], k[P + 1], k[P + 2]
         else:
             un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
+            parts = lets_go(g, k) and index[c, OPENS] == 1 and un < 0.0
+            k[PARTS] = 1.0 if parts else 0.0
             tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
             speed = math.sqrt(tx * tx + ty * ty + tz * tz)
             if index[c, MODE] == ROLL:
                 worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
                 k[SPEED] = 0.0
                 if law[c, MU] < math.inf:
-                    k[EXCESS] = max(k[EXCESS], beyond(g, k, law[c, MU]) / length)
+                    k[EXCESS] += max(beyond(g, k, law[c, MU]), 0.0)
             else:
                 bound = law[c, MU] * max(pn, 0.0)
                 rx, ry, rz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]

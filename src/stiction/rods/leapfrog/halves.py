@@ -80,7 +80,8 @@ class HalvesMarcher(Marcher):
         seen = super().history()
         events = np.vstack([seen.events, np.array(rows).reshape(-1, ik.EVENT_COLUMNS)])
         events = events[np.argsort(events[:, ik.TIME], kind="stable")]
-        excess, gave = float(kick[:, ck.EXCESS].max(initial=0.0)), float(kick[:, ck.GAVE].sum())
+        pressed, gave = float(kick[:, ck.PRESSED].sum()), float(kick[:, ck.GAVE].sum())
+        excess = float(kick[:, ck.EXCESS].sum()) / pressed if pressed > 0.0 else 0.0
         return replace(seen, events=events, excess=excess, given=gave)
 
     def _accelerations(

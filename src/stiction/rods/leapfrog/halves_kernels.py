@@ -310,7 +310,7 @@ def start_half(
         stop_turning(q, touch, table.mobility, v, p)
         if whole > 0.0:
             hold(state, touch, table.mobility, h, whole, spare.work)
-        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 0.0, spare.worst)
+        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, False, spare.worst)
     book_free(state, table, forcing, spare, w)
     if forcing.driven.shape[0] > 0 and closed:
         work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
@@ -336,7 +336,7 @@ def end_half(
             # with the velocity of what is driven that it has now
             measure_kicked(state, table, touch, spare, w)
         solve_end(q, touch, table.mobility, v, p, spare.worst)
-        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, h, spare.worst)
+        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, True, spare.worst)
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL:
             touch.kick[c, P], touch.kick[c, P + 1], touch.kick[c, P + 2] = 0.0, 0.0, 0.0

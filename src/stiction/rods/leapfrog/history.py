@@ -31,7 +31,7 @@ class RodHistory:
     events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
     overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
-    excess : largest tangential force of a contact that rolls beyond its bound, of all steps [N]
+    excess : tangential impulses of steps in rolling beyond their bounds, over all normal ones [1]
     given : work that friction did on what slips, of all steps [J]
     rolling : largest slip velocity of a contact that rolls, of all steps [m/s]
     state : motion, inner forces, reactions and constants by name, see `state.record`
