@@ -215,7 +215,7 @@ def _bounded(mu: Floats, history: RodHistory) -> Check:
     bound, (value, when) = float(mu[column]), _worst(ratio[:, column], history.time)
     note = "tangential over normal force"
     ok = value <= bound * (1.0 + 1e-6) + 1e-12
-    if ok and history.excess > 1e-4 * bound + 1e-9:
+    if ok and history.excess > 1e-3 * bound + 1e-9:
         # forces are right at the ends of steps, and what acts in between is not
         note = "bound, and impulses of steps in rolling beyond it over all normal ones"
         ok, value, when = False, bound + history.excess, None

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.book_kernels import book_half, judge_end
 from stiction.rods.contact.kernels import (
     AT_END,
     EMPTY,
@@ -46,7 +47,6 @@ from stiction.rods.contact.kernels import (
 from stiction.rods.contact.kernels import WILL as WILL_BE
 from stiction.rods.contact.law_kernels import (
     aim,
-    book_half,
     count_closed,
     hold,
     near_rates,
@@ -310,7 +310,7 @@ def start_half(
         stop_turning(q, touch, table.mobility, v, p)
         if whole > 0.0:
             hold(state, touch, table.mobility, h, whole, spare.work)
-        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, False, spare.worst)
+        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 1.0)
     book_free(state, table, forcing, spare, w)
     if forcing.driven.shape[0] > 0 and closed:
         work = drive_work(q, index, touch.geom, table.mobility, v, p, touch.kick)
@@ -336,7 +336,8 @@ def end_half(
             # with the velocity of what is driven that it has now
             measure_kicked(state, table, touch, spare, w)
         solve_end(q, touch, table.mobility, v, p, spare.worst)
-        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, True, spare.worst)
+        spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 0.0)
+        judge_end(touch, spare.worst)
     for c in range(index.shape[0]):
         if index[c, MODE] < ROLL:
             touch.kick[c, P], touch.kick[c, P + 1], touch.kick[c, P + 2] = 0.0, 0.0, 0.0
@@ -426,11 +427,11 @@ def take_step(
     kept: Kept,
     whole: float,
     h: float,
-    onto: bool,
+    onto: float,
 ) -> int:
     """Take one step of h; return INSIDE, a code of `locate_all`, STRUCK or CHANGED.
 
-    It stops behind the drift where a contact has struck, unless `onto`; todo[LOST] holds the
+    It stops behind the drift where a contact has struck, unless `onto` is 1; todo[LOST] holds the
     contact that a code is about. CHANGED tells that modes are about to change.
     """
     clock, index = spare.clock, touch.marks
@@ -444,7 +445,7 @@ def take_step(
     clock[NOW] += h
     if code != INSIDE:
         return code
-    if not onto and arrives(state, touch):
+    if onto == 0.0 and arrives(state, touch):
         return STRUCK
     if forcing.driven.shape[0] > 0:
         place_frames(state.q, forcing.driven, clock[NOW])
@@ -493,7 +494,7 @@ def march_halves(
     """
     for k in range(steps):
         keep(state, touch, spare, kept)
-        code = take_step(state, table, forcing, touch, spare, kept, whole, h, False)
+        code = take_step(state, table, forcing, touch, spare, kept, whole, h, 0.0)
         if code != INSIDE:
             return code, k
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):

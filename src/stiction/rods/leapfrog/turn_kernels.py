@@ -248,7 +248,7 @@ def cut(
         trial = when if code == STRUCK else when + BEHIND * h
         trial = max(trial, low + 1e-9 * h)
         go_back(state, table, forcing, touch, spare, kept)
-        now = take_step(state, table, forcing, touch, spare, kept, whole, trial, False)
+        now = take_step(state, table, forcing, touch, spare, kept, whole, trial, 0.0)
         if now == INSIDE:
             low, there = trial, False
             note_low(touch.kick, touch.marks, kept.low)
@@ -272,7 +272,7 @@ def cut(
         when = low + part_at(before, behind) * (high - low)
     if not there:
         go_back(state, table, forcing, touch, spare, kept)
-        code = take_step(state, table, forcing, touch, spare, kept, whole, high, False)
+        code = take_step(state, table, forcing, touch, spare, kept, whole, high, 0.0)
     return code, high, when
 
 
@@ -429,7 +429,7 @@ def turn(
         begin = float(kept.sums[spare.sums.shape[0]])
         if code == STRUCK:
             go_back(state, table, forcing, touch, spare, kept)
-            code = take_step(state, table, forcing, touch, spare, kept, whole, end, True)
+            code = take_step(state, table, forcing, touch, spare, kept, whole, end, 1.0)
             if code != INSIDE and code != CHANGED:
                 return code
             settle(touch, kept.marks, float(begin + end), events, written)
@@ -441,7 +441,7 @@ def turn(
         if left <= 1e-9 * h:
             return INSIDE
         keep(state, touch, spare, kept)
-        code = take_step(state, table, forcing, touch, spare, kept, whole, left, False)
+        code = take_step(state, table, forcing, touch, spare, kept, whole, left, 0.0)
         if code == INSIDE:
             return code
     return INSIDE
