@@ -79,6 +79,8 @@ Ints = npt.NDArray[np.int64]
 
 # slip below this part of the largest velocity has no direction
 STILL = 1e-13
+# what opens without speed is out when its gap is this part of the reach
+OUT = 1e-10
 # a gap that changes by more than this part of the reach times EASE h has jumped
 JUMP = 0.02
 
@@ -485,7 +487,7 @@ def hold(
             k[HELD] += gap
             gap = 0.0
         if h > 0.5 * whole:
-            k[SLACK] = 8.0 * abs(gap) - 1.01 * k[HELD]
+            k[SLACK] = max(8.0 * abs(gap), OUT * law[c, REACH]) - 1.01 * k[HELD]
         if gap > 0.0 and k[PRESS] <= 0.0:
             # about to open: nothing pulls it back
             continue

@@ -146,7 +146,7 @@ def test_rods_dropped_beside_each_other_do_not_overlap(degrees):
     up = np.array([0.05, 0.0, 2.05 * A])
     below = rod((-0.2, 0.0, 0.0), (0.2, 0.0, 0.0), held=True, elements=32)
     above = rod(up - along, up + along, (0.0, 0.0, -0.5), elements=32)
-    run = thrown(below, above, t_end=0.005, part=0.1)
+    run = thrown(below, above, t_end=0.005, part=0.025)
     depth = line(run, "no_overlap").value
     assert depth <= 1e-3
     assert run.energy.imbalance_rel < 2e-3
