@@ -12,6 +12,8 @@ order. Orders are of the sums of absolute differences between neighbouring steps
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 import stiction as st
@@ -51,27 +53,19 @@ def thrown():
 
 def order(values):
     """Return the orders between neighbouring triples of arrays."""
-    far = [float(np.abs(np.subtract(a, b)).sum()) for a, b in zip(values, values[1:], strict=False)]
-    pairs = zip(far, far[1:], strict=False)
+    far = [float(np.abs(np.subtract(a, b)).sum()) for a, b in itertools.pairwise(values)]
+    pairs = itertools.pairwise(far)
     return [round(float(np.log2(a / b)), 2) if a and b else None for a, b in pairs]
 
 
 def table(name, system, t_end, split):
     """Print what becomes of the events; return how many are apart from others."""
-    runs = [
-        st.solve(
-            system,
-            RollingLeapfrog(h),
-            (0.0, t_end),
-            save=[0.0, split, t_end][: 2 + (split < t_end)],
-        )
-        for h in STEPS
-    ]
+    save = sorted({0.0, split, t_end})
+    runs = [st.solve(system, RollingLeapfrog(h), (0.0, t_end), save=save) for h in STEPS]
     kinds = [list(run.events.kind) for run in runs]
     times = [run.events.time.to_numpy() for run in runs]
-    print(
-        f"{name}: events {[len(k) for k in kinds]}, the same {all(k == kinds[-1] for k in kinds)}"
-    )
+    same = all(k == kinds[-1] for k in kinds)
+    print(f"{name}: events {[len(k) for k in kinds]}, the same {same}")
     fine = times[-1]
     near = np.abs(fine[:, None] - fine[None])
     # a slip that begins with an impact is at the time of the impact
@@ -81,16 +75,13 @@ def table(name, system, t_end, split):
     print("  shortest between two, in steps:", np.round(np.divide(shortest, STEPS), 2))
     for kind, when, far in zip(kinds[-1], fine, apart, strict=True):
         print(f"    {when:.9f} s {kind}{'' if far else '  (near another)'}")
-    if all(k == kinds[-1] for k in kinds):
+    if same:
         for way, some in (("apart", apart), ("all", np.ones(len(fine), dtype=bool))):
-            print(
-                f"  times of {some.sum()} events ({way}): orders {order([t[some] for t in times])}"
-            )
-    heat = [np.array([run.energy.friction_heat[1].sum()]) for run in runs]
-    loss = [np.array([run.energy.impact_loss[1]]) for run in runs]
-    print(
-        f"  at {split} s: heat {heat[-1][0]:.9g} J: orders {order(heat)}; loss {loss[-1][0]:.9g} J: {order(loss)}"
-    )
+            orders = order([t[some] for t in times])
+            print(f"  times of {some.sum()} events ({way}): orders {orders}")
+    for what in ("friction_heat", "impact_loss"):
+        values = [np.array([np.sum(getattr(run.energy, what)[1])]) for run in runs]
+        print(f"  {what} at {split} s: {values[-1][0]:.9g} J, orders {order(values)}")
     print("  ledger:", " ".join(f"{run.energy.imbalance_rel:.1e}" for run in runs))
     return int(apart.sum())
 
