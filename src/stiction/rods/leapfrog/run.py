@@ -348,11 +348,10 @@ class Marcher:
         # slots behind the last one in use stay empty until the next search
         used = np.flatnonzero(t.index[:, ck.MODE] != ck.EMPTY)
         n = int(used[-1]) + 1 if used.size else 0
-        rows = (values[:n] for values in (t.place, t.index, t.geom, t.law, t.kick))
         return (
             State(f.r, f.q, f.v, f.p),
             mk.Table(f.mat, self.mobility),
-            ck.Touch(*rows, *t.trial),
+            ck.Touch(t.place[:n], t.index[:n], t.geom[:n], t.law[:n], t.kick[:n], *t.trial),
             mk.Spare(
                 self.scratch,
                 self.work,
