@@ -307,12 +307,12 @@ def land(
         work = drive_work(q, index, geom, table.mobility, v, p, kick)
         spare.sums[EXTERNAL, TOTAL] += work
         index[c, CLOSED_AT] = step
-        kind, any_struck = BOUNCES, True
+        kind, any_struck, before = BOUNCES, True, index[c, MODE]
         if plastic:
             index[c, MODE], index[c, TOLD_END], kind = ROLL, index[c, AT_END], CLOSES
             kept.marks[c, MODE] = ROLL
             kick[c, HELD] = kick[c, GAP] if kick[c, GAP] < -DEEP * law[c, REACH] else 0.0
-        add_event(events, written, spare.clock[NOW], c, OPEN, kind, touch.place, index, fast, 0.0)
+        add_event(events, written, spare.clock[NOW], c, before, kind, touch.place, index, fast, 0.0)
         slipping(touch)
     return any_struck
 
@@ -353,13 +353,14 @@ def settle(touch: Touch, was: Ints, when: float, events: Matrix, written: Ints) 
     no slip at the end of its first step make it none.
     """
     place, index, changed = touch.place, touch.marks, False
+    rolls, slips = ROLL, SLIPS
     for c in range(index.shape[0]):
         k, old = touch.kick[c], was[c, MODE]
         slides = index[c, MODE] == SLIP and k[SPEED] > 0.0
         if slides and k[UNTOLD] == NOT_SLID:
             k[UNTOLD] = SLID
         if k[UNTOLD] == SLID:
-            add_event(events, written, k[ONSET], c, ROLL, SLIPS, place, index, k[ONSET_PRESS], 0.0)
+            add_event(events, written, k[ONSET], c, rolls, slips, place, index, k[ONSET_PRESS], 0.0)
             row = events[written[0] - 1]
             row[MODE_AFTER], row[S_1], row[S_2] = SLIP, k[ONSET_S], k[ONSET_S + 1]
             k[UNTOLD] = 0.0
@@ -383,7 +384,7 @@ def settle(touch: Touch, was: Ints, when: float, events: Matrix, written: Ints) 
                 if not rolled:
                     add_event(events, written, when, c, old, kind, place, index, press, slip)
                 elif kind != STICKS:
-                    add_event(events, written, when, c, ROLL, kind, place, index, press, slip)
+                    add_event(events, written, when, c, rolls, kind, place, index, press, slip)
         told, here = index[c, TOLD_END] & 3, index[c, AT_END]
         if new >= ROLL and here != told:
             kind = ENDS if here & ~told else SIDES
