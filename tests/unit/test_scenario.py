@@ -117,7 +117,7 @@ def test_a_part_of_the_declared_class_needs_no_name_of_its_own():
     text = write_scenario(Scenario(Whole(Part(2.0), Part(3.0)), st.EventDriven(), 1.0))
     told = [line for line in text.splitlines() if line.startswith("# system")]
     assert told == ["# system: Whole", "# system.other: Part"]
-    rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(), 1.0)
+    rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(part=0.5), 1.0)
     assert "cannot be run again" not in write_scenario(rods)
     assert read_scenario(write_scenario(rods)) == rods
 

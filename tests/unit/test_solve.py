@@ -100,7 +100,7 @@ def test_a_method_for_another_system_is_refused(chain):
     with pytest.raises(st.ModelError, match="Chain is solved by EventDriven, ThetaStepper"):
         st.solve(chain, st.Continuation(), t_span=(0.0, 1.0))
     with pytest.raises(st.ModelError, match=r"RollingLeapfrog: got a WheelOnTurntable"):
-        st.solve(st.WheelOnTurntable(), st.RollingLeapfrog())
+        st.solve(st.WheelOnTurntable(), st.RollingLeapfrog(part=0.5))
 
 
 def test_a_method_of_ones_own_inherits_a_place(chain):

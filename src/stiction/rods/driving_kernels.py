@@ -48,7 +48,7 @@ class Switches(NamedTuple):
     shake: bool
 
 
-@kernel
+@kernel(borrows=True)
 def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
     """Return the piecewise linear factor of a load at time t; 1 without a history."""
     if last == first:
@@ -82,7 +82,7 @@ def _add_loads(
     t += te
 
 
-@kernel(plain=_add_loads)
+@kernel(plain=_add_loads, borrows=True)
 def add_loads(
     f: Matrix,
     t: Matrix,
@@ -125,7 +125,7 @@ def _power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> float:
     return rows.sum_in_order(terms)
 
 
-@kernel(plain=_power)
+@kernel(plain=_power, borrows=True)
 def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     """Return sum f . v + t . w."""
     total = 0.0
@@ -142,7 +142,7 @@ def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
     """Return the angular velocity of element i in space, and its axis."""
     ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
@@ -180,7 +180,7 @@ def _internal_damping(
     t[:, :-2] += m
 
 
-@kernel(plain=_internal_damping)
+@kernel(plain=_internal_damping, borrows=True)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
@@ -251,7 +251,7 @@ def _add_damping(
     t += te
 
 
-@kernel(plain=_add_damping)
+@kernel(plain=_add_damping, borrows=True)
 def add_damping(
     r: Matrix,
     q: Matrix,
@@ -279,7 +279,7 @@ def add_damping(
             t[a, i] += te[a, i]
 
 
-@kernel
+@kernel(borrows=True)
 def follow_clamps(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float, h: float
 ) -> None:
@@ -319,7 +319,7 @@ def follow_clamps(
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
-@kernel
+@kernel(borrows=True)
 def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
     """Put driven frames exactly where they must be."""
     for k in range(driven.shape[0]):
@@ -344,7 +344,7 @@ def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
         q[3, i] = c * z0 + x * y0 - y * x0 + z * w0
 
 
-@kernel
+@kernel(borrows=True)
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -> float:
     """Return the kinetic energy of the driven slots [J]."""
     total = 0.0
@@ -360,7 +360,7 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Matrix) -> float:
     """Return the power of forces f and torques t on the driven slots [W]."""
     total = 0.0
@@ -372,3 +372,54 @@ def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: M
             x, y, z, _, _, _ = spatial_spin(q, p, i)
             total += t[0, i] * x + t[1, i] * y + t[2, i] * z
     return total
+
+
+@kernel(borrows=True)
+def clamp_velocities(
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float
+) -> None:
+    """Give driven slots the velocities that they have at `now`, where they are then."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        i, late, rise = int(d[SLOT]), now - d[SINCE], d[RISE]
+        rate, tau = 1.0, late - 0.5 * rise
+        if late < rise:
+            rate, tau = late / rise, 0.5 * late * late / rise
+        wx, wy, wz = rate * d[SPIN], rate * d[SPIN + 1], rate * d[SPIN + 2]
+        if d[IS_FRAME] == 0.0:
+            x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
+            y = r[1, i] - d[ORIGIN + 1] - tau * d[VELOCITY + 1]
+            z = r[2, i] - d[ORIGIN + 2] - tau * d[VELOCITY + 2]
+            v[0, i] = rate * d[VELOCITY] + wy * z - wz * y
+            v[1, i] = rate * d[VELOCITY + 1] + wz * x - wx * z
+            v[2, i] = rate * d[VELOCITY + 2] + wx * y - wy * x
+        else:
+            _, _, _, ax, ay, az = spatial_spin(q, p, i)
+            along = wx * ax + wy * ay + wz * az
+            p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
+
+
+@kernel(borrows=True)
+def clamp_rates(r: Matrix, q: Matrix, av: Matrix, ap: Matrix, driven: Matrix, now: float) -> None:
+    """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        i, late, rise = int(d[SLOT]), now - d[SINCE], d[RISE]
+        rate, tau, grow = 1.0, late - 0.5 * rise, 0.0
+        if late < rise:
+            rate, tau, grow = late / rise, 0.5 * late * late / rise, 1.0 / rise
+        if d[IS_FRAME] == 0.0:
+            sx, sy, sz = d[SPIN], d[SPIN + 1], d[SPIN + 2]
+            x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
+            y = r[1, i] - d[ORIGIN + 1] - tau * d[VELOCITY + 1]
+            z = r[2, i] - d[ORIGIN + 2] - tau * d[VELOCITY + 2]
+            ux, uy, uz = sy * z - sz * y, sz * x - sx * z, sx * y - sy * x
+            square = rate * rate
+            av[0, i] = grow * (d[VELOCITY] + ux) + square * (sy * uz - sz * uy)
+            av[1, i] = grow * (d[VELOCITY + 1] + uy) + square * (sz * ux - sx * uz)
+            av[2, i] = grow * (d[VELOCITY + 2] + uz) + square * (sx * uy - sy * ux)
+        else:
+            _, _, _, ax, ay, az = spatial_spin(q, ap, i)
+            wx, wy, wz = grow * d[SPIN], grow * d[SPIN + 1], grow * d[SPIN + 2]
+            along = wx * ax + wy * ay + wz * az
+            ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az

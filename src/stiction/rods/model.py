@@ -36,7 +36,7 @@ class RodSystem(Record, abc.ABC):
     default_method: ClassVar[str] = "RollingLeapfrog"
     # methods by name, and the functions that run them on this system
     solved_by: ClassVar[Mapping[str, str]] = {
-        "RollingLeapfrog": "stiction.rods.leapfrog.run:run_leapfrog",
+        "RollingLeapfrog": "stiction.rods.leapfrog.halves:run_leapfrog",
         "RollingMidpoint": "stiction.rods.midpoint.run:run_midpoint",
     }
 

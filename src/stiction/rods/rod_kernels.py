@@ -50,7 +50,7 @@ class State(NamedTuple):
     p: Floats
 
 
-@kernel
+@kernel(borrows=True)
 def horner(c: tuple[float, ...], x: float) -> float:
     """Return c[0] + c[1] x + ..."""
     y = c[-1]
@@ -73,7 +73,7 @@ def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats,
     t[:, :-1] += m[:, 1:] - m[:, :-1]
 
 
-@kernel(plain=_elastic)
+@kernel(plain=_elastic, borrows=True)
 def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     size = r.shape[1]
@@ -127,7 +127,7 @@ def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
     return True
 
 
-@kernel(plain=_bend_small)
+@kernel(plain=_bend_small, borrows=True)
 def bend_small(q: Matrix, mat: Matrix, m: Matrix) -> bool:
     """Put moments in space of all joints into m; return False if an angle is too large.
 
@@ -170,7 +170,7 @@ def bend_small(q: Matrix, mat: Matrix, m: Matrix) -> bool:
     return bad == 0
 
 
-@kernel
+@kernel(borrows=True)
 def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     """Return the rotation vector from element i - 1 to element i, in the frame of either."""
     aw, ax, ay, az = q[0, i - 1], q[1, i - 1], q[2, i - 1], q[3, i - 1]
@@ -187,7 +187,7 @@ def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     return scale * x, scale * y, scale * z
 
 
-@kernel
+@kernel(borrows=True)
 def bend_any(q: Matrix, mat: Matrix, m: Matrix) -> None:
     """Put moments in space of all joints into m, for angles below pi."""
     for i in range(1, q.shape[1]):
@@ -237,7 +237,7 @@ def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
     return rows.sum_in_order(terms)
 
 
-@kernel(plain=_stored_energy)
+@kernel(plain=_stored_energy, borrows=True)
 def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
     """Return the elastic energy of all rods [J]."""
     total = 0.0
@@ -262,7 +262,7 @@ def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
     """Return the third director of element i."""
     return (
@@ -278,7 +278,7 @@ def _kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> float:
     return rows.sum_in_order(0.5 * (mat[MASS] * rows.dot(v, v) + mat[INERTIA] * spin2))
 
 
-@kernel(plain=_kinetic_energy)
+@kernel(plain=_kinetic_energy, borrows=True)
 def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix) -> float:
     """Return the kinetic energy of all rods [J], clamps included."""
     total = 0.0
@@ -296,7 +296,7 @@ def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> 
     p += h * mat[TURNS] * t
 
 
-@kernel(plain=_kick)
+@kernel(plain=_kick, borrows=True)
 def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, h: float) -> None:
     """Add h times accelerations to the velocities of what is free."""
     for a in range(3):
@@ -326,7 +326,7 @@ def _damped_kick(
     return rows.sum_in_order(heat)
 
 
-@kernel(plain=_damped_kick)
+@kernel(plain=_damped_kick, borrows=True)
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, drag: Matrix, h: float
 ) -> float:
@@ -369,7 +369,7 @@ def _copy(values: Floats, to: Floats) -> None:
     to[:] = values
 
 
-@kernel(plain=_copy)
+@kernel(plain=_copy, borrows=True)
 def copy(values: Matrix, to: Matrix) -> None:
     """Copy values; a loop compiles ten times faster than an assignment of arrays."""
     for a in range(to.shape[0]):
@@ -393,7 +393,7 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
     q *= 1.5 - 0.5 * (q[W] * q[W] + q[X] * q[X] + q[Y] * q[Y] + q[Z] * q[Z])
 
 
-@kernel(plain=_drift)
+@kernel(plain=_drift, borrows=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]
@@ -432,7 +432,7 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         qw[i], qx[i], qy[i], qz[i] = unit * w2, unit * x2, unit * y2, unit * z2
 
 
-@kernel
+@kernel(borrows=True)
 def turn_any(q: Matrix, p: Matrix, h: float) -> None:
     """Turn all elements as free rotors by any angle."""
     for i in range(q.shape[1]):

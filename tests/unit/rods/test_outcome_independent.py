@@ -259,11 +259,12 @@ def test_the_energy_lines_of_the_audit_are_the_ledger(crossed):
     largest = max(np.abs(ledger[name]).max() for name in ledger if name not in ("imbalance",))
     found = check(crossed, "ledger_closes")
     assert found.value == pytest.approx(np.abs(missing).max() / largest, rel=1e-6)
-    assert found.limit == 1e-3
+    assert found.limit == 1e-5
     found = check(crossed, "friction_dissipates")
     gained = np.max(-np.diff(ledger["friction_heat_each"], axis=0), initial=0.0)
-    assert found.value == pytest.approx(gained, abs=1e-18)
-    assert found.limit == pytest.approx(1e-12 * largest, rel=1e-9)
+    # of every step, and not the saved ones alone
+    assert gained <= found.value <= 1e-8 * largest
+    assert found.limit == pytest.approx(1e-8 * largest, rel=1e-9)
 
 
 def test_rods_that_pull_fail_one_line_alone():

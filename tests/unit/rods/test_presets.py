@@ -265,7 +265,7 @@ def test_a_system_of_rods_survives_its_file(system):
 
 
 def test_a_file_names_what_it_does_not_know():
-    text = write_scenario(Scenario(everything(), st.RollingLeapfrog(), t_end=1.0))
+    text = write_scenario(Scenario(everything(), st.RollingLeapfrog(part=0.5), t_end=1.0))
     with pytest.raises(st.ScenarioError) as caught:
         read_scenario(text.replace('"Pinned"', '"Pined"'))
     assert "Pinned" in str(caught.value)

@@ -50,14 +50,27 @@ B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 # (2) levers of both rods, parts of D that do not change
 T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER = 31, 34, 37, 40, 43, 44, 46, 47
 GEOM_COLUMNS = 49
-# columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m]
-MU, RESTITUTION, TANGENTIAL, REACH = range(4)
-LAW_COLUMNS = 4
+# columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m],
+# forces that are rounding [N], rate at which what was found inside comes out [1/s]
+MU, RESTITUTION, TANGENTIAL, REACH, NOISE, EASE = range(6)
+LAW_COLUMNS = 6
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
 # friction heat in all, and of this kick alone, lost in impacts in all [J]; (3) impulse of
-# impacts in all [N s]
+# impacts in all [N s]; and of steps of two halves: (3) force on the first rod [N], (3) the part of
+# the rate of u that velocities alone make [m/s^2], speed of slip [m/s], tangential force that
+# rolling asks for less its bound [N], pressing force [N], gap [m], the mode that these forces
+# belong to, how deep a contact may be that has just opened [m], (2) rates of the places
+# [elements/s], gap that is held for now [m]; a slip that is not told yet: NOT_SLID or SLID, when it
+# began [s], the force that pressed [N], (2) places; (3) impulse of the first half of a step [N s],
+# impulses of steps in rolling beyond their bounds, in all [N s], work that friction gave, in all
+# [J], 1 where surfaces part although forces press, normal impulses of steps, in all [N s]
 U, P, HEAT, HEAT_NOW, LOST, BLOW = 0, 3, 6, 7, 8, 9
-KICK_COLUMNS = 12
+FORCE_C, DRIFT_C, SPEED, GRIP, PRESS, GAP, WILL, SLACK = 12, 15, 18, 19, 20, 21, 22, 23
+RATES_C, HELD, UNTOLD, ONSET, ONSET_PRESS, ONSET_S = 24, 26, 27, 28, 29, 30
+HALF, EXCESS, GAVE, PARTS, PRESSED = 32, 35, 36, 37, 38
+KICK_COLUMNS = 39
+# values of kick[UNTOLD]: no step has ended with the slip yet, or one has
+NOT_SLID, SLID = 1, 2
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
@@ -78,7 +91,7 @@ class Touch(NamedTuple):
     trial_geom: Floats
 
 
-@kernel
+@kernel(borrows=True)
 def weights(x: float, out: Vector, at: int) -> None:
     """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
     y = 1.0 - x
@@ -88,7 +101,7 @@ def weights(x: float, out: Vector, at: int) -> None:
     out[at + 3] = x * x * x / 6.0
 
 
-@kernel
+@kernel(borrows=True)
 def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
     """Return what `axis_point` does, at least one element from both ends: faster."""
     k = math.floor(s)
@@ -112,7 +125,7 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
     return value, slope, bend
 
 
-@kernel
+@kernel(borrows=True)
 def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
     """Put D and derivatives at a pair of places near ends into g; return D . D."""
     dd = 0.0
@@ -125,7 +138,7 @@ def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector
     return dd
 
 
-@kernel
+@kernel(borrows=True)
 def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
     """Put D and derivatives at a pair of places apart from ends into g; return D . D."""
     dd, first1, first2 = 0.0, index[c, FIRST1], index[c, FIRST2]
@@ -138,13 +151,13 @@ def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector)
     return dd
 
 
-@kernel
+@kernel(borrows=True)
 def apart_from_ends(s: float, count: int) -> bool:
     """Return whether the four nodes and the four elements around s belong to the rod."""
     return s >= 1.5 and s <= count - 1.5
 
 
-@kernel
+@kernel(borrows=True)
 def axis_point(
     r: Matrix, first: int, count: int, s: float, axis: int
 ) -> tuple[float, float, float]:
@@ -175,7 +188,7 @@ def axis_point(
     return value, slope, bend
 
 
-@kernel
+@kernel(borrows=True)
 def shift(w: Vector, over: int) -> None:
     """Let weights beyond the ends act on the last two there are, as a straight line does.
 
@@ -192,7 +205,7 @@ def shift(w: Vector, over: int) -> None:
         w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
 
 
-@kernel
+@kernel(borrows=True)
 def four_around(s: float, last: int) -> tuple[int, float, int]:
     """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
     k = math.floor(s)
@@ -205,7 +218,7 @@ def four_around(s: float, last: int) -> tuple[int, float, int]:
     return start, x, over
 
 
-@kernel
+@kernel(borrows=True)
 def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     """Return whether a contact stays at an end: `outward` > 0 lowers the distance towards larger s.
 
@@ -216,7 +229,7 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     return s >= count and (parallel or outward >= 0.0)
 
 
-@kernel
+@kernel(borrows=True)
 def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
@@ -288,7 +301,7 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     return refresh(r, c, place, index, geom)
 
 
-@kernel
+@kernel(borrows=True)
 def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Locate a contact with a sphere or a plane; return as `locate`.
 
@@ -327,7 +340,7 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
     return refresh_on(r, c, place, index, geom)
 
 
-@kernel
+@kernel(borrows=True)
 def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives for a sphere or a plane into geom; return INSIDE."""
     g, first2, count = geom[c], index[c, FIRST2], index[c, COUNT1]
@@ -358,7 +371,7 @@ def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> i
     return INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
     """Put the weights of nodes and elements on one side into geom."""
     g, s, count = geom[c], place[c, side], index[c, COUNT1 + side]
@@ -379,7 +392,7 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
     index[c, ELEM1 + side] = first + start
 
 
-@kernel
+@kernel(borrows=True)
 def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
@@ -407,7 +420,7 @@ def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     return INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> None:
     """Put G, the slip velocity per impulse, into geom [1/kg].
 
@@ -446,7 +459,7 @@ def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> 
     g[NODES_G] = nodes
 
 
-@kernel
+@kernel(borrows=True)
 def slip_per(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return G (x, y, z), the slip velocity that an impulse gives where it acts."""
     return (
@@ -456,7 +469,7 @@ def slip_per(g: Vector, x: float, y: float, z: float) -> tuple[float, float, flo
     )
 
 
-@kernel
+@kernel(borrows=True)
 def slip_velocity(
     q: Matrix, c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix
 ) -> tuple[float, float, float]:
@@ -487,7 +500,7 @@ def slip_velocity(
     )
 
 
-@kernel
+@kernel(borrows=True)
 def push(
     q: Matrix,
     c: int,
@@ -529,71 +542,3 @@ def push(
                 p[0, i] += turn * ax
                 p[1, i] += turn * ay
                 p[2, i] += turn * az
-
-
-@kernel
-def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:
-    """Return two unit vectors across n."""
-    nx, ny, nz = g[N], g[N + 1], g[N + 2]
-    if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
-        ax, ay, az = 0.0, nz, -ny
-    elif abs(ny) <= abs(nz):
-        ax, ay, az = -nz, 0.0, nx
-    else:
-        ax, ay, az = ny, -nx, 0.0
-    size = 1.0 / math.sqrt(ax * ax + ay * ay + az * az)
-    ax, ay, az = ax * size, ay * size, az * size
-    return ax, ay, az, ny * az - nz * ay, nz * ax - nx * az, nx * ay - ny * ax
-
-
-@kernel
-def pressing(g: Vector, ux: float, uy: float, uz: float) -> float:
-    """Return -l . n that stops the approach u . n, negative if it takes tension."""
-    nx, ny, nz = g[N], g[N + 1], g[N + 2]
-    gx, gy, gz = slip_per(g, nx, ny, nz)
-    gn = nx * gx + ny * gy + nz * gz
-    return (ux * nx + uy * ny + uz * nz) / gn
-
-
-@kernel
-def rubbing(
-    g: Vector, ux: float, uy: float, uz: float, bound: float
-) -> tuple[float, float, float, int]:
-    """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
-
-    It solves u_T = uf_T + G_T l_T, -u_T in the normal cone of the disk of radius `bound` at
-    l_T: exactly, by the one equation that slip leaves. Normal and tangential parts of G do not
-    couple at a round contact, because G n is parallel to n.
-    """
-    ax, ay, az, bx, by, bz = tangents(g)
-    gx, gy, gz = slip_per(g, ax, ay, az)
-    g11, g12 = ax * gx + ay * gy + az * gz, bx * gx + by * gy + bz * gz
-    gx, gy, gz = slip_per(g, bx, by, bz)
-    g22 = bx * gx + by * gy + bz * gz
-    u1, u2 = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
-    det = g11 * g22 - g12 * g12
-    l1, l2 = -(g22 * u1 - g12 * u2) / det, -(g11 * u2 - g12 * u1) / det
-    mode = ROLL
-    if l1 * l1 + l2 * l2 > bound * bound:
-        mode = SLIP
-        if bound <= 0.0:
-            l1, l2 = 0.0, 0.0
-        else:
-            # |(G_T + beta)^-1 u| = bound: 1 / |l| is nearly straight in beta
-            beta = 0.0
-            for _ in range(60):
-                h11, h22 = g11 + beta, g22 + beta
-                det = h11 * h22 - g12 * g12
-                l1, l2 = -(h22 * u1 - g12 * u2) / det, -(h11 * u2 - g12 * u1) / det
-                size2 = l1 * l1 + l2 * l2
-                size = math.sqrt(size2)
-                if size <= bound * (1.0 + 1e-15):
-                    break
-                k1, k2 = (h22 * l1 - g12 * l2) / det, (h11 * l2 - g12 * l1) / det
-                step = (size / bound - 1.0) * size2 / (l1 * k1 + l2 * k2)
-                if beta + step == beta:
-                    break
-                beta += step
-            size = math.sqrt(l1 * l1 + l2 * l2)
-            l1, l2 = l1 * bound / size, l2 * bound / size
-    return l1 * ax + l2 * bx, l1 * ay + l2 * by, l1 * az + l2 * bz, mode

@@ -54,7 +54,7 @@ RATES, SLIPPING, POINT = 0, 2, 5
 EACH_COLUMNS = 8
 
 
-@kernel
+@kernel(borrows=True)
 def contact_rates(
     v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix
 ) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def contact_rates(
     return -(a22 * v1 - a12 * v2) / det, -(a12 * v1 + a11 * v2) / det
 
 
-@kernel
+@kernel(borrows=True)
 def both_points(
     v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix, a: int
 ) -> tuple[float, float, float, float]:
@@ -97,7 +97,7 @@ def both_points(
     return x1, w1, x2, 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def spline_slope(x: float, j: int) -> float:
     """Return the derivative of the j-th of the four cubic B-spline values at fraction x."""
     y = 1.0 - x
@@ -110,7 +110,7 @@ def spline_slope(x: float, j: int) -> float:
     return 0.5 * x * x
 
 
-@kernel
+@kernel(borrows=True)
 def slip_drift(
     q: Matrix,
     c: int,
@@ -163,7 +163,7 @@ def slip_drift(
     out[2] += wx * g[D + 1] - wy * g[D] + ox * dd[1] - oy * dd[0]
 
 
-@kernel
+@kernel(borrows=True)
 def solve3(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return G^-1 (x, y, z) for the symmetric G in geom."""
     a, b, c, d, e, f = g[G], g[G + 1], g[G + 2], g[G + 4], g[G + 5], g[G + 8]
@@ -177,7 +177,7 @@ def solve3(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float
     )
 
 
-@kernel
+@kernel(borrows=True)
 def contact_forces(
     q: Matrix,
     place: Matrix,
@@ -229,7 +229,7 @@ def contact_forces(
             break
 
 
-@kernel
+@kernel(borrows=True)
 def project(q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take slip and approach out of the velocities of rolling contacts, least in energy."""
     for _ in range(400):
@@ -249,7 +249,7 @@ def project(q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p
             break
 
 
-@kernel
+@kernel(borrows=True)
 def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Matrix, out: Vector) -> None:
     """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
     for a in range(MOMENTUM, MOMENTUM + 6):
@@ -264,7 +264,7 @@ def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Matrix, out: Vector) -> None:
         out[ANGULAR + 2] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]
 
 
-@kernel
+@kernel(borrows=True)
 def survey(
     r: Matrix,
     q: Matrix,

@@ -12,6 +12,7 @@ from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact.overlap import body_name
 from stiction.rods.model import Rods
+from stiction.rods.stability import step_limit
 
 __all__ = ["ContactState"]
 
@@ -19,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 
 # gaps below this part of the reach count as touching at the start
 _TOUCHING = 1e-9
+# of the depth in which a contact was found, what comes out in a stability limit
+_EASE = 0.6
 _PARALLEL = float(np.sin(np.deg2rad(10.0)))
 
 
@@ -48,6 +51,9 @@ class ContactState:
         self.limit = 0.0
         # forces below this are rounding
         self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
+        self.law[:, ck.NOISE] = self.noise
+        # a part of what the fastest wave could follow
+        self.law[:, ck.EASE] = _EASE / min(step_limit(rod) for rod in rods.rods)
         for c, contact in enumerate(rods.contacts):
             a, b = contact.first - 1, contact.second - 1
             self._bind(c, a, b, contact.s1 / flat.ds[a], contact.s2 / flat.ds[b], ck.CROSSING)
@@ -90,6 +96,7 @@ class ContactState:
         self.law[c, ck.RESTITUTION] = search.restitution
         self.law[c, ck.TANGENTIAL] = search.tangential_restitution
         self.index[c, ck.CLOSED_AT] = -1000
+        self.kick[c, ck.FORCE_C : ck.ONSET] = 0.0
         code = ck.locate(self.flat.r, c, self.place, self.index, self.geom)
         self.index[c, ck.MODE] = ck.OPEN if code == ck.INSIDE else ck.EMPTY
 

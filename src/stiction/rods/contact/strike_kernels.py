@@ -30,7 +30,7 @@ from stiction.rods.contact.touch_kernels import SWEEPS, local_impulse
 Ints = npt.NDArray[np.int64]
 
 
-@kernel
+@kernel(borrows=True)
 def strike(
     q: Matrix,
     index: Ints,

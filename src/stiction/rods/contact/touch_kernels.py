@@ -50,13 +50,12 @@ from stiction.rods.contact.kernels import (
     Touch,
     U,
     locate,
-    pressing,
     push,
     response,
-    rubbing,
     slip_per,
     slip_velocity,
 )
+from stiction.rods.contact.rub_kernels import pressing, rubbing
 from stiction.rods.driving_kernels import spatial_spin
 from stiction.rods.rod_kernels import State
 
@@ -73,7 +72,7 @@ PARALLEL = 0.17364817766693033
 NEAR_PARALLEL = 3
 
 
-@kernel
+@kernel(borrows=True)
 def measure(q: Matrix, index: Ints, geom: Matrix, v: Matrix, p: Matrix, kick: Matrix) -> None:
     """Put u of all closed contacts for the velocities before a kick into kick[U]."""
     for c in range(index.shape[0]):
@@ -81,7 +80,7 @@ def measure(q: Matrix, index: Ints, geom: Matrix, v: Matrix, p: Matrix, kick: Ma
             kick[c, U], kick[c, U + 1], kick[c, U + 2] = slip_velocity(q, c, index, geom, v, p)
 
 
-@kernel
+@kernel(borrows=True)
 def local_impulse(
     g: Vector, c: int, index: Ints, law: Matrix, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
@@ -97,7 +96,7 @@ def local_impulse(
     return lx - pn * nx, ly - pn * ny, lz - pn * nz, mode
 
 
-@kernel
+@kernel(borrows=True)
 def kick_contacts(
     q: Matrix,
     index: Ints,
@@ -147,7 +146,7 @@ def kick_contacts(
     return SWEEPS if change <= 1e-10 * size else -1
 
 
-@kernel
+@kernel(borrows=True)
 def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
     """Set the modes of closed contacts from their impulses."""
     for c in range(index.shape[0]):
@@ -166,7 +165,7 @@ def settle_modes(index: Ints, geom: Matrix, law: Matrix, kick: Matrix) -> None:
                 index[c, MODE] = SLIP
 
 
-@kernel
+@kernel(borrows=True)
 def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
     """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
     r, q, v, p = state.r, state.q, state.v, state.p
@@ -220,7 +219,7 @@ def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Mat
             break
 
 
-@kernel
+@kernel(borrows=True)
 def pulls(index: Ints, geom: Matrix, kick: Matrix) -> bool:
     """Return whether a contact that may open would have to pull."""
     for c in range(index.shape[0]):
@@ -231,7 +230,7 @@ def pulls(index: Ints, geom: Matrix, kick: Matrix) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def account(
     q: Matrix,
     index: Ints,
@@ -264,7 +263,7 @@ def account(
     return normal
 
 
-@kernel
+@kernel(borrows=True)
 def drive_work(
     q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
 ) -> float:
@@ -293,7 +292,7 @@ def drive_work(
     return work
 
 
-@kernel
+@kernel(borrows=True)
 def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 

@@ -31,6 +31,9 @@ class RodHistory:
     events : rows as `march_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
     overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
+    excess : tangential impulses of steps in rolling beyond their bounds, over all normal ones [1]
+    given : work that friction did on what slips, of all steps [J]
+    rolling : largest slip velocity of a contact that rolls, of all steps [m/s]
     state : motion, inner forces, reactions and constants by name, see `state.record`
     parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
     first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
@@ -53,4 +56,7 @@ class RodHistory:
     projected: float
     overlap: Floats
     parallel: Floats
+    excess: float = 0.0
+    given: float = 0.0
+    rolling: float = 0.0
     state: dict[str, Variable] = field(default_factory=dict)

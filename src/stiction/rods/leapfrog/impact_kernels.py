@@ -70,14 +70,14 @@ MOST_IMPACTS = 64
 CAME = 4
 
 
-@kernel
+@kernel(borrows=True)
 def approaching(q: Matrix, c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix) -> float:
     """Return u . n: positive when the surfaces close in."""
     ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
     return ux * geom[c, N] + uy * geom[c, N + 1] + uz * geom[c, N + 2]
 
 
-@kernel
+@kernel(borrows=True)
 def first_impact(
     r0: Matrix,
     v: Matrix,
@@ -113,7 +113,7 @@ def first_impact(
     return found, when
 
 
-@kernel
+@kernel(borrows=True)
 def add_event(
     events: Matrix,
     written: Ints,
@@ -136,7 +136,7 @@ def add_event(
     written[0] += 1
 
 
-@kernel
+@kernel(borrows=True)
 def impacts(
     state: State,
     mobility: Matrix,
@@ -196,7 +196,7 @@ def impacts(
     return INSIDE
 
 
-@kernel
+@kernel(borrows=True)
 def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: float) -> None:
     """Release contacts that would have to pull; solve the others again as they feel it."""
     q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
@@ -208,7 +208,7 @@ def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: fl
     hold_gaps(state, touch, mobility, ahead, work)
 
 
-@kernel
+@kernel(borrows=True)
 def release(
     q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
 ) -> None:
@@ -223,7 +223,7 @@ def release(
             index[c, MODE] = OPEN
 
 
-@kernel
+@kernel(borrows=True)
 def withdraw(
     q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
 ) -> None:
@@ -234,7 +234,7 @@ def withdraw(
             push(q, c, index, geom, -k[P], -k[P + 1], -k[P + 2], mobility, v, p)
 
 
-@kernel
+@kernel(borrows=True)
 def note_changes(
     state: State, touch: Touch, modes: Ints, w: float, now: float, events: Matrix, written: Ints
 ) -> None:

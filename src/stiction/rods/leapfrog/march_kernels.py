@@ -121,7 +121,7 @@ TOTAL, LATEST = range(2)
 SPREAD = 1e-12
 
 
-@kernel
+@kernel(borrows=True)
 def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, int]:
     """Drift for h and locate the contacts; return the code of `locate_all` or STRUCK, and contact.
 
@@ -148,7 +148,7 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
     return code, lost
 
 
-@kernel
+@kernel(borrows=True)
 def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
@@ -159,7 +159,7 @@ def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now
         add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
 
 
-@kernel
+@kernel(borrows=True)
 def free_kick(
     state: State, mat: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> None:
@@ -187,7 +187,7 @@ def free_kick(
         spare.modes[c] = index[c, MODE]
 
 
-@kernel
+@kernel(borrows=True)
 def solve_contacts(
     state: State, mobility: Matrix, touch: Touch, spare: Spare, shake: bool, ahead: float
 ) -> bool:
@@ -213,7 +213,7 @@ def solve_contacts(
     return pulls(index, geom, kicks)
 
 
-@kernel
+@kernel(borrows=True)
 def close_kick(
     state: State, mobility: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> bool:
@@ -246,7 +246,7 @@ def close_kick(
     return changed
 
 
-@kernel
+@kernel(borrows=True)
 def lead_clamps(state: State, mat: Matrix, forcing: Forcing, spare: Spare, h: float) -> None:
     """Give moving clamps their velocities for the next step, and account for the work."""
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums
@@ -264,7 +264,7 @@ def _moved(r: Floats, built: Floats, limit: float) -> bool:
     return bool((dot(far, far) > limit * limit).any())
 
 
-@kernel(plain=_moved)
+@kernel(plain=_moved, borrows=True)
 def moved(r: Matrix, built: Matrix, limit: float) -> bool:
     """Return whether any node is farther than `limit` from where it was at the last search."""
     for i in range(r.shape[1]):
@@ -274,7 +274,7 @@ def moved(r: Matrix, built: Matrix, limit: float) -> bool:
     return False
 
 
-@kernel
+@kernel(borrows=True)
 def march(
     state: State,
     table: Table,

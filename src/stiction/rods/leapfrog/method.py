@@ -18,15 +18,18 @@ __all__ = ["RollingLeapfrog"]
 class RollingLeapfrog(Record):
     """Kick and drift, with the contact forces that the mean velocity of a kick asks for.
 
-    v+ = v- + h M^-1 (f + J^T l) with J (v+ + v-) = 0 while the contact rolls, Coulomb's law on
-    the same mean when it slips; then all elements move as free rotors, exactly. Order 2; linear
+    v+ = v- + h M^-1 (f + J^T l) with J (v+ + v-) = 0 while all contacts roll whatever happens; then
+    all elements move as free rotors, exactly. Contacts that may slip or open take two half kicks a
+    step, with the forces of Coulomb's law at its start and impulses that bring what rolls to rest
+    at its end, and steps are cut where they change. Order 2, in the times of events too; linear
     and angular momentum of free rods are kept to rounding, the energy error is O(h^2) and does
     not grow.
 
     Parameters
     ----------
     step : [s], shortened so that saved times are met; None takes `part` of the stability limit
-    part : of the stability limit, when no step is given [1]
+    part : of the stability limit, when no step is given [1]; an error in the ledger falls with its
+        square, 4e-4 at half the limit and 1e-6 at a fortieth for crossed rods that slip
     shake : hold the gap of closed contacts at every step; without it the gap drifts by O(h^2)
     max_steps : bound on the work; a run that needs more is refused
 
@@ -35,7 +38,7 @@ class RollingLeapfrog(Record):
     """
 
     step: float | None = None
-    part: float = 0.5
+    part: float = 0.025
     shake: bool = True
     max_steps: int = 200_000_000
 
@@ -48,7 +51,7 @@ class RollingLeapfrog(Record):
                 rule="positive",
                 unit="s",
                 why=why,
-                try_="leave it out for half the stability limit.",
+                try_="leave it out for a fortieth of the stability limit.",
             )
         value = number("RollingLeapfrog.part", self.part, rule="positive", why=why, try_="0.5.")
         if value > 1.0:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import Status
 from stiction.results.audit import Check
-from stiction.results.run import Request, Run
+from stiction.results.run import Request
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
@@ -30,7 +30,8 @@ from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.method import RollingLeapfrog
-from stiction.rods.model import Rods, RodSystem
+from stiction.rods.leapfrog.steps import chosen_step
+from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
     DRAG,
     FREE,
@@ -43,7 +44,7 @@ from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
 from stiction.rods.state.record import Inner, StateRecord
 
-__all__ = ["Marcher", "run_leapfrog"]
+__all__ = ["Marcher"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,49 +58,10 @@ _REASONS = {
 }
 
 
-def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
-    """Return the run of `system`."""
-    from stiction.rods.outcome import build_run
-
-    rods = system.assembled()
-    march = Marcher(rods, method, request)
-    march.go()
-    return build_run(system, rods, method, march.history())
-
-
-def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
-    """Return the step [s]; raise ModelError above the stability limit of any rod, if `limited`."""
-    limits = [step_limit(rod) for rod in rods.rods]
-    least = int(np.argmin(limits))
-    if method.step is None:
-        step = method.part * limits[least]
-    elif limited and method.step > limits[least]:
-        raise ModelError(
-            explain(
-                "RollingLeapfrog.step",
-                f"{method.step} s",
-                f"at most {limits[least]:.6g} s, the stability limit of rod {least + 1}",
-                "beyond it the fastest wave of the elements grows without bound.",
-                f"give {0.5 * limits[least]:.3g}, or RollingMidpoint for a very slender rod.",
-            )
-        )
-    else:
-        step = method.step
-    if span / step > method.max_steps:
-        raise ModelError(
-            explain(
-                "RollingLeapfrog.max_steps",
-                method.max_steps,
-                f"at least {np.ceil(span / step):.0f} for this time span",
-                "the work of a run is bounded.",
-                "end the run earlier, take fewer elements, or raise the bound.",
-            )
-        )
-    return step
-
-
 class Marcher:
     """The state of a run: arrays that the kernels change in place."""
+
+    reasons = _REASONS
 
     def __init__(
         self, rods: Rods, method: RollingLeapfrog, request: Request, limited: bool = True
@@ -264,20 +226,8 @@ class Marcher:
         """
         f, touch = self.flat, self.touch
         force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        fe, te, on = self._rows(mk.LOAD), self._rows(mk.LOAD_T), self.flags
         self._put_forces(now)
-        if on.retarded and kick > 0.0:
-            start, late = (self.v_old, self.p_old), f.drag[RETARD]
-            add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
-        elif on.retarded:
-            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
-            force += fe
-            torque += te
-        if on.damped:
-            axis = third_directors(f.q)
-            spin = p - 0.5 * (p * axis).sum(axis=0) * axis
-            force -= f.drag[DRAG] * v
-            torque -= f.drag[TURN_DRAG] * spin
+        self._resist(v, p, kick)
         av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
         ok.contact_forces(
             f.q,
@@ -294,6 +244,24 @@ class Marcher:
             np.zeros(10),
         )
         return av, ap
+
+    def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:
+        """Add drag and internal damping to the forces, the latter as in a kick of given length."""
+        f, on = self.flat, self.flags
+        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        if on.retarded and kick > 0.0:
+            start, late = (self.v_old, self.p_old), f.drag[RETARD]
+            add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
+        elif on.retarded:
+            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
+            force += fe
+            torque += te
+        if on.damped:
+            axis = third_directors(f.q)
+            spin = p - 0.5 * (p * axis).sum(axis=0) * axis
+            force -= f.drag[DRAG] * v
+            torque -= f.drag[TURN_DRAG] * spin
 
     def _put_forces(self, now: float) -> None:
         """Put elastic forces and loads of the present state into their rows, and loads alone."""
@@ -362,20 +330,28 @@ class Marcher:
             elif code in _REASONS:
                 self._stop(code, contact, float(self.save[k + 1]) - left * h)
                 return False
-            if sum(len(rows) for rows in self.events) > _MOST_EVENTS:
-                self.status = Status.WORK_LIMIT
-                self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
+            if self._too_many_events(k):
                 return False
             self._report(k, 1.0 - left / int(self.counts[k]))
+        return True
+
+    def _too_many_events(self, k: int) -> bool:
+        if sum(len(rows) for rows in self.events) <= _MOST_EVENTS:
+            return False
+        self.status = Status.WORK_LIMIT
+        self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
         return True
 
     def _tables(self) -> tuple[State, mk.Table, ck.Touch, mk.Spare]:
         """Return what the kernels of a step work on, in groups."""
         f, t = self.flat, self.touch
+        # slots behind the last one in use stay empty until the next search
+        used = np.flatnonzero(t.index[:, ck.MODE] != ck.EMPTY)
+        n = int(used[-1]) + 1 if used.size else 0
         return (
             State(f.r, f.q, f.v, f.p),
             mk.Table(f.mat, self.mobility),
-            ck.Touch(t.place, t.index, t.geom, t.law, t.kick, *t.trial),
+            ck.Touch(t.place[:n], t.index[:n], t.geom[:n], t.law[:n], t.kick[:n], *t.trial),
             mk.Spare(
                 self.scratch,
                 self.work,
@@ -586,5 +562,6 @@ class Marcher:
             projected=self.projected,
             overlap=self.overlap,
             parallel=self.parallel,
+            rolling=float(self.worst[tk.ROLL_SLIP]),
             state=self.record.variables(upto),
         )

@@ -39,10 +39,12 @@ def rod(start, end, velocity=(0.0, 0.0, 0.0), held=False, elements=16, section=S
     )
 
 
-def thrown(*rods, t_end=0.02, **more):
+def thrown(*rods, t_end=0.02, part=0.5, **more):
     """Return the run of rods whose contacts are searched for."""
     search = ContactSearch(friction=st.Coulomb(0.3))
-    return st.solve(st.Rods(rods, search=search, **more), st.RollingLeapfrog(), (0, t_end), save=11)
+    return st.solve(
+        st.Rods(rods, search=search, **more), st.RollingLeapfrog(part=part), (0, t_end), save=11
+    )
 
 
 @pytest.mark.parametrize("s", [0.0, 0.3, 1.2, 5.4, 7.0, 7.49, 7.9, 8.0])
@@ -127,7 +129,7 @@ def test_a_rod_that_rolls_off_an_end_says_when():
         gravity=(0.0, 0.0, -9.81),
         partners=[CylinderPartner((-0.2, 0.0, 0.0), (0.0, 0.0, 0.0), A)],
     )
-    run = st.solve(system, st.RollingLeapfrog(), (0.0, 0.08), save=11)
+    run = st.solve(system, st.RollingLeapfrog(part=0.25), (0.0, 0.08), save=11)
     when = run.events.set_index("kind").time
     assert when["end"] == pytest.approx(0.02, abs=5e-5)
     assert np.min(when["fall"]) > when["end"]
@@ -144,7 +146,7 @@ def test_rods_dropped_beside_each_other_do_not_overlap(degrees):
     up = np.array([0.05, 0.0, 2.05 * A])
     below = rod((-0.2, 0.0, 0.0), (0.2, 0.0, 0.0), held=True, elements=32)
     above = rod(up - along, up + along, (0.0, 0.0, -0.5), elements=32)
-    run = thrown(below, above, t_end=0.005)
+    run = thrown(below, above, t_end=0.005, part=0.025)
     depth = line(run, "no_overlap").value
     assert depth <= 1e-3
     assert run.energy.imbalance_rel < 2e-3

@@ -114,7 +114,7 @@ def test_large_friction_tends_to_perfect_rolling():
         assert perfect.events.kind.tolist() == later.kind.tolist() == ["open", "close", "open"]
         shift.append(np.abs(perfect.data.position.values - rough.data.position.values).max())
     assert shift[0] < 1e-7
-    assert 1.8 < shift[0] / shift[1] < 2.2
+    assert shift[0] / shift[1] > 1.8
 
 
 def thrown(speed=0.5, **more):
