@@ -87,7 +87,7 @@ def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Float
     bend = s * (1.0 - s) * ((1.0 - s) * (first - rise) + s * (rise - last))
     largest = np.maximum(np.maximum(np.abs(first), np.abs(last)), np.abs(rise))
     fits = np.abs(0.5 * (first + last) - rise) <= _FITS * largest
-    return np.asarray(between(time, knots, values) + np.where(fits, bend, 0.0))
+    return np.asarray(between(time, knots, values) + np.where(fits & np.isfinite(bend), bend, 0.0))
 
 
 def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
