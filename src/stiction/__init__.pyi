@@ -47,7 +47,7 @@ from stiction.solids.presets import StripPeeling as StripPeeling
 from stiction.solve import solve as solve
 from stiction.studies.sweep import Sweep as Sweep
 from stiction.switching.ensembles.study import ensemble as ensemble
-from stiction.switching.flow.ivp import solve_ivp as solve_ivp
+from stiction.switching.ivp.adapter import solve_ivp as solve_ivp
 from stiction.switching.model import PiecewiseSmooth as PiecewiseSmooth
 from stiction.switching.presets import BeltOscillator as BeltOscillator
 from stiction.switching.two_folds.finding import two_fold as two_fold

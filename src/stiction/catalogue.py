@@ -399,7 +399,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "futures": "stiction.switching.funnel",
             "portrait": "stiction.switching.portraits",
             "ensemble": "stiction.switching.ensembles.study",
-            "solve_ivp": "stiction.switching.flow.ivp",
+            "solve_ivp": "stiction.switching.ivp.adapter",
             "noise_study": "stiction.switching.noise",
             "smoothing_study": "stiction.switching.smoothing",
             "smoothed_run": "stiction.switching.smoothing",

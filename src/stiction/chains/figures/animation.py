@@ -10,6 +10,7 @@ from stiction.chains.figures.film import Film, film_of, window_of
 from stiction.chains.figures.player import movie_of
 from stiction.errors import ModelError
 from stiction.plot.pictures import find_ffmpeg, unknown_suffix, write_film
+from stiction.plot.pictures import frame_times as frame_times_of
 from stiction.plot.player.movie import Movie
 from stiction.plot.player.page import write_page
 from stiction.plot.player.sampling import frame_times
@@ -54,6 +55,7 @@ def animate(
     path = Path(path)
     if path.suffix.lower() == ".html":
         data = ChainData(run)
+        frame_times_of((0.0, 1.0), seconds, fps)  # checks both
         span = window_of(window, data)
 
         def filmed(count: int) -> Movie:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 __all__ = [
     "BLUE",
+    "BODIES",
     "GREEN",
     "GREY",
     "HIDDEN",
@@ -25,7 +26,6 @@ __all__ = [
     "PALETTE",
     "PINK",
     "RED",
-    "RODS",
     "SHADES",
     "STUCK",
     "SURFACE",
@@ -64,7 +64,7 @@ PALETTE = (
     ("#d9d9d9", "#444444"),
     ("#6e6e6e", "#a6a6a6"),
     ("#d0d3d6", "#3c4147"),
-    # rods: pale, so that arrows stand out on them
+    # bodies: pale, so that arrows stand out on them
     ("#9ecae1", "#5d93b3"),
     ("#f6c38b", "#b98648"),
     ("#b5d8b0", "#76a56f"),
@@ -72,7 +72,7 @@ PALETTE = (
     ("#efe08f", "#ab9c4c"),
     ("#c9c9c9", "#7d7d7d"),
 )
-RODS = tuple(range(11, 17))
+BODIES = tuple(range(11, 17))
 # of -1, 0, 1
 MODE_COLOURS = (ORANGE, STUCK, BLUE)
 # shades of cells: 0 blue, 128 the paper, 255 red

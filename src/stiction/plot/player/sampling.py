@@ -57,6 +57,7 @@ def _interval(time: Floats, knots: Floats) -> tuple[Any, Floats, Floats]:
     return at, length, np.clip(share, 0.0, 1.0)
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def between(time: Floats, knots: Floats, values: Floats) -> Floats:
     """Return values at times by straight lines between saved ones, along the first axis."""
     at, _, share = _interval(time, knots)
@@ -68,6 +69,7 @@ def between(time: Floats, knots: Floats, values: Floats) -> Floats:
     )
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
     """Return values at times by cubics through saved values and rates, along the first axis.
 
@@ -85,7 +87,7 @@ def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Float
     bend = s * (1.0 - s) * ((1.0 - s) * (first - rise) + s * (rise - last))
     largest = np.maximum(np.maximum(np.abs(first), np.abs(last)), np.abs(rise))
     fits = np.abs(0.5 * (first + last) - rise) <= _FITS * largest
-    return np.asarray(between(time, knots, values) + np.where(fits, bend, 0.0))
+    return np.asarray(between(time, knots, values) + np.where(fits & np.isfinite(bend), bend, 0.0))
 
 
 def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:

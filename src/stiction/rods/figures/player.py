@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from stiction.plot.player.movie import (
     BLUE,
+    BODIES,
     GREY,
     HIDDEN,
     RED,
-    RODS,
     Arrows,
     Dots,
     Layer,
@@ -71,7 +71,7 @@ def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> Lines:
     nodes = np.concatenate(picked)
     places = saved[:, nodes]
     moved = hermite(time, knots, places, slopes(knots, places, np.zeros(0)))
-    colour = np.array([[RODS[k % len(RODS)] for k in range(numbers.size)]])
+    colour = np.array([[BODIES[k % len(BODIES)] for k in range(numbers.size)]])
     thick = 2.0 * float(radius.mean())
     return Lines(moved, tuple(int(k) for k in starts), colour, thick=thick)
 

@@ -1,0 +1,1 @@
+"""Flows by the signature that SciPy made usual."""
