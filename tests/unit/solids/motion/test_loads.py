@@ -116,6 +116,7 @@ def test_a_bar_that_is_let_go_swings_at_its_frequency():
     assert np.ptp(energy) <= 1e-9 * energy[0]
     # a period is four lengths of the bar at the speed of waves: at rest again after two
     near = (time > 21.0) & (time < 23.0)
+    # reason: a row is kept every 0.061 only, and the least of them may be the next one
     assert time[near][np.argmin(kinetic[near])] == pytest.approx(22.0, abs=0.1)
     # four elements let the front of the wave run apart
     assert kinetic[near].min() <= 0.1 * energy[0]
