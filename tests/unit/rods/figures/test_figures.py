@@ -407,7 +407,7 @@ def test_animation_has_every_frame(slipping, tmp_path):
     with Image.open(path) as film:
         assert film.n_frames == 5
         assert film.size == (576, 408)
-    with pytest.raises(ModelError, match=r"\.gif or \.mp4"):
+    with pytest.raises(ModelError, match=r"\.gif, \.mp4, \.html"):
         figures_of(slipping).animate(tmp_path / "r.avi")
     with pytest.raises(ModelError, match="fps"):
         figures_of(slipping).animate(tmp_path / "r.gif", fps=0.0)

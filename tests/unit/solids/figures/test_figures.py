@@ -272,5 +272,5 @@ def test_animation_has_every_frame(run, tmp_path):
     path = figures_of(run).animate(tmp_path / "film.gif", seconds=1.0, fps=5.0)
     with Image.open(path) as film:
         assert film.n_frames == 5
-    with pytest.raises(ModelError, match=r"ends in .gif or .mp4"):
-        figures_of(run).animate(tmp_path / "film.html")
+    with pytest.raises(ModelError, match=r"ends in \.gif, \.mp4, \.html"):
+        figures_of(run).animate(tmp_path / "film.avi")

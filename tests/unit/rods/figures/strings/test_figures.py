@@ -299,7 +299,7 @@ def test_animation_has_every_frame(run, tmp_path):
     with Image.open(path) as film:
         assert film.n_frames == 6
         assert film.size == (408, 360)
-    with pytest.raises(ModelError, match=r"\.gif or \.mp4"):
+    with pytest.raises(ModelError, match=r"\.gif, \.mp4, \.html"):
         figures_of(run).animate(tmp_path / "strings.avi")
     with pytest.raises(ModelError, match="seconds"):
         figures_of(run).animate(tmp_path / "strings.gif", seconds=-1.0)
