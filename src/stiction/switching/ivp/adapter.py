@@ -60,11 +60,11 @@ def solve_ivp(
 
     Parameters
     ----------
-    fun : fun(t, y, *args); with surfaces fun(t, y, sides, *args), sides[i] = +1 or -1 the side of
-        each surface, smooth in t and y for fixed sides
+    fun : ``fun(t, y, *args)``; with surfaces ``fun(t, y, sides, *args)``, sides[i] = +1 or
+        -1 the side of each surface, smooth in t and y for fixed sides
     t_span, y0, t_eval, dense_output, events, vectorized, args, options : as of SciPy
     method : as of SciPy; with surfaces only whether it is an implicit one counts
-    surfaces : functions h(t, y, *args), one or several, at whose zeros `fun` jumps
+    surfaces : functions ``h(t, y, *args)``, one or several, at whose zeros `fun` jumps
 
     Returns
     -------
