@@ -161,7 +161,9 @@ def add_point(record: Record, want: belts.Exact, who: tuple[str, str, str], repl
         return point
     answer = reply.answer
     events = answer.events
-    state, event = belts.errors(events, float(answer.x[-1]), float(answer.v[-1]), want)
+    state, event = belts.errors(
+        events, *(float(np.ravel(q)[-1]) for q in (answer.x, answer.v)), want
+    )
     worst = state if event is None else max(state, event)
     point |= {"seconds": reply.seconds, "runs": reply.runs, "error": worst}
     point |= {"state_error": state, "event_error": event, "counts": reply.counts}
