@@ -5,7 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.chains import Radau
-from stiction.laws import Dahl, LuGre
+from stiction.laws import BoucWen, Dahl, LuGre
 
 # law, then x [m], v [m/s], deflection [m] at 0.2 s and the times of the two reversals [s]
 FOUND = {
@@ -13,6 +13,11 @@ FOUND = {
         Dahl(2000.0, 0.3),
         [-0.001398903719417452411678283, -0.01932737320822276773477043, -1.4999999999999998361e-4],
         [0.06965337701336396023576, 0.13793076095996183521],
+    ),
+    "BoucWen": (
+        BoucWen(2000.0, 1.0, 3e7, 1e7, 2),
+        [-0.0009927649192670904570290706, -0.008387918034494280058054214, -1.581138830084189666e-4],
+        [0.06969187587584332287625, 0.1376487459186983939261],
     ),
     "LuGre": (
         LuGre(2000.0, 30.0, 0.04, 0.15, 0.1, 0.001),
