@@ -81,6 +81,29 @@ def test_states_between_saved_times_are_kept(monkeypatch):
         check_same_bits(lambda kept, s=scenario: s.solve(throw=False, checkpoint=kept))
 
 
+def test_wheels_go_on_from_every_pause():
+    # a step may begin with the gradients that a placement left
+    scenario = st.read_scenario("wheel-recurrent", ["solve.t_end=13.0", "solve.save=1301"])
+    kept = Memory()
+    whole = bits(scenario.solve(throw=False, checkpoint=kept))
+    assert len(kept.pages) > 4
+    for page in kept.pages:
+        assert bits(scenario.solve(throw=False, checkpoint=Memory(page))) == whole
+
+
+def test_chains_that_get_nowhere_go_on():
+    # the run is judged hopeless by the steps since it was judged last, in an earlier call
+    changes = ["system.damping=1e9", "system.gravity=9.81", "method.max_steps=30000"]
+    scenario = st.read_scenario("burridge-knopoff", [*changes, "solve.t_end=5.0"])
+    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept))
+
+
+def test_faults_go_on_from_every_pause(monkeypatch):
+    monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
+    scenario = st.read_scenario("spring-slider", ["solve.t_end=600.0", "solve.save=5"])
+    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept))
+
+
 def arch(load):
     axis = st.rods.Arc(
         [0.0, 0.0, 0.0],
