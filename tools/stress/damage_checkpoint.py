@@ -12,7 +12,6 @@ Usage: python tools/stress/damage_checkpoint.py [TRIALS] [SEED] [FAMILY ...]
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import sys
