@@ -23,7 +23,9 @@ CHAINS = {
     "slide": (st.Chain(**WEAK, load=SINE), 1.2),
 }
 CELLS = ["method={type='BumpStrands', bump_width=0.08}", "solve.t_end=0.05", "solve.save=41"]
+NET = ["system.rows=3", "system.columns=3", "system.woven=false", "system.found=true"]
 SCENARIOS = {
+    "net_in_half_kicks": ("rods-net", [*NET, "solve.t_end=0.001", "solve.save=3"], 1),
     "strings": ("string-symmetric", ["solve.t_end=5.0", "solve.save=21"], 1),
     "strings_of_cells": ("string-symmetric", CELLS, 9),
     "rod_on_plane": ("rod-on-plane", ["solve.t_end=0.02", "solve.save=6"], 1),

@@ -403,6 +403,8 @@ class Marcher:
             found[f"touch_{name}"] = getattr(t, name)
         for name in ("v_old", "p_old", "built", "sums", "worst", "overlap"):
             found[name] = getattr(self, name)
+        # two half kicks begin with the forces that the last one ended with
+        found["forces"] = self.scratch[: mk.V_OLD]
         return found
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
