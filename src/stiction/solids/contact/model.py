@@ -533,6 +533,14 @@ class ContactPass:
         columns = [mine, part.nodes[found.element], part.nodes[origin]]
         return mine, np.concatenate(columns, axis=1)
 
+    def room(self, found: Found) -> tuple[int, int, int]:
+        """Return the shape of the tangent blocks at these nearest points."""
+        return self.shape
+
+    def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
+        """Return nodes of rows and columns that are coupled in advance."""
+        return rows, self.window(columns, found)
+
     def window(self, columns: Ints, found: Found, reach: int = 2) -> Ints:
         """Return columns and the nodes of the elements within reach of the nearest ones."""
         part = self.partner

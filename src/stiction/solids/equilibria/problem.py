@@ -400,7 +400,7 @@ class Problem:
         outs = []
         for k, p in enumerate(self.passes):
             held = helds[k] if helds is not None else np.full(p.count, -1)
-            store = np.empty(p.shape) if data else None
+            store = np.empty(p.room(founds[k])) if data else None
             out = p.evaluate(
                 x,
                 founds[k],
@@ -480,7 +480,7 @@ class Problem:
                 pass
         self.couple(
             [
-                (rows, p.window(columns, found))
+                p.coupled(rows, columns, found)
                 for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True)
             ]
         )
