@@ -17,16 +17,17 @@ all points of a segment are added in one product of matrices.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.curves import Pieces
+from stiction.solids.arrays import Surface
 from stiction.solids.contact.segments import Segments
 from stiction.solids.contact.sweeps import dot, lengths
 
-__all__ = ["Forms", "Laws", "Met", "Sums", "sums"]
+__all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "sums"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -55,6 +56,56 @@ class Met(NamedTuple):
     there: Floats
     corner: Bools
     meets: Bools
+
+
+class Curves(NamedTuple):
+    """Both boundaries.
+
+    Parameters
+    ----------
+    own : functions and places of the own one at pieces and xi (c,), in a state
+    own_third, third : third derivatives of places on either
+    ends : (2, rows, n, pieces) functions of the partner at both ends of its pieces
+    partner : its arrays
+    """
+
+    own: Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
+    own_third: Callable[[Ints, Floats, Floats], Floats]
+    third: Callable[[Ints, Floats, Floats], Floats]
+    ends: Floats
+    partner: Surface
+
+
+class _Mark(NamedTuple):
+    """Marks at one end of segments (k,): ds and what the second variation is made of.
+
+    Parameters
+    ----------
+    which : (k,) segments
+    first : (k, slots d) ds
+    slope, bent : (k,) derivatives of h by s
+    by_away, by_v : (k, slots d, d) variations of X - c and of v
+    slide : (k, slots d) variation of h by s and nodes
+    bend : (k, slots d, slots d) second variation of v times X - c, where there are two tangents
+    """
+
+    which: Ints
+    first: Floats
+    slope: Floats
+    bent: Floats
+    by_away: Floats
+    by_v: Floats
+    slide: Floats
+    bend: Floats | None
+
+    def second(self) -> Floats:
+        """Return dds, (k, slots d, slots d)."""
+        cross = np.matmul(self.by_away, self.by_v.transpose(0, 2, 1))
+        twice = cross + cross.transpose(0, 2, 1) + _both(self.slide, self.first)
+        twice += self.bent[:, None, None] * _outer(self.first, self.first)
+        if self.bend is not None:
+            twice += self.bend
+        return np.asarray(-twice / self.slope[:, None, None])
 
 
 class Laws(NamedTuple):
@@ -122,7 +173,7 @@ class Forms:
         self,
         made: Segments,
         met: Met,
-        curves: tuple[Pieces, Pieces],
+        curves: Curves,
         states: tuple[Floats, Floats],
         base: Floats,
     ) -> None:
@@ -249,8 +300,8 @@ class Forms:
             made[:, :mine] = vector[:, :mine]
             parts = made[:, mine:].reshape(count, -1, piece)
             parts[np.arange(count), self.made.slot] = vector[:, mine:-2]
-        for end, (which, first, _) in enumerate(self._marks):
-            made[which] += vector[which, -2 + end, None] * first
+        for end, mark in enumerate(self._marks):
+            made[mark.which] += vector[mark.which, -2 + end, None] * mark.first
         return made
 
     # ------------------------------------------------------------ second variations
@@ -272,7 +323,7 @@ class Forms:
             f = (tau * law.span / self.metric)[:, None]
             bends = self._moving(self.b) + self._still(self.by_b, self.r)
             bends -= 2.0 * self._still(self.by_a, self.a)
-            third = self.curves[1].third(self.met.element, self.met.xi[None], self.states[0]).T
+            third = self.curves.third(self.met.element, self.met.xi[None], self.states[0]).T
             twice = -3.0 * (self.a * self.b).sum(axis=1) + (self.r * third).sum(axis=1)
             for axis in np.eye(2):
                 unit = np.broadcast_to(axis, self.r.shape)
@@ -314,11 +365,11 @@ class Forms:
         chain[rows, mine + inner, columns] = 1.0
         place = np.full(count, -1)
         place[which] = np.arange(which.size)
-        for end, (marked, first, _) in enumerate(self._marks):
-            chain[place[marked], mine + piece + end] = first
+        for end, mark in enumerate(self._marks):
+            chain[place[mark.which], mine + piece + end] = mark.first
         found[which] = np.matmul(chain.transpose(0, 2, 1), np.matmul(second, chain))
-        for end, (marked, _, twice) in enumerate(self._marks):
-            found[marked] += ends[place[marked], end, None, None] * twice
+        for end, mark in enumerate(self._marks):
+            found[mark.which] += ends[place[mark.which], end, None, None] * mark.second()
         return found
 
     def _of_ends(self, made: Floats, tau: Floats, which: Ints) -> tuple[Floats, Floats]:
@@ -332,7 +383,7 @@ class Forms:
             part[..., at] for part in (*self._parts[:4], self._parts[4])
         )
         q, weight = self.q[at], self.weight[at]
-        third = self.curves[0].third(self.met.own_piece[at], self.met.s[at][None], self.states[1])
+        third = self.curves.own_third(self.met.own_piece[at], self.met.s[at][None], self.states[1])
         change = (dot(base[2], base[2]) + dot(base[1], third) - rate * rate) / size
         ends = np.broadcast_to(np.array([-1.0, 1.0]), q.shape)
         twice = rate[:, None, None] * _both(ends, q) + (length * change)[:, None, None] * _outer(q, q)
@@ -361,68 +412,80 @@ class Forms:
     # ------------------------------------------------------------ marks
 
     @functools.cached_property
-    def _marks(self) -> list[tuple[Ints, Floats, Floats]]:
-        """For both ends: the segments (k,) that have a mark there, ds (k, slots d), and dds."""
+    def _marks(self) -> list[_Mark]:
+        """The marks at both ends."""
         return [self._mark(end) for end in (0, 1)]
 
-    def _mark(self, end: int) -> tuple[Ints, Floats, Floats]:
-        made, x = self.made, self.states[0]
+    def _mark(self, end: int) -> _Mark:
+        made, x, curves = self.made, self.states[0], self.curves
         which = np.flatnonzero((made.tangents[:, end] >= 0).any(axis=1))
         mine, piece, whole = self._slots()
-        if not which.size:
-            return which, np.zeros((0, whole)), np.zeros((0, whole, whole))
-        functions, here = self.curves[0].points(made.element[which], made.ends[which, end][None], x)
-        slots, sides = made.tangents[which, end], made.sides[which, end]
+        slots, high = made.tangents[which, end], (made.sides[which, end] > 0.0).astype(np.int64)
+        functions, here = curves.own(made.element[which], made.ends[which, end], x)
         both = (slots >= 0).all(axis=1)
-        place = np.zeros((2, which.size))
-        by_place, v = np.zeros((which.size, whole // 2)), np.zeros((which.size, 2))
-        by_v, ends = np.zeros((which.size, whole, 2)), []
-        for number in (0, 1):
-            on = np.flatnonzero(slots[:, number] >= 0)
-            slot = slots[on, number]
-            f, there = self.curves[1].points(
-                made.pieces[which[on], slot], sides[on, number][None], x
-            )
-            columns = (mine + piece * slot)[:, None] // 2 + np.arange(piece // 2)
-            fresh = on if number == 0 else on[~both[on]]
-            at = np.isin(on, fresh)
-            place[:, fresh] = there[0][:, at]
-            by_place[fresh[:, None], columns[at]] = f[0].T[at]
-            ends.append((on, columns, f[1].T, there[1].T))
-        away = (here[0] - place).T
-        twice = np.zeros((which.size, whole, whole))
-        for on, columns, rate, tangent in ends:
-            size = np.where(both[on], np.sqrt((tangent**2).sum(axis=1)), 1.0)[:, None]
-            by = np.zeros((on.size, whole // 2))
-            by[np.arange(on.size)[:, None], columns] = rate
-            along, across = tangent / size, np.stack([-tangent[:, 1], tangent[:, 0]], axis=1) / size
-            # of two tangents unit vectors are added, which only turn
-            turns, grows = _of(by, across) / size, _of(by, along) / size
-            v[on] += along
-            whole_by = by[:, :, None, None] * np.eye(2)[:, :]
-            whole_by = whole_by.reshape(on.size, whole, 2)
-            unit = turns[:, :, None] * across[:, None, :]
-            by_v[on] += np.where(both[on][:, None, None], unit, whole_by)
-            out, up = (away[on] * across).sum(axis=1), (away[on] * along).sum(axis=1)
-            bend = -out[:, None, None] * _both(grows, turns) - up[:, None, None] * _outer(turns, turns)
-            twice[on] += np.where(both[on][:, None, None], bend, 0.0)
-        none = np.zeros((which.size, whole // 2))
-        own = []
-        for row in functions:
-            wide = none.copy()
-            wide[:, : mine // 2] = row.T
-            own.append(wide)
-        by_away = (own[0] - by_place)[:, :, None, None] * np.eye(2)
-        by_away = by_away.reshape(which.size, whole, 2)
-        first = (by_away * v[:, None]).sum(axis=2) + (by_v * away[:, None]).sum(axis=2)
-        cross = np.matmul(by_away, by_v.transpose(0, 2, 1))
-        twice += cross + cross.transpose(0, 2, 1)
-        slide = _of(own[1], v) + (by_v * here[1].T[:, None]).sum(axis=2)
-        slope = (here[1].T * v).sum(axis=1)
-        bent = (here[2].T * v).sum(axis=1)
-        ds = -first / slope[:, None]
-        twice += _both(slide, ds) + bent[:, None, None] * _outer(ds, ds)
-        return which, ds, -twice / slope[:, None, None]
+        number = np.where(slots[:, 0] >= 0, 0, 1)
+        row, wide = np.arange(which.size), whole // 2
+        place, by_place, v, by_v, tangent = self._one(which, slots[row, number], high[row, number])
+        bend = None
+        if both.any():
+            on = np.flatnonzero(both)
+            pair = [(place[on], by_v[on], tangent[on])]
+            other = self._one(which[on], slots[on, 1], high[on, 1])
+            pair.append((place[on], other[3], other[4]))
+            v[on], by_v[on], part = _two(here[0].T[on] - place[on], pair)
+            bend = np.zeros((which.size, whole, whole))
+            bend[on] = part
+        own = np.zeros((2, which.size, wide))
+        own[0, :, : mine // 2], own[1, :, : mine // 2] = functions[0].T, functions[1].T
+        away = here[0].T - place
+        by_away = ((own[0] - by_place)[:, :, None, None] * np.eye(2)).reshape(-1, whole, 2)
+        first = np.matmul(by_away, v[:, :, None]) + np.matmul(by_v, away[:, :, None])
+        rate, turn = here[1].T, here[2].T
+        slide = _of(own[1], v) + np.matmul(by_v, rate[:, :, None])[:, :, 0]
+        slope, bent = (rate * v).sum(axis=1), (turn * v).sum(axis=1)
+        ds = -first[:, :, 0] / slope[:, None]
+        return _Mark(which, ds, slope, bent, by_away, by_v, slide, bend)
+
+    def _one(
+        self, which: Ints, slot: Ints, high: Ints
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return the end of a piece in a slot, what moves it, its tangent, what moves that."""
+        made, x, (mine, piece, whole) = self.made, self.states[0], self._slots()
+        at = made.pieces[which, slot]
+        f = self.curves.ends[high, :, :, at]
+        nodes = x[self.curves.partner.nodes[at]]
+        place, v = np.matmul(f[:, None, 0], nodes)[:, 0], np.matmul(f[:, None, 1], nodes)[:, 0]
+        rows = np.arange(which.size)[:, None]
+        columns = (mine + piece * slot)[:, None] // 2 + np.arange(piece // 2)
+        by = np.zeros((2, which.size, whole // 2))
+        by[0, rows, columns], by[1, rows, columns] = f[:, 0], f[:, 1]
+        by_v = (by[1][:, :, None, None] * np.eye(2)).reshape(-1, whole, 2)
+        return place, by[0], v, by_v, v.copy()
+
+
+def _two(
+    away: Floats, pair: list[tuple[Floats, Floats, Floats]]
+) -> tuple[Floats, Floats, Floats]:
+    """Return the sum of two unit tangents, what moves it, and its second variation times `away`.
+
+    Parameters
+    ----------
+    away : (k, d)
+    pair : place, variation and value of both tangents
+    """
+    v, by_v, bend = np.zeros_like(away), np.zeros_like(pair[0][1]), 0.0
+    for _, by, tangent in pair:
+        size = np.sqrt((tangent * tangent).sum(axis=1))[:, None]
+        along, across = tangent / size, np.stack([-tangent[:, 1], tangent[:, 0]], axis=1) / size
+        # a unit vector only turns
+        turns = np.matmul(by, across[:, :, None])[:, :, 0] / size
+        grows = np.matmul(by, along[:, :, None])[:, :, 0] / size
+        v += along
+        by_v += turns[:, :, None] * across[:, None, :]
+        out, up = (away * across).sum(axis=1), (away * along).sum(axis=1)
+        bend = bend - out[:, None, None] * _both(grows, turns)
+        bend = bend - up[:, None, None] * _outer(turns, turns)
+    return v, by_v, np.asarray(bend)
 
 
 def sums(forms: Forms, cells: int) -> Sums:

@@ -18,13 +18,13 @@ nearest points jump are not cut: each of their points looks for itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Surface
-from stiction.solids.contact.curves import Pieces
 from stiction.solids.elements.splines import curve_functions
 
 __all__ = ["Ends", "Passed", "Segments", "alone", "between", "celled", "passed", "smooth_ends", "stations"]
@@ -32,13 +32,14 @@ __all__ = ["Ends", "Passed", "Segments", "alone", "between", "celled", "passed",
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Curve = Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
 
 # points for the lengths of cells, which are what weights of pressure refer to
 _EXACT = 8
 # parts of a unit vector by which tangents at a joint may differ and count as one
 _PARALLEL = 1e-9
-# steps for a mark, and what is found
-_STEPS, _FOUND = 60, 1e-15
+# steps for a mark, and one after which it is found: Newton's method squares the error
+_STEPS, _FOUND = 60, 1e-9
 # by how much of a cell a mark may lie outside, by rounding
 _OUTSIDE = 1e-9
 
@@ -139,17 +140,18 @@ class Ends:
 
     Parameters
     ----------
-    partner : its pieces
+    partner : the boundary
+    functions : (2, rows, n, pieces) at both ends of pieces
     smooth : what `smooth_ends` returned
     x : (nodes, d) places [m]
     """
 
-    def __init__(self, partner: Pieces, smooth: Bools, x: Floats) -> None:
-        count = smooth.size - 1
-        every = np.arange(count)
-        _, low = partner.points(every, np.full((1, count), -1.0), x)
-        _, high = partner.points(every, np.full((1, count), 1.0), x)
+    def __init__(self, partner: Surface, functions: Floats, smooth: Bools, x: Floats) -> None:
+        at = x.T[:, partner.nodes]
+        low, high = np.einsum("ernp,dpn->erdp", functions, at, optimize=False)
         self.place = np.concatenate([low[0], high[0][:, -1:]], axis=1)
+        # of both sides of each end, (2, d, pieces): place and tangent
+        self.low, self.high = low, high
         # unit tangents before and behind each end
         ahead, behind = (row[1] / np.sqrt((row[1] ** 2).sum(axis=0)) for row in (low, high))
         none = np.zeros((2, 1))
@@ -179,7 +181,7 @@ class Passed(NamedTuple):
 
 
 def passed(
-    mine: Pieces,
+    mine: Curve,
     cells: tuple[Ints, Floats, Floats],
     stood: tuple[Ints, Ints],
     places: tuple[Floats, Floats],
@@ -190,7 +192,7 @@ def passed(
 
     Parameters
     ----------
-    mine : pieces of the boundary
+    mine : functions and places of the boundary at pieces and xi (c,)
     cells : pieces (n,) and xi (n,) of both ends of each cell
     stood : (n,) stations at both ends
     places : (2, n) of both ends [m]
@@ -225,7 +227,7 @@ def passed(
 
 
 def _marks(
-    mine: Pieces,
+    mine: Curve,
     cells: tuple[Ints, Floats, Floats],
     cell: Ints,
     one: Ints,
@@ -256,7 +258,7 @@ def _marks(
     for _ in range(_STEPS):
         if not going.size:
             break
-        _, row = mine.points(e[going], s[going][None], x)
+        _, row = mine(e[going], s[going], x)
         f = ((row[0] - c[:, going]) * v[:, going]).sum(axis=0)
         slope = (row[1] * v[:, going]).sum(axis=0)
         above = (f > 0.0) == rises[going]

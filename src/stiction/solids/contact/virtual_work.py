@@ -43,7 +43,7 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curve_kernels import points_kernel
 from stiction.solids.contact.curves import along
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
-from stiction.solids.contact.segment_forms import Forms, Laws, Met, Sums, sums
+from stiction.solids.contact.segment_forms import Curves, Forms, Laws, Met, Sums, sums
 from stiction.solids.contact.segments import (
     Ends,
     Segments,
@@ -63,8 +63,9 @@ Bools = npt.NDArray[np.bool_]
 
 # points on each segment: exact for cubics, which is what forces on splines weigh tractions with
 _POINTS = 2
-# steps to a nearest point on a piece, what is found, and how far beyond the piece it may lie
-_STEPS, _FOUND, _BEYOND = 20, 1e-14, 1e-6
+# steps to a nearest point on a piece, one after which it is found, as Newton's method squares the
+# error, and how far beyond the piece it may lie
+_STEPS, _FOUND, _BEYOND = 20, 1e-9, 1e-6
 # segments too short, as a part of a piece, for their points to tell anything
 _SLIVER = 1e-7
 # pieces of the partner around each segment that are coupled in advance
@@ -113,7 +114,10 @@ class MortarPass(ContactPass):
     def __init__(self, contact: Contact, own: Surface, partner: Surface, points: Floats) -> None:
         super().__init__(contact, celled(own, points), partner, points)
         self.half, self.share, self.mortar = False, 1.0, True
-        self._smooth = smooth_ends(partner)
+        self._other, self._smooth = partner, smooth_ends(partner)
+        every = np.arange(partner.nodes.shape[0])
+        sides = [self.curve.functions(every, np.full((1, every.size), xi)) for xi in (-1.0, 1.0)]
+        self._ends = np.stack(sides)
         self._wide = 1 if self._smooth[1:-1].all() else 3
         degrees = np.array(self.own_curve.degrees, dtype=np.int64)
         o = self.own
@@ -180,12 +184,12 @@ class MortarPass(ContactPass):
 
     def _cut(self, x: Floats, place: Floats, found: Found) -> tuple[Segments, Met]:
         """Return the segments of a state and what their points meet."""
-        ends = Ends(self.curve, self._smooth, x)
+        ends = Ends(self._other, self._ends, self._smooth, x)
         xi = found.xi[:, 0]
         stood, lost = stations(found.element, xi, found.normal, self._smooth)
         a, b = self._sides
         way = passed(
-            self.own_curve, self._cells, (stood[a], stood[b]), (place[:, a], place[:, b]), ends, x
+            self._own_at, self._cells, (stood[a], stood[b]), (place[:, a], place[:, b]), ends, x
         )
         way.bad[lost[a] | lost[b]] = True
         reached = np.stack([xi[a], xi[b]], axis=1)
@@ -223,16 +227,19 @@ class MortarPass(ContactPass):
             low, high = made.begin[:, :1], made.begin[:, 1:]
             xi = (low + (high - low) * made.at).ravel()
         xi = np.where(held, corner, xi)
+        size = np.inf
         with np.errstate(all="ignore"):
             for _ in range(_STEPS):
                 near, there = self.partner_at(element, xi[None], x)
                 r = here[0] - there[0]
                 metric = k.dot(there[1], there[1]) - k.dot(r, there[2])
-                step = np.where(held, 0.0, k.dot(r, there[1]) / metric)
-                if not np.nanmax(np.abs(step), initial=0.0) > _FOUND:
+                if size <= _FOUND:
                     break
-                xi = np.where(np.isfinite(step), np.clip(xi + step, -3.0, 3.0), xi)
-        fine = held | ((metric > 0.0) & (np.abs(step) <= 1e-8))
+                step = k.dot(r, there[1]) / metric
+                step[held | ~np.isfinite(step)] = 0.0
+                xi = np.minimum(3.0, np.maximum(-3.0, xi + step))
+                size = float(np.abs(step).max(initial=0.0))
+        fine = held | ((metric > 0.0) & (np.abs(step) <= _FOUND))
         return Met(e, s, own, here, element, xi, near, there, held, fine)
 
     def _with_lone(self, bad: Bools, made: Segments, x: Floats) -> tuple[Segments, Met]:
@@ -366,6 +373,15 @@ class MortarPass(ContactPass):
                 self._tangent(found.segments, forms, friction, tangent[0], values)
         return np.ascontiguousarray(out.T)
 
+    def pressed(self, x: Floats, guess: Found, attraction: float, residual: Floats) -> float:
+        """Add normal forces alone; see `ContactPass.pressed`."""
+        found = self.project(x, guess)
+        with np.errstate(all="ignore"):
+            forms = self._forms(found, None, x, attraction)
+            force = forms.forces(np.zeros(self.count))
+            np.add.at(residual, self._nodes_of(found.segments), force)
+            return float(np.where(found.met.meets, forms.weight * forms.laws.well, 0.0).sum())
+
     def _middles(self, out: Floats, found: Found, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gaps at the middles of cells, tangents of unit length there, and stretches."""
         _, there = self.partner_at(found.element, found.xi.T, x)
@@ -382,20 +398,22 @@ class MortarPass(ContactPass):
         _, (span,) = along(found.element, found.xi.T, self.partner.knots)
         return np.where(lost, np.inf, np.where(held, long, k.dot(r, normal))), unit, size / span
 
-    def _forms(self, found: Cut, history: History, x: Floats, attraction: float) -> Forms:
-        """Return laws and geometry at all points."""
+    def _forms(self, found: Cut, history: History | None, x: Floats, attraction: float) -> Forms:
+        """Return laws and geometry at all points; those of friction where there is a history."""
         made, met = found.segments, found.met
         each = made.at.shape[1]
         cell = np.repeat(made.cell, each)
-        (zeta,), (span,) = along(met.element, met.xi[None], self.partner.knots)
-        began = np.where(history.has_origin, history.origin[:, 0], 0.0)[cell]
         _, base = self._own_at(met.own_piece, met.s, self.reference)
-        curves, states = (self.own_curve, self.curve), (x, self.reference)
-        forms = Forms(made, met, curves, states, base)
+        curves = Curves(self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other)
+        forms = Forms(made, met, curves, (x, self.reference), base)
         c_n, c_t = self._tables
         traction, slope = adhesion(forms.gap, c_n)
-        one = np.ones_like(forms.gap)
-        threshold, by_gap, _ = slide_threshold(forms.gap, traction, slope, one, c_t)
+        zeta = way = threshold = by_gap = np.zeros_like(forms.gap)
+        span = np.ones_like(forms.gap)
+        if history is not None:
+            threshold, by_gap, _ = slide_threshold(forms.gap, traction, slope, span, c_t)
+            (zeta,), (span,) = along(met.element, met.xi[None], self.partner.knots)
+            way = zeta - np.where(history.has_origin, history.origin[:, 0], 0.0)[cell]
         pulls = traction < 0.0
         psi = adhesion_potential(forms.gap, c_n)
         well = np.where(pulls, psi, -self._constants[k.DEPTH])
@@ -403,7 +421,7 @@ class MortarPass(ContactPass):
         forms.laws = Laws(
             span=span,
             zeta=zeta,
-            way=zeta - began,
+            way=way,
             psi=psi + (attraction - 1.0) * well,
             well=well,
             pull=factor * traction,
