@@ -323,7 +323,9 @@ class MortarPass(ContactPass):
         around = np.clip(middle[:, None] + np.arange(-_REACH, _REACH + 1), 0, last)
         others = self.partner.nodes[around].reshape(made.cell.size, -1)
         wide = np.concatenate([self.own.nodes[made.element], others], axis=1)
-        return wide, wide
+        # where nearest points jump, pieces that one cell meets are far from each other
+        one, other = self._pairs(made)
+        return np.concatenate([wide, wide[one]]), np.concatenate([wide, wide[other]])
 
     def missed(self, x: Floats, found: Found) -> int:
         """Return how many points are near the end of their partner: none, as they meet it."""
