@@ -182,7 +182,7 @@ def _check(kept: Arrays, march: March) -> None:
         forms[f"found{i}_xi"] = Form((one.count, one.dim - 1), inf=True, nan=True)
         forms[f"found{i}_normal"] = Form((one.count,), "b1")
         for name in ("rows", "columns"):
-            shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
+            shape: tuple[int | str, ...] = (f"coupled{i}", f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
     forms["motion"], forms["motion_rates"] = (
