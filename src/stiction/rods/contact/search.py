@@ -19,8 +19,8 @@ __all__ = ["found_pairs", "refresh_slots"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# two places nearer than this, in elements, are the same contact
-_SAME = 2.0
+# two places nearer than this, in elements, are the same contact; both are nearest points of one state
+_SAME = 0.25
 _MOST_PAIRS = 1 << 20
 
 
