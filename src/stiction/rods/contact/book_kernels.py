@@ -112,13 +112,16 @@ def judge_end(touch: Touch, worst: Vector) -> None:
         g, k = geom[c], kick[c]
         ux, uy, uz = k[U], k[U + 1], k[U + 2]
         un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
-        parts = lets_go(g, k) and index[c, OPENS] == 1 and un < 0.0
-        k[PARTS] = 1.0 if parts else 0.0
+        gone = lets_go(g, k) and index[c, OPENS] == 1
+        k[PARTS] = 1.0 if gone and un < 0.0 else 0.0
         tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if index[c, MODE] == ROLL:
-            worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
             k[SPEED] = 0.0
+            if gone and law[c, MU] < math.inf:
+                # nothing pressed, and so nothing made it roll
+                continue
+            worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
             if law[c, MU] < math.inf:
                 k[EXCESS] += max(beyond(g, k, law[c, MU]), 0.0)
             continue

@@ -304,6 +304,9 @@ def end_impulse(
         lx, ly, lz = solve3(g, -ux, -uy, -uz)
         pn = -(lx * g[N] + ly * g[N + 1] + lz * g[N + 2])
         if pn < least:
+            if law[c, MU] < math.inf:
+                # nothing presses in the whole step, and so nothing rubs
+                return -k[HALF], -k[HALF + 1], -k[HALF + 2], ROLL
             less = pn - least
             lx, ly, lz = lx + less * g[N], ly + less * g[N + 1], lz + less * g[N + 2]
         return lx, ly, lz, ROLL
@@ -492,9 +495,12 @@ def hold(
             # about to open: nothing pulls it back
             continue
         d = gap / (whole * g[NODES_G])
+        pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+        if index[c, OPENS] == 1:
+            # what presses may press less, and not pull
+            d = min(d, max(pn, 0.0))
         dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
         if index[c, MODE] == SLIP:
-            pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
             if pn > 0.0:
                 # the disk of friction follows the corrected pressure
                 more = max(-d / pn, -1.0)

@@ -97,6 +97,7 @@ from stiction.rods.leapfrog.march_kernels import (
     moved,
     put_forces,
 )
+from stiction.rods.leapfrog.watch_kernels import beside
 from stiction.rods.rod_kernels import (
     DRAG,
     FREE,
@@ -501,6 +502,6 @@ def march_halves(
             return NOT_FINITE, k + 1
         if limit > 0.0:
             far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
-            if far or spare.todo[LOST] == -2:
+            if far or spare.todo[LOST] == -2 or beside(state.r, touch):
                 return SEARCH, k + 1
     return DONE, steps
