@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, AdhesiveFriction
-from stiction.numerics.checks import number, whole
+from stiction.numerics.checks import number
+from stiction.numerics.checks import whole as whole_number
 from stiction.solids.conditions import Driven, Fixed, Loaded, Program, Rigid
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.elements.kinds import Q1N2
 from stiction.solids.materials import NearlyIncompressible
-from stiction.solids.mesh.gradings import dense_between, graded, toward
+from stiction.solids.mesh.gradings import dense_between, graded
 from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
 from stiction.solids.presets import (
@@ -39,8 +37,10 @@ _ATTRACTED, _LOADED = 0.1, 0.3
 _CELLS = {"quick": (22, 4, 12), "paper": (72, 6, 38)}
 # the middle part of the face that has small elements, and how much smaller they are
 _INSIDE, _SMALLER = 0.24, 3.0
-# of one millionth of the radius, by which the plate lies deeper than the law's gap at first
-_FIRST = 0.2
+# the first force on the plate: a part of the normal force, and the least [E L0^2]
+_FIRST, _LEAST = 0.05, 0.2
+# how deep the plate lies in the wall of the law before that, over the gap of equilibrium
+_DEPTH = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +118,7 @@ class CapSliding3D(SolidSystem):
         NearlyIncompressible(1.0, self.nu)
         self._check_cells()
         check_penalty(self)
-        self.cap(None)
+        self.cap()
 
     def _check_cells(self) -> None:
         if self.cells is None:
@@ -130,10 +130,10 @@ class CapSliding3D(SolidSystem):
             raise ModelError(explain(where, repr(given), needs, why, "give [22, 4, 12]."))
         for value in given:
             where = f"{type(self).__name__}.cells"
-            whole(where, value, least=1, most=10_000, why=why, try_="give [22, 4, 12].")
+            whole_number(where, value, least=1, most=10_000, why=why, try_="give [22, 4, 12].")
         object.__setattr__(self, "cells", tuple(int(value) for value in given))
 
-    def cap(self, gap: float | None) -> SweptBody:
+    def cap(self) -> SweptBody:
         """Return one half of the cap."""
         nx, ny, nz = self.cells if self.cells is not None else _CELLS[self.size]
         wide = self.half_width
@@ -149,10 +149,8 @@ class CapSliding3D(SolidSystem):
     def assembled(self) -> Assembled:
         """Return one half of the cap, the plate above it, its force and its path."""
         adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
-        first = 0.5 * max(self.normal_force, _FIRST)
-        # a little into the wall of the law, never through it
-        depth = 0.1 * adhesion.gap_eq
-        top = (0.0, self.height + adhesion.gap_eq - depth, 0.0)
+        whole, first = self.normal_force, max(_FIRST * self.normal_force, _LEAST)
+        top = (0.0, self.height + (1.0 - _DEPTH) * adhesion.gap_eq, 0.0)
         contact = Contact(
             Boundary(0, "top"),
             RigidPlane(top, (0.0, -1.0, 0.0)),
@@ -161,16 +159,16 @@ class CapSliding3D(SolidSystem):
             penalty=self.penalty,
             friction_from=0.0 if self.friction_in_preload else _LOADED,
         )
-        force = Program((0.0, _ATTRACTED, _LOADED), (-0.05 * first, -0.05 * first, -0.5 * self.normal_force))
+        force = (-0.5 * first, -0.5 * first, -0.5 * whole)
         attraction = (
             Program((0.0, _ATTRACTED), (0.0, 1.0)) if self.adhesive else Program((0.0,), (1.0,))
         )
         return Assembled(
-            [self.cap(None)],
+            [self.cap()],
             [contact],
             [
                 Driven(Rigid(0), 0, Program((_LOADED, 1.0), (0.0, self.u_end))),
-                Loaded(Rigid(0), 1, force),
+                Loaded(Rigid(0), 1, Program((0.0, _ATTRACTED, _LOADED), force)),
                 Fixed(Boundary(0, "bottom"), (0, 1, 2)),
                 Fixed(Boundary(0, "back"), (2,)),
             ],
