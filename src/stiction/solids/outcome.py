@@ -19,6 +19,7 @@ from stiction.solids.contact.partners import RigidShape
 from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
+from stiction.solids.space.model import SweptBody
 from stiction.solids.membranes.told import CURVES as SPACE_CURVES
 from stiction.solids.membranes.told import extents, tension_check, units_of
 from stiction.solids.membranes.told import quantities as quantities_in_space
@@ -457,6 +458,8 @@ def _locking(problem: Problem) -> list[Check]:
             continue
         # linear quadrilaterals have four nodes; linear triangles three, and no fewer points
         quads, triangles = (any(b.nodes.shape[1] == n for b in part.blocks) for n in (4, 3))
+        if isinstance(body, SweptBody):
+            quads, triangles = body.element.ORDER == 1, False
         locks = triangles or (quads and not body.element.reduced)
         if locks and not body.plane_stress:
             shear, bulk = body.material.moduli()
@@ -511,11 +514,13 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     for p, number, b in zip(
         problem.passes, problem.contact_of_pass, problem.body_of_pass, strict=True
     ):
-        of_points = np.repeat(p.own.areas.sum(axis=1), p.own.areas.shape[1])
+        # in space elements are as long as their longer side
+        long = p.own.areas.sum(axis=1) if problem.dim == _PLANE else p.own.lengths.max(axis=1)
+        of_points = np.repeat(long, p.own.areas.shape[1])
         sizes.append(of_points if number == i else np.zeros(p.count))
         if number == i:
             body = problem.assembled.bodies[b]
-            assert isinstance(body, Body)
+            assert isinstance(body, (Body, SweptBody))
             soft = min(soft, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
     size = np.concatenate(sizes)
