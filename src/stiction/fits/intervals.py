@@ -24,6 +24,8 @@ KNOWN = 20.0
 # how far a parameter is followed: decades of what has a logarithm, times its size of the rest
 _DECADES, _TIMES = 4.0, 300.0
 _CLOSE = 0.01
+# of a misfit on a profile, whose differences count beside noise
+_TOLERANCE = 1e-8
 _MOST_PLACES = 40
 
 
@@ -142,12 +144,15 @@ def _side(
     size = float(problem.spread(top.y)[i])
     most = _last(q.low, q.high, value, size, s, q.logarithmic)
     seen: list[tuple[float, float]] = []
-    start = top.y
+    last, moved = top.y, 1.0
 
     def at(x: float) -> float:
-        nonlocal start
-        found = polished(problem, start, (i, x), most=40)
-        start = found.y
+        nonlocal last, moved
+        # the others move in proportion, nearly
+        ahead = (x - value) / moved
+        start = top.y + ahead * (last - top.y) if 0.2 < ahead < 5.0 else last
+        found = polished(problem, start, (i, x), 40, _TOLERANCE)
+        last, moved = found.y, x - value
         drop = max((found.rss - top.rss) / variance, 0.0)
         seen.append((x, drop))
         return drop
@@ -162,7 +167,6 @@ def _side(
         f = at(x)
         if end is None and f >= limit:
             end = _crossing(at, (inner, f_inner), (x, f), limit)
-            start = top.y
         if f >= KNOWN:
             return end if end is not None else x, True, _sorted(seen, s)
         if x == most:
@@ -240,7 +244,7 @@ def drawn(problem: Problem, top: Found, how: Bootstrap, block: int) -> Floats:
         for f, d, s in zip(forces, problem.data, problem.scales, strict=True):
             scaled = (d - f) / s
             again.append(f + s * _blocks(scaled - scaled.mean(), block, rng))
-        found = polished(problem.with_data(again), top.y, most=60)
+        found = polished(problem.with_data(again), top.y, None, 60, _TOLERANCE)
         row[:] = problem.coordinates.physical(found.y)
     return made
 

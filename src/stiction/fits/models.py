@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,10 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.fits import law_kernels as lk
 from stiction.fits.curve import Curve
-from stiction.fits.parameters import Law, law_name
+from stiction.fits.parameters import Law
 from stiction.fits.pull_kernels import pull, saw
 from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
 from stiction.fits.slide_kernels import slide
-from stiction.laws.friction import Friction
-from stiction.laws.rate_and_state import RateAndState
 from stiction.numerics.jit import quiet
 
 __all__ = ["Predicted", "Predictor", "without_clock"]
@@ -25,11 +24,23 @@ Bools = npt.NDArray[np.bool_]
 
 # laws of slip alone, for which no time is needed
 _NO_CLOCK = ("Coulomb", "StaticKinetic", "Dahl", "BoucWen")
-_PRESLIDING = {"Dahl": lk.DAHL, "LuGre": lk.LUGRE, "BoucWen": lk.BOUC_WEN}
-_ON_SPRINGS = (
-    "Coulomb", "StaticKinetic", "ExponentialWeakening", "Stribeck", "Dahl", "LuGre", "BoucWen",
-    "AgeingLaw", "SlipLaw",
-)  # fmt: skip
+_CURVES = ("Coulomb", "StaticKinetic", "ExponentialWeakening", "Stribeck")
+_RATES = (lk.RATE_STATE, ("a", "b", "length", "mu0", "speed0"), "")
+_BENT = "deflection_start"
+# of laws with a state: what kernels call them, their numbers in order, the state at the start
+_ROWS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
+    "Dahl": (lk.DAHL, ("sigma0", "mu", "power"), _BENT),
+    "LuGre": (
+        lk.LUGRE,
+        ("sigma0", "sigma1", "sigma2", "mu_static", "mu_kinetic", "v_scale", "power"),
+        _BENT,
+    ),
+    "BoucWen": (lk.BOUC_WEN, ("sigma0", "a", "beta", "gamma", "power"), _BENT),
+    "AgeingLaw": _RATES,
+    "SlipLaw": _RATES,
+    "AgeingCoulomb": (lk.AGEING_COULOMB, ("mu_fresh", "growth", "time", "length"), "age_start"),
+}
+_ON_SPRINGS = (*_CURVES, "Dahl", "LuGre", "BoucWen", "AgeingLaw", "SlipLaw")
 
 
 def without_clock(name: str) -> bool:
@@ -59,11 +70,11 @@ class Predictor:
     Parameters
     ----------
     curve, rig : what was measured, and how
-    name : of the class of the laws
+    law : the class of the laws
     """
 
-    def __init__(self, curve: Curve, rig: Rig, name: str) -> None:
-        self.curve, self.rig, self.name = curve, rig, name
+    def __init__(self, curve: Curve, rig: Rig, law: type[Law]) -> None:
+        self.curve, self.rig, self.law, self.name = curve, rig, law, law.__name__
         self.dx = curve.steps()
         self.normal = np.asarray(curve.normal_force, dtype=np.float64)
         self.clock = curve.clock
@@ -73,11 +84,12 @@ class Predictor:
         if isinstance(rig, ImposedSlip):
             self.speed = self._speeds(curve)
             self.rests = np.abs(self.speed) <= rig.rest
+        self._first = self._first_speed()
         # rows that say something of the law
         self.used = np.ones(curve.rows, dtype=bool)
         if isinstance(rig, ImposedSlip):
             self.used = np.isfinite(self.speed)
-            if name in ("AgeingLaw", "SlipLaw"):
+            if self.name in ("AgeingLaw", "SlipLaw"):
                 self.used &= self.speed != 0.0
             self.speed = np.where(np.isfinite(self.speed), self.speed, 0.0)
 
@@ -114,22 +126,22 @@ class Predictor:
                 why = "a mass takes time."
                 raise ModelError(explain("Curve.time", "none", "times [s]", why, "measure them."))
 
-    def __call__(self, law: Law, rig: Rig) -> Predicted:
-        """Return the force by a law, on a rig with numbers in all its fields."""
+    def __call__(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
+        """Return the force by the law and on the rig with these fields, all of them numbers."""
         with quiet():
-            if isinstance(rig, SpringDrive):
-                return self._pulled(law, rig)
-            return self._slid(law)
+            if isinstance(self.rig, SpringDrive):
+                return self._pulled(fields, rig)
+            return self._slid(fields)
 
     # ---- imposed slip
 
-    def _slid(self, law: Law) -> Predicted:
-        if isinstance(law, Friction) and not law.states:
-            speed = self.speed
-            mu = law.coefficient(speed) * np.sign(speed)
-            bound = np.where(self.rests, law.static() * self.normal, np.inf)
-            return Predicted(np.where(self.rests, 0.0, mu * self.normal), bound)
-        code, p, z = self._row(law)
+    def _slid(self, fields: Mapping[str, float]) -> Predicted:
+        if self.name not in _ROWS:
+            static, mu = self._bound_and_slip(fields)
+            bound = np.where(self.rests, static * self.normal, np.inf)
+            force = np.where(self.rests, 0.0, mu * np.sign(self.speed) * self.normal)
+            return Predicted(force, bound)
+        code, p, z = self._row(fields)
         out = np.empty(self.curve.rows)
         slide(code, p, z, self.dt, self.dx, self.speed, out)
         if code != lk.AGEING_COULOMB:
@@ -137,63 +149,65 @@ class Predictor:
         bound = np.where(self.rests, np.abs(out) * self.normal, np.inf)
         return Predicted(np.where(self.rests, 0.0, out * self.normal), bound)
 
-    def _row(self, law: Law) -> tuple[int, Floats, float]:
-        """Return code, parameters and the state at the first row."""
-        p = np.zeros(8)
-        if isinstance(law, RateAndState):
-            given = (law.a, law.b, law.length, law.mu0, law.speed0, law.evolution, law.regularised)
-            p[:7] = np.asarray(given, dtype=np.float64)
-            moving = np.abs(self._first_speeds())
-            return lk.RATE_STATE, p, float(np.log(p[2] / moving[moving > 0.0][0]))
-        rows = [float(row[0]) for row in law.parameters(1)]
-        p[: len(rows)] = rows
-        start = float(law.state_start(1)[0, 0])
-        return _PRESLIDING.get(type(law).__name__, lk.AGEING_COULOMB), p, start
+    def _bound_and_slip(self, fields: Mapping[str, float]) -> tuple[float, Floats]:
+        """Return what bounds stick, and the coefficient at the rows."""
+        if self.name not in _CURVES:
+            law = self.law(**fields)
+            return float(law.static()), np.asarray(law.coefficient(self.speed))
+        p, v = _curve_row(self.name, fields), np.abs(self.speed)
+        x = v / p[2]
+        y = x if p[3] == 1.0 else x * x
+        return p[5], np.asarray(p[1] + (p[0] - p[1]) * np.exp(-y) + p[4] * v)
 
-    def _first_speeds(self) -> Floats:
-        if isinstance(self.rig, ImposedSlip):
-            return self.speed
-        return np.asarray(self.dx[1:] / self.dt[1:])
+    def _row(self, fields: Mapping[str, float]) -> tuple[int, Floats, float]:
+        """Return code, parameters and the state at the first row."""
+        code, names, start = _ROWS[self.name]
+        p = np.zeros(8)
+        p[: len(names)] = [fields[name] for name in names]
+        if code != lk.RATE_STATE:
+            return code, p, fields[start]
+        p[5], p[6] = float(self.name == "SlipLaw"), float(fields["regularised"])
+        return code, p, float(np.log(p[2] / self._first))
+
+    def _first_speed(self) -> float:
+        """Return the speed at which a test begins, in steady slip."""
+        imposed = isinstance(self.rig, ImposedSlip)
+        speeds = np.abs(self.speed if imposed else self.dx[1:] / self.dt[1:])
+        moving = speeds[speeds > 0.0]
+        return float(moving[0]) if moving.size else 1.0
 
     # ---- a spring
 
-    def _pulled(self, law: Law, rig: SpringDrive) -> Predicted:
-        k, m, force = _plain(rig.stiffness), _plain(rig.mass), _plain(rig.force_start)
+    def _pulled(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
+        k, m, force = rig["stiffness"], rig["mass"], rig["force_start"]
         out = np.empty(self.curve.rows)
-        if type(law).__name__ in ("Coulomb", "StaticKinetic") and m == 0.0:
-            p = np.array([float(np.asarray(row[0])) for row in law.parameters(1)])  # type: ignore[union-attr]
-            return Predicted(out, None, saw(np.r_[p, p][:2], k, force, self.dx, self.normal, out))
         y = np.array([force / k, 0.0, 0.0])
-        if isinstance(law, Friction) and not law.states:
-            code, p = lk.STRIBECK, _curve_row(law)
+        if self.name in _CURVES:
+            code, p = lk.STRIBECK, _curve_row(self.name, fields)
+            if m == 0.0:
+                pair = np.array([p[5], p[1]])
+                return Predicted(out, None, saw(pair, k, force, self.dx, self.normal, out))
         else:
-            code, p, z = self._row(law)
-            y[2] = z
+            code, p, y[2] = self._row(fields)
             if code == lk.RATE_STATE:
-                y[1] = np.log(p[2]) - z
+                y[1] = np.log(p[2]) - y[2]
             elif force:
                 y[2] = force / (self.normal[0] * p[0])
-        r = np.array([k, m, 0.0, rig.impedance])
-        work = np.empty(18)
+        r = np.array([k, m, 0.0, rig["impedance"]])
         if not np.isfinite(y).all():
             out[:] = np.nan
             return Predicted(out)
-        events, _ = pull(code, p, r, y, self.dt, self.dx, self.normal, work, out)
+        events, _ = pull(code, p, r, y, self.dt, self.dx, self.normal, out)
         return Predicted(out, None, int(events))
 
 
-def _plain(value: object) -> float:
-    return float(value)  # type: ignore[arg-type]
-
-
-def _curve_row(law: Friction) -> Floats:
+def _curve_row(name: str, f: Mapping[str, float]) -> Floats:
     """Return top and foot of the curve, its scale, power, viscous part, and the bound of stick."""
-    name = law_name(law)
-    p = [float(row[0]) for row in law.parameters(1)]
     if name == "Coulomb":
-        return np.array([p[0], p[0], 1.0, 1.0, 0.0, p[0], 0.0, 0.0])
-    if name == "StaticKinetic":
-        return np.array([p[1], p[1], 1.0, 1.0, 0.0, p[0], 0.0, 0.0])
-    if name == "ExponentialWeakening":
-        return np.array([p[0], p[1], p[2], 1.0, 0.0, p[0], 0.0, 0.0])
-    return np.array([*p[:5], p[0], 0.0, 0.0])
+        row = [f["mu"], f["mu"], 1.0, 1.0, 0.0, f["mu"]]
+    elif name == "StaticKinetic":
+        row = [f["mu_kinetic"], f["mu_kinetic"], 1.0, 1.0, 0.0, f["mu_static"]]
+    else:
+        power, viscous = f.get("power", 1.0), f.get("viscous", 0.0)
+        row = [f["mu_static"], f["mu_kinetic"], f["v_scale"], power, viscous, f["mu_static"]]
+    return np.array([*row, 0.0, 0.0])

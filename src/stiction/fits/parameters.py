@@ -7,6 +7,7 @@ coefficient over the kinetic one, the ratio of gamma to beta. Every point of the
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,12 +74,12 @@ class Parameter:
     high: float
     start: float | None
 
-    @property
+    @functools.cached_property
     def field(self) -> str:
         """The field it stands for."""
         return self.name.removeprefix("rig.").partition("[")[0]
 
-    @property
+    @functools.cached_property
     def logarithmic(self) -> bool:
         """Whether it is searched over decades."""
         return self.field in _LOGARITHMIC and self.low >= 0.0

@@ -13,7 +13,7 @@ from stiction.errors import ModelError, explain
 from stiction.fits.curve import Curve
 from stiction.fits.models import Predictor
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
-from stiction.fits.rigs import Free, Rig
+from stiction.fits.rigs import Rig
 
 __all__ = ["Held", "Problem"]
 
@@ -46,12 +46,14 @@ class Problem:
         self, law: Law | type[Law], rig: Rig, curves: Sequence[Curve], free: Sequence[str] | None
     ) -> None:
         self.law, self.rig, self.curves, self.free = law, rig, tuple(curves), free
+        self.cls: type[Law] = law if isinstance(law, type) else type(law)
         self.name = law_name(law)
         self.parameters = parameters_of(law, rig, len(self.curves), free)
+        self._rig = {f.name: getattr(rig, f.name) for f in dataclasses.fields(rig)}
         self.of_law = [q.field for q in self.parameters if q.owner == "law"]
         self._fixed = self._rest_of_law()
         self.coordinates = Coordinates(self.parameters, self._fixed)
-        self.predictors = [Predictor(curve, rig, self.name) for curve in self.curves]
+        self.predictors = [Predictor(curve, rig, self.cls) for curve in self.curves]
         self.data = [np.asarray(curve.force, dtype=np.float64) for curve in self.curves]
         told = [curve.noise is not None for curve in self.curves]
         if any(told) and not all(told):
@@ -69,7 +71,7 @@ class Problem:
             raise ModelError(explain("fit", got, needs, why, "fit fewer, or measure more."))
 
     def _rest_of_law(self) -> dict[str, float]:
-        cls: Any = self.law if isinstance(self.law, type) else type(self.law)
+        cls: Any = self.cls
         fields = [f for f in dataclasses.fields(cls) if f.name not in self.of_law]
         if not isinstance(self.law, type):
             values = {f.name: getattr(self.law, f.name) for f in fields}
@@ -113,7 +115,7 @@ class Problem:
         """Return the law with these values."""
         mine = {q.field: float(v) for q, v in zip(self.parameters, values, strict=True)}
         fields = {name: mine[name] for name in self.of_law}
-        cls: Any = self.law if isinstance(self.law, type) else type(self.law)
+        cls: Any = self.cls
         found: Law = cls(**{**self._kept, **fields})
         return found
 
@@ -129,11 +131,13 @@ class Problem:
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
         """Return the forces of all curves as they would be measured, and how many events."""
-        law, rig = self.law_at(values), self.rig_at(values)
+        fields, rig = dict(self._kept), dict(self._rig)
+        for q, v in zip(self.parameters, values.tolist(), strict=True):
+            (fields if q.owner == "law" else rig)[q.field] = v
         found, events = [], 0
         self.evaluations += 1
         for k, predict in enumerate(self.predictors):
-            told = predict(law, rig)
+            told = predict(fields, rig)
             base = self._base(k, values, predict.since)
             force = told.force + base
             if told.bound is not None:
@@ -146,12 +150,11 @@ class Problem:
         return found, events
 
     def _base(self, k: int, values: Floats, since: Floats) -> Floats:
-        own = {field: getattr(self.rig, field) for field in OF_CURVES}
+        own = {field: self._rig[field] for field in OF_CURVES}
         for q, v in zip(self.parameters, values, strict=True):
-            if q.owner == str(k) and q.field in OF_CURVES:
+            if q.owner == str(k):
                 own[q.field] = float(v)
-        offset, drift = (0.0 if isinstance(own[f], Free) else own[f] for f in OF_CURVES)
-        return np.asarray(offset + drift * since)
+        return np.asarray(own["offset"] + own["drift"] * since)
 
     def residuals(self, y: Floats, held: Held = None) -> Floats:
         """Return how far the law is from the data, over the noise where it is known."""

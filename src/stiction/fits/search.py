@@ -37,7 +37,11 @@ class Found:
 
 
 def polished(
-    problem: Problem, y: Floats, held: Held = None, most: int = _MOST_ITERATIONS
+    problem: Problem,
+    y: Floats,
+    held: Held = None,
+    most: int = _MOST_ITERATIONS,
+    tolerance: float = _TOLERANCE,
 ) -> Found:
     """Return the least misfit near `y`, where one parameter may be held.
 
@@ -71,7 +75,7 @@ def polished(
         jac=lambda x: problem.jacobian(full(x), held)[:, free],
         bounds=(least, largest) if bounded else (-np.inf, np.inf),
         x_scale=size,
-        ftol=_TOLERANCE,
+        ftol=tolerance,
         xtol=1e-9,
         gtol=1e-15,
         max_nfev=most,
@@ -95,7 +99,7 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
     order = np.argsort(misfits, kind="stable")
     given = any(q.start is not None for q in problem.parameters)
     chosen = list(dict.fromkeys(([0] if given else []) + order[:_FOLLOWED].tolist()))
-    ends = [polished(problem, places[i], most=60) for i in chosen]
+    ends = [polished(problem, places[i], most=60, tolerance=1e-7) for i in chosen]
     ends.sort(key=lambda end: end.rss)
     last = polished(problem, ends[0].y)
     if last.rss <= ends[0].rss:
