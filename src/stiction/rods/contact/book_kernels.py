@@ -22,6 +22,7 @@ from stiction.rods.contact.kernels import (
     PARTS,
     PRESSED,
     ROLL,
+    RUBBED,
     SLIP,
     SPEED,
     N,
@@ -93,7 +94,10 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> flo
         if index[c, MODE] == SLIP:
             k[HEAT] += rub
             # a slip that is brought to rest just behind its end is pushed back
-            k[GAVE] -= min(rub, 0.0)
+            if note > 0.0:
+                k[RUBBED] = rub
+            else:
+                k[GAVE] -= min(k[RUBBED] + rub, 0.0)
         else:
             rest += rub
         k[U], k[U + 1], k[U + 2] = ux, uy, uz

@@ -81,6 +81,8 @@ Ints = npt.NDArray[np.int64]
 STILL = 1e-13
 # what opens without speed is out when its gap is this part of the reach
 OUT = 1e-10
+# sweeps in which friction that would give is let down
+GIVING = 8
 # a gap that changes by more than this part of the reach times EASE h has jumped
 JUMP = 0.02
 
@@ -409,6 +411,37 @@ def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix
         k[P] += less * dx
         k[P + 1] += less * dy
         k[P + 2] += less * dz
+
+
+@kernel(borrows=True)
+def stop_giving(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
+    """Take back what friction would give to a slip in the first half of a step.
+
+    Other contacts, and gaps that are held, turn a slow slip within the half; kick[U] holds the slip
+    before it. Friction is let down to where its work is none.
+    """
+    index, geom = touch.marks, touch.geom
+    for _ in range(GIVING):
+        gives = False
+        for c in range(index.shape[0]):
+            g, k = geom[c], touch.kick[c]
+            if index[c, MODE] != SLIP:
+                continue
+            pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+            lx, ly, lz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]
+            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+            work = lx * (ux + k[U]) + ly * (uy + k[U + 1]) + lz * (uz + k[U + 2])
+            if work <= 0.0:
+                continue
+            ox, oy, oz = slip_per(g, lx, ly, lz)
+            part = -min(work / (lx * ox + ly * oy + lz * oz), 1.0)
+            push(q, c, index, geom, part * lx, part * ly, part * lz, mobility, v, p)
+            k[P] += part * lx
+            k[P + 1] += part * ly
+            k[P + 2] += part * lz
+            gives = True
+        if not gives:
+            break
 
 
 @kernel(borrows=True)
