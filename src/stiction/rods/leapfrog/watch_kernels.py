@@ -62,7 +62,7 @@ def beside(r: Matrix, touch: Touch) -> bool:
                 if not unknown(touch, c, s1):
                     break
                 s2, gap, sine2 = nearest(r, c, touch, s1, s2)
-                inside = 0.0 < s2 and s2 < index[c, COUNT2] and sine2 > LINE_BELOW * LINE_BELOW
+                inside = s2 > 0.0 and s2 < index[c, COUNT2] and sine2 > LINE_BELOW * LINE_BELOW
                 if inside and gap < MISSED * touch.law[c, REACH]:
                     return True
                 s1 += way * NEXT_TO
