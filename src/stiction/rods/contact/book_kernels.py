@@ -14,16 +14,21 @@ from stiction.rods.contact.kernels import (
     DRIFT_C,
     EXCESS,
     GAVE,
+    GRIP,
     HALF,
     HEAT,
     MODE,
     MU,
+    NOISE,
     OPENS,
     PARTS,
+    PRESS,
     PRESSED,
     ROLL,
+    RUBBED,
     SLIP,
     SPEED,
+    WILL,
     N,
     P,
     Touch,
@@ -31,6 +36,7 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
+from stiction.rods.contact.rub_kernels import BEYOND
 from stiction.rods.contact.touch_kernels import ROLL_SLIP
 
 
@@ -93,7 +99,10 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> flo
         if index[c, MODE] == SLIP:
             k[HEAT] += rub
             # a slip that is brought to rest just behind its end is pushed back
-            k[GAVE] -= min(rub, 0.0)
+            if note > 0.0:
+                k[RUBBED] = rub
+            else:
+                k[GAVE] -= min(k[RUBBED] + rub, 0.0)
         else:
             rest += rub
         k[U], k[U + 1], k[U + 2] = ux, uy, uz
@@ -120,6 +129,11 @@ def judge_end(touch: Touch, worst: Vector) -> None:
             k[SPEED] = 0.0
             if gone and law[c, MU] < math.inf:
                 # nothing pressed, and so nothing made it roll
+                continue
+            if k[WILL] == SLIP:
+                # held by no more than friction could, it slid: the step is cut before that
+                index[c, MODE], k[SPEED] = SLIP, speed
+                k[GRIP] = max((BEYOND - 1.0) * law[c, MU] * k[PRESS], law[c, NOISE])
                 continue
             worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
             if law[c, MU] < math.inf:

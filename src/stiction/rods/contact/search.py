@@ -19,7 +19,7 @@ __all__ = ["found_pairs", "refresh_slots"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# two places nearer than this, in elements, are the same contact; both are nearest points of one state
+# two places nearer than this, in elements, are the same contact: both are nearest points
 _SAME = 0.25
 _MOST_PAIRS = 1 << 20
 
@@ -91,8 +91,8 @@ def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Floats:
 def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Floats:
     """Return rows of the nodes of a rod that are near a plane.
 
-    As many points as nodes can move: with more, or at the middles of elements, forces that
-    alternate from one to the next would do nothing, and there would be no saying how large they are.
+    As many points as nodes can move: at the middles of elements, forces that alternate from one
+    to the next would do nothing, and there would be no saying how large they are.
     """
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
