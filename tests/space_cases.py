@@ -67,7 +67,8 @@ def two_blocks(space, friction):
             conditions += [Fixed(Boundary(k, end), (2,)) for end in ("back", "front")]
     else:
         bodies = [Body(mesh, element, soft) for mesh in meshes]
-    contact = Contact(Boundary(0, "bottom"), Boundary(1, "top"), LAW, friction)
+    law = LennardJones.from_strength(0.3, 0.02, adhesive=False)
+    contact = Contact(Boundary(0, "bottom"), Boundary(1, "top"), law, friction, penalty=5.0)
     readings = Readings(displacement=1)
     return Solid(bodies, [contact], conditions, readings=readings, dimensionless=True)
 
