@@ -12,6 +12,7 @@ import typer
 
 from stiction.cli.output import open_streams, put, silence
 from stiction.errors import StictionError, explain
+from stiction.fits.command import fit_command, show_other, verify_others
 from stiction.numerics.direct.heap import say_ours
 from stiction.results.interrupts import exit_code, hear_terminate
 
@@ -168,17 +169,12 @@ def show(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
     unverified: Unverified = False,
 ) -> None:
-    """The one-screen summary of a saved run or study."""
+    """The one-screen summary of a saved run, study or fit."""
     from stiction.results.store import load
     from stiction.results.summary import screen
-    from stiction.studies.store import is_study
 
-    if is_study(folder):
-        from stiction.studies.command import show_study
-
-        put(show_study(folder))
-        return
-    put(screen(load(folder, unverified=unverified)))
+    other = show_other(folder)
+    put(screen(load(folder, unverified=unverified)) if other is None else other)
 
 
 @app.command()
@@ -208,6 +204,9 @@ def sweep(
     raise typer.Exit(code)
 
 
+app.command("fit")(guarded(fit_command))
+
+
 @app.command()
 @guarded
 def verify(
@@ -215,9 +214,7 @@ def verify(
 ) -> None:
     """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
     from stiction.results.trust.verify import verified
-    from stiction.studies.command import verify_studies
-
-    code, runs = verify_studies(folders, put)
+    code, runs = verify_others(folders, put)
     raise typer.Exit(max(code, verified(runs, put)) if runs or not folders else code)
 
 
