@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.fits.outcome import Fit
+from stiction.fits.outcome import Fit, criteria
 from stiction.fits.parameters import law_name
+from stiction.fits.problem import Problem
 from stiction.fits.search import polished
 from stiction.numerics.checks import whole
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["compare_fits"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
@@ -34,7 +39,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
 
     Raises
     ------
-    ModelError : if the fits are not of the same rows.
+    ModelError : if the fits are not of the same curves.
 
     Source: Burnham and Anderson 2002; Roberts et al. 2017, Ecography 40, 913, for blocks.
     Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins
@@ -43,48 +48,55 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     if len(fits) < 2:
         needs, why = "at least two fits", "they are compared with each other."
         raise ModelError(explain("compare_fits", f"{len(fits)} fits", needs, why, "fit two laws."))
-    first = fits[0]
-    for other in fits[1:]:
-        same = len(other.curves) == len(first.curves) and all(
-            np.array_equal(a, b) for a, b in zip(first.problem.data, other.problem.data, strict=True)
+    common = [np.ones(used.size, dtype=bool) for used in fits[0].used]
+    for one in fits:
+        same = len(one.curves) == len(common) and all(
+            map(np.array_equal, one.problem.data, fits[0].problem.data)
         )
-        alike = same and all(map(np.array_equal, first.used, other.used))
-        if not alike:
-            got = f"{first.rows} rows of {law_name(first.law)}, {other.rows} of another"
-            why = "a likelihood of other rows says nothing."
-            try_ = "fit all to the same curves; a velocity column keeps rows at reversals."
-            raise ModelError(explain("compare_fits", got, "the same rows", why, try_))
+        if not same:
+            got, why = f"{law_name(one.law)} of other curves", "their likelihoods say nothing."
+            try_ = "fit all laws to the same curves."
+            raise ModelError(explain("compare_fits", got, "the same curves", why, try_))
+        # a law without speeds has a force at reversals, where others have none
+        common = [a & b for a, b in zip(common, one.used, strict=True)]
     import pandas as pd
 
-    aic = np.array([one.aic for one in fits])
-    weight = np.exp(-0.5 * (aic - aic.min()))
-    table = pd.DataFrame(
-        {
-            "parameters": [len(one.estimates) for one in fits],
-            "noise": [one.noise for one in fits],
-            "aic": aic,
-            "bic": [one.bic for one in fits],
-            "weight": weight / weight.sum(),
-            "left_out": [_left_out(one, folds) for one in fits],
-            "told": [", ".join(one.unknown) for one in fits],
-        },
-        index=pd.Index([law_name(one.law) for one in fits], name="law"),
-    )
+    told = [_told(one, common, folds) for one in fits]
+    table = pd.DataFrame(told, index=pd.Index([law_name(one.law) for one in fits], name="law"))
+    weight = np.exp(-0.5 * (table["aic"] - table["aic"].min()))
+    table.insert(4, "weight", weight / weight.sum())
     return table.sort_values("aic", kind="stable")
 
 
-def _left_out(one: Fit, folds: int) -> float:
+def _told(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:
+    """Return the row of a fit, of the rows that count in all of them."""
+    problem = one.problem.only(common)
+    top = polished(problem, _place(one))
+    aic, bic = criteria(problem, top.rss)
+    free = max(problem.rows - len(one.estimates), 1)
+    return {
+        "parameters": len(one.estimates),
+        "noise": float(np.sqrt(top.rss / free)),
+        "aic": aic,
+        "bic": bic,
+        "left_out": _left_out(problem, top.y, folds),
+        "told": ", ".join(one.unknown),
+    }
+
+
+def _place(one: Fit) -> Floats:
+    return one.problem.coordinates.coordinates(np.array([e.value for e in one.estimates]))
+
+
+def _left_out(problem: Problem, start: Floats, folds: int) -> float:
     """Return the root mean square of rows that were left out of the fit [N]."""
     if folds < 2:
         return float("nan")
-    values = np.array([e.value for e in one.estimates])
-    start = one.problem.coordinates.coordinates(values)
     total, count = 0.0, 0
     for k in range(folds):
         # blocks apart, since neighbours tell each other's force
-        blocks = [(np.arange(m.size) * 5 * folds // m.size) % folds != k for m in one.used]
-        found = polished(one.problem.only(blocks), start)
-        rest = one.problem.only([~b for b in blocks])
-        r = rest.residuals(found.y)
+        blocks = [(np.arange(m.size) * 5 * folds // m.size) % folds != k for m in problem.masks]
+        found = polished(problem.only(blocks), start)
+        r = problem.only([~b for b in blocks]).residuals(found.y)
         total, count = total + float(r @ r), count + r.size
     return float(np.sqrt(total / max(count, 1)))

@@ -25,6 +25,8 @@ __all__ = ["FitFigures"]
 Floats = npt.NDArray[np.float64]
 
 _DATA, _LAW = "#9a9a9a", "#0072B2"
+# of profiles, above which nobody looks
+_TOP = 24.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,18 +158,29 @@ class FitFigures:
         ax.plot(x[keep], law[keep], "-", lw=1.0, color=_LAW, label="law" if first else None)
 
     def _profile(self, ax: Axes, estimate: Estimate) -> None:
-        places = estimate.places
-        good = np.isfinite(places).all(axis=1)
-        x, drop = places[good, 0], np.minimum(places[good, 1], 30.0)
-        wide = x[drop < 25.0]
-        ax.plot(x, drop, "o-", ms=2.5, lw=0.9, color=_LAW)
+        from scipy.interpolate import PchipInterpolator
+
+        places = estimate.places[np.isfinite(estimate.places).all(axis=1)]
+        x, first = np.unique(places[:, 0], return_index=True)
+        drop = places[first, 1]
+        if x.size > 1:
+            # roots of the drop are nearly straight
+            root = np.sqrt(drop) * np.sign(x - estimate.value)
+            fine = np.linspace(x[0], x[-1], 801)
+            smooth = PchipInterpolator(x, root)(fine) ** 2
+            inside = fine[smooth < _TOP]
+            ax.plot(fine, smooth, "-", lw=0.9, color=_LAW)
+            room = 0.05 * np.ptp(inside)
+            if room > 0.0:
+                ax.set_xlim(inside[0] - room, inside[-1] + room)
+        ax.plot(x, drop, "o", ms=2.5, mew=0.0, color=_LAW)
         ax.axhline(3.84, lw=0.6, ls="--", color=style.INK)
         for end in (estimate.low, estimate.high):
             if np.isfinite(end):
                 ax.axvline(end, lw=0.6, color=style.MASS_COLOURS[1])
-        if wide.size > 1 and np.ptp(wide) > 0.0:
-            room = 0.05 * np.ptp(wide)
-            ax.set_xlim(wide.min() - room, wide.max() + room)
-        ax.set_ylim(0.0, 24.0)
-        style.scale_axis(ax.xaxis, estimate.name, estimate.unit)
+        ax.set_ylim(0.0, _TOP)
+        unit = estimate.unit
+        plain = unit.startswith("1")
+        word = estimate.name + (f" ({unit})" if plain and unit != "1" else "")
+        style.scale_axis(ax.xaxis, word, "" if plain else unit)
         style.scale_axis(ax.yaxis, "drop of 2 ln L")

@@ -118,6 +118,7 @@ class Problem:
         """Return the same problem where some rows do not count."""
         made = Problem(self.law, self.rig, self.curves, self.free, self.known)
         made.masks = [old & new for old, new in zip(self.masks, masks, strict=True)]
+        made.data = self.data
         return made
 
     def with_data(self, data: Sequence[Floats]) -> Problem:
