@@ -12,6 +12,7 @@ import typer
 
 from stiction.cli.output import open_streams, put, put_json, silence, width
 from stiction.errors import StictionError, explain
+from stiction.fits.command import fit_command
 from stiction.numerics.direct.heap import say_ours
 from stiction.results.interrupts import exit_code, hear_terminate
 
@@ -203,13 +204,17 @@ def show(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
 ) -> None:
-    """The one-screen summary of a saved run or study."""
+    """The one-screen summary of a saved run, study or fit."""
     from stiction.cli.saved import found, show_run
+    from stiction.fits.folder import fit_in
     from stiction.studies.command import show_study
     from stiction.studies.store import is_study
 
     if is_study(found(folder)):
         show_study(folder, put_json if json else put, json=json, quiet=quiet)
+    elif (fit := fit_in(folder)) is not None:
+        told = str(fit["screen"])
+        put_json(fit) if json else put(told.partition("\n")[0] if quiet else told)
     else:
         show_run(folder, unverified=unverified, json=json, quiet=quiet)
 
@@ -240,6 +245,9 @@ def sweep(
     with Bar(study, shown=not quiet) as bar:
         code = sweep_file(asked, put_json if json else put, bar)
     raise typer.Exit(code)
+
+
+app.command("fit")(guarded(fit_command))
 
 
 @app.command()

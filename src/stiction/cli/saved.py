@@ -10,7 +10,8 @@ from typing import Any
 
 from stiction.cli.output import put, put_json
 from stiction.errors import StoreError, explain, nearest
-from stiction.results.places.contents import MARK
+from stiction.fits.folder import verified_fit
+from stiction.results.places.contents import FIT, MARK
 from stiction.results.places.swap import whereabouts
 from stiction.results.store import load
 from stiction.results.summary import screen
@@ -78,6 +79,9 @@ def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
             put(line)
 
     for folder in folders:
+        if Path(folder, FIT).is_file():
+            tell("fit", folder, *verified_fit(folder))
+            continue
         if is_study(folder):
             tell("study", folder, *verified_study(folder))
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ def fit(
     rig: Rig | None = None,
     *,
     free: Sequence[str] | None = None,
+    known: Mapping[str, float] | None = None,
     intervals: Intervals | None = None,
     seed: int = 1,
 ) -> Fit:
@@ -47,6 +48,7 @@ def fit(
         one start, and stay where they are not fitted
     rig : how it was measured; None for `ImposedSlip()`
     free : fields of the law that are fitted; None for all it has
+    known : of a law's class, numbers of fields that are not fitted
     intervals : `Profile()`, the default, or `Bootstrap()`
     seed : of the places where searches begin
 
@@ -68,7 +70,7 @@ def fit(
     why, try_ = "it makes a search that can be repeated.", "leave it out."
     whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     how = Profile() if intervals is None else intervals
-    problem = Problem(law, ImposedSlip() if rig is None else rig, given, free)
+    problem = Problem(law, ImposedSlip() if rig is None else rig, given, free, known or {})
     top, agree, ends = best(problem, seed)
     spread = _variance(problem, top)
     errors, correlation = _errors(problem, top, spread[0])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stiction.fits.problem import Problem
     from stiction.scenario import Scenario
 
-__all__ = ["Estimate", "Fit", "screen"]
+__all__ = ["Estimate", "Fit", "criteria", "screen"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -135,24 +135,12 @@ class Fit:
     @property
     def aic(self) -> float:
         """Akaike's criterion for few rows; the noise counts as a parameter where it was found."""
-        n, p = self.rows, len(self.estimates) + (not self.known_noise)
-        small = 2.0 * p * (p + 1) / max(n - p - 1, 1)
-        return self._misfit + 2.0 * p + small
+        return criteria(self.problem, self.rss)[0]
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion."""
-        n, p = self.rows, len(self.estimates) + (not self.known_noise)
-        return self._misfit + p * math.log(n)
-
-    @property
-    def _misfit(self) -> float:
-        """Minus twice the logarithm of the likelihood."""
-        n, turn = self.rows, math.log(2.0 * math.pi)
-        if self.known_noise:
-            scales = zip(self.problem.scales, self.used, strict=True)
-            return self.rss + n * turn + 2.0 * float(sum(np.log(s[m]).sum() for s, m in scales))
-        return n * (turn + 1.0 + math.log(max(self.rss, 1e-300) / n))
+        return criteria(self.problem, self.rss)[1]
 
     @property
     def residuals(self) -> list[Floats]:
@@ -195,6 +183,22 @@ class Fit:
         from stiction.fits.folder import save_fit
 
         return save_fit(self, Path(folder), overwrite=overwrite, figures=figures)
+
+
+def criteria(problem: Problem, rss: float) -> tuple[float, float]:
+    """Return Akaike's and Schwarz's criterion of a misfit.
+
+    Source: Hurvich and Tsai 1989, Biometrika 76, 297, for few rows; Schwarz 1978.
+    Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins
+    """
+    n, turn = problem.rows, math.log(2.0 * math.pi)
+    p = len(problem.parameters) + (not problem.known_noise)
+    misfit = n * (turn + 1.0 + math.log(max(rss, 1e-300) / n))
+    if problem.known_noise:
+        scales = zip(problem.scales, problem.masks, strict=True)
+        misfit = rss + n * turn + 2.0 * float(sum(np.log(s[m]).sum() for s, m in scales))
+    small = 2.0 * p * (p + 1) / max(n - p - 1, 1)
+    return misfit + 2.0 * p + small, misfit + p * math.log(n)
 
 
 def screen(fit: Fit) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError, explain, nearest
 from stiction.fits.curve import Curve
 from stiction.fits.models import Predictor
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
@@ -40,12 +40,19 @@ class Problem:
     rig : how the curves were measured
     curves : what was measured
     free : fields of the law that are fitted; None for all it has
+    known : of a class, numbers of fields that are not fitted
     """
 
     def __init__(
-        self, law: Law | type[Law], rig: Rig, curves: Sequence[Curve], free: Sequence[str] | None
+        self,
+        law: Law | type[Law],
+        rig: Rig,
+        curves: Sequence[Curve],
+        free: Sequence[str] | None,
+        known: Mapping[str, float],
     ) -> None:
         self.law, self.rig, self.curves, self.free = law, rig, tuple(curves), free
+        self.known = known
         self.cls: type[Law] = law if isinstance(law, type) else type(law)
         self.name = law_name(law)
         self.parameters = parameters_of(law, rig, len(self.curves), free)
@@ -76,7 +83,8 @@ class Problem:
         if not isinstance(self.law, type):
             values = {f.name: getattr(self.law, f.name) for f in fields}
         else:
-            usual = _USUAL.get(self.name, {})
+            usual = {**_USUAL.get(self.name, {}), **self.known}
+            self._check_known([f.name for f in fields])
             lacks = [
                 f.name
                 for f in fields
@@ -92,6 +100,15 @@ class Problem:
         self._kept = {k: v for k, v in values.items() if v is not dataclasses.MISSING}
         return {k: float(v) for k, v in self._kept.items() if isinstance(v, int | float)}
 
+    def _check_known(self, fields: Sequence[str]) -> None:
+        """Refuse numbers of fields that the law does not have, or that are fitted."""
+        for name in self.known:
+            if name not in fields:
+                needs, why = "one of " + ", ".join(fields), f"these of {self.name} are not fitted."
+                raise ModelError(
+                    explain("fit.known", repr(name), needs, why, nearest(name, fields))
+                )
+
     @property
     def rows(self) -> int:
         """How many rows count."""
@@ -99,13 +116,14 @@ class Problem:
 
     def only(self, masks: Sequence[Bools]) -> Problem:
         """Return the same problem where some rows do not count."""
-        made = Problem(self.law, self.rig, self.curves, self.free)
+        made = Problem(self.law, self.rig, self.curves, self.free, self.known)
         made.masks = [old & new for old, new in zip(self.masks, masks, strict=True)]
+        made.data = self.data
         return made
 
     def with_data(self, data: Sequence[Floats]) -> Problem:
         """Return the same problem with other forces."""
-        made = Problem(self.law, self.rig, self.curves, self.free)
+        made = Problem(self.law, self.rig, self.curves, self.free, self.known)
         made.data, made.masks = [np.asarray(d) for d in data], self.masks
         return made
 
