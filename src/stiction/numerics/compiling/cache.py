@@ -31,12 +31,14 @@ import numba
 import numpy as np
 from llvmlite import binding as llvm
 from numba.core import compiler, config, serialize
+from numba.core.registry import cpu_target
 
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.digest import digest_of, plain_function, size_of, text_of_type
 from stiction.numerics.compiling.folders import (
     CANNOT_KEEP,
     PACKAGED,
+    alone,
     folder_for,
     folders_to_read,
     is_safe,
@@ -46,7 +48,7 @@ from stiction.numerics.compiling.folders import (
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 4\n"
+_MARK = b"stiction kernel 5\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; those go that were used longest ago
 _MOST_ENTRIES = 24
@@ -184,6 +186,13 @@ class KernelCache:
         target = _packaged_target()
         if target is not None:
             yield PACKAGED / target / self.name(signature, target)
+
+    def turn(self, given: object) -> contextlib.AbstractContextManager[object]:
+        """Return a context in which no other worker of a pool compiles the same entry."""
+        if self._folder is None or not clock.silent():
+            return contextlib.nullcontext()
+        name = self.name(given, _processor(cpu_target.target_context.codegen()))
+        return alone(self._folder / f".{self._short[:20]}-{name[-20:]}.turn")
 
     def load_overload(self, signature: object, target: Any) -> Any:
         """Return the compiled kernel, or None when it has to be compiled."""

@@ -360,7 +360,7 @@ def measure_kicked(state: State, table: Table, touch: Touch, spare: Spare, w: fl
     kick(state.v, state.p, spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD], table.mat, w)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def find_law(
     state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
@@ -422,7 +422,7 @@ def arrives(state: State, touch: Touch) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def take_step(
     state: State,
     table: Table,
