@@ -127,10 +127,10 @@ def judge_end(touch: Touch, worst: Vector) -> None:
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if index[c, MODE] == ROLL:
             k[SPEED] = 0.0
-            if gone and law[c, MU] < math.inf:
+            if gone:
                 # nothing pressed, and so nothing made it roll
                 continue
-            if k[WILL] == SLIP:
+            if k[WILL] == SLIP and law[c, MU] < math.inf:
                 # held by no more than friction could, it slid: the step is cut before that
                 index[c, MODE], k[SPEED] = SLIP, speed
                 k[GRIP] = max((BEYOND - 1.0) * law[c, MU] * k[PRESS], law[c, NOISE])

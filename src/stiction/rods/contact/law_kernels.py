@@ -309,13 +309,15 @@ def end_impulse(
         pn = -(lx * g[N] + ly * g[N + 1] + lz * g[N + 2])
         less = min(pn - least, 0.0)
         lx, ly, lz = lx + less * g[N], ly + less * g[N + 1], lz + less * g[N + 2]
-        if law[c, MU] == math.inf or index[c, OPENS] == 0:
+        if index[c, OPENS] == 0 or (law[c, MU] == math.inf and less == 0.0):
             return lx, ly, lz, ROLL
         # forces are what tells slip, but what hardly presses in the whole step hardly rubs
         hn = k[HALF] * g[N] + k[HALF + 1] * g[N + 1] + k[HALF + 2] * g[N + 2]
         hx, hy, hz = k[HALF] - hn * g[N], k[HALF + 1] - hn * g[N + 1], k[HALF + 2] - hn * g[N + 2]
         pn = max(pn, least)
-        bound = BEYOND * law[c, MU] * max(pn - hn, 0.0)
+        bound = 0.0
+        if law[c, MU] < math.inf:
+            bound = BEYOND * law[c, MU] * max(pn - hn, 0.0)
         tx, ty, tz = lx + pn * g[N] + hx, ly + pn * g[N + 1] + hy, lz + pn * g[N + 2] + hz
         if tx * tx + ty * ty + tz * tz <= bound * bound:
             return lx, ly, lz, ROLL
