@@ -99,9 +99,7 @@ def test_corners_that_stand_out_are_met_and_hollow_ones_are_not(height):
     else:
         assert not met.any()
         marked = (parts.tangents[:, 1] >= 0).any(axis=1)
-        normals = [np.array([0.5, 2.8]) / np.hypot(0.5, 2.8), np.array([-0.5, 3.2])]
-        normals[1] /= np.hypot(0.5, 3.2)
-        way = normals[0] + normals[1]
+        way = sum(np.array(n) / np.hypot(*n) for n in ((-0.5, 2.8), (0.5, 3.2)))
         wanted = 2.2 + (1.0 - height) * way[0] / way[1]
         place = high[marked]
         assert_allclose(place, wanted, rtol=1e-12)

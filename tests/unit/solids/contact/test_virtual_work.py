@@ -272,7 +272,10 @@ def test_corners_and_ends_are_met_as_points(other):
     values = np.zeros(made.room(found))
     residual, out = evaluate(made, points, found, made.fresh(), values=values)
     before = made._corners(found)
-    assert 3 <= before.sum() < made.count
+    assert 1 <= before.sum() < made.count
+    corner = found.met.corner
+    assert 3 <= corner.sum() < corner.size
+    assert_allclose(found.met.there[0][:, corner], np.tile(met[:, None], (1, corner.sum())))
     away = out[:, [k.X, k.Y]] - met
     assert made.missed(points, found) == 0
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
