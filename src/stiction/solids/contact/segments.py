@@ -8,8 +8,9 @@ which the nearest point of the partner is the end c of a piece,
 
     h(s) = (X(s) - c) . v = 0,
 
-with the tangent v of the piece, or the sum of both unit tangents at a hollow corner. Before a corner
-that stands out lies a stretch of points that meet the corner itself, between one mark for each side.
+with the tangent v of the piece, or the sum of both unit tangents at a hollow corner. Before a
+corner that stands out lies a stretch of points that meet the corner itself, between one mark for
+each side.
 
 Where a point lies along a partner is a station: 2 k + 1 for the piece k, 2 k for the corner before
 it. A cell whose ends have different stations passes through those in between. Cells in which the
@@ -18,6 +19,7 @@ nearest points jump are not cut: each of their points looks for itself.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,7 +29,18 @@ import numpy.typing as npt
 from stiction.solids.arrays import Surface
 from stiction.solids.elements.splines import curve_functions
 
-__all__ = ["Ends", "Passed", "Segments", "alone", "between", "celled", "passed", "smooth_ends", "stations"]
+__all__ = [
+    "Ends",
+    "Passed",
+    "Segments",
+    "alone",
+    "between",
+    "celled",
+    "passed",
+    "rule",
+    "smooth_ends",
+    "stations",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -75,6 +88,13 @@ class Segments(NamedTuple):
     def kept(self, which: Bools) -> Segments:
         """Return some of them."""
         return Segments(*(part[which] for part in self))
+
+
+@functools.cache
+def rule(points: int) -> tuple[Floats, Floats]:
+    """Return the places and weights of Gauss's rule on [0, 1]."""
+    gauss, weight = np.polynomial.legendre.leggauss(points)
+    return 0.5 + 0.5 * gauss, 0.5 * weight
 
 
 def celled(own: Surface, points: Floats) -> Surface:
@@ -214,7 +234,9 @@ def passed(
     bad = np.zeros(first.size, dtype=np.bool_)
     marks = np.flatnonzero(cell[1:] == cell[:-1])
     if marks.size:
-        s, lost = _marks(mine, cells, cell[marks], station[marks], station[marks + 1], places, ends, x)
+        s, lost = _marks(
+            mine, cells, cell[marks], station[marks], station[marks + 1], places, ends, x
+        )
         made[1, marks], made[0, marks + 1] = s, s
         bad[cell[marks[lost]]] = True
         wide = (high - low) * _OUTSIDE
@@ -313,7 +335,7 @@ def between(way: Passed, cells: Ints, reached: Floats, ends: Ends, points: int) 
         tangents[at, end, 1] = np.where(behind, knot - base[at], -1)
         sides[at, end] = (1.0, -1.0)
         begin[at, end] = np.where(knot > middle[at], 1.0, -1.0)
-    gauss, weight = np.polynomial.legendre.leggauss(points)
+    places, share = rule(points)
     return Segments(
         cells[cell],
         cell,
@@ -323,8 +345,8 @@ def between(way: Passed, cells: Ints, reached: Floats, ends: Ends, points: int) 
         corner,
         tangents,
         sides,
-        np.tile(0.5 * weight, (count, 1)),
-        np.tile(0.5 + 0.5 * gauss, (count, 1)),
+        np.tile(share, (count, 1)),
+        np.tile(places, (count, 1)),
         begin,
     )
 
@@ -349,12 +371,11 @@ def alone(
     last : the last piece of the partner
     """
     points = met.shape[1]
-    gauss, weight = np.polynomial.legendre.leggauss(points)
+    places, share = rule(points)
     each = np.repeat(np.arange(cell.size), points)
     turn = np.tile(np.arange(points), cell.size)
     pieces = np.clip(met.ravel()[:, None] - (wide > 1) + np.arange(wide), 0, last)
     count = each.size
-    share = (0.5 * weight / points)[turn]
     return Segments(
         element[each],
         cell[each],
@@ -364,7 +385,7 @@ def alone(
         corner.ravel(),
         np.full((count, 2, 2), -1),
         np.zeros((count, 2, 2)),
-        np.tile(share[:, None], (1, points)),
-        np.tile((0.5 + 0.5 * gauss)[turn][:, None], (1, points)),
+        np.tile((share / points)[turn][:, None], (1, points)),
+        np.tile(places[turn][:, None], (1, points)),
         np.zeros((count, 2)),
     )

@@ -3,8 +3,8 @@
     W = int Psi(g) dA + sum_c [j eps A (Z / A)^2 / 2],   Z = int_c (zeta_p - zeta_s) dA,
 
 over the reference boundary of one body, with the gap g and the coordinate zeta along the partner,
-its reference length; friction lives in cells c of area A, as the mean of zeta over each. The nearest
-point moves with everything, (x_k - x) . a = 0:
+its reference length; friction lives in cells c of area A, as the mean of zeta over each. The
+nearest point moves with everything, (x_k - x) . a = 0:
 
     dxi = [a . (dx_k - dx) + g n . da] / (a . a - g n . a_,xi),   dzeta = span dxi.
 
@@ -51,6 +51,7 @@ from stiction.solids.contact.segments import (
     between,
     celled,
     passed,
+    rule,
     smooth_ends,
     stations,
 )
@@ -201,7 +202,7 @@ class MortarPass(ContactPass):
         bad = way.bad.copy()
         bad[made.cell[away]] = True
         if bad.any():
-            made, met = self._with_lone(bad, made, x)
+            made, met = self._with_lone(bad, made, met, x)
         return made, met
 
     def _points_of(self, made: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
@@ -242,29 +243,28 @@ class MortarPass(ContactPass):
         fine = held | ((metric > 0.0) & (np.abs(step) <= _FOUND))
         return Met(e, s, own, here, element, xi, near, there, held, fine)
 
-    def _with_lone(self, bad: Bools, made: Segments, x: Floats) -> tuple[Segments, Met]:
+    def _with_lone(self, bad: Bools, made: Segments, met: Met, x: Floats) -> tuple[Segments, Met]:
         """Return segments with those of cells that are not cut, each point for itself."""
         cell = np.flatnonzero(bad)
         e, low, high = (part[cell] for part in self._cells)
-        ends = np.stack([low, high], axis=1)
-        empty = np.zeros((cell.size, _POINTS), dtype=np.int64)
-        last = self._smooth.size - 2
-        first = alone(cell, e, ends, empty, empty.astype(float), self._wide, last)
-        # of the points of each segment, which are one, the first
-        e, _, _, here = self._points_of(first, x)
-        place = np.ascontiguousarray(here[0][:, ::_POINTS].T)
-        found = self._nearest_of_all(place, None, x)
-        xi, held = found.xi[:, 0], self._corners(found)
-        shape = (cell.size, _POINTS)
-        met, corner = found.element.reshape(shape), np.where(held, xi, 0.0).reshape(shape)
-        lone = alone(cell, self._cells[0][cell], ends, met, corner, self._wide, last)
-        kept = made.kept(~bad[made.cell])
-        whole = Segments(*(np.concatenate(pair) for pair in zip(kept, lone, strict=True)))
-        start = np.concatenate([self._on_pieces(kept, x).xi, np.repeat(xi, _POINTS)])
-        told = self._on_pieces(whole, x, start)
-        away = np.zeros(told.xi.size, dtype=np.bool_)
-        away[-xi.size * _POINTS :] = np.repeat(~found.normal & ~held, _POINTS)
-        return whole, told._replace(meets=told.meets & ~away)
+        at = low[:, None] + (high - low)[:, None] * rule(_POINTS)[0]
+        _, here = self._own_at(np.repeat(e, _POINTS), at.ravel(), x)
+        found = self._nearest_of_all(np.ascontiguousarray(here[0].T), None, x)
+        held, shape = self._corners(found), (cell.size, _POINTS)
+        xi = found.xi[:, 0]
+        corner, last = np.where(held, xi, 0.0).reshape(shape), self._smooth.size - 2
+        ends, pieces = np.stack([low, high], axis=1), found.element.reshape(shape)
+        lone = alone(cell, e, ends, pieces, corner, self._wide, last)
+        told = self._on_pieces(lone, x, np.repeat(xi, _POINTS))
+        told = told._replace(meets=told.meets & np.repeat(found.normal | held, _POINTS))
+        kept = ~bad[made.cell]
+        points = np.repeat(kept, _POINTS)
+        whole = zip(made.kept(kept), lone, strict=True)
+        both = zip((part[..., points] for part in met), told, strict=True)
+        return (
+            Segments(*(np.concatenate(pair) for pair in whole)),
+            Met(*(np.concatenate(pair, axis=-1) for pair in both)),
+        )
 
     @staticmethod
     def _corners(found: Found) -> Bools:
@@ -406,7 +406,9 @@ class MortarPass(ContactPass):
         each = made.at.shape[1]
         cell = np.repeat(made.cell, each)
         _, base = self._own_at(met.own_piece, met.s, self.reference)
-        curves = Curves(self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other)
+        curves = Curves(
+            self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other
+        )
         forms = Forms(made, met, curves, (x, self.reference), base)
         c_n, c_t = self._tables
         traction, slope = adhesion(forms.gap, c_n)
@@ -502,8 +504,8 @@ class MortarPass(ContactPass):
             grows = self._functions[k.RATE].T[:, :, None] * (tangent / self._length).T[:, None]
             _, first = np.unique(cell, return_index=True)
             at = cell[first]
-            rate[first, : 2 * mine] += (
-                friction.by_stretch[at, None] * grows[at].reshape(at.size, -1)
+            rate[first, : 2 * mine] += friction.by_stretch[at, None] * grows[at].reshape(
+                at.size, -1
             )
         values[:count] = hessian + moves[:, :, None] * rate[:, None]
         one, other = self._pairs(made)

@@ -11,8 +11,8 @@ that of dampers d^T C d / dt, never negative, plus a rest. Springs to the ground
 their ends, and the motors of turning circles, work by the trapezoidal rule, which is exact for
 springs. What that rule differs by, for the internal forces, from the energy between both states
 is found by a Lobatto rule of degree five along d, of forces and not of energies: an energy that
-is not that of the forces leaves the ledger open. Bodies that touch by virtual work have one energy: there
-contact is part of the rule, and its difference is told as the work that steps pass over.
+is not that of the forces leaves the ledger open. Bodies that touch by virtual work have one energy:
+contact is part of the rule there, and its difference is told as the work that steps pass over.
 """
 
 from __future__ import annotations
