@@ -4,6 +4,7 @@ import numpy as np
 
 from stiction.laws import DI, LennardJones
 from stiction.solids import (
+    Q1N2,
     Body,
     Boundary,
     Contact,
@@ -12,7 +13,6 @@ from stiction.solids import (
     Fixed,
     NearlyIncompressible,
     Program,
-    Q1N2,
     Readings,
     RigidPlane,
     Solid,

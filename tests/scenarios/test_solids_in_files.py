@@ -218,6 +218,7 @@ def test_a_boundary_that_closes_is_refused(refused, here):
     (here / "bad.toml").write_text(PAIR.replace(old, none))
     assert "no edges" in refused("run", "bad.toml", "--no-figures")
 
+
 BALL = """
 [system]
 type = "Solid"
@@ -256,7 +257,7 @@ t_end = 1.0
 def test_bodies_and_balls_in_files(stiction, here):
     """From the command line, with figures and a movie."""
     (here / "ball.toml").write_text(BALL)
-    answer = stiction("run", "ball.toml", "--no-strict")
+    answer = stiction("run", "ball.toml")
     assert answer.code in (0, 3), answer
     told = json.loads((here / "out" / "ball" / "summary.json").read_text())
     assert told["status"] == "solved"

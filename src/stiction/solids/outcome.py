@@ -19,13 +19,13 @@ from stiction.solids.contact.partners import RigidShape
 from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.space.model import SweptBody
 from stiction.solids.membranes.told import CURVES as SPACE_CURVES
 from stiction.solids.membranes.told import extents, tension_check, units_of
 from stiction.solids.membranes.told import quantities as quantities_in_space
 from stiction.solids.membranes.told import resolution as of_membranes
 from stiction.solids.model import Body
 from stiction.solids.pictures import pictures
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.model import SolidSystem

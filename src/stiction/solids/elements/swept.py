@@ -13,7 +13,7 @@ the moved places at their Greville points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from stiction.solids.elements.functions import Group, Rule, functions, mapped, r
 from stiction.solids.elements.kinds import Element, Laid, laid_out
 from stiction.solids.elements.splines import curve_functions
 from stiction.solids.mesh.model import Mesh
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["Axis", "Levels", "Swept", "sweep"]
 
@@ -190,9 +193,7 @@ def _sets(laid: Laid, levels: Levels) -> dict[str, Ints]:
     return sets
 
 
-def _moved(
-    points: Floats, laid: Laid, levels: Levels, move: Callable[[Floats], Floats]
-) -> Floats:
+def _moved(points: Floats, laid: Laid, levels: Levels, move: Callable[[Floats], Floats]) -> Floats:
     """Return points whose body goes through moved places: of nodes, and of Greville points."""
     from scipy.sparse.linalg import splu
 
@@ -214,9 +215,9 @@ def _moved(
     return made
 
 
-def _collocation(laid: Laid, levels: Levels) -> object:
+def _collocation(laid: Laid, levels: Levels) -> csr_matrix:
     """Return the matrix from points of the plane to places, one for each: Greville's on curves."""
-    from scipy.sparse import lil_matrix
+    from scipy.sparse import csr_matrix, lil_matrix
 
     count = levels.bent.size
     matrix = lil_matrix((count, count))
@@ -231,7 +232,7 @@ def _collocation(laid: Laid, levels: Levels) -> object:
                 matrix[row, row] = 0.0
                 for value, column in zip(f[piece, site], nodes, strict=True):
                     matrix[row, int(column)] = value
-    return matrix.tocsr()
+    return csr_matrix(matrix)
 
 
 # ---------------------------------------------------------------- products
@@ -275,22 +276,17 @@ def _blocks(
 def _taken(group: Group, here: Ints) -> Group:
     """Return some elements of a group."""
 
-    def part(values: object) -> object:
-        return None if values is None else np.asarray(values)[here]
-
     face = None if group.face is None else (group.face[0][here], group.face[1][here])
     return group._replace(
         cells=group.cells[here],
         nodes=group.nodes[here],
         face=face,
-        shares=part(group.shares),
-        source=part(group.source),
+        shares=None if group.shares is None else group.shares[here],
+        source=None if group.source is None else group.source[here],
     )
 
 
-def _block(
-    group: Group, element: Element, levels: Levels, points: Floats, bent: Bools
-) -> Elements:
+def _block(group: Group, element: Element, levels: Levels, points: Floats, bent: Bools) -> Elements:
     """Return elements in space whose functions have the same axes."""
     full, part = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
     axes = [(np.flatnonzero(bent == bool(kind)), axis) for kind, axis in enumerate(levels.axes)]

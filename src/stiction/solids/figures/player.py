@@ -217,7 +217,7 @@ def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer
 
 
 def _touching(data: SolidData, frames: SolidFrames) -> list[Layer]:
-    """Return dots on surfaces in space where they touch: blue where they stick, red if they slide."""
+    """Return dots on surfaces in space: blue where they stick, red where they slide."""
     if not data.has("slides"):
         return []
     known = np.nan_to_num(data.values("slides"))

@@ -19,7 +19,6 @@ from stiction.solids.mesh.gradings import dense_between, graded
 from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
 from stiction.solids.presets import (
-    TRY,
     check_model,
     check_penalty,
     check_positive,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Picture, Places
 from stiction.solids.elements.picture import picture
 from stiction.solids.elements.swept import Swept
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["drawn", "places_of"]
 
@@ -57,12 +62,12 @@ def drawn(swept: Swept, order: int) -> Picture:
     return Picture(matrix, numbers.reshape(every.shape), edge, np.concatenate(owners))
 
 
-def _matrix(swept: Swept, flat: Picture, heights: Floats) -> object:
+def _matrix(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
     """Return drawn points of all heights, one height after the other, from points of the body."""
     from scipy.sparse import csr_matrix, kron
 
-    levels, made = swept.levels, None
-    size = swept.points.shape[0]
+    levels, size = swept.levels, swept.points.shape[0]
+    made = csr_matrix((heights.size * flat.matrix.shape[0], size))
     for kind, axis in enumerate(levels.axes):
         mine, high = levels.of(kind), axis.heights.size
         if not mine.size:
@@ -71,7 +76,7 @@ def _matrix(swept: Swept, flat: Picture, heights: Floats) -> object:
         columns = levels.numbers[mine, :high].T.ravel()[part.col]
         shape = (heights.size * flat.matrix.shape[0], size)
         one = csr_matrix((part.data, (part.row, columns)), shape=shape)
-        made = one if made is None else made + one
+        made = csr_matrix(made + one)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Pictures in space: drawn points, tensions of membranes and stresses of bodies where cells meet."""
+"""Pictures in space: drawn points, with tensions of membranes and stresses of bodies."""
 
 from __future__ import annotations
 

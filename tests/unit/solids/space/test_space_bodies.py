@@ -12,6 +12,8 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.laws import DI, EA
 from stiction.solids import (
+    Q1,
+    Q1N2,
     Boundary,
     Dome,
     Driven,
@@ -19,8 +21,6 @@ from stiction.solids import (
     NeoHookean,
     Pressure,
     Program,
-    Q1,
-    Q1N2,
     Readings,
     Solid,
     SweptBody,
@@ -46,7 +46,9 @@ def test_a_block_in_tension():
 
         b = brentq(across, 0.5, 1.5, xtol=1e-15)
         a = 1.0 + u
-        assert_allclose(abs(force), 0.5 * (mu * (a - 1.0 / a) + lam * np.log(a * b * b) / a), atol=1e-12)
+        assert_allclose(
+            abs(force), 0.5 * (mu * (a - 1.0 / a) + lam * np.log(a * b * b) / a), atol=1e-12
+        )
     assert run.audit.ok
 
 
@@ -63,7 +65,9 @@ def test_extruded_runs_are_the_plane_ones(name, case):
     for energy in ("stored", "adhesive", "external_work", "friction_heat"):
         assert_allclose(deep.ledger[energy].values, flat.ledger[energy].values, atol=1e-10)
     assert flat.ledger["friction_heat"].values.max() > 1e-5
-    assert_allclose(deep.data["nominal_area"].values, flat.data["nominal_contact"].values, rtol=1e-9)
+    assert_allclose(
+        deep.data["nominal_area"].values, flat.data["nominal_contact"].values, rtol=1e-9
+    )
 
 
 @functools.cache
