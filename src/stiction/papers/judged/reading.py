@@ -82,7 +82,8 @@ class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def verdicts(self) -> list[str]:
         """The verdict of every figure, table and statement."""
-        return [found.verdict for found in (*self.item.values(), *self.statement)]
+        figures = [one.verdict for one in self.item.values()]
+        return figures + [one.verdict for one in self.statement]
 
 
 def judged(paper: str) -> Judged:
