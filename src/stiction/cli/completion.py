@@ -69,7 +69,7 @@ def _values(metavar: str, command: str) -> tuple[str, ...]:
     if word == "PAPER":
         from stiction.papers.making import PAPERS
 
-        return tuple(PAPERS)
+        return (*PAPERS, "all")
     if word == "SYSTEM":
         from stiction.numerics.compiling.folders import systems
 

@@ -179,20 +179,8 @@ def run(
     """Solve a scenario, print its one-screen summary and write its folder."""
     from stiction.cli.run import Job, run_job
 
-    job = Job(
-        scenario,
-        changes or (),
-        out,
-        not no_figures,
-        overwrite,
-        resume,
-        quiet,
-        strict,
-        checkpoint_every,
-        format_,
-        dpi,
-        json,
-    )
+    flags = (not no_figures, overwrite, resume, quiet, strict)
+    job = Job(scenario, changes or (), out, *flags, checkpoint_every, format_, dpi, json)
     raise typer.Exit(run_job(job))
 
 
@@ -304,7 +292,7 @@ def plot(
 @guarded
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="A paper: chains, rods, switching ...")
+        str, typer.Argument(metavar="PAPER", help="A paper: chains, rods ..., or all.")
     ],
     figure: Annotated[
         str | None,
@@ -320,14 +308,17 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="The paper's sizes where the default is smaller: slow.")
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The quick sizes: the default where a paper has two.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A paper's figures and tables beside ours, with the differences."""
+    """A paper's figures, tables and statements beside ours, with verdicts, as a report."""
     from stiction.cli.reproduce import Wanted, reproduce
 
-    flags = {"overwrite": overwrite, "figures": not no_figures, "full": full}
-    raise typer.Exit(reproduce(Wanted(paper, figure, out, **flags, json=json, quiet=quiet)))
+    flags = (overwrite, not no_figures, full, quick, json, quiet)
+    raise typer.Exit(reproduce(Wanted(paper, figure, out, *flags)))
 
 
 @app.command("compile")

@@ -29,7 +29,10 @@ def screen(key: str, item: Item, rows: Sequence[Row]) -> str:
 
 
 def plain(item: Item, rows: Sequence[Row]) -> dict[str, object]:
-    """Return the comparison as plain values, for JSON."""
+    """Return the comparison as plain values, for JSON.
+
+    Verified by: tests/scenarios/test_json.py::test_reproduce
+    """
     lines = [
         {"quantity": row.what, "paper": row.paper, "ours": row.ours, "verdict": row.verdict}
         for row in rows
