@@ -158,8 +158,14 @@ def exponent(
 
 
 @functools.lru_cache(maxsize=1)
-def _exponent_of(system: RollingStrings, t_end: float, method: Characteristics) -> Exponent:
-    return exponent(system, t_end, method=method)
+def _exponent_of(run: Run) -> Exponent | None:
+    system, method = run.system, run.method
+    assert isinstance(system, RollingStrings)
+    assert isinstance(method, Characteristics)
+    # a motion that ended at once has none
+    if run.t_end < 2.0 * _BATCHES:
+        return None
+    return exponent(system, run.t_end, method=method)
 
 
 def measured_exponent(run: Run) -> Quantity:
@@ -167,20 +173,14 @@ def measured_exponent(run: Run) -> Quantity:
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_studies_measure_exponents
     """
-    system, method = run.system, run.method
-    assert isinstance(system, RollingStrings)
-    assert isinstance(method, Characteristics)
-    found = _exponent_of(system, run.t_end, method)
-    return Quantity(found.rate, "1", "largest Lyapunov exponent over the second half of the run")
+    found, meaning = _exponent_of(run), "largest Lyapunov exponent, over the second half of the run"
+    return Quantity(None if found is None else found.rate, "1", meaning)
 
 
 def measured_error(run: Run) -> Quantity:
     """Return the standard error of `measured_exponent`."""
-    system, method = run.system, run.method
-    assert isinstance(system, RollingStrings)
-    assert isinstance(method, Characteristics)
-    error = _exponent_of(system, run.t_end, method).error
-    return Quantity(error, "1", "standard error of the Lyapunov exponent")
+    found, meaning = _exponent_of(run), "standard error of the Lyapunov exponent"
+    return Quantity(None if found is None else found.error, "1", meaning)
 
 
 def _pair(
