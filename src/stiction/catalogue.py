@@ -149,6 +149,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StaticKinetic": "stiction.laws.coulomb",
             "Stribeck": "stiction.laws.stribeck",
             "AgeingCoulomb": "stiction.laws.stribeck",
+            "RestingCoulomb": "stiction.laws.stribeck",
             "Dahl": "stiction.laws.presliding",
             "LuGre": "stiction.laws.presliding",
             "ElastoPlastic": "stiction.laws.presliding",
