@@ -52,6 +52,8 @@ _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
+# of what must be positive and has no logarithm
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -218,8 +220,11 @@ class Coordinates:
         with np.errstate(divide="ignore"):
             low[self._log] = np.maximum(np.log(np.maximum(low[self._log], 0.0)), -600.0)
             high[self._log] = np.minimum(np.log(high[self._log]), 600.0)
+        # a coefficient of friction is none where it is nothing
+        some = ~self._log & (low == 0.0) & np.array([not q.may_vanish for q in self.parameters])
+        low[some] = _LEAST
         for i, j, _, ratio in self._pairs:
-            low[i], high[i] = (-1.0, 1.0) if ratio else (0.0, math.inf)
+            low[i], high[i] = (_LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
             if held is not None and held[0] == i and j >= 0:
                 if ratio:
                     low[j] = math.log(max(abs(held[1]), 1e-260))

@@ -1,0 +1,102 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from fit_cases import cases
+from scipy.stats import t as student
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.fits import Bootstrap, Curve, Free, ImposedSlip, Profile
+
+RIG = ImposedSlip(offset=Free(), drift=Free())
+
+
+def test_a_linear_law_has_the_interval_of_students_t():
+    case = cases(80)["Coulomb"]
+    curve = case.drawn(5)
+    found = st.fit(curve, st.Coulomb, RIG)
+    sign = np.sign(curve.speeds())
+    used = np.isfinite(sign)
+    x = np.column_stack([10.0 * sign, np.ones(80), curve.time])[used]
+    y = np.asarray(curve.force)[used]
+    coefficients, rss, _, _ = np.linalg.lstsq(x, y, rcond=None)
+    free = used.sum() - 3
+    error = np.sqrt(rss[0] / free * np.linalg.inv(x.T @ x).diagonal())
+    half = student.ppf(0.975, free) * error
+    for estimate, value, e, h in zip(found.estimates, coefficients, error, half, strict=True):
+        assert estimate.value == pytest.approx(value, rel=1e-6)
+        assert estimate.error == pytest.approx(e, rel=1e-5)
+        # a root of the profile is found to a hundredth, and then straightened
+        assert estimate.high - estimate.value == pytest.approx(h, rel=1e-3)
+        assert estimate.value - estimate.low == pytest.approx(h, rel=1e-3)
+
+
+def test_blocks_widen_intervals_of_alike_noise():
+    case = cases(240)["Coulomb"]
+    rng = np.random.default_rng(4)
+    noise = np.zeros(240)
+    for k in range(1, 240):
+        noise[k] = 0.9 * noise[k - 1] + rng.normal(0.0, 0.02)
+    curve = case.curve(case.force() + noise)
+    white = st.fit(curve, st.Coulomb, RIG)
+    blocks = st.fit(curve, st.Coulomb, RIG, intervals=Bootstrap(resamples=100))
+    assert not next(c for c in white.audit if c.check == "residuals_white").ok
+    wide = blocks["rig.offset"].high - blocks["rig.offset"].low
+    assert wide > 2.0 * (white["rig.offset"].high - white["rig.offset"].low)
+
+
+def test_a_bootstrap_of_white_noise_agrees_with_the_profile():
+    curve = cases(150)["Dahl"].drawn(3)
+    profile = st.fit(curve, st.laws.Dahl, RIG)
+    drawn = st.fit(curve, st.laws.Dahl, RIG, intervals=Bootstrap(resamples=200, block=1))
+    for a, b in zip(profile.estimates, drawn.estimates, strict=True):
+        # reason: quantiles of 200 draws
+        assert (b.high - b.low) == pytest.approx(a.high - a.low, rel=0.25)
+
+
+def test_stick_fixes_the_static_coefficient_from_below_alone():
+    t = np.linspace(0.0, 10.0, 101)
+    v = np.where(t < 5.0, 0.0, 1e-3)
+    rng = np.random.default_rng(0)
+    force = np.where(t < 5.0, 0.5 * t, 2.0) + rng.normal(0.0, 0.02, t.size)
+    curve = Curve(force=force, time=t, velocity=v, normal_force=10.0)
+    found = st.fit(curve, st.StaticKinetic, ImposedSlip())
+    assert found.unknown == ("mu_static",)
+    assert "only from below" in found["mu_static"].told
+    assert found["mu_static"].low == pytest.approx(0.25, rel=0.05)  # reason: noise of 1 %
+    assert found["mu_static"].high == np.inf
+    assert found["mu_kinetic"].value == pytest.approx(0.2, rel=0.01)
+
+
+def test_a_film_without_viscosity_ends_at_nothing():
+    case = cases(200)["ExponentialWeakening"]
+    found = st.fit(case.drawn(1), st.laws.Stribeck, RIG, free=None, known={"power": 1.0})
+    viscous = found["viscous"]
+    assert viscous.told == ""
+    assert viscous.low >= 0.0
+    assert viscous.low <= 1e-6 or viscous.value < 3.0 * viscous.error
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: Profile(level=0.2),
+        lambda: Profile(level=1.0),
+        lambda: Bootstrap(resamples=3),
+        lambda: Bootstrap(block=-1),
+    ],
+)
+def test_odd_intervals_are_refused(made):
+    with pytest.raises(ModelError, match="level|resamples|block"):
+        made()
+
+
+def test_known_noise_gives_the_interval_of_the_normal_law():
+    case = cases(80)["Coulomb"]
+    drawn = case.drawn(5)
+    curve = dataclasses.replace(drawn, noise=0.03)
+    one = st.fit(curve, st.Coulomb, RIG)
+    two = st.fit(dataclasses.replace(drawn, noise=0.06), st.Coulomb, RIG)
+    assert two["mu"].error == pytest.approx(2.0 * one["mu"].error, rel=1e-6)
+    assert one.known_noise

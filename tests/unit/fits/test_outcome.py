@@ -1,0 +1,94 @@
+import json
+import tomllib
+
+import numpy as np
+import pytest
+from fit_cases import cases
+
+import stiction as st
+from stiction.errors import ModelError, StoreError
+from stiction.fits.folder import fit_in, report, verified_fit
+
+
+@pytest.fixture(scope="module")
+def dahl():
+    case = cases(80)["Dahl"]
+    return st.fit(case.drawn(0), st.laws.Dahl, case.rig)
+
+
+def base(found, case):
+    return found.rig.offset + found.rig.drift * case.time
+
+
+@pytest.mark.parametrize("name", ["Dahl", "AgeingLaw", "pulled StaticKinetic"])
+def test_a_fit_runs_on(name, dahl):
+    case = cases(80)[name]
+    found = dahl if name == "Dahl" else st.fit(case.drawn(0), type(case.law), case.rig)
+    scenario = found.scenario()
+    from stiction.scenario.writer import write_scenario
+
+    again = st.read_scenario(write_scenario(scenario))
+    assert again.system.law == found.law
+    if name == "pulled StaticKinetic":
+        run = again.solve(save=case.time)
+        load = np.asarray(again.system.load.value)
+        spring = load - again.system.stiffness * np.asarray(run.data["x"])[:, 0]
+        # arcs of slip are followed to 1e-5 in a fit
+        np.testing.assert_allclose(spring, found.forces[0] - base(found, case), atol=1e-4)
+
+
+def test_a_folder_is_complete(tmp_path, dahl):
+    folder = dahl.save(tmp_path / "fit")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "fit.json", "law.toml", "scenario.toml", "residuals.csv", "report.html", "figures",
+    }  # fmt: skip
+    assert {p.stem for p in (folder / "figures").iterdir()} == set(dahl.plot.NAMES)
+    told = json.loads((folder / "fit.json").read_text())
+    assert told["parameters"]["mu"]["value"] == dahl["mu"].value
+    law = tomllib.loads((folder / "law.toml").read_text())["law"]
+    assert law["type"] == "Dahl"
+    assert law["sigma0"] == dahl.law.sigma0
+    rows = np.genfromtxt(folder / "residuals.csv", delimiter=",", skip_header=1)
+    np.testing.assert_array_equal(rows[:, 2] - rows[:, 3], rows[:, 4])
+    with pytest.raises(StoreError, match="does not exist yet"):
+        dahl.save(folder)
+    dahl.save(folder, overwrite=True, figures=False)
+    (folder / "mine.txt").write_text("mine")
+    with pytest.raises(StoreError, match=r"mine\.txt"):
+        dahl.save(folder, overwrite=True)
+
+
+def test_damage_is_told(tmp_path, dahl):
+    folder = dahl.save(tmp_path / "fit", figures=False)
+    assert verified_fit(folder) == (0, f"{folder}: sound")
+    text = (folder / "law.toml").read_text()
+    (folder / "law.toml").write_text(text + "\n")
+    assert verified_fit(folder)[0] == 2
+    (folder / "law.toml").write_text(text)
+    (folder / "fit.json").write_text("{")
+    assert verified_fit(folder)[0] == 2
+    with pytest.raises(StoreError, match="a saved fit"):
+        fit_in(folder)
+    assert fit_in(tmp_path) is None
+
+
+def test_the_report_holds_what_was_found(dahl):
+    page = report(dahl)
+    for estimate in dahl.estimates:
+        assert f"{estimate.value:.6g}" in page
+    assert page.count("data:image/png;base64,") == len(dahl.plot.NAMES)
+    assert "http" not in page.split("data:image")[0]
+
+
+def test_a_summary_says_what_matters(dahl):
+    text = repr(dahl)
+    assert text.startswith("FITTED: Dahl, ImposedSlip, 80 of 80 rows")
+    assert "sigma0" in text
+    assert "<table>" in dahl._repr_html_()
+    assert list(dahl.table.index) == [e.name for e in dahl.estimates]
+
+
+def test_unknown_figures_are_refused(tmp_path, dahl):
+    with pytest.raises(ModelError, match="did you mean 'profiles'"):
+        dahl.plot.write(tmp_path, ["profile"])

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from fit_cases import cases
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.fits import Free, ImposedSlip, SpringDrive
+from stiction.fits.problem import Problem
+from stiction.laws import BoucWen, LuGre, Stribeck
+
+
+def problem(name, **options):
+    case = cases(60)[name]
+    given = {"free": None, "known": {}, **options}
+    return Problem(type(case.law), case.rig, [case.drawn(0)], **given), case
+
+
+@pytest.mark.parametrize("name", sorted(cases(60)))
+def test_every_point_is_a_law(name):
+    asked, case = problem(name)
+    rng = np.random.default_rng(1)
+    low, high = asked.coordinates.bounds()
+    for _ in range(50):
+        y = np.clip(rng.normal(0.0, 5.0, low.size), low, high)
+        law = asked.law_at(asked.coordinates.physical(y))
+        assert type(law) is type(case.law)
+
+
+@pytest.mark.parametrize("name", sorted(cases(60)))
+def test_coordinates_turn_back(name):
+    asked, case = problem(name)
+    values = np.array([case.truth[q.name] for q in asked.parameters])
+    y = asked.coordinates.coordinates(values)
+    np.testing.assert_allclose(asked.coordinates.physical(y), values, rtol=1e-13)
+    for i in range(values.size):
+        held = asked.coordinates.physical(y, (i, 1.1 * values[i]))
+        assert held[i] == 1.1 * values[i]
+
+
+def test_a_held_excess_bounds_its_partner():
+    asked, case = problem("Stribeck")
+    i = [q.name for q in asked.parameters].index("mu_static")
+    j = [q.name for q in asked.parameters].index("mu_kinetic")
+    assert asked.coordinates.bounds((i, 0.2))[1][j] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("law", "options", "words"),
+    [
+        (LuGre, {"free": ("sigma9",)}, "did you mean"),
+        (LuGre, {"free": ()}, "at least one field"),
+        (LuGre, {"free": ("sigma0",)}, "numbers for sigma1"),
+        (LuGre, {"free": ("sigma0",), "known": {"sigma": 1.0}}, "did you mean"),
+        (st.laws.ElastoPlastic, {}, "one of Coulomb"),
+        (Stribeck([0.4, 0.3], 0.2, 0.1), {}, "several numbers"),
+    ],
+)
+def test_odd_questions_are_refused(law, options, words):
+    given = {"free": None, "known": {}, **options}
+    with pytest.raises(ModelError, match=words):
+        Problem(law, ImposedSlip(), [cases(60)["LuGre"].drawn(0)], **given)
+
+
+@pytest.mark.parametrize(
+    ("law", "rig", "words"),
+    [
+        (LuGre, SpringDrive(1e3), "weigh the slider"),
+        (st.laws.AgeingLaw, SpringDrive(1e3, 1.0), "without inertia"),
+        (st.laws.AgeingCoulomb, SpringDrive(1e3), "followed on a spring"),
+    ],
+)
+def test_rigs_that_cannot_be_are_refused(law, rig, words):
+    with pytest.raises(ModelError, match=words):
+        st.fit(cases(60)["LuGre"].drawn(0), law, rig)
+
+
+def test_a_law_of_ones_own_is_fitted():
+    # a class with numbers as fields, and no memory, needs no kernel
+    case = cases(100)["ExponentialWeakening"]
+    own = type("Own", (st.ExponentialWeakening,), {})
+    found = st.fit(case.drawn(2), own(0.35, 0.3, 1e-3), ImposedSlip(Free(), Free()))
+    assert type(found.law) is own
+    assert found["mu_static"].value == pytest.approx(0.4, rel=0.03)  # reason: noise of 1 %
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: Free(low=1.0, high=0.0), lambda: Free(2.0, high=1.0), lambda: Free(float("nan"))]
+)
+def test_odd_bounds_are_refused(made):
+    with pytest.raises(ModelError, match=r"Free\."):
+        made()
+
+
+def test_loops_that_create_energy_are_no_points():
+    asked, _ = problem("BoucWen")
+    low, high = asked.coordinates.bounds()
+    values = asked.coordinates.physical(np.array([1.0, 2.0, 1.0, 0.0, 0.0]))
+    assert values[2] == values[1]
+    assert isinstance(asked.law_at(values), BoucWen)
+    assert -1.0 < low[2] < -0.99999
+    assert high[2] == 1.0
