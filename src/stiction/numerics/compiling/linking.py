@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 
+# what Numba takes for an address that is good in this process alone
+_NOT_TO_KEEP = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
 # every C function that was made in this process, with its types
 C_FUNCTIONS: list[tuple[Any, Any]] = []
 
@@ -130,8 +132,9 @@ class InnerLibrary(codegen.JITCodeLibrary):
         if self._shared_module is None:
             module = self._final_module.clone()
             for library in self.reached()[1:]:
-                if isinstance(library, InnerLibrary):
-                    module.link_in(library.own(), preserve=True)
+                inside = isinstance(library, InnerLibrary)
+                part = library.own() if inside else library._get_module_for_linking()
+                module.link_in(part, preserve=True)
             self._shared_module = _shared(module)
         return self._shared_module
 
@@ -171,6 +174,8 @@ class OuterLibrary(codegen.JITCodeLibrary):
     """
 
     emits = True
+    # whether a word is said before it is compiled
+    announced = True
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
@@ -238,6 +243,9 @@ class ApartLibrary(OuterLibrary):
     origin : as that of an inner kernel
     """
 
+    # the kernel that needs it was, with all below
+    announced = False
+
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
         self.origin: tuple[str, str, Any] | None = None
@@ -252,8 +260,11 @@ class ApartLibrary(OuterLibrary):
             llvm.add_symbol(name, self.get_pointer_to_function(name))
 
     def _get_module_for_linking(self) -> Any:
-        """Return nothing: callers find the code where it lies."""
-        return llvm.parse_assembly("")
+        """Return a mark for a library that knows nothing of this one: it must not be kept.
+
+        In another process it would jump to what is not there, and that ends a process.
+        """
+        return llvm.parse_assembly(_NOT_TO_KEEP)
 
     def serialize_using_object_code(self) -> Any:
         """Return what any library of machine code keeps, and the names that others jump to."""
