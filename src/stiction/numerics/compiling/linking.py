@@ -132,9 +132,10 @@ class InnerLibrary(codegen.JITCodeLibrary):
         if self._shared_module is None:
             module = self._final_module.clone()
             for library in self.reached()[1:]:
-                inside = isinstance(library, InnerLibrary)
-                part = library.own() if inside else library._get_module_for_linking()
-                module.link_in(part, preserve=True)
+                if isinstance(library, InnerLibrary):
+                    module.link_in(library.own(), preserve=True)
+                else:
+                    module.link_in(library._get_module_for_linking(), preserve=True)
             self._shared_module = _shared(module)
         return self._shared_module
 
@@ -189,7 +190,9 @@ class OuterLibrary(codegen.JITCodeLibrary):
         modules: dict[Any, Callable[[], Any]] = {}
         apart: dict[ApartLibrary, None] = {}
         for library in self._linking_libraries:
-            below = library.reached() if isinstance(library, InnerLibrary) else [library]
+            below: list[Any] = [library]
+            if isinstance(library, InnerLibrary):
+                below = [*library.reached()]
             for one in below:
                 if isinstance(one, ApartLibrary):
                     apart[one] = None
