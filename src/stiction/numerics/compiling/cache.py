@@ -205,7 +205,7 @@ class KernelCache:
                 if found is not None:
                     self._name(found.library, signature)
                     return found
-        if self._library is not None and self._library.emits:
+        if getattr(self._library, "announced", False):
             name = self._function.__name__
             clock.announce(self._function.__module__, name, size_of(self._function))
         return None
@@ -253,7 +253,8 @@ class KernelCache:
         cannot |= self._function.__module__ not in sys.modules
         if self._folder is None or cannot or result.library.has_dynamic_globals:
             return
-        body = serialize.dumps(result._reduce())
+        # the source with a type at each name is for people to read, and takes long to write
+        body = serialize.dumps(result._replace(type_annotation="")._reduce())
         path = self._folder / self.name(signature, _processor(result.codegen))
         partial = None
         try:

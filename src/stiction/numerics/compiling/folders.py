@@ -183,7 +183,7 @@ def tell(text: str, about: str = "") -> None:
 
 
 @contextlib.contextmanager
-def alone(path: Path, patience: float = 120.0) -> Iterator[None]:
+def alone(path: Path, patience: float = 600.0) -> Iterator[None]:
     """Wait until no other process holds `path`, then hold it inside a with statement.
 
     A process that ends, however it does, lets go of what it held. Where files cannot be

@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 
+# what Numba takes for an address that is good in this process alone
+_NOT_TO_KEEP = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
 # every C function that was made in this process, with its types
 C_FUNCTIONS: list[tuple[Any, Any]] = []
 
@@ -132,6 +134,8 @@ class InnerLibrary(codegen.JITCodeLibrary):
             for library in self.reached()[1:]:
                 if isinstance(library, InnerLibrary):
                     module.link_in(library.own(), preserve=True)
+                else:
+                    module.link_in(library._get_module_for_linking(), preserve=True)
             self._shared_module = _shared(module)
         return self._shared_module
 
@@ -171,6 +175,8 @@ class OuterLibrary(codegen.JITCodeLibrary):
     """
 
     emits = True
+    # whether a word is said before it is compiled
+    announced = True
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
@@ -184,7 +190,9 @@ class OuterLibrary(codegen.JITCodeLibrary):
         modules: dict[Any, Callable[[], Any]] = {}
         apart: dict[ApartLibrary, None] = {}
         for library in self._linking_libraries:
-            below = library.reached() if isinstance(library, InnerLibrary) else [library]
+            below: list[Any] = [library]
+            if isinstance(library, InnerLibrary):
+                below = [*library.reached()]
             for one in below:
                 if isinstance(one, ApartLibrary):
                     apart[one] = None
@@ -238,6 +246,9 @@ class ApartLibrary(OuterLibrary):
     origin : as that of an inner kernel
     """
 
+    # the kernel that needs it was, with all below
+    announced = False
+
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
         self.origin: tuple[str, str, Any] | None = None
@@ -252,8 +263,11 @@ class ApartLibrary(OuterLibrary):
             llvm.add_symbol(name, self.get_pointer_to_function(name))
 
     def _get_module_for_linking(self) -> Any:
-        """Return nothing: callers find the code where it lies."""
-        return llvm.parse_assembly("")
+        """Return a mark for a library that knows nothing of this one: it must not be kept.
+
+        In another process it would jump to what is not there, and that ends a process.
+        """
+        return llvm.parse_assembly(_NOT_TO_KEEP)
 
     def serialize_using_object_code(self) -> Any:
         """Return what any library of machine code keeps, and the names that others jump to."""
