@@ -84,7 +84,7 @@ def pressed(moduli=1.0, radii=1.0, size=16.0, stiff=100.0, exchange=False, unit=
             so.Body(mesh, so.Q1N2(), so.LinearElastic(one, NU))
             for mesh, one in zip(meshes, e[::-1], strict=True)
         ],
-        [so.Contact(*sides, law, st.Frictionless(), passes="mortar")],
+        [so.Contact(*sides, law, st.laws.Frictionless(), passes="mortar")],
         [
             so.Driven(so.Boundary(0, "top"), 1, so.Program((0, 1), (0.0, -way))),
             so.Fixed(so.Boundary(0, "left"), (0,)),

@@ -66,7 +66,7 @@ axes = [so.Fixed(so.Boundary(i, "left"), (0,)) for i in (0, 1)]
 deep = (2.0 * np.log(2.0 * SIZE) - NU / (1.0 - NU)) / (4.0 * radius)
 system = so.Solid(
     bodies,
-    [so.Contact(*faces, law, st.Frictionless(), passes="mortar")],
+    [so.Contact(*faces, law, st.laws.Frictionless(), passes="mortar")],
     [
         so.Driven(so.Boundary(0, "top"), 1, so.Program((0, 1), (0, -deep))),
         so.Fixed(so.Boundary(1, "bottom"), (1,)),

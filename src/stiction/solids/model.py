@@ -13,7 +13,8 @@ from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
 from stiction.solids.constraints import Linear
-from stiction.solids.contact.model import Contact, check_partners
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.pairs import check_partners
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring

@@ -8,7 +8,6 @@ commits when it accepts a step.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -65,9 +64,9 @@ class Contact(Record):
     friction_from : time from which friction acts [time unit]; before, the boundary slides freely.
         Where it lies before the start, friction holds what touches there from the beginning
     passes : "half", one pass over each of two bodies that loads that body alone, or "mortar", one
-        pass over `boundary`, cut where pieces of the partner begin, whose virtual work loads both
-        bodies: forces and moments balance, and tractions follow from energies per reference area
-        of `boundary`, whatever `stretch` says
+        pass over `boundary`, cut in every state where pieces of the partner begin, whose virtual
+        work loads both bodies: forces and moments balance, and tractions follow from energies per
+        reference area of `boundary`, whatever `stretch` says
 
     Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
@@ -364,8 +363,7 @@ class ContactPass:
 
     def _told(self, x: Floats, found: Found) -> Floats:
         """Return what is told of each point without friction, (p, OUT)."""
-        residual = np.zeros_like(x)
-        free = np.full(self.count, -1)
+        residual, free = np.zeros_like(x), np.full(self.count, -1)
         return self.evaluate(
             x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
         )
@@ -480,16 +478,15 @@ class ContactPass:
 
         Parameters
         ----------
-        x : (nodes, d) places now [m]
         guess : nearest points from which those of this state are looked for
-        attraction : factor on tensile tractions [1]
-        residual : (nodes, d), added to
+        x, attraction, residual : as in `evaluate`
         """
+        free, found = np.full(self.count, -1), self.project(x, guess)
         out = self.evaluate(
             x,
-            self.project(x, guess),
+            found,
             self.fresh(),
-            np.full(self.count, -1),
+            free,
             rubs=False,
             attraction=attraction,
             residual=residual,
@@ -601,34 +598,3 @@ class ContactPass:
         known: Bools = np.all(np.isfinite(origin), axis=1)
         kept = np.where(known[:, None], origin, 0.0)
         return History(kept, known, out[:, k.STATE] == k.STICKS)
-
-
-def check_partners(contacts: Sequence[Contact]) -> None:
-    """Refuse a boundary that is in two contacts with bodies, or twice with one rigid shape."""
-    with_bodies: dict[tuple[int, str], int] = {}
-    seen: list[Contact] = []
-    for contact in contacts:
-        own = (contact.boundary.body, contact.boundary.name)
-        partner = contact.partner
-        if isinstance(partner, Boundary):
-            for key in (own, (partner.body, partner.name)):
-                with_bodies[key] = with_bodies.get(key, 0) + 1
-        for other in seen:
-            if other.boundary == contact.boundary and other.partner == partner:
-                _refuse_twice(own, "with one and the same partner")
-        seen.append(contact)
-    for key, count in with_bodies.items():
-        if count > 1:
-            _refuse_twice(key, "in contacts with bodies")
-
-
-def _refuse_twice(key: tuple[int, str], how: str) -> None:
-    raise ModelError(
-        explain(
-            "Solid.contacts",
-            f"boundary {key[1]!r} of body {key[0]} twice {how}",
-            "each pair of surfaces once",
-            "each pass would load the boundary again, with twice the adhesion.",
-            "split the boundary, or leave one contact out.",
-        )
-    )

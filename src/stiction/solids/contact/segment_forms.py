@@ -494,10 +494,9 @@ def sums(forms: Forms, cells: int) -> Sums:
     law, weight = forms.laws, np.where(forms.met.meets, forms.weight, 0.0)
 
     def whole(value: Floats) -> Floats:
-        return np.bincount(cell, np.where(weight != 0.0, weight * value, 0.0), cells)
+        found = np.where(weight != 0.0, weight * value, 0.0)
+        return np.asarray(np.bincount(cell, found, cells), dtype=np.float64)
 
-    return Sums(
-        np.bincount(cell, weight, cells),
-        *(whole(v) for v in (law.zeta, law.way, law.psi, law.well, law.pull, law.threshold)),
-        whole(forms.long * law.threshold / law.span),
-    )
+    one = np.ones_like(weight)
+    told = (one, law.zeta, law.way, law.psi, law.well, law.pull, law.threshold)
+    return Sums._make([*map(whole, told), whole(forms.long * law.threshold / law.span)])

@@ -87,7 +87,7 @@ class Segments(NamedTuple):
 
     def kept(self, which: Bools) -> Segments:
         """Return some of them."""
-        return Segments(*(part[which] for part in self))
+        return Segments._make(part[which] for part in self)
 
 
 @functools.cache
@@ -267,7 +267,7 @@ def _marks(
     hollow = both & ~ends.smooth[knot]
     v = v + ends.behind[:, knot] * hollow
     c = ends.place[:, knot]
-    e, left, right = (part[cell] for part in cells)
+    e, left, right = cells[0][cell], cells[1][cell], cells[2][cell]
     f_left, f_right = (((place[:, cell] - c) * v).sum(axis=0) for place in places)
     none = (f_left < 0.0) == (f_right < 0.0)
     small = _OUTSIDE * np.abs(f_left - f_right)

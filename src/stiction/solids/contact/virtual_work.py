@@ -197,7 +197,7 @@ class MortarPass(ContactPass):
         made = between(way, self._cells[0], reached, ends, _POINTS)
         met = self._on_pieces(made, x)
         away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
-        away = away.reshape(made.cell.size, -1).any(axis=1)
+        away = np.asarray(away.reshape(made.cell.size, -1).any(axis=1))
         away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
         bad = way.bad.copy()
         bad[made.cell[away]] = True
@@ -246,7 +246,7 @@ class MortarPass(ContactPass):
     def _with_lone(self, bad: Bools, made: Segments, met: Met, x: Floats) -> tuple[Segments, Met]:
         """Return segments with those of cells that are not cut, each point for itself."""
         cell = np.flatnonzero(bad)
-        e, low, high = (part[cell] for part in self._cells)
+        e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
         at = low[:, None] + (high - low)[:, None] * rule(_POINTS)[0]
         _, here = self._own_at(np.repeat(e, _POINTS), at.ravel(), x)
         found = self._nearest_of_all(np.ascontiguousarray(here[0].T), None, x)
