@@ -390,6 +390,32 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
+    # ---- from data to law
+    "Rig": Kind(
+        "a rig",
+        {
+            "ImposedSlip": "stiction.fits.rigs",
+            "SpringDrive": "stiction.fits.rigs",
+        },
+        written=False,
+    ),
+    "Intervals": Kind(
+        "how intervals are found",
+        {"Profile": "stiction.fits.intervals", "Bootstrap": "stiction.fits.intervals"},
+        written=False,
+    ),
+    "Fit": Kind(
+        "a fit",
+        {
+            "Curve": "stiction.fits.curve",
+            "Fit": "stiction.fits.outcome",
+            "Free": "stiction.fits.rigs",
+            "compare_fits": "stiction.fits.comparison",
+            "fit": "stiction.fits.fitting",
+            "read_curve": "stiction.fits.reading",
+        },
+        written=False,
+    ),
     # ---- questions, and what answers them
     "Question": Kind(
         "a question",
@@ -478,6 +504,8 @@ _FIRST = (
     "two_fold",
     "ensemble",
     "Sweep",
+    "fit",
+    "read_curve",
     "solve_ivp",
 )
 # results and errors, of no kind and in no room

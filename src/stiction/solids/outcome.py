@@ -127,6 +127,7 @@ def build_run(
         event_log=_events(problem, steps, path, units),
         energy=ledger,
         losses=record.losses,
+        loss_units={name: units[kind] for name, kind in _LOSSES.items()},
         checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
@@ -255,6 +256,12 @@ def _numbered(name: str) -> tuple[str, str]:
 # kinds of events by the mode that they lead to, where surfaces touched before and after
 _BECOMES = {_STICKS: "stick", _SLIDES: "full_sliding"}
 # curves that stand beside an event; what drives the body also at the step before: it lies between
+_LOSSES = {
+    "energy_missing": "work",
+    "displacement": "length",
+    "force_x": "force",
+    "force_y": "force",
+}
 _BESIDE = ("displacement", "force_x", "force_y")
 
 
@@ -390,6 +397,7 @@ def _shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> 
 
 
 def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
+    units = units_of(problem.dim, problem.assembled.dimensionless)
     limit = 1e-2
     closed = ledger.imbalance_rel
     note = "largest energy imbalance over the largest energy; falls as the load step squared"
@@ -418,7 +426,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     heat = ledger.total_friction_heat
     gained = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
-    note = "largest heat that friction gave back between states"
+    note = f"largest heat that friction gave back between states [{units['work']}]"
     found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
     found.extend(_within_law(problem, record))
     for i, contact in enumerate(problem.assembled.contacts):
@@ -489,7 +497,8 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     )
     limit = 5.0
     found = [Check("pressure_within_law", worst <= limit, worst, limit, when, note)]
-    note = "smallest gap; below zero the surfaces lie inside each other"
+    unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
+    note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
     found.append(Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note))
     return found
 

@@ -410,7 +410,7 @@ class Problem:
         outs = []
         for k, p in enumerate(self.passes):
             held = helds[k] if helds is not None else np.full(p.count, -1)
-            store = np.empty(p.shape) if data else None
+            store = np.empty(p.room(founds[k])) if data else None
             out = p.evaluate(
                 x,
                 founds[k],
@@ -449,8 +449,6 @@ class Problem:
         u : (nodes, 2) displacements [m]
         strength : attraction at which normal tractions of contact are added; None leaves them out
         """
-        from stiction.solids.contact.sweeps import BY_ATTRACTION
-
         moved = self.unknowns.displacements(u)
         x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
         if self.bulk.add(moved, total, None):
@@ -458,17 +456,7 @@ class Problem:
         if strength is None:
             return self.unknowns.forces(total), by_strength
         for p, found in zip(self.passes, founds, strict=True):
-            out = p.evaluate(
-                x,
-                p.project(x, found),
-                p.fresh(),
-                np.full(p.count, -1),
-                rubs=False,
-                attraction=strength,
-                residual=total,
-                values=None,
-            )
-            by_strength += float(out[:, BY_ATTRACTION].sum())
+            by_strength += p.pressed(x, found, strength, total)
         return self.unknowns.forces(total), by_strength
 
     def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
@@ -490,7 +478,7 @@ class Problem:
                 pass
         self.couple(
             [
-                (rows, p.window(columns, found))
+                p.coupled(rows, columns, found)
                 for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True)
             ]
         )
