@@ -130,15 +130,7 @@ def report(fit: Fit) -> str:
     Verified by: tests/unit/fits/test_outcome.py::test_the_report_holds_what_was_found
     """
     rows = [
-        (
-            e.name,
-            f"{e.value:.6g}",
-            f"{e.error:.3g}",
-            f"{e.low:.6g}",
-            f"{e.high:.6g}",
-            e.unit,
-            e.told,
-        )
+        (e.name, f"{e.value:.6g}", f"{e.error:.3g}", f"{e.low:.6g}", f"{e.high:.6g}", e.unit, e.told)
         for e in fit.estimates
     ]
     head = ("parameter", "value", "standard error", "low", "high", "unit", "what data do not tell")
@@ -174,9 +166,7 @@ def _audit(audit: Audit) -> str:
 def _image(figure: PaperFigure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
-    return (
-        f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
-    )
+    return f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
 
 
 # ---- folders that were written
@@ -217,3 +207,5 @@ def verified_fit(folder: str | Path) -> tuple[int, str]:
     except (StoreError, OSError, LookupError) as error:
         return 2, f"{folder}: {str(error).splitlines()[0]}"
     return 0, f"{folder}: sound"
+
+

@@ -40,10 +40,7 @@ def candidates(
     low, high = coordinates.bounds()
     for row, draw in zip(made, draws, strict=True):
         values = np.array(
-            [
-                _between(spans[q.name], u, q.logarithmic)
-                for q, u in zip(parameters, draw, strict=True)
-            ]
+            [_between(spans[q.name], u, q.logarithmic) for q, u in zip(parameters, draw, strict=True)]
         )
         _dependent(parameters, values, draw)
         row[:] = np.clip(coordinates.coordinates(values), low, np.where(high > low, high, low))

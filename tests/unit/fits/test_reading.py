@@ -14,9 +14,7 @@ X, F = np.sin(5.0 * T), np.cos(3.0 * T)
 def written(path, header="time [s],displacement [um],force [mN]", rows=None, mark=","):
     lines = [header]
     for row in zip(T, 1e6 * X, 1e3 * F, strict=True) if rows is None else rows:
-        lines.append(
-            mark.join(cell if isinstance(cell, str) else repr(float(cell)) for cell in row)
-        )
+        lines.append(mark.join(cell if isinstance(cell, str) else repr(float(cell)) for cell in row))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

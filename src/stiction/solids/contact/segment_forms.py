@@ -386,9 +386,7 @@ class Forms:
         third = self.curves.own_third(self.met.own_piece[at], self.met.s[at][None], self.states[1])
         change = (dot(base[2], base[2]) + dot(base[1], third) - rate * rate) / size
         ends = np.broadcast_to(np.array([-1.0, 1.0]), q.shape)
-        twice = rate[:, None, None] * _both(ends, q) + (length * change)[:, None, None] * _outer(
-            q, q
-        )
+        twice = rate[:, None, None] * _both(ends, q) + (length * change)[:, None, None] * _outer(q, q)
         grown = np.zeros_like(vector)
         grown[:, -2:] = self.by_ends[at]
         more = _both(grown, vector)
@@ -465,7 +463,9 @@ class Forms:
         return place, by[0], v, by_v, v.copy()
 
 
-def _two(away: Floats, pair: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
+def _two(
+    away: Floats, pair: list[tuple[Floats, Floats, Floats]]
+) -> tuple[Floats, Floats, Floats]:
     """Return the sum of two unit tangents, what moves it, and its second variation times `away`.
 
     Parameters

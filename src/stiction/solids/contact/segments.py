@@ -27,17 +27,7 @@ import numpy.typing as npt
 from stiction.solids.arrays import Surface
 from stiction.solids.elements.splines import curve_functions
 
-__all__ = [
-    "Ends",
-    "Passed",
-    "Segments",
-    "alone",
-    "between",
-    "celled",
-    "passed",
-    "smooth_ends",
-    "stations",
-]
+__all__ = ["Ends", "Passed", "Segments", "alone", "between", "celled", "passed", "smooth_ends", "stations"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -224,9 +214,7 @@ def passed(
     bad = np.zeros(first.size, dtype=np.bool_)
     marks = np.flatnonzero(cell[1:] == cell[:-1])
     if marks.size:
-        s, lost = _marks(
-            mine, cells, cell[marks], station[marks], station[marks + 1], places, ends, x
-        )
+        s, lost = _marks(mine, cells, cell[marks], station[marks], station[marks + 1], places, ends, x)
         made[1, marks], made[0, marks + 1] = s, s
         bad[cell[marks[lost]]] = True
         wide = (high - low) * _OUTSIDE

@@ -406,9 +406,7 @@ class MortarPass(ContactPass):
         each = made.at.shape[1]
         cell = np.repeat(made.cell, each)
         _, base = self._own_at(met.own_piece, met.s, self.reference)
-        curves = Curves(
-            self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other
-        )
+        curves = Curves(self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other)
         forms = Forms(made, met, curves, (x, self.reference), base)
         c_n, c_t = self._tables
         traction, slope = adhesion(forms.gap, c_n)
@@ -504,8 +502,8 @@ class MortarPass(ContactPass):
             grows = self._functions[k.RATE].T[:, :, None] * (tangent / self._length).T[:, None]
             _, first = np.unique(cell, return_index=True)
             at = cell[first]
-            rate[first, : 2 * mine] += friction.by_stretch[at, None] * grows[at].reshape(
-                at.size, -1
+            rate[first, : 2 * mine] += (
+                friction.by_stretch[at, None] * grows[at].reshape(at.size, -1)
             )
         values[:count] = hessian + moves[:, :, None] * rate[:, None]
         one, other = self._pairs(made)
