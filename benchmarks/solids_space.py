@@ -30,6 +30,7 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
+from stiction.solids.equilibria.problem import Problem
 
 # a sphere of radius one on a block of nu = 0.3; the contact's radius of Hertz, and the block's size
 RADIUS, SIZE, POISSON = 0.05, 0.6, 0.3
@@ -56,7 +57,8 @@ def hertz(cells: int, depth: float) -> dict:
     """Return the contact of a rigid sphere on a quarter of a block, pressed as deep as Hertz says.
 
     Radius and force are compared with each other: both know less of the block's size than the
-    approach does.
+    approach does. The radius is that of the pressure; the place up to which the gap is within reach
+    of the law lies farther out, by the length of the law over the approach to the power 2/3.
 
     Parameters
     ----------
@@ -94,8 +96,12 @@ def hertz(cells: int, depth: float) -> dict:
     wall, cpu = time.perf_counter(), time.process_time()
     run = st.solve(solid, st.Quasistatic(steps=4), t_span=(0.0, 1.0))
     area = 4.0 * float(run.data["nominal_area"].values[-1])
-    pressure = float(run.data["normal_traction"].values[-1].max())
-    radius = math.sqrt(area / math.pi)
+    known = run.data["normal_traction"].values[-1]
+    share = known * Problem(solid.assembled()).passes[0].own.areas.ravel()
+    square = sum(run.data[f"surface_{axis}"].values[-1] ** 2 for axis in "xz")
+    # of Hertz' pressure the mean square distance is two fifths of that of the edge
+    radius = math.sqrt(2.5 * float((share * square).sum() / share.sum()))
+    pressure = float(known.max())
     force = 4.0 * abs(float(run.data["force_y"].values[-1]))
     peak = 1.5 * force / (math.pi * radius**2)
     return {
@@ -103,6 +109,7 @@ def hertz(cells: int, depth: float) -> dict:
         "law_over_approach": depth,
         "unknowns": run.stats["unknowns"],
         "radius": radius / RADIUS,
+        "radius_where_near": math.sqrt(area / math.pi) / RADIUS,
         "force": force / FORCE,
         "force_error": force / FORCE * (RADIUS / radius) ** 3 - 1.0,
         "peak_pressure_error": pressure / peak - 1.0,
@@ -151,9 +158,8 @@ def main() -> None:
         worst = abs(best["force_error"])
         record.target("Hertz: force for a radius", "1 %", f"{100 * worst:.2f} %", worst <= 0.01)
     if "cap" in given.parts:
-        for cells in (
-            ((12, 2, 6), (16, 3, 8)) if given.quick else ((12, 2, 6), (16, 3, 8), (22, 4, 12))
-        ):
+        meshes = [(10, 2, 5), (16, 3, 8), (22, 4, 12)]
+        for cells in meshes[: 2 if given.quick else 3]:
             record.add("cap", **sheared(cells, 20))
     record.close()
 

@@ -275,7 +275,6 @@ def _blocks(
 
 def _taken(group: Group, here: Ints) -> Group:
     """Return some elements of a group."""
-
     face = None if group.face is None else (group.face[0][here], group.face[1][here])
     return group._replace(
         cells=group.cells[here],

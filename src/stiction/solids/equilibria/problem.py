@@ -357,17 +357,14 @@ class Problem:
     @property
     def _stiffest(self) -> float:
         bodies = self.assembled.bodies
+        # stresses become forces per width by a length, in space
+        wide = self.largest_length if self.dim > _PLANE else 1.0
         return max(
             body.tension
             if isinstance(body, Membrane)
-            else body.material.elastic_constants()[0] * self._per_width
+            else body.material.elastic_constants()[0] * wide
             for body in bodies
         )
-
-    @property
-    def _per_width(self) -> float:
-        """A length by which stresses become forces per width; in the plane there is none."""
-        return self.largest_length if self.dim > _PLANE else 1.0
 
     def check_tolerance(self, name: str, tolerance: float) -> None:
         """Refuse a tolerance of Newton's method that rounding keeps any residual from meeting.

@@ -33,7 +33,7 @@ __all__ = ["CapSliding3D"]
 # when the attraction is there, and when the normal force has its value
 _ATTRACTED, _LOADED = 0.1, 0.3
 # elements along the motion, over the height, and across one half
-_CELLS = {"quick": (22, 4, 12), "paper": (72, 6, 38)}
+_CELLS = {"quick": (16, 3, 8), "paper": (72, 6, 38)}
 # the middle part of the face that has small elements, and how much smaller they are
 _INSIDE, _SMALLER = 0.24, 3.0
 # the first force on the plate: a part of the normal force, and the least [E L0^2]
@@ -126,10 +126,10 @@ class CapSliding3D(SolidSystem):
         given: object = self.cells
         if not isinstance(given, (tuple, list)) or len(given) != len(_CELLS["quick"]):
             where, needs = f"{type(self).__name__}.cells", "three whole numbers"
-            raise ModelError(explain(where, repr(given), needs, why, "give [22, 4, 12]."))
+            raise ModelError(explain(where, repr(given), needs, why, "give [16, 3, 8]."))
         for value in given:
             where = f"{type(self).__name__}.cells"
-            whole_number(where, value, least=1, most=10_000, why=why, try_="give [22, 4, 12].")
+            whole_number(where, value, least=1, most=10_000, why=why, try_="give [16, 3, 8].")
         object.__setattr__(self, "cells", tuple(int(value) for value in given))
 
     def cap(self) -> SweptBody:
