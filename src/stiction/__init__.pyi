@@ -2,6 +2,7 @@
 
 from stiction import chains as chains
 from stiction import faults as faults
+from stiction import fits as fits
 from stiction import laws as laws
 from stiction import rods as rods
 from stiction import solids as solids
@@ -23,6 +24,8 @@ from stiction.errors import SolveError as SolveError
 from stiction.errors import Status as Status
 from stiction.errors import StictionError as StictionError
 from stiction.errors import StoreError as StoreError
+from stiction.fits.fitting import fit as fit
+from stiction.fits.reading import read_curve as read_curve
 from stiction.laws.adhesion import LennardJones as LennardJones
 from stiction.laws.adhesive_friction import DI as DI
 from stiction.laws.adhesive_friction import EA as EA

@@ -74,6 +74,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
             "TapePeeling": "stiction.solids.membranes.tape",
+            "CapSliding3D": "stiction.solids.space.cap",
             "SpringSlider": "stiction.faults.model",
             "Fault": "stiction.faults.model",
             "StrikeSlipFault": "stiction.faults.presets",
@@ -288,9 +289,14 @@ CATALOGUE: Mapping[str, Kind] = {
     "Body": Kind(
         "a body",
         {"Body": "stiction.solids.model"},
-        also={"Membrane": "stiction.solids.membranes.model"},
+        also={
+            "Membrane": "stiction.solids.membranes.model",
+            "SweptBody": "stiction.solids.space.model",
+        },
     ),
     "Membrane": Kind("a membrane", {"Membrane": "stiction.solids.membranes.model"}),
+    "SweptBody": Kind("a body in space", {"SweptBody": "stiction.solids.space.model"}),
+    "BodyShape": Kind("a shape of a body in space", {"Dome": "stiction.solids.space.shapes"}),
     "Patch": Kind(
         "a patch of splines",
         {
@@ -307,6 +313,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Boundary": "stiction.solids.contact.partners",
             "RigidPlane": "stiction.solids.contact.partners",
             "RigidCircle": "stiction.solids.contact.partners",
+            "RigidSphere": "stiction.solids.contact.partners",
         },
     ),
     "Where": Kind(
@@ -355,6 +362,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Centreline": "stiction.rods.centreline",
             "Shape": "stiction.rods.strings.shapes",
             "SolidSystem": "stiction.solids.model",
+            "BodyShape": "stiction.solids.space.shapes",
             "Friction": "stiction.laws.coulomb",
             "SmoothSign": "stiction.laws.smoothed",
             "TyreLaw": "stiction.laws.tyre",
@@ -380,6 +388,32 @@ CATALOGUE: Mapping[str, Kind] = {
             "Range": "stiction.studies.designs",
             "Sweep": "stiction.studies.sweep",
             "Study": "stiction.studies.study",
+        },
+        written=False,
+    ),
+    # ---- from data to law
+    "Rig": Kind(
+        "a rig",
+        {
+            "ImposedSlip": "stiction.fits.rigs",
+            "SpringDrive": "stiction.fits.rigs",
+        },
+        written=False,
+    ),
+    "Intervals": Kind(
+        "how intervals are found",
+        {"Profile": "stiction.fits.intervals", "Bootstrap": "stiction.fits.intervals"},
+        written=False,
+    ),
+    "Fit": Kind(
+        "a fit",
+        {
+            "Curve": "stiction.fits.curve",
+            "Fit": "stiction.fits.outcome",
+            "Free": "stiction.fits.rigs",
+            "compare_fits": "stiction.fits.comparison",
+            "fit": "stiction.fits.fitting",
+            "read_curve": "stiction.fits.reading",
         },
         written=False,
     ),
@@ -471,6 +505,8 @@ _FIRST = (
     "two_fold",
     "ensemble",
     "Sweep",
+    "fit",
+    "read_curve",
     "solve_ivp",
 )
 # results and errors, of no kind and in no room

@@ -25,6 +25,8 @@ Ints = npt.NDArray[np.int64]
 
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
 # the names of modes from -1 on, and the kinds of events
+_LOSS_UNITS = {"velocities": "m/s", "x": "m", "load": "N", "drive": "N", "bound": "N"}
+
 _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
 # events whose names are made at a time
@@ -143,6 +145,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         event_log=_event_log(history),
         energy=history.energy,
         losses=history.losses,
+        loss_units=_LOSS_UNITS,
         checks=(*_common_checks(chain, history), *history.checks, *_replay(chain, method, history)),
         quantities=quantities,
         stats={"events": len(history.events.time), **history.stats},

@@ -20,6 +20,7 @@ from stiction.solids.loads import Spring
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     pass
@@ -134,7 +135,7 @@ class Assembled(Record):
     stages : parts of the program with conditions of their own, one after the other
     """
 
-    bodies: Sequence[Body | Membrane]
+    bodies: Sequence[Body | Membrane | SweptBody]
     contacts: Sequence[Contact] = ()
     conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
@@ -144,7 +145,7 @@ class Assembled(Record):
 
     def __post_init__(self) -> None:
         for name, kind in (
-            ("bodies", (Body, Membrane)),
+            ("bodies", (Body, Membrane, SweptBody)),
             ("contacts", Contact),
             ("conditions", Condition),
             ("stages", Stage),
@@ -257,6 +258,9 @@ class SolidSystem(Record, abc.ABC):
                     if isinstance(body, Membrane):
                         total += 9 * body.contact_points**2 * pieces
                         continue
+                    if isinstance(body, SweptBody):
+                        total += 9 * body.face_points * pieces * body.layers
+                        continue
                     total += 8 * body.element.contact_points * pieces
         return total
 
@@ -279,7 +283,7 @@ class Solid(SolidSystem):
     Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension
     """
 
-    bodies: Sequence[Body | Membrane] = ()
+    bodies: Sequence[Body | Membrane | SweptBody] = ()
     contacts: Sequence[Contact] = ()
     boundary_conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))

@@ -275,17 +275,18 @@ class March:
     def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Refuse a checkpoint whose arrays are not those of `_pack`."""
         forms = {name: like(values) for name, values in self._tables().items()}
-        # the rest since when may be infinite, and a state for which there is no bound NaN
-        forms["clock"] = like(self.work.clock, inf=True)
+        # no rest yet and no save to come are infinitely far; a state may have a bound that is NaN
+        tk = self.tk
+        forms["clock"] = like(self.work.clock, inf=(tk.REST_SINCE, tk.SAVE_AT))
         forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
         for name, values in self.saved._asdict().items():
-            nan, within = name in ("friction", "state"), (-1, 1) if name == "mode" else None
+            nan, within = (-1,) if name == "state" else False, (-1, 1) if name == "mode" else None
             forms[f"saved_{name}"] = like(values, "rows", nan=nan, within=within)
-        forms["event_values"] = like(self.events.values, "events", nan=True)
+        forms["event_values"] = like(self.events.values, "events")
         forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
         forms["stop_time"] = Form((1,), nan=True)
         sizes = check_arrays(kept, forms)
-        tk, counter = self.tk, kept["counter"]
+        counter = kept["counter"]
         check_count("counter", int(counter[tk.NEXT_SAVE]), sizes["rows"], sizes["rows"])
         check_count("counter", int(counter[tk.N_EVENTS]), sizes["events"], sizes["events"])
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)

@@ -24,6 +24,7 @@ __all__ = [
     "is_ready",
     "is_safe",
     "mark_ready",
+    "systems",
     "tell",
     "told",
     "why_unusable",
@@ -35,6 +36,7 @@ CANNOT_KEEP = "compiled kernels cannot be kept; runs go on"
 # kernels that came with the package, one folder for each kind of processor
 _PACKAGE = Path(__file__).parents[2]
 PACKAGED = _PACKAGE / "_kernels"
+_LIST = "kernels.txt"
 
 
 def is_safe(folder: Path) -> bool:
@@ -120,6 +122,11 @@ def _fault(folder: Path) -> str:
     except OSError as error:
         return f"cannot be written: {error.strerror or error}"
     return "" if is_safe(folder) else "can be written by others than you and root"
+
+
+def systems() -> dict[str, Path]:
+    """Return the rooms that have kernels, each with the list of what Python calls of them."""
+    return {path.parent.name: path for path in sorted(_PACKAGE.glob(f"*/{_LIST}"))}
 
 
 def is_ready(what: str) -> bool:

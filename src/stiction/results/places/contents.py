@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stiction.errors import Status
 
-__all__ = ["FIGURES", "MARK", "MOST_OF_SUMMARY", "TABLE", "holds_good", "is_result", "strangers"]
+__all__ = ["FIGURES", "FIT", "MARK", "MOST_OF_SUMMARY", "TABLE", "holds_good", "is_result", "strangers"]
 
 MARK = "summary.json"
 """The file whose presence says that a folder holds a saved run."""
@@ -21,9 +21,14 @@ MOST_OF_SUMMARY = 1 << 30
 TABLE = "comparison.md"
 """The same for a reproduced figure or table."""
 
+FIT = "fit.json"
+"""The same for a law fitted to data."""
+
 FIGURES = "figures"
 
 _OF_RUNS = {MARK, "events.csv", "run.nc", "scenario.toml", "snapshots.vtkhdf"}
+_OF_FITS = {FIT, "law.toml", "scenario.toml", "residuals.csv", "report.html"}
+_DRAWN_OF_FITS = frozenset(("data", "residuals", "profiles", "correlation"))
 _OF_TABLES = {TABLE, "comparison.csv"}
 _DRAWN = (".png", ".pdf", ".svg", ".gif", ".mp4", ".html")
 _FILM = "animation"
@@ -32,8 +37,8 @@ _BROWSED = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 
 def is_result(folder: Path) -> bool:
-    """Return whether `folder` holds a saved run, or a reproduced figure or table."""
-    return any((folder / mark).is_file() for mark in (MARK, TABLE))
+    """Return whether `folder` holds a saved run or fit, or a reproduced figure."""
+    return any((folder / mark).is_file() for mark in (MARK, TABLE, FIT))
 
 
 def holds_good(folder: Path) -> bool:
@@ -66,11 +71,12 @@ def strangers(folder: Path) -> list[str]:
     """
     found = []
     table = (folder / TABLE).is_file()
-    ours = _OF_TABLES if table else _OF_RUNS
+    fit = (folder / FIT).is_file()
+    ours = _OF_TABLES if table else _OF_FITS if fit else _OF_RUNS
     for path in sorted(folder.iterdir()):
         inner = path.is_dir() and not path.is_symlink()
         if inner and path.name == FIGURES and not table:
-            found += [f"{FIGURES}/{name}" for name in _not_drawn(path)]
+            found += [f"{FIGURES}/{name}" for name in _not_drawn(path, fit=fit)]
         elif inner and table and is_result(path):
             found += [f"{path.name}/{name}" for name in strangers(path)]
         elif inner:
@@ -80,11 +86,11 @@ def strangers(folder: Path) -> list[str]:
     return found
 
 
-def _not_drawn(folder: Path) -> list[str]:
+def _not_drawn(folder: Path, *, fit: bool) -> list[str]:
     """Return what `stiction run` and `stiction plot` did not draw into `figures`."""
     paths = [path for path in sorted(folder.iterdir()) if path.name not in _BROWSED]
-    known: frozenset[str] = frozenset()
-    if any(path.suffix in _DRAWN for path in paths):
+    known: frozenset[str] = _DRAWN_OF_FITS if fit else frozenset()
+    if not fit and any(path.suffix in _DRAWN for path in paths):
         # looked up by name: figures lie above results, which they read
         known = importlib.import_module("stiction.plot.figures").figure_names()
     return [

@@ -384,17 +384,23 @@ class ContactPass:
         """Return the nearest of three places per coordinate and element of the partner."""
         from scipy.spatial import cKDTree
 
+        xis, elements, functions = self._cloud
+        each, cloud = xis.shape[1], self.curve.places(elements, functions, x)
+        _, at = cKDTree(cloud[0].T).query(place)
+        # one beyond the last stands for a point so far away that its distance overflows
+        at = np.minimum(np.asarray(at, dtype=np.int64), elements.size - 1)
+        start = np.ascontiguousarray(xis[:, at % each].T)
+        return Found(at // each, start, np.ones(place.shape[0], dtype=bool))
+
+    @functools.cached_property
+    def _cloud(self) -> tuple[Floats, Ints, Floats]:
+        """The places at which the search begins: xi on each element, elements, functions."""
         m, t = self.dim - 1, self.partner.nodes.shape[0]
         each = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
         number = np.arange(each.size**m)
         xis = np.stack([each[number // each.size**a % each.size] for a in range(m)])
         elements = np.repeat(np.arange(t), number.size)
-        _, cloud = self.curve.points(elements, np.tile(xis, (1, t)), x)
-        _, at = cKDTree(cloud[0].T).query(place)
-        # one beyond the last stands for a point so far away that its distance overflows
-        at = np.minimum(np.asarray(at, dtype=np.int64), number.size * t - 1)
-        start = np.ascontiguousarray(xis[:, at % number.size].T)
-        return Found(at // number.size, start, np.ones(place.shape[0], dtype=bool))
+        return xis, elements, self.curve.functions(elements, np.tile(xis, (1, t)))[:1]
 
     def _meeting(
         self, x: Floats, points: Floats, found: Found, origin: Floats, turned: float
@@ -469,6 +475,28 @@ class ContactPass:
             self._load(out, found, history, meets, tangent, told, x, residual, values)
         return np.ascontiguousarray(out.T)
 
+    def pressed(self, x: Floats, guess: Found, attraction: float, residual: Floats) -> float:
+        """Add normal forces alone, and return the derivative of their energy by attraction [J/m].
+
+        Parameters
+        ----------
+        x : (nodes, d) places now [m]
+        guess : nearest points from which those of this state are looked for
+        attraction : factor on tensile tractions [1]
+        residual : (nodes, d), added to
+        """
+        out = self.evaluate(
+            x,
+            self.project(x, guess),
+            self.fresh(),
+            np.full(self.count, -1),
+            rubs=False,
+            attraction=attraction,
+            residual=residual,
+            values=None,
+        )
+        return float(out[:, k.BY_ATTRACTION].sum())
+
     def _tractions(
         self,
         out: Floats,
@@ -532,6 +560,14 @@ class ContactPass:
         origin, _ = locate(history.origin.T, part.knots)
         columns = [mine, part.nodes[found.element], part.nodes[origin]]
         return mine, np.concatenate(columns, axis=1)
+
+    def room(self, found: Found) -> tuple[int, int, int]:
+        """Return the shape of the tangent blocks at these nearest points."""
+        return self.shape
+
+    def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
+        """Return nodes of rows and columns that are coupled in advance."""
+        return rows, self.window(columns, found)
 
     def window(self, columns: Ints, found: Found, reach: int = 2) -> Ints:
         """Return columns and the nodes of the elements within reach of the nearest ones."""

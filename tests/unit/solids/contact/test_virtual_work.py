@@ -69,12 +69,13 @@ def test_tangents_against_differences(name, degree, rational):
     met = set()
     for seed, settings in ((11, {}), (21, {"stick_ratio": 1.3})):
         made, x, history = one_pass(FRICTION[name], degree, rational, seed, 0.05, **settings)
-        found, values = made.project(x, None), np.zeros(made.shape)
+        found = made.project(x, None)
+        values = np.zeros(made.room(found))
         _, out = evaluate(made, x, found, history, values=values)
         held = held_at(out)
         rows, columns = made.blocks(found, history)
         dense = np.zeros((x.size, x.size))
-        for q in range(made.count):
+        for q in range(values.shape[0]):
             r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
             c = (columns[q][:, None] * 2 + np.arange(2)).ravel()
             np.add.at(dense, (r[:, None], c[None, :]), values[q])
@@ -244,7 +245,8 @@ def test_corners_and_ends_are_met_as_points(other):
     points = np.concatenate([mine, other])
     contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LAW, passes="mortar")
     made = MortarPass(contact, curve(mine, 1), curve(other, 1, first=6), points)
-    found, values = made.project(points, None), np.zeros(made.shape)
+    found = made.project(points, None)
+    values = np.zeros(made.room(found))
     residual, out = evaluate(made, points, found, made.fresh(), values=values)
     before = made._corners(found)
     assert 3 <= before.sum() < made.count
@@ -253,7 +255,7 @@ def test_corners_and_ends_are_met_as_points(other):
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
     rows, _ = made.blocks(found, made.fresh())
     dense = np.zeros((points.size, points.size))
-    for q in range(made.count):
+    for q in range(values.shape[0]):
         r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
         np.add.at(dense, (r[:, None], r[None, :]), values[q])
 

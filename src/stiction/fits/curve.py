@@ -1,0 +1,133 @@
+"""A measured curve: columns in SI units, what was cleaned, and what may not be in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Numbers, Record, numbers
+
+__all__ = ["Curve"]
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST = 8
+_COLUMNS = {"force": "N", "time": "s", "displacement": "m", "velocity": "m/s", "normal_force": "N"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Record):
+    """One test: measured force against time, displacement or velocity.
+
+    The displacement is that of what drives: of the slider itself where slip is imposed, of the
+    end of the spring where there is one. Its errors must be small beside those of the force,
+    which alone are taken for noise.
+
+    Parameters
+    ----------
+    force : (n,) measured [N]; a coefficient of friction where `normal_force` is 1
+    time : (n,) [s], rising; None where neither speed nor time matters
+    displacement, velocity : (n,) [m], [m/s]; at least one of them
+    normal_force : (n,) or one number [N], > 0
+    noise : (n,) or one number, standard deviation of the force [N]; None to estimate one number
+    title : what the curve is called
+    cleaned : what was done to the rows before, a line each
+
+    Raises
+    ------
+    ModelError : on missing columns, different lengths, NaN, times out of order, too few rows.
+
+    Verified by: tests/unit/fits/test_curve.py::test_bad_columns_are_refused
+    """
+
+    force: Numbers
+    time: Numbers | None = None
+    displacement: Numbers | None = None
+    velocity: Numbers | None = None
+    normal_force: Numbers = 1.0
+    noise: Numbers | None = None
+    title: str = ""
+    cleaned: Sequence[str] = field(default=())
+
+    def __post_init__(self) -> None:
+        clean = numbers("Curve.force", self.force, unit="N", per="row", why=_WHY, try_=_TRY)
+        object.__setattr__(self, "force", clean)
+        n = clean.size
+        if n < FEWEST:
+            why = "a law has several parameters, and noise must be told from them."
+            needs = f"at least {FEWEST}"
+            raise ModelError(explain("Curve.force", f"{n} rows", needs, why, "measure more."))
+        for name in ("time", "displacement", "velocity", "normal_force", "noise"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            rule = "positive" if name in ("normal_force", "noise") else "finite"
+            unit, where = _COLUMNS.get(name, "N"), f"Curve.{name}"
+            size = n if np.ndim(given) == 0 or np.size(given) != n else None
+            if np.ndim(given) == 0 and rule == "finite":
+                size = None
+            checked = numbers(
+                where, given, size=size, rule=rule, unit=unit, per="row", why=_WHY, try_=_TRY
+            )
+            object.__setattr__(self, name, checked)
+        self._check_together()
+        object.__setattr__(self, "cleaned", tuple(self.cleaned))
+
+    def _check_together(self) -> None:
+        if self.displacement is None and self.velocity is None:
+            needs, why = "displacement or velocity", "friction resists motion."
+            raise ModelError(explain("Curve", "neither", needs, why, _TRY))
+        if self.time is not None:
+            steps = np.diff(np.asarray(self.time))
+            if not (steps > 0.0).all():
+                bad = int(np.argmin(steps > 0.0)) + 2
+                got, needs = f"a time that does not rise at row {bad}", "rising times"
+                why = "what a contact remembers depends on the order."
+                raise ModelError(explain("Curve.time", got, needs, why, "sort the rows by time."))
+        force = np.asarray(self.force)
+        if not np.ptp(force) > 0.0:
+            got, needs = f"{force[0]:g} N in every row", "a force that varies"
+            why = "a channel that never moves was not connected."
+            raise ModelError(explain("Curve.force", got, needs, why, "look at the raw data."))
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(np.size(self.force))
+
+    @property
+    def clock(self) -> Floats:
+        """(n,) times [s]; counted in rows where none were measured."""
+        return np.arange(float(self.rows)) if self.time is None else np.asarray(self.time)
+
+    def speeds(self) -> Floats:
+        """(n,) slip speeds at the rows [m/s]: measured, else by central differences.
+
+        At a reversal between two rows there is no speed: NaN.
+
+        Verified by: tests/unit/fits/test_curve.py::test_speeds_of_a_displacement
+        """
+        if self.velocity is not None:
+            return np.asarray(self.velocity)
+        rate = np.diff(np.asarray(self.displacement)) / np.diff(self.clock)
+        before, after = np.r_[rate[0], rate], np.r_[rate, rate[-1]]
+        speed = 0.5 * (before + after)
+        speed[before * after < 0.0] = np.nan
+        # rest on one side only: motion begins or ends between rows
+        speed[(before == 0.0) ^ (after == 0.0)] = np.nan
+        return np.asarray(speed)
+
+    def steps(self) -> Floats:
+        """(n,) displacement since the row before [m]; 0 at the first."""
+        if self.displacement is not None:
+            return np.r_[0.0, np.diff(np.asarray(self.displacement))]
+        v, dt = np.asarray(self.velocity), np.diff(self.clock)
+        return np.r_[0.0, 0.5 * (v[1:] + v[:-1]) * dt]
+
+
+_WHY = "a fit compares these numbers row by row."
+_TRY = "give one finite number per row; read_curve cleans files."

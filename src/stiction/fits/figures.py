@@ -1,0 +1,186 @@
+"""Figures of a fit: data and law, residuals, profiles of the likelihood, correlation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.plot import style
+from stiction.plot.files import written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stiction.fits.outcome import Estimate, Fit
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["FitFigures"]
+
+Floats = npt.NDArray[np.float64]
+
+_DATA, _LAW = "#9a9a9a", "#0072B2"
+# of profiles, above which nobody looks
+_TOP = 24.0
+
+
+@dataclass(frozen=True, eq=False)
+class FitFigures:
+    """The figures of a fit.
+
+    Parameters
+    ----------
+    fit : the fit
+    """
+
+    fit: Fit
+
+    NAMES = ("data", "residuals", "profiles", "correlation")
+
+    def data(self) -> PaperFigure:
+        """Return measured forces and those of the law: over what drives, and over time or rows."""
+        fit = self.fit
+        figure = style.new_figure(style.PAGE, 2.7)
+        left, right = style.grid(figure, margins=(0.6, 0.16, 0.45, 0.3), columns=2, gaps=(0.75, 0.1))[0]
+        for k, curve in enumerate(fit.curves):
+            x, word, unit = self._across(k)
+            since, clock, seconds = curve.clock - curve.clock[0], *self._clock(k)
+            for ax, at in ((left, x), (right, since)):
+                self._pair(ax, at, np.asarray(curve.force), fit.forces[k], first=k == 0)
+        style.scale_axis(left.xaxis, word, unit)
+        style.scale_axis(right.xaxis, clock, seconds)
+        for ax in (left, right):
+            style.scale_axis(ax.yaxis, "force", "N")
+        style.key(left, columns=2, markers=2.0)
+        return figure
+
+    def residuals(self) -> PaperFigure:
+        """Return residuals over time, over what drives, and how they are spread."""
+        fit = self.fit
+        figure = style.new_figure(style.PAGE, 2.5)
+        axes = style.grid(figure, margins=(0.65, 0.16, 0.45, 0.2), columns=3, gaps=(0.75, 0.1))[0]
+        for k, (curve, r) in enumerate(zip(fit.curves, fit.residuals, strict=True)):
+            x, word, unit = self._across(k)
+            clock, seconds = self._clock(k)
+            colour = style.MASS_COLOURS[k % len(style.MASS_COLOURS)]
+            for ax, at in ((axes[0], curve.clock - curve.clock[0]), (axes[1], x)):
+                keep = style.thin(at, r)
+                ax.plot(at[keep], r[keep], ".", ms=1.6, color=colour)
+        every = np.concatenate([r[np.isfinite(r)] for r in fit.residuals])
+        axes[2].hist(every, bins=30, color=_DATA, density=True)
+        size = max(float(every.std()), 1e-300)
+        at = np.linspace(every.min(), every.max(), 200)
+        bell = np.exp(-0.5 * (at / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
+        axes[2].plot(at, bell, "-", lw=1.0, color=_LAW)
+        for ax in axes[:2]:
+            ax.axhline(0.0, lw=0.6, color=style.INK)
+            style.scale_axis(ax.yaxis, "residual", "N")
+        style.scale_axis(axes[0].xaxis, clock, seconds)
+        style.scale_axis(axes[1].xaxis, word, unit)
+        style.scale_axis(axes[2].xaxis, "residual", "N")
+        axes[2].set_yticks([])
+        axes[2].set_ylabel("density")
+        return figure
+
+    def profiles(self) -> PaperFigure:
+        """Return 2 ln L below its top along each parameter, the others at their best."""
+        shown = self.fit.estimates
+        columns = min(len(shown), 3)
+        rows = -(-len(shown) // columns)
+        figure = style.new_figure(style.PAGE, 0.35 + 1.95 * rows)
+        grid = style.grid(
+            figure, rows, columns, margins=(0.55, 0.16, 0.45, 0.15), gaps=(0.6, 0.55)
+        )
+        places = [ax for line in grid for ax in line]
+        for ax, estimate in zip(places, shown, strict=False):
+            self._profile(ax, estimate)
+        for ax in places[len(shown) :]:
+            ax.remove()
+        return figure
+
+    def correlation(self) -> PaperFigure:
+        """Return the correlation of the parameters; grey where data do not fix one."""
+        fit = self.fit
+        names = [e.name for e in fit.estimates]
+        n = len(names)
+        figure = style.new_figure(style.COLUMN, style.COLUMN)
+        ax = style.grid(figure, margins=(0.95, 0.2, 0.9, 0.15))[0][0]
+        ax.set_facecolor(style.STUCK)
+        ax.imshow(np.ma.masked_invalid(fit.correlation), cmap="RdBu_r", vmin=-1.0, vmax=1.0)
+        for i in range(n):
+            for j in range(n):
+                value = fit.correlation[i, j]
+                text = f"{value:.2f}".replace("-", "\u2212") if np.isfinite(value) else "?"
+                colour = "white" if abs(value) > 0.6 else style.INK
+                ax.text(j, i, text, ha="center", va="center", size=6.5, color=colour)
+        ax.set_xticks(range(n), names, rotation=90)
+        ax.set_yticks(range(n), names)
+        return figure
+
+    def write(
+        self, folder: Path, what: Sequence[str] = (), format: str = "png"
+    ) -> list[Path]:
+        """Write figures into a folder, all of them when none is named; return their paths."""
+        for name in what:
+            if name not in self.NAMES:
+                needs, why = "one of " + ", ".join(self.NAMES), "these a fit has."
+                try_ = nearest(name, self.NAMES)
+                raise ModelError(explain("figure", repr(name), needs, why, try_))
+        paths = []
+        for name in what or self.NAMES:
+            path = folder / f"{name}.{format}"
+            with written(path) as partial:
+                getattr(self, name)().savefig(partial, format=format, dpi=200)
+            paths.append(path)
+        return paths
+
+    # ---- inside
+
+    def _across(self, k: int) -> tuple[Floats, str, str]:
+        curve = self.fit.curves[k]
+        if curve.displacement is not None:
+            return np.asarray(curve.displacement), "displacement", "m"
+        return np.asarray(curve.velocity), "velocity", "m/s"
+
+    def _clock(self, k: int) -> tuple[str, str]:
+        return ("row", "") if self.fit.curves[k].time is None else ("time", "s")
+
+    def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:
+        keep = style.thin(x, data)
+        dots: dict[str, Any] = {"ms": 2.0, "mew": 0.0, "color": _DATA}
+        ax.plot(x[keep], data[keep], "o", label="measured" if first else None, **dots)
+        keep = style.thin(x, law)
+        ax.plot(x[keep], law[keep], "-", lw=1.0, color=_LAW, label="law" if first else None)
+
+    def _profile(self, ax: Axes, estimate: Estimate) -> None:
+        from scipy.interpolate import PchipInterpolator
+
+        places = estimate.places[np.isfinite(estimate.places).all(axis=1)]
+        x, first = np.unique(places[:, 0], return_index=True)
+        drop = places[first, 1]
+        if x.size > 1:
+            # roots of the drop are nearly straight
+            root = np.sqrt(drop) * np.sign(x - estimate.value)
+            fine = np.linspace(x[0], x[-1], 801)
+            smooth = PchipInterpolator(x, root)(fine) ** 2
+            inside = fine[smooth < _TOP]
+            ax.plot(fine, smooth, "-", lw=0.9, color=_LAW)
+            room = 0.05 * np.ptp(inside)
+            if room > 0.0:
+                ax.set_xlim(inside[0] - room, inside[-1] + room)
+        ax.plot(x, drop, "o", ms=2.5, mew=0.0, color=_LAW)
+        ax.axhline(3.84, lw=0.6, ls="--", color=style.INK)
+        for end in (estimate.low, estimate.high):
+            if np.isfinite(end):
+                ax.axvline(end, lw=0.6, color=style.MASS_COLOURS[1])
+        ax.set_ylim(0.0, _TOP)
+        unit = estimate.unit
+        plain = unit.startswith("1")
+        word = estimate.name + (f" ({unit})" if plain and unit != "1" else "")
+        style.scale_axis(ax.xaxis, word, "" if plain else unit)
+        style.scale_axis(ax.yaxis, "drop of 2 ln L")

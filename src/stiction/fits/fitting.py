@@ -1,0 +1,287 @@
+"""The one question: which law, with which numbers and how surely, these curves come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.fits.curve import Curve
+from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profile_ends
+from stiction.fits.outcome import Estimate, Fit
+from stiction.fits.parameters import Law, Parameter
+from stiction.fits.problem import Problem
+from stiction.fits.rigs import ImposedSlip, Rig
+from stiction.fits.search import Found, best
+from stiction.numerics.checks import MOST_SEED, whole
+from stiction.results.audit import Audit, Check
+
+__all__ = ["fit"]
+
+Floats = npt.NDArray[np.float64]
+
+# a direction whose effect is so much smaller than the largest has none
+_NO_EFFECT = 1e-7
+# residuals that are as alike as this are no white noise: a limit of the audit, in 1/sqrt(rows)
+_ALIKE = 4.0
+
+
+def fit(
+    curves: Curve | Sequence[Curve],
+    law: Law | type[Law],
+    rig: Rig | None = None,
+    *,
+    free: Sequence[str] | None = None,
+    known: Mapping[str, float] | None = None,
+    intervals: Intervals | None = None,
+    seed: int = 1,
+) -> Fit:
+    """Return the law of this kind that is nearest to measured curves, and how sure it is.
+
+    Parameters
+    ----------
+    curves : one test, or several with the same law and rig
+    law : a law's class, searched from places that the data suggest; or a law whose numbers are
+        one start, and stay where they are not fitted
+    rig : how it was measured; None for `ImposedSlip()`
+    free : fields of the law that are fitted; None for all it has
+    known : of a law's class, numbers of fields that are not fitted
+    intervals : `Profile()`, the default, or `Bootstrap()`
+    seed : of the places where searches begin
+
+    Returns
+    -------
+    Parameters with intervals, what data cannot tell, residuals, figures, and a scenario.
+
+    Raises
+    ------
+    ModelError : where data and law do not fit together, or nothing can be found.
+
+    Source: Gauss 1809; Levenberg 1944; Marquardt 1963; trust regions of scipy.optimize.
+    Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
+    """
+    given = [curves] if isinstance(curves, Curve) else list(curves)
+    if not given or not all(isinstance(curve, Curve) for curve in given):
+        needs, why = "a Curve, or a list of them", "a law is found from measured curves."
+        raise ModelError(explain("fit.curves", repr(curves), needs, why, "see read_curve."))
+    why, try_ = "it makes a search that can be repeated.", "leave it out."
+    whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
+    how = Profile() if intervals is None else intervals
+    problem = Problem(law, ImposedSlip() if rig is None else rig, given, free, known or {})
+    top, agree, ends = best(problem, seed)
+    spread = _variance(problem, top)
+    errors, correlation = _errors(problem, top, spread[0])
+    estimates = _estimates(problem, top, how, errors, spread)
+    values = problem.coordinates.physical(top.y)
+    forces, _ = problem.forces(values)
+    checks = _checks(problem, top, (agree, len(ends)), forces, spread[0], estimates)
+    return Fit(
+        law=problem.law_at(values),
+        rig=problem.rig_at(values),
+        curves=tuple(given),
+        estimates=tuple(estimates),
+        correlation=correlation,
+        noise=math.sqrt(spread[0]),
+        known_noise=problem.known_noise,
+        rows=problem.rows,
+        rss=top.rss,
+        freedom=spread[1],
+        forces=tuple(forces),
+        used=tuple(problem.masks),
+        audit=Audit(tuple(checks)),
+        intervals=how,
+        evaluations=problem.evaluations,
+        problem=problem,
+    )
+
+
+def _variance(problem: Problem, top: Found) -> tuple[float, int]:
+    """Return the variance of the residuals and its degrees of freedom."""
+    r = problem.residuals(top.y)
+    # rows at rest that are within what stick carries say nothing of the noise
+    freedom = int(np.count_nonzero(r)) - len(problem.parameters)
+    if problem.known_noise:
+        return 1.0, max(freedom, 1)
+    if freedom >= max(4, problem.rows // 10):
+        return max(top.rss / freedom, _least(problem)), freedom
+    # nothing slips: noise is what neighbours differ by
+    rough = [np.diff(d, 2) / math.sqrt(6.0) for d in problem.data]
+    size = 1.4826 * float(np.median(np.abs(np.concatenate(rough))))
+    return max(size * size, _least(problem)), max(freedom, 1)
+
+
+def _least(problem: Problem) -> float:
+    """Return a variance below which numbers are equal."""
+    return float(max(np.ptp(d) for d in problem.data) * 1e-12) ** 2
+
+
+def _errors(problem: Problem, top: Found, variance: float) -> tuple[Floats, Floats]:
+    """Return standard errors of the values, and their correlations."""
+    jac = problem.jacobian(top.y)
+    size = problem.spread(top.y)
+    _, sigma, v = np.linalg.svd(jac * size, full_matrices=False)
+    kept = sigma > _NO_EFFECT * sigma.max(initial=0.0)
+    inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+    turned = _turned(problem, top.y)
+    root = turned @ (size[:, None] * v.T * inverse)
+    covariance = variance * root @ root.T
+    # what lies in a direction without effect has no error at all
+    lost = (np.abs(v[~kept]) > 1e-3).any(axis=0) if (~kept).any() else np.zeros(size.size, bool)
+    errors = np.sqrt(np.diag(covariance))
+    scale = np.where(errors > 0.0, errors, 1.0)
+    correlation = covariance / np.outer(scale, scale)
+    np.fill_diagonal(correlation, 1.0)
+    lost = (np.abs(turned) @ lost) > 0.0
+    correlation[lost] = correlation[:, lost] = np.nan
+    return np.where(lost, np.inf, errors), correlation
+
+
+def _turned(problem: Problem, y: Floats) -> Floats:
+    """Return d values / d coordinates."""
+    made = np.empty((y.size, y.size))
+    for i in range(y.size):
+        h = 1e-6 * max(abs(y[i]), 1e-3)
+        up, down = y.copy(), y.copy()
+        up[i] += h
+        down[i] -= h
+        at = problem.coordinates.physical
+        made[:, i] = (at(up) - at(down)) / (2.0 * h)
+    return made
+
+
+def _estimates(
+    problem: Problem, top: Found, how: Intervals, errors: Floats, spread: tuple[float, int]
+) -> list[Estimate]:
+    from scipy.stats import chi2, f
+
+    variance, freedom = spread
+    level = how.level
+    limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, freedom)
+    values = problem.coordinates.physical(top.y)
+    ends = [
+        profile_ends(problem, top, i, float(errors[i]), variance, float(limit))
+        for i in range(len(problem.parameters))
+    ]
+    if isinstance(how, Bootstrap):
+        ends = _resampled(problem, top, how, ends)
+    return [
+        Estimate(
+            name=q.name,
+            unit=q.unit,
+            value=float(values[i]),
+            error=float(errors[i]),
+            low=end.low,
+            high=end.high,
+            told=_told(q, end),
+            places=end.places,
+        )
+        for i, (q, end) in enumerate(zip(problem.parameters, ends, strict=True))
+    ]
+
+
+def _resampled(problem: Problem, top: Found, how: Bootstrap, ends: list[Ends]) -> list[Ends]:
+    """Return intervals by the bootstrap, open where the profile says that data give no end."""
+    block = how.block or _memory(problem, top)
+    made = drawn(problem, top, how, block)
+    tails = [0.5 - 0.5 * how.level, 0.5 + 0.5 * how.level]
+    low, high = np.quantile(made, tails, axis=0)
+    return [
+        Ends(
+            float(low[i]) if end.low_known else end.low,
+            float(high[i]) if end.high_known else end.high,
+            end.low_known,
+            end.high_known,
+            end.places,
+        )
+        for i, end in enumerate(ends)
+    ]
+
+
+def _memory(problem: Problem, top: Found) -> int:
+    """Return the rows over which residuals remember: a block of the bootstrap."""
+    alike = _alikeness(problem, problem.residuals(top.y))
+    if alike <= 2.0 / math.sqrt(problem.rows):
+        return 1
+    # of a first-order process; its mean square error is least for blocks of this length
+    rho = min(alike, 0.99)
+    best = (2.0 * rho / (1.0 - rho * rho)) ** (2.0 / 3.0) * problem.rows ** (1.0 / 3.0)
+    return int(max(2.0, min(math.ceil(best), problem.rows / 4)))
+
+
+def _told(q: Parameter, end: Ends) -> str:
+    """Return what data cannot tell of a parameter; nothing where they tell it."""
+    if end.low_known and end.high_known:
+        return ""
+    if end.low_known and not (q.low == end.low and q.may_vanish):
+        return f"data fix {q.name} only from below: at least {end.low:.4g} {q.unit}"
+    if end.high_known:
+        return f"data fix {q.name} only from above: at most {end.high:.4g} {q.unit}"
+    return f"data do not fix {q.name}"
+
+
+# ---- whether all this may be believed
+
+
+def _alikeness(problem: Problem, r: Floats) -> float:
+    """Return the correlation of residuals with their neighbours."""
+    total, alike, begin = 0.0, 0.0, 0
+    for mask in problem.masks:
+        part = r[begin : begin + int(mask.sum())]
+        begin += part.size
+        alike += float(part[1:] @ part[:-1])
+        total += float(part @ part)
+    return alike / total if total > 0.0 else 0.0
+
+
+def _checks(
+    problem: Problem,
+    top: Found,
+    starts: tuple[int, int],
+    forces: Sequence[Floats],
+    variance: float,
+    estimates: Sequence[Estimate],
+) -> list[Check]:
+    from scipy.stats import norm
+
+    r = problem.residuals(top.y)
+    n, size = r.size, float(np.max(np.abs(r))) / math.sqrt(variance)
+    alike, most = _alikeness(problem, r), _ALIKE / math.sqrt(n)
+    exact = variance <= 4.0 * _least(problem)
+    agree, followed = starts
+    checks = [
+        Check("search_ended", top.converged, float(top.converged), 1.0, note="it came to rest"),
+        Check(
+            "starts_agree",
+            agree >= min(2, followed),
+            float(agree),
+            float(min(2, followed)),
+            note="searches that end at the best place; one alone may have missed a better one",
+        ),
+        Check(
+            "residuals_white",
+            exact or alike <= most,
+            alike,
+            most,
+            note="residuals that are alike: the law or the rig is not quite this one, or noise is "
+            "no white one; Bootstrap() gives intervals that allow for it",
+        ),
+        Check(
+            "no_outliers",
+            exact or size <= float(norm.isf(5e-4 / n)),
+            size,
+            float(norm.isf(5e-4 / n)),
+            note="the largest residual over the noise; single rows that no law explains",
+        ),
+    ]
+    if problem.known_noise:
+        ratio = top.rss / max(n - len(problem.parameters), 1)
+        limit = 1.0 + 4.0 * math.sqrt(2.0 / n)
+        note = "square of the residuals over that of the noise you gave"
+        checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
+    unknown = sum(bool(e.told) for e in estimates)
+    note = f"parameters that data do not fix: 2 ln L falls by less than {KNOWN:g} to one side"
+    checks.append(Check("parameters_known", not unknown, float(unknown), 0.0, note=note))
+    return checks

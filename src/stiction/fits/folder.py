@@ -1,0 +1,211 @@
+"""The folder of a fit: numbers, law, scenario, residuals, report and figures, with digests."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+
+from stiction._version import __version__
+from stiction.errors import StoreError, explain
+from stiction.fits.outcome import Fit, screen
+from stiction.fits.parameters import law_name
+from stiction.numerics.shown import table_html
+from stiction.results.audit import Audit
+from stiction.results.places.contents import FIT as MARK
+from stiction.results.staging import staged
+from stiction.results.trust.digests import DIGEST, FILES, digest_of, file_digest, sealed
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["MARK", "fit_in", "save_fit", "verified_fit"]
+
+_DATA = ("law.toml", "scenario.toml", "residuals.csv", "report.html")
+
+
+def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
+    """Write a fit into a folder that appears complete or not at all."""
+    with staged(folder, overwrite=overwrite) as stage:
+        place = stage.folder
+        place.mkdir(parents=True, exist_ok=True)
+        text = _scenario_text(fit)
+        (place / "scenario.toml").write_text(text, encoding="utf-8")
+        (place / "law.toml").write_text(_law_text(text), encoding="utf-8")
+        _write_rows(fit, place / "residuals.csv")
+        (place / "report.html").write_text(report(fit), encoding="utf-8")
+        told = sealed(_summary(fit), place, dict.fromkeys(_DATA, ""))
+        (place / MARK).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        if figures:
+            fit.plot.write(place / "figures")
+        stage.complete()
+    return folder
+
+
+def _scenario_text(fit: Fit) -> str:
+    from stiction.scenario.writer import write_scenario
+
+    return write_scenario(fit.scenario())
+
+
+def _law_text(scenario: str) -> str:
+    """Return the table of the law alone."""
+    import tomllib
+
+    import tomli_w
+
+    return tomli_w.dumps({"law": tomllib.loads(scenario)["system"]["law"]})
+
+
+def _number(value: float) -> float | str | None:
+    """Return a number as JSON can hold it."""
+    if math.isfinite(value):
+        return value
+    return None if math.isnan(value) else ("inf" if value > 0.0 else "-inf")
+
+
+def _summary(fit: Fit) -> dict[str, object]:
+    parameters = {
+        e.name: {
+            "value": _number(e.value),
+            "error": _number(e.error),
+            "low": _number(e.low),
+            "high": _number(e.high),
+            "unit": e.unit,
+            "told": e.told,
+        }
+        for e in fit.estimates
+    }
+    checks = [
+        {"check": c.check, "ok": bool(c.ok), "value": _finite(c.value), "limit": _finite(c.limit)}
+        for c in fit.audit
+    ]
+    return {
+        "kind": "fit",
+        "law": law_name(fit.law),
+        "rig": type(fit.rig).__name__,
+        "curves": [curve.title for curve in fit.curves],
+        "cleaned": [line for curve in fit.curves for line in curve.cleaned],
+        "rows": fit.rows,
+        "intervals": {"type": type(fit.intervals).__name__, "level": fit.intervals.level},
+        "parameters": parameters,
+        "correlation": [[_number(float(v)) for v in row] for row in fit.correlation],
+        "noise": fit.noise,
+        "rss": fit.rss,
+        "aic": fit.aic,
+        "bic": fit.bic,
+        "warnings": list(fit.warnings),
+        "audit": checks,
+        "screen": screen(fit),
+        "version": __version__,
+    }
+
+
+def _finite(value: float | None) -> float | str | None:
+    return None if value is None else _number(float(value))
+
+
+def _write_rows(fit: Fit, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["curve", "time [s]", "measured [N]", "fitted [N]", "residual [N]", "counted"])
+        for k, curve in enumerate(fit.curves):
+            data, force, used = fit.problem.data[k], fit.forces[k], fit.used[k]
+            for row in zip(curve.clock, data, force, data - force, used, strict=True):
+                out.writerow([k + 1, *(repr(float(v)) for v in row[:4]), int(row[4])])
+
+
+# ---- the report
+
+
+def report(fit: Fit) -> str:
+    """Return one page of HTML that needs nothing beside it.
+
+    Verified by: tests/unit/fits/test_outcome.py::test_the_report_holds_what_was_found
+    """
+    rows = [
+        (e.name, f"{e.value:.6g}", f"{e.error:.3g}", f"{e.low:.6g}", f"{e.high:.6g}", e.unit, e.told)
+        for e in fit.estimates
+    ]
+    head = ("parameter", "value", "standard error", "low", "high", "unit", "what data do not tell")
+    level = f"{100 * fit.intervals.level:g} % intervals by {type(fit.intervals).__name__}"
+    parts = [table_html(head, rows, title=level)]
+    told = [*fit.warnings, *(line for curve in fit.curves for line in curve.cleaned)]
+    if told:
+        parts.append("<ul>" + "".join(f"<li>{html.escape(t)}</li>" for t in told) + "</ul>")
+    numbers = (
+        ("rows that counted", str(fit.rows)),
+        ("noise", f"{fit.noise:.4g} {'of that given' if fit.known_noise else 'N'}"),
+        ("AIC", f"{fit.aic:.6g}"),
+        ("BIC", f"{fit.bic:.6g}"),
+    )
+    parts.append(table_html(("", ""), numbers))
+    parts += [f"<h2>{name}</h2>{_image(getattr(fit.plot, name)())}" for name in fit.plot.NAMES]
+    parts.append("<h2>audit</h2>" + _audit(fit.audit))
+    parts.append(f"<h2>the law</h2><pre>{html.escape(repr(fit.law))}</pre>")
+    title = html.escape(f"{law_name(fit.law)} fitted to {', '.join(c.title for c in fit.curves)}")
+    style = "body{font:15px/1.4 sans-serif;max-width:60em;margin:2em auto;color:#262626}"
+    style += "td,th{padding:.15em .8em;text-align:left}img{max-width:100%}"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{style}</style></head><body><h1>{title}</h1>{''.join(parts)}</body></html>\n"
+    )
+
+
+def _audit(audit: Audit) -> str:
+    made: Any = audit._repr_html_()
+    return str(made)
+
+
+def _image(figure: PaperFigure) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=150)
+    return f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
+
+
+# ---- folders that were written
+
+
+def fit_in(folder: str | Path) -> dict[str, Any] | None:
+    """Return what fit.json holds, None where there is none.
+
+    Raises
+    ------
+    StoreError : if it is there and cannot be read.
+    """
+    path = Path(folder) / MARK
+    if not path.is_file():
+        return None
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(told, dict) or told.get("kind") != "fit":
+            raise ValueError("it is no fit")
+        return told
+    except (ValueError, OSError) as error:
+        why, try_ = "it is damaged, or of another program.", "fit again."
+        raise StoreError(explain(str(path), str(error), "a saved fit", why, try_)) from error
+
+
+def verified_fit(folder: str | Path) -> tuple[int, str]:
+    """Return 0 if the fit in a folder is what was written, 2 if not, and a line that says so.
+
+    Verified by: tests/unit/fits/test_outcome.py::test_damage_is_told
+    """
+    try:
+        told = fit_in(folder) or {}
+        if digest_of(told) != told.get(DIGEST):
+            return 2, f"{folder}: {MARK} was changed"
+        for name, digest in told[FILES].items():
+            if file_digest(Path(folder) / name) != digest:
+                return 2, f"{folder}: {name} was changed"
+    except (StoreError, OSError, LookupError) as error:
+        return 2, f"{folder}: {str(error).splitlines()[0]}"
+    return 0, f"{folder}: sound"
+
+

@@ -1,0 +1,166 @@
+"""Laws as kernels see them: a code, a row of parameters, one number that remembers.
+
+At constant speed every state has a closed form, so that slip that is imposed row by row is
+followed without an error of integration.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.arrays import Vector
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "AGEING_COULOMB",
+    "BOUC_WEN",
+    "DAHL",
+    "LUGRE",
+    "RATE_STATE",
+    "STRIBECK",
+    "after",
+    "coefficient",
+    "kinetic",
+    "level",
+    "state_rate",
+]
+
+# kinds of laws, and their parameters in the order of `law.parameters`
+# top and foot of the curve, v_scale, power, viscous, and what bounds stick
+STRIBECK = 0
+# sigma0, mu, power
+DAHL = 1
+# sigma0, sigma1, sigma2, mu_static, mu_kinetic, v_scale, power
+LUGRE = 2
+# sigma0, a, beta, gamma, power
+BOUC_WEN = 3
+# a, b, length, mu0, speed0, slip law (1) or ageing (0), regularised (1)
+RATE_STATE = 4
+# mu_fresh, growth, time, length
+AGEING_COULOMB = 5
+
+
+@kernel(borrows=True)
+def kinetic(p: Vector, v: float) -> float:
+    """Return Stribeck's curve at a slip speed v >= 0."""
+    x = v / p[2]
+    y = x if p[3] == 1.0 else x * x
+    return p[1] + (p[0] - p[1]) * math.exp(-y) + p[4] * v
+
+
+@kernel(borrows=True)
+def level(p: Vector, v: float) -> float:
+    """Return g of the bristles at a slip speed v >= 0."""
+    x = v / p[5]
+    y = x if p[6] == 1.0 else x * x
+    return p[4] + (p[3] - p[4]) * math.exp(-y)
+
+
+@kernel(borrows=True)
+def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
+    """Return dz/dt of a presliding law at slip velocity w, whose sign is held at s."""
+    if code == DAHL:
+        left = 1.0 - s * p[0] * z / p[1]
+        return w * left if p[2] == 1.0 else w * left * abs(left)
+    if code == LUGRE:
+        return w - p[0] * s * w * z / level(p, s * w)
+    r = 1.0 if z >= 0.0 else -1.0
+    odd = z if p[4] == 1.0 else z * abs(z)
+    return p[1] * w - p[2] * s * w * odd - p[3] * w * r * odd
+
+
+@kernel(borrows=True)
+def coefficient(code: int, p: Vector, w: float, z: float) -> float:
+    """Return friction over the normal force at slip velocity w; odd in (w, z)."""
+    if code == DAHL or code == BOUC_WEN:
+        return p[0] * z
+    s = 1.0 if w >= 0.0 else -1.0
+    if code == LUGRE:
+        return p[0] * z + p[1] * state_rate(code, p, w, z, s) + p[2] * w
+    if code == AGEING_COULOMB:
+        return s * (p[0] + p[1] * math.log1p(z / p[2]))
+    # rate and state; z is the logarithm of theta
+    grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
+    if w == 0.0:
+        return 0.0
+    lift = math.log(abs(w) / p[4])
+    if p[6] == 0.0:
+        return s * (p[0] * lift + grown)
+    power = lift + grown / p[0] - math.log(2.0)
+    if power > 0.0:
+        return s * p[0] * (power + math.log1p(math.sqrt(1.0 + math.exp(-2.0 * power))))
+    return s * p[0] * math.asinh(math.exp(power))
+
+
+@kernel(borrows=True)
+def _bouc_wen_after(p: Vector, q: float, length: float) -> float:
+    """Return q, the deflection in the direction of slip, after a slip of `length`."""
+    a, unloading, loading = p[1], p[2] - p[3], p[2] + p[3]
+    left = length
+    if q < 0.0:
+        # up to q = 0 the loop is the one of unloading
+        if p[4] == 1.0:
+            x = -unloading * q / a
+            full = -q / a if x < 1e-12 else math.log1p(x) / unloading
+            if full >= left:
+                e = math.exp(-unloading * left)
+                grown = left if unloading * left < 1e-12 else (1.0 - e) / unloading
+                return q * e + a * grown if unloading >= 0.0 else q
+        else:
+            root = math.sqrt(a * unloading) if unloading > 0.0 else 0.0
+            full = -q / a if root == 0.0 else math.atan(-q * root / a) / root
+            if full >= left:
+                if root == 0.0:
+                    return q + a * left
+                t = math.tan(root * left)
+                # tangents of a sum
+                return (q + a / root * t) / (1.0 - q * root / a * t)
+        left -= full
+        q = 0.0
+    if p[4] == 1.0:
+        e = math.exp(-loading * left)
+        return q * e + a * (1.0 - e) / loading
+    root = math.sqrt(a * loading)
+    t = math.tanh(root * left)
+    top = a / root
+    return top * (q + top * t) / (top + q * t)
+
+
+@kernel(borrows=True)
+def after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
+    """Return the state after slip dx at constant speed within dt."""
+    s = 1.0 if dx >= 0.0 else -1.0
+    length = s * dx
+    if code == RATE_STATE:
+        if length == 0.0:
+            if p[5] == 1.0:
+                return z
+            return z + math.log1p(dt * math.exp(-z))
+        fade = math.exp(-length / p[2])
+        steady = math.log(p[2] * dt / length)
+        if p[5] == 1.0:
+            return steady + (z - steady) * fade
+        more = z - steady
+        if more > 30.0:
+            # the age that is left is far above the steady one
+            share = fade + (1.0 - fade) * math.exp(-more)
+            return z + math.log(share) if share > 0.0 else steady
+        return steady + math.log1p(math.expm1(more) * fade)
+    if code == AGEING_COULOMB:
+        if length == 0.0:
+            return z + dt
+        fade = math.exp(-length / p[3])
+        steady = p[3] * dt / length
+        return steady + (z - steady) * fade
+    if length == 0.0:
+        return z
+    if code == DAHL:
+        full = p[1] / p[0]
+        left = 1.0 - s * z / full
+        x = length / full
+        left = left * math.exp(-x) if p[2] == 1.0 else left / (1.0 + x * abs(left))
+        return s * full * (1.0 - left)
+    if code == LUGRE:
+        full = level(p, length / dt) / p[0]
+        return s * full + (z - s * full) * math.exp(-length / full)
+    return s * _bouc_wen_after(p, s * z, length)

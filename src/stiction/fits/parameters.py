@@ -1,0 +1,230 @@
+"""What is fitted: names, units, bounds, and coordinates in which laws stay laws.
+
+A search moves freely in coordinates: logarithms of what is positive, the excess of a static
+coefficient over the kinetic one, the ratio of gamma to beta. Every point of them is a law.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain, nearest
+from stiction.fits.rigs import Free, Rig
+from stiction.laws.friction import Friction
+from stiction.laws.rate_and_state import RateAndState
+
+__all__ = ["OF_LAWS", "Coordinates", "Law", "Parameter", "law_name", "parameters_of"]
+
+Floats = npt.NDArray[np.float64]
+Law = Friction | RateAndState
+
+# of each law its fields that may be fitted, those left out stay as given
+OF_LAWS: Mapping[str, Mapping[str, str]] = {
+    "Coulomb": {"mu": "1"},
+    "StaticKinetic": {"mu_static": "1", "mu_kinetic": "1"},
+    "ExponentialWeakening": {"mu_static": "1", "mu_kinetic": "1", "v_scale": "m/s"},
+    "Stribeck": {"mu_static": "1", "mu_kinetic": "1", "v_scale": "m/s", "viscous": "s/m"},
+    "AgeingCoulomb": {"mu_fresh": "1", "growth": "1", "time": "s", "length": "m"},
+    "Dahl": {"sigma0": "1/m", "mu": "1"},
+    "LuGre": {
+        "sigma0": "1/m", "sigma1": "s/m", "sigma2": "s/m",
+        "mu_static": "1", "mu_kinetic": "1", "v_scale": "m/s",
+    },
+    "BoucWen": {"sigma0": "1/m", "beta": "1/m^power", "gamma": "1/m^power"},
+    "AgeingLaw": {"a": "1", "b": "1", "length": "m", "mu0": "1"},
+    "SlipLaw": {"a": "1", "b": "1", "length": "m", "mu0": "1"},
+}  # fmt: skip
+_LOGARITHMIC = frozenset(
+    ("sigma0", "v_scale", "time", "length", "a", "beta", "stiffness", "mass", "mu0", "mu")
+)
+_SIGNED = frozenset(("gamma", "offset", "drift", "force_start"))
+_MAY_VANISH = frozenset(("viscous", "sigma1", "sigma2", "growth", "b"))
+# of a pair the first is told by its excess over the second, or its ratio to it
+_EXCESS = {"mu_static": "mu_kinetic"}
+_RATIO = {"gamma": "beta"}
+_OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
+OF_CURVES = ("offset", "drift")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number that is fitted.
+
+    Parameters
+    ----------
+    name : of the field; of a rig with "rig." before it
+    unit : of its value
+    owner : "law", or the number of the curve it belongs to; -1 for the rig of all
+    low, high : bounds of its value
+    start : given by the user; None if it was not
+    """
+
+    name: str
+    unit: str
+    owner: str
+    low: float
+    high: float
+    start: float | None
+
+    @functools.cached_property
+    def field(self) -> str:
+        """The field it stands for."""
+        return self.name.removeprefix("rig.").partition("[")[0]
+
+    @functools.cached_property
+    def logarithmic(self) -> bool:
+        """Whether it is searched over decades."""
+        return self.field in _LOGARITHMIC and self.low >= 0.0
+
+    @property
+    def may_vanish(self) -> bool:
+        """Whether its lower bound is a value like others, at which nothing is lost."""
+        return self.field in _MAY_VANISH or (self.owner != "law" and self.low != 0.0)
+
+    @property
+    def signed(self) -> bool:
+        """Whether it may be negative."""
+        return self.low < 0.0
+
+
+def law_name(law: Law | type[Law]) -> str:
+    """Return the name of the class of a law."""
+    return law.__name__ if isinstance(law, type) else type(law).__name__
+
+
+def parameters_of(
+    law: Law | type[Law], rig: Rig, curves: int, free: Sequence[str] | None
+) -> list[Parameter]:
+    """Return what is to be fitted, those of the law first.
+
+    Parameters
+    ----------
+    law : a law whose numbers are a start, or its class
+    curves : how many curves there are
+    free : fields of the law that are fitted; None for all that the law has
+
+    Raises
+    ------
+    ModelError : on fields that the law does not have, or cannot be fitted.
+    """
+    found = [
+        Parameter(name, unit, "law", -math.inf if name in _SIGNED else 0.0, math.inf, start)
+        for name, unit, start in _of_law(law, free)
+    ]
+    for field, unit in _OF_RIGS.items():
+        given = getattr(rig, field, None)
+        if not isinstance(given, Free):
+            continue
+        low = given.low if field in _SIGNED else max(given.low, 0.0)
+        several = field in OF_CURVES and curves > 1
+        for k in range(curves if field in OF_CURVES else 1):
+            name = f"rig.{field}[{k + 1}]" if several else f"rig.{field}"
+            owner = str(k) if field in OF_CURVES else "-1"
+            found.append(Parameter(name, unit, owner, low, given.high, given.start))
+    return found
+
+
+def _of_law(
+    law: Law | type[Law], free: Sequence[str] | None
+) -> list[tuple[str, str, float | None]]:
+    name = law_name(law)
+    known = OF_LAWS.get(name)
+    if known is None:
+        cls: Any = law if isinstance(law, type) else type(law)
+        if not (isinstance(cls, type) and issubclass(cls, Friction)) or cls.states:
+            needs, why = "one of " + ", ".join(OF_LAWS), "a fit follows the state of these."
+            try_ = "or a law of your own without memory; nearest: " + nearest(name, OF_LAWS)
+            raise ModelError(explain("fit.law", name, needs, why, try_))
+        fields = dataclasses.fields(cls)
+        known = {f.name: "SI" for f in fields if isinstance(getattr(law, f.name, None), float)}
+    chosen = list(known) if free is None else list(free)
+    for field in chosen:
+        if field not in known:
+            needs, why = "one of " + ", ".join(known), f"these of {name} can be fitted."
+            raise ModelError(explain("fit.free", repr(field), needs, why, nearest(field, known)))
+    if not chosen:
+        needs, why = "at least one field of the law", "there would be nothing to find."
+        raise ModelError(explain("fit.free", "none", needs, why, "leave it out for all."))
+    given = not isinstance(law, type)
+    for field in known if given else ():
+        value = getattr(law, field)
+        if np.ndim(value) != 0:
+            where, why = f"{name}.{field}", "a test has one contact."
+            raise ModelError(explain(where, "several numbers", "one number", why, "give one."))
+    return [(f, known[f], float(getattr(law, f)) if given else None) for f in known if f in chosen]
+
+
+class Coordinates:
+    """Where a search moves, and what it means.
+
+    Parameters
+    ----------
+    parameters : what is fitted
+    fixed : fields of the law that are not, by name
+
+    Verified by: tests/unit/fits/test_parameters.py::test_every_point_is_a_law
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], fixed: Mapping[str, float]) -> None:
+        self.parameters = tuple(parameters)
+        self.size = len(self.parameters)
+        names = [q.name for q in self.parameters]
+        self._pairs: list[tuple[int, int, float, bool]] = []
+        for table, ratio in ((_EXCESS, False), (_RATIO, True)):
+            for one, other in table.items():
+                # rows of the pair; a partner that is not fitted is a number
+                if one in names:
+                    j = names.index(other) if other in names else -1
+                    self._pairs.append((names.index(one), j, fixed.get(other, 0.0), ratio))
+                elif other in names and not ratio and one in fixed:
+                    self._most = names.index(other), fixed[one]
+        self.most: tuple[int, float] | None = getattr(self, "_most", None)
+        self._log = np.array([q.logarithmic for q in self.parameters])
+
+    def physical(self, y: Floats, held: tuple[int, float] | None = None) -> Floats:
+        """Return the values at coordinates `y`, where one may be held at its value."""
+        values = np.array(y, dtype=np.float64)
+        values[self._log] = np.exp(np.clip(values[self._log], -690.0, 690.0))
+        if held is not None:
+            values[held[0]] = held[1]
+        for i, j, alone, ratio in self._pairs:
+            if held is not None and held[0] == i:
+                continue
+            partner = values[j] if j >= 0 else alone
+            values[i] = partner * y[i] if ratio else partner + y[i]
+        return values
+
+    def coordinates(self, values: Floats) -> Floats:
+        """Return the coordinates of values."""
+        y = np.array(values, dtype=np.float64)
+        y[self._log] = np.log(np.maximum(y[self._log], 1e-300))
+        for i, j, alone, ratio in self._pairs:
+            partner = values[j] if j >= 0 else alone
+            y[i] = values[i] / partner if ratio else max(values[i] - partner, 0.0)
+        return y
+
+    def bounds(self, held: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
+        """Return the bounds of the coordinates, where one may be held at its value."""
+        low = np.array([q.low for q in self.parameters])
+        high = np.array([q.high for q in self.parameters])
+        with np.errstate(divide="ignore"):
+            low[self._log] = np.maximum(np.log(np.maximum(low[self._log], 0.0)), -600.0)
+            high[self._log] = np.minimum(np.log(high[self._log]), 600.0)
+        for i, j, _, ratio in self._pairs:
+            low[i], high[i] = (-1.0, 1.0) if ratio else (0.0, math.inf)
+            if held is not None and held[0] == i and j >= 0:
+                if ratio:
+                    low[j] = math.log(max(abs(held[1]), 1e-260))
+                else:
+                    high[j] = max(held[1], 1e-300)
+        if self.most is not None:
+            high[self.most[0]] = self.most[1]
+        return low, high

@@ -1,0 +1,117 @@
+"""How friction was measured: what is moved, what is felt, and what of it is not known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, number
+
+__all__ = ["Free", "ImposedSlip", "Rig", "SpringDrive"]
+
+_TRY = "give a number, or Free() to fit it."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Free(Record):
+    """A number that is fitted.
+
+    Parameters
+    ----------
+    start : where the search begins; None finds a place from the data
+    low, high : bounds it must keep
+    """
+
+    start: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.start is not None:
+            number("Free.start", self.start, why="a search begins there.", try_="leave it out.")
+        if not self.low < self.high:
+            got, why = f"{self.low:g} to {self.high:g}", "nothing lies between these bounds."
+            raise ModelError(explain("Free.low", got, "low < high", why, "leave them out."))
+        if self.start is not None and not self.low <= self.start <= self.high:
+            needs, why = f"from {self.low:g} to {self.high:g}", "it must keep its own bounds."
+            raise ModelError(explain("Free.start", self.start, needs, why, "leave it out."))
+
+
+class Rig(Record):
+    """What all rigs share: the force is told with an offset, and drifts.
+
+    `offset` and `drift` that are Free have a value of their own for each curve.
+    """
+
+    offset: float | Free
+    drift: float | Free
+
+    def _check(self, **rules: tuple[str, str]) -> None:
+        name, why = type(self).__name__, "it belongs to the rig."
+        for field, (rule, unit) in {"offset": ("finite", "N"), "drift": ("finite", "N/s")}.items():
+            rules.setdefault(field, (rule, unit))
+        for field, (rule, unit) in rules.items():
+            given = getattr(self, field)
+            if isinstance(given, Free):
+                continue
+            where = f"{name}.{field}"
+            clean = number(where, given, rule=rule, unit=unit, why=why, try_=_TRY)
+            object.__setattr__(self, field, clean)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImposedSlip(Rig):
+    """The slip itself is imposed and measured; the force is that of friction.
+
+    A velocity-step test on a stiff machine, a sliding block on a driven stage, a loop of force
+    against displacement, friction against velocity.
+
+    Parameters
+    ----------
+    offset : of the force [N]
+    drift : of the force [N/s]; per row where no time was measured
+    rest : speed below which a row counts as stick [m/s]. Such a row bounds what stick carries
+        from below, and says nothing else
+
+    Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
+    """
+
+    offset: float | Free = 0.0
+    drift: float | Free = 0.0
+    rest: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check(rest=("nonnegative", "m/s"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpringDrive(Rig):
+    """A slider is pulled by a spring whose end is moved; the force is that of the spring.
+
+    Parameters
+    ----------
+    stiffness : of the spring, or of the whole rig [N/m]
+    mass : of what slides [kg]; 0 where it is too small to matter
+    impedance : force per slip speed that waves carry away [N s/m], for rate and state
+    force_start : of the spring at the first row [N]
+    offset : of the measured force [N]
+    drift : of the measured force [N/s]
+
+    Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
+    """
+
+    stiffness: float | Free
+    mass: float | Free = 0.0
+    impedance: float = 0.0
+    force_start: float | Free = 0.0
+    offset: float | Free = 0.0
+    drift: float | Free = 0.0
+
+    def __post_init__(self) -> None:
+        self._check(
+            stiffness=("positive", "N/m"),
+            mass=("nonnegative", "kg"),
+            impedance=("nonnegative", "N s/m"),
+            force_start=("finite", "N"),
+        )

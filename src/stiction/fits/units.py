@@ -1,0 +1,117 @@
+"""Units of columns: what stands in a header, as a factor to SI and a dimension."""
+
+from __future__ import annotations
+
+import re
+
+from stiction.errors import ModelError, explain, nearest
+
+__all__ = ["DIMENSIONS", "Dimension", "factor_of"]
+
+# powers of kilogram, metre and second
+Dimension = tuple[int, int, int]
+
+_FORCE, _LENGTH, _TIME, _NONE = (1, 1, -2), (0, 1, 0), (0, 0, 1), (0, 0, 0)
+_MASS, _SPEED, _STIFFNESS, _STRESS = (1, 0, 0), (0, 1, -1), (1, 0, -2), (1, -1, -2)
+
+# quantities by name: their dimension, and the unit that is shown for it
+DIMENSIONS: dict[str, tuple[Dimension, str]] = {
+    "time": (_TIME, "s"),
+    "displacement": (_LENGTH, "m"),
+    "velocity": (_SPEED, "m/s"),
+    "force": (_FORCE, "N"),
+    "normal_force": (_FORCE, "N"),
+    "noise": (_FORCE, "N"),
+    "coefficient": (_NONE, "1"),
+    "stiffness": (_STIFFNESS, "N/m"),
+    "mass": (_MASS, "kg"),
+    "weight": (_NONE, "1"),
+}
+
+_BASE: dict[str, tuple[float, Dimension]] = {
+    "m": (1.0, _LENGTH),
+    "s": (1.0, _TIME),
+    "g": (1e-3, _MASS),
+    "N": (1.0, _FORCE),
+    "Pa": (1.0, _STRESS),
+}
+_OTHERS: dict[str, tuple[float, Dimension]] = {
+    "min": (60.0, _TIME),
+    "h": (3600.0, _TIME),
+    "in": (0.0254, _LENGTH),
+    "inch": (0.0254, _LENGTH),
+    "ft": (0.3048, _LENGTH),
+    "lbf": (4.4482216152605, _FORCE),
+    "lb": (0.45359237, _MASS),
+    "kip": (4448.2216152605, _FORCE),
+    "gf": (9.80665e-3, _FORCE),
+    "kgf": (9.80665, _FORCE),
+    "dyn": (1e-5, _FORCE),
+    "t": (1e3, _MASS),
+    "1": (1.0, _NONE),
+    "-": (1.0, _NONE),
+    "%": (0.01, _NONE),
+}
+_PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
+_MICRO = str.maketrans({"\u00b5": "u", "\u03bc": "u", "\u00b7": "*", "\u22c5": "*"})
+_PART = re.compile(r"([A-Za-z%1-]+?)(?:\^?(-?[1-9]))?")
+
+
+def factor_of(unit: str, quantity: str, where: str) -> float:
+    """Return what a value in `unit` is multiplied by to be in SI units.
+
+    Parameters
+    ----------
+    unit : for example "mN", "um/s", "kN/mm", "mm/min"
+    quantity : a key of `DIMENSIONS`
+    where : what the unit belongs to, for messages
+
+    Raises
+    ------
+    ModelError : if the unit is not known, or is one of another quantity.
+
+    Verified by: tests/unit/fits/test_units.py::test_units_of_headers
+    """
+    wanted, shown = DIMENSIONS[quantity]
+    found = _parsed(unit)
+    why = "numbers without their unit say nothing of a law."
+    if found is None:
+        known = {**_BASE, **_OTHERS}
+        needs = f"a unit of {quantity}, such as {shown}"
+        raise ModelError(explain(where, repr(unit), needs, why, nearest(unit, known)))
+    factor, dimension = found
+    if dimension != wanted:
+        needs = f"a unit of {quantity}, such as {shown}"
+        why = f"{unit} is no unit of {quantity}."
+        try_ = f"name the unit by --unit {quantity}={shown}, or another column by --column."
+        raise ModelError(explain(where, repr(unit), needs, why, try_))
+    return factor
+
+
+def _parsed(unit: str) -> tuple[float, Dimension] | None:
+    text = unit.strip().translate(_MICRO).replace(" ", "*")
+    parts = re.split(r"([*/])", text)
+    factor, powers, over = 1.0, [0, 0, 0], False
+    for part in parts:
+        if part in ("*", "/"):
+            over = part == "/"
+            continue
+        match = _PART.fullmatch(part)
+        one = None if match is None else _single(match[1])
+        if match is None or one is None:
+            return None
+        power = int(match[2] or 1) * (-1 if over else 1)
+        factor *= one[0] ** power
+        powers = [have + power * more for have, more in zip(powers, one[1], strict=True)]
+    return factor, (powers[0], powers[1], powers[2])
+
+
+def _single(name: str) -> tuple[float, Dimension] | None:
+    """Return factor and dimension of one unit with its prefix."""
+    for table in (_BASE, _OTHERS):
+        if name in table:
+            return table[name]
+    if len(name) > 1 and name[0] in _PREFIXES and name[1:] in _BASE:
+        factor, dimension = _BASE[name[1:]]
+        return factor * _PREFIXES[name[0]], dimension
+    return None

@@ -1,0 +1,91 @@
+"""What kernels do beside what the laws themselves say, and both modes to the same bits."""
+
+import numpy as np
+import pytest
+from fit_cases import cases, fields
+
+from stiction.fits import Curve
+from stiction.fits.models import Predictor
+from stiction.fits.rigs import ImposedSlip
+from stiction.laws import AgeingCoulomb, BoucWen, Dahl, LuGre
+from stiction.numerics.jit import running
+
+LAWS = [
+    Dahl(2e4, 0.3),
+    Dahl(2e4, 0.3, 2),
+    LuGre(2e4, 300.0, 50.0, 0.4, 0.3, 5e-5),
+    LuGre(2e4, 300.0, 50.0, 0.4, 0.3, 5e-5, 1),
+    BoucWen(2e4, 1.0, 4e4, 2e4),
+    BoucWen(2e4, 1.0, 4e4, 4e4),
+    BoucWen(2e4, 1.0, 4e4, -2e4),
+    BoucWen(2e4, 0.9, 4e9, 1e9, 2),
+    BoucWen(2e4, 0.9, 4e9, -4e9 + 1e7, 2),
+]
+
+
+def followed(law, x, t):
+    """Return the law's own coefficient by many small steps of Runge and Kutta."""
+    p = [np.atleast_1d(row) for row in law.parameters(1)]
+    z, made = float(law.state_start(1)[0, 0]), []
+    for k in range(x.size):
+        w = (x[k] - x[k - 1]) / (t[k] - t[k - 1]) if k else 0.0
+        parts = 400
+        h = (t[k] - t[k - 1]) / parts if k else 0.0
+
+        def rate(z, w=w):
+            at = np.array([[z]])
+            v = np.array([w])
+            sides = np.where(law.switches(v, at, p) >= 0.0, 1.0, -1.0)
+            return float(law.response(v, at, sides, p).rate[0, 0])
+
+        for _ in range(parts if k else 0):
+            a = rate(z)
+            b = rate(z + 0.5 * h * a)
+            c = rate(z + 0.5 * h * b)
+            d = rate(z + h * c)
+            z += h / 6.0 * (a + 2.0 * (b + c) + d)
+        made.append(z)
+    return np.array(made)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_states_at_constant_speed_are_those_of_the_law(law):
+    t = np.linspace(0.0, 1.0, 9)
+    x = 1e-5 * np.array([0.0, 1.0, 2.5, 1.0, -2.0, -4.0, -3.9, 1.0, 6.0])
+    curve = Curve(force=np.sin(t), time=t, displacement=x, velocity=np.ones(9))
+    predict = Predictor(curve, ImposedSlip(), type(law))
+    told = predict(fields(law), {}).force
+    z = followed(law, x, t)
+    p = [np.atleast_1d(row) for row in law.parameters(1)]
+    v = predict.speed
+    expected = []
+    for w, at in zip(v, z, strict=True):
+        at_, w_ = np.array([[at]]), np.array([w])
+        sides = np.where(law.switches(w_, at_, p) >= 0.0, 1.0, -1.0)
+        expected.append(float(law.response(w_, at_, sides, p).coefficient[0]))
+    # reason: 400 steps a row, kinks at z = 0 inside them
+    np.testing.assert_allclose(told, expected, rtol=0.0, atol=2e-6 * np.abs(expected).max())
+
+
+def test_ageing_contacts_hold_more():
+    law = AgeingCoulomb(0.3, 0.02, 0.1, 1e-3)
+    t = np.arange(12.0)
+    v = np.where((t > 2) & (t < 9), 0.0, 1e-3)
+    curve = Curve(force=np.sin(t), time=t, velocity=v)
+    told = Predictor(curve, ImposedSlip(), AgeingCoulomb)(fields(law), {})
+    age = [0.0]
+    for a, b in zip(v[1:], v[:-1], strict=True):
+        w = 0.5 * (a + b)
+        age.append(age[-1] + 1.0 if w == 0.0 else 1e-3 / w + (age[-1] - 1e-3 / w) * np.exp(-w / 1e-3))
+    mu = law.coefficient(np.zeros(12), np.array(age)[:, None])
+    np.testing.assert_allclose(told.force[v > 0.0], mu[v > 0.0], rtol=1e-12)
+    np.testing.assert_allclose(told.bound[v == 0.0], mu[v == 0.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["LuGre", "BoucWen", "AgeingLaw", "SlipLaw", "pulled StaticKinetic"])
+def test_both_modes_give_the_same_bits(name):
+    case = cases(42)[name]
+    compiled = case.force()
+    with running("plain"):
+        plain = case.force()
+    np.testing.assert_array_equal(compiled, plain)
