@@ -8,7 +8,7 @@ import numpy as np
 
 from stiction import StaticKinetic
 from stiction.fits import Curve, Free, ImposedSlip, SpringDrive
-from stiction.fits.models import Predictor
+from stiction.fits.predicting.models import Predictor
 from stiction.laws import (
     AgeingLaw,
     BoucWen,

@@ -7,7 +7,7 @@ from fit_cases import cases, fields
 import stiction as st
 from stiction.faults import Cycles, SpringSlider
 from stiction.fits import Curve, SpringDrive
-from stiction.fits.models import Predictor
+from stiction.fits.predicting.models import Predictor
 from stiction.laws import AgeingLaw, BoucWen, Dahl, LuGre, SlipLaw, Stribeck
 
 NORMAL, SPRING, MASS, SPEED = 10.0, 1e3, 1.0, 0.02

@@ -214,6 +214,7 @@ def verify(
 ) -> None:
     """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
     from stiction.results.trust.verify import verified
+
     code, runs = verify_others(folders, put)
     raise typer.Exit(max(code, verified(runs, put)) if runs or not folders else code)
 

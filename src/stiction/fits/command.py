@@ -55,7 +55,7 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     from stiction.fits.fitting import fit
     from stiction.fits.intervals import Bootstrap, Profile
     from stiction.fits.parameters import OF_LAWS
-    from stiction.fits.reading import read_curve
+    from stiction.fits.curves.reading import read_curve
 
     units, columns = _pairs(asked.units, "--unit"), _pairs(asked.columns, "--column")
     curves = [
@@ -135,7 +135,9 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 
 def fit_command(
-    data: Annotated[list[str], typer.Argument(metavar="DATA.csv...", help="Curves, CSV or NetCDF.")],
+    data: Annotated[
+        list[str], typer.Argument(metavar="DATA.csv...", help="Curves, CSV or NetCDF.")
+    ],
     law: Annotated[list[str], typer.Option(metavar="NAME", help="Such as LuGre; several compare.")],
     normal_force: Annotated[
         float | None, typer.Option(metavar="N", help="Normal force, if no column holds it.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.fits.curve import Curve
+from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import Intervals
 from stiction.fits.parameters import Law, law_name
 from stiction.fits.rigs import Rig

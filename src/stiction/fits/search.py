@@ -88,9 +88,7 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
 
     Verified by: tests/unit/fits/test_search.py::test_many_starts_find_the_same
     """
-    places = candidates(
-        problem.parameters, problem.coordinates, problem.curves, _LOOKED_AT, seed
-    )
+    places = candidates(problem.parameters, problem.coordinates, problem.curves, _LOOKED_AT, seed)
     misfits = []
     for y in places:
         r = problem.residuals(y)

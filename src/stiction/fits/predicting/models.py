@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.fits import law_kernels as lk
-from stiction.fits.curve import Curve
+from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Law
-from stiction.fits.pull_kernels import pull, saw
+from stiction.fits.predicting.pull_kernels import pull, saw
 from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
-from stiction.fits.slide_kernels import slide
+from stiction.fits.predicting.slide_kernels import slide
 from stiction.numerics.jit import quiet
 
 __all__ = ["Predicted", "Predictor", "without_clock"]
