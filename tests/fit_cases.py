@@ -1,4 +1,4 @@
-"""Synthetic tests whose law is known: curves with noise, offset and drift, and how they are fitted."""
+"""Synthetic tests whose law is known: curves with noise, offset and drift, and their rigs."""
 
 import dataclasses
 from dataclasses import dataclass

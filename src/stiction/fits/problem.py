@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
 from stiction.fits.curves.curve import Curve
-from stiction.fits.predicting.models import Predictor
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
+from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import Rig
 
 __all__ = ["Held", "Problem"]

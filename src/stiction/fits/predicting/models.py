@@ -13,8 +13,8 @@ from stiction.fits import law_kernels as lk
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Law
 from stiction.fits.predicting.pull_kernels import pull, saw
-from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
 from stiction.fits.predicting.slide_kernels import slide
+from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
 from stiction.numerics.jit import quiet
 
 __all__ = ["Predicted", "Predictor", "without_clock"]
