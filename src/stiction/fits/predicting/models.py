@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.fits import law_kernels as lk
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Law
+from stiction.fits.predicting import law_kernels as lk
 from stiction.fits.predicting.pull_kernels import pull, saw
 from stiction.fits.predicting.slide_kernels import slide
 from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
