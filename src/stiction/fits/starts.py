@@ -53,7 +53,7 @@ def candidates(
 def _between(span: Span, u: float, logarithmic: bool) -> float:
     low, high = span
     if logarithmic and low > 0.0:
-        return low * (high / low) ** u
+        return float(low * (high / low) ** u)
     return low + (high - low) * u
 
 

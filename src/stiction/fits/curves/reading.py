@@ -71,6 +71,7 @@ def read_curve(
     if not place.is_file():
         why, try_ = "a fit begins with measured data.", "check the path."
         raise ModelError(explain("data", f"{path}, no file", "a file", why, try_))
+    named: Any
     if place.suffix in (".nc", ".h5", ".netcdf"):
         named, given = _netcdf(place)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -152,7 +153,8 @@ class Predictor:
     def _bound_and_slip(self, fields: Mapping[str, float]) -> tuple[float, Floats]:
         """Return what bounds stick, and the coefficient at the rows."""
         if self.name not in _CURVES:
-            law = self.law(**fields)
+            cls: Any = self.law
+            law = cls(**fields)
             return float(law.static()), np.asarray(law.coefficient(self.speed))
         p, v = _curve_row(self.name, fields), np.abs(self.speed)
         x = v / p[2]
