@@ -19,6 +19,7 @@ TITLES = {
     "faults": "sliders and faults under rate-and-state friction",
     "laws": "what resists",
     "studies": "many runs",
+    "fits": "from data to law",
 }
 # modules whose names users meet without asking for them by name
 ALSO = {
@@ -37,6 +38,7 @@ ALSO = {
     "faults": [],
     "laws": [],
     "studies": ["stiction.studies.sensitivity"],
+    "fits": ["stiction.fits.figures"],
 }
 
 

@@ -1,4 +1,4 @@
-"""Synthetic tests whose law is known: curves with noise, offset and drift, and how they are fitted."""
+"""Synthetic tests whose law is known: curves with noise, offset and drift, and their rigs."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from stiction import StaticKinetic
 from stiction.fits import Curve, Free, ImposedSlip, SpringDrive
-from stiction.fits.models import Predictor
+from stiction.fits.predicting.models import Predictor
 from stiction.laws import (
     AgeingLaw,
     BoucWen,

@@ -19,6 +19,7 @@ _WORDS = {
     "cli": "the command line",
     "papers": "the four papers, judged",
     "studies": "many runs of one scenario",
+    "fits": "from data to law",
     "scenario": "TOML to objects and back",
     "solve": "the one verb",
     "chains": "masses on a rail",

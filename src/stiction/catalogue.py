@@ -408,12 +408,12 @@ CATALOGUE: Mapping[str, Kind] = {
     "Fit": Kind(
         "a fit",
         {
-            "Curve": "stiction.fits.curve",
+            "Curve": "stiction.fits.curves.curve",
             "Fit": "stiction.fits.outcome",
             "Free": "stiction.fits.rigs",
             "compare_fits": "stiction.fits.comparison",
             "fit": "stiction.fits.fitting",
-            "read_curve": "stiction.fits.reading",
+            "read_curve": "stiction.fits.curves.reading",
         },
         written=False,
     ),

@@ -52,10 +52,10 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     Verified by: tests/scenarios/test_fit.py::test_a_fit_from_the_command_line
     """
     from stiction.fits.comparison import compare_fits
+    from stiction.fits.curves.reading import read_curve
     from stiction.fits.fitting import fit
     from stiction.fits.intervals import Bootstrap, Profile
     from stiction.fits.parameters import OF_LAWS
-    from stiction.fits.reading import read_curve
 
     units, columns = _pairs(asked.units, "--unit"), _pairs(asked.columns, "--column")
     curves = [

@@ -46,7 +46,9 @@ class FitFigures:
         """Return measured forces and those of the law: over what drives, and over time or rows."""
         fit = self.fit
         figure = style.new_figure(style.PAGE, 2.7)
-        left, right = style.grid(figure, margins=(0.6, 0.16, 0.45, 0.3), columns=2, gaps=(0.75, 0.1))[0]
+        left, right = style.grid(
+            figure, margins=(0.6, 0.16, 0.45, 0.3), columns=2, gaps=(0.75, 0.1)
+        )[0]
         for k, curve in enumerate(fit.curves):
             x, word, unit = self._across(k)
             since, clock, seconds = curve.clock - curve.clock[0], *self._clock(k)
@@ -93,9 +95,7 @@ class FitFigures:
         columns = min(len(shown), 3)
         rows = -(-len(shown) // columns)
         figure = style.new_figure(style.PAGE, 0.35 + 1.95 * rows)
-        grid = style.grid(
-            figure, rows, columns, margins=(0.55, 0.16, 0.45, 0.15), gaps=(0.6, 0.55)
-        )
+        grid = style.grid(figure, rows, columns, margins=(0.55, 0.16, 0.45, 0.15), gaps=(0.6, 0.55))
         places = [ax for line in grid for ax in line]
         for ax, estimate in zip(places, shown, strict=False):
             self._profile(ax, estimate)
@@ -122,9 +122,7 @@ class FitFigures:
         ax.set_yticks(range(n), names)
         return figure
 
-    def write(
-        self, folder: Path, what: Sequence[str] = (), format: str = "png"
-    ) -> list[Path]:
+    def write(self, folder: Path, what: Sequence[str] = (), format: str = "png") -> list[Path]:
         """Write figures into a folder, all of them when none is named; return their paths."""
         for name in what:
             if name not in self.NAMES:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.fits.curve import Curve
+from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profile_ends
 from stiction.fits.outcome import Estimate, Fit
 from stiction.fits.parameters import Law, Parameter

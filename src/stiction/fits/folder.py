@@ -11,7 +11,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from stiction._version import __version__
 from stiction.errors import StoreError, explain
 from stiction.fits.outcome import Fit, screen
@@ -130,7 +129,15 @@ def report(fit: Fit) -> str:
     Verified by: tests/unit/fits/test_outcome.py::test_the_report_holds_what_was_found
     """
     rows = [
-        (e.name, f"{e.value:.6g}", f"{e.error:.3g}", f"{e.low:.6g}", f"{e.high:.6g}", e.unit, e.told)
+        (
+            e.name,
+            f"{e.value:.6g}",
+            f"{e.error:.3g}",
+            f"{e.low:.6g}",
+            f"{e.high:.6g}",
+            e.unit,
+            e.told,
+        )
         for e in fit.estimates
     ]
     head = ("parameter", "value", "standard error", "low", "high", "unit", "what data do not tell")
@@ -166,7 +173,9 @@ def _audit(audit: Audit) -> str:
 def _image(figure: PaperFigure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
-    return f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
+    return (
+        f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
+    )
 
 
 # ---- folders that were written
@@ -207,5 +216,3 @@ def verified_fit(folder: str | Path) -> tuple[int, str]:
     except (StoreError, OSError, LookupError) as error:
         return 2, f"{folder}: {str(error).splitlines()[0]}"
     return 0, f"{folder}: sound"
-
-

@@ -51,9 +51,7 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     load = PiecewiseLinear(
         time=tuple(time[corners].tolist()), value=tuple((stiffness * place[corners]).tolist())
     )
-    chain = Chain(
-        mass=[mass], stiffness=stiffness, load=load, law=fit.law, normal_force=normal
-    )
+    chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=fit.law, normal_force=normal)
     return Scenario(chain, EventDriven(), note=_NOTE, **words)
 
 

@@ -195,7 +195,7 @@ def _last(low: float, high: float, value: float, size: float, s: float, logarith
         x = value * 10.0 ** (s * _DECADES)
     else:
         x = value + s * _TIMES * max(abs(value), size)
-    return max(x, low) if s < 0.0 else min(x, high)
+    return float(max(x, low) if s < 0.0 else min(x, high))
 
 
 def _sorted(seen: list[tuple[float, float]], s: float) -> list[tuple[float, float]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.fits.curve import Curve
+from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import Intervals
 from stiction.fits.parameters import Law, law_name
 from stiction.fits.rigs import Rig
@@ -210,8 +210,9 @@ def screen(fit: Fit) -> str:
         f"{state}: {law_name(fit.law)}, {type(fit.rig).__name__}, {fit.rows} of {rows} rows",
         f"{'parameter':<18}{'value':>13}  {100 * fit.intervals.level:g} % interval",
     ]
-    for e in fit.estimates:
-        lines.append(f"{e.name:<18}{e.value:>13.6g}  {e.low:.6g} to {e.high:.6g} {e.unit}")
+    lines += [
+        f"{e.name:<18}{e.value:>13.6g}  {e.low:.6g} to {e.high:.6g} {e.unit}" for e in fit.estimates
+    ]
     lines.append(f"{'noise':<18}{fit.noise:>13.4g}  {unit}; AIC {fit.aic:.6g}")
     lines += [f"told              {line}" for line in fit.warnings]
     for check in fit.audit:

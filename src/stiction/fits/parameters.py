@@ -145,7 +145,8 @@ def _of_law(
             needs, why = "one of " + ", ".join(OF_LAWS), "a fit follows the state of these."
             try_ = "or a law of your own without memory; nearest: " + nearest(name, OF_LAWS)
             raise ModelError(explain("fit.law", name, needs, why, try_))
-        fields = dataclasses.fields(cls)
+        given_class: Any = cls
+        fields = dataclasses.fields(given_class)
         known = {f.name: "SI" for f in fields if isinstance(getattr(law, f.name, None), float)}
     chosen = list(known) if free is None else list(free)
     for field in chosen:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
-from stiction.fits.curve import Curve
-from stiction.fits.models import Predictor
+from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
+from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import Rig
 
 __all__ = ["Held", "Problem"]
@@ -56,7 +56,7 @@ class Problem:
         self.cls: type[Law] = law if isinstance(law, type) else type(law)
         self.name = law_name(law)
         self.parameters = parameters_of(law, rig, len(self.curves), free)
-        self._rig = {f.name: getattr(rig, f.name) for f in dataclasses.fields(rig)}
+        self._rig = {f.name: getattr(rig, f.name) for f in dataclasses.fields(cast(Any, rig))}
         self.of_law = [q.field for q in self.parameters if q.owner == "law"]
         self._fixed = self._rest_of_law()
         self.coordinates = Coordinates(self.parameters, self._fixed)
@@ -143,7 +143,8 @@ class Problem:
         for q, v in zip(self.parameters, values, strict=True):
             if q.owner != "law":
                 fields.setdefault(q.field, float(v))
-        return dataclasses.replace(self.rig, **fields)
+        found: Rig = dataclasses.replace(cast(Any, self.rig), **fields)
+        return found
 
     # ---- misfit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,10 +70,17 @@ def polished(
     inside = np.clip(whole[free], least + np.minimum(room, 0.25 * (largest - least)), None)
     inside = np.minimum(inside, largest - np.minimum(room, 0.25 * (largest - least)))
     bounded = np.isfinite(least).any() or np.isfinite(largest).any()
-    result = least_squares(
-        lambda x: problem.residuals(full(x), held),
+
+    def misfit(x: Floats) -> Floats:
+        return problem.residuals(full(x), held)
+
+    def slopes(x: Floats) -> Floats:
+        return np.asarray(problem.jacobian(full(x), held)[:, free])
+
+    result: Any = least_squares(
+        misfit,
         inside,
-        jac=lambda x: problem.jacobian(full(x), held)[:, free],
+        jac=slopes,
         bounds=(least, largest) if bounded else (-np.inf, np.inf),
         x_scale=size,
         ftol=tolerance,
@@ -88,9 +96,7 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
 
     Verified by: tests/unit/fits/test_search.py::test_many_starts_find_the_same
     """
-    places = candidates(
-        problem.parameters, problem.coordinates, problem.curves, _LOOKED_AT, seed
-    )
+    places = candidates(problem.parameters, problem.coordinates, problem.curves, _LOOKED_AT, seed)
     misfits = []
     for y in places:
         r = problem.residuals(y)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stiction.fits.curve import Curve
+from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Coordinates, Parameter
 
 __all__ = ["candidates"]
@@ -40,7 +40,10 @@ def candidates(
     low, high = coordinates.bounds()
     for row, draw in zip(made, draws, strict=True):
         values = np.array(
-            [_between(spans[q.name], u, q.logarithmic) for q, u in zip(parameters, draw, strict=True)]
+            [
+                _between(spans[q.name], u, q.logarithmic)
+                for q, u in zip(parameters, draw, strict=True)
+            ]
         )
         _dependent(parameters, values, draw)
         row[:] = np.clip(coordinates.coordinates(values), low, np.where(high > low, high, low))
@@ -50,7 +53,7 @@ def candidates(
 def _between(span: Span, u: float, logarithmic: bool) -> float:
     low, high = span
     if logarithmic and low > 0.0:
-        return low * (high / low) ** u
+        return float(low * (high / low) ** u)
     return low + (high - low) * u
 
 

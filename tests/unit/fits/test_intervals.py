@@ -88,7 +88,7 @@ def test_a_film_without_viscosity_ends_at_nothing():
     ],
 )
 def test_odd_intervals_are_refused(made):
-    with pytest.raises(ModelError, match="level|resamples|block"):
+    with pytest.raises(ModelError, match=r"level|resamples|block"):
         made()
 
 

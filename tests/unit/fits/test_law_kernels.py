@@ -5,7 +5,7 @@ import pytest
 from fit_cases import cases, fields
 
 from stiction.fits import Curve
-from stiction.fits.models import Predictor
+from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip
 from stiction.laws import AgeingCoulomb, BoucWen, Dahl, LuGre
 from stiction.numerics.jit import running
@@ -76,13 +76,17 @@ def test_ageing_contacts_hold_more():
     age = [0.0]
     for a, b in zip(v[1:], v[:-1], strict=True):
         w = 0.5 * (a + b)
-        age.append(age[-1] + 1.0 if w == 0.0 else 1e-3 / w + (age[-1] - 1e-3 / w) * np.exp(-w / 1e-3))
+        age.append(
+            age[-1] + 1.0 if w == 0.0 else 1e-3 / w + (age[-1] - 1e-3 / w) * np.exp(-w / 1e-3)
+        )
     mu = law.coefficient(np.zeros(12), np.array(age)[:, None])
     np.testing.assert_allclose(told.force[v > 0.0], mu[v > 0.0], rtol=1e-12)
     np.testing.assert_allclose(told.bound[v == 0.0], mu[v == 0.0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["LuGre", "BoucWen", "AgeingLaw", "SlipLaw", "pulled StaticKinetic"])
+@pytest.mark.parametrize(
+    "name", ["LuGre", "BoucWen", "AgeingLaw", "SlipLaw", "pulled StaticKinetic"]
+)
 def test_both_modes_give_the_same_bits(name):
     case = cases(42)[name]
     compiled = case.force()

@@ -38,7 +38,7 @@ def test_coordinates_turn_back(name):
 
 
 def test_a_held_excess_bounds_its_partner():
-    asked, case = problem("Stribeck")
+    asked, _ = problem("Stribeck")
     i = [q.name for q in asked.parameters].index("mu_static")
     j = [q.name for q in asked.parameters].index("mu_kinetic")
     assert asked.coordinates.bounds((i, 0.2))[1][j] == 0.2
@@ -84,7 +84,8 @@ def test_a_law_of_ones_own_is_fitted():
 
 
 @pytest.mark.parametrize(
-    "made", [lambda: Free(low=1.0, high=0.0), lambda: Free(2.0, high=1.0), lambda: Free(float("nan"))]
+    "made",
+    [lambda: Free(low=1.0, high=0.0), lambda: Free(2.0, high=1.0), lambda: Free(float("nan"))],
 )
 def test_odd_bounds_are_refused(made):
     with pytest.raises(ModelError, match=r"Free\."):

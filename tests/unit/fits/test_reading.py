@@ -12,9 +12,9 @@ X, F = np.sin(5.0 * T), np.cos(3.0 * T)
 
 
 def written(path, header="time [s],displacement [um],force [mN]", rows=None, mark=","):
-    lines = [header]
-    for row in zip(T, 1e6 * X, 1e3 * F, strict=True) if rows is None else rows:
-        lines.append(mark.join(cell if isinstance(cell, str) else repr(float(cell)) for cell in row))
+    cells = zip(T, 1e6 * X, 1e3 * F, strict=True) if rows is None else rows
+    shown = ([c if isinstance(c, str) else repr(float(c)) for c in row] for row in cells)
+    lines = [header, *(mark.join(row) for row in shown)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -1,7 +1,7 @@
 import pytest
 
 from stiction.errors import ModelError
-from stiction.fits.units import factor_of
+from stiction.fits.curves.units import factor_of
 
 
 @pytest.mark.parametrize(

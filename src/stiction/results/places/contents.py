@@ -10,7 +10,16 @@ from pathlib import Path
 
 from stiction.errors import Status
 
-__all__ = ["FIGURES", "FIT", "MARK", "MOST_OF_SUMMARY", "TABLE", "holds_good", "is_result", "strangers"]
+__all__ = [
+    "FIGURES",
+    "FIT",
+    "MARK",
+    "MOST_OF_SUMMARY",
+    "TABLE",
+    "holds_good",
+    "is_result",
+    "strangers",
+]
 
 MARK = "summary.json"
 """The file whose presence says that a folder holds a saved run."""

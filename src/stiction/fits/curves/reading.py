@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
-from stiction.fits.curve import FEWEST, Curve
-from stiction.fits.units import DIMENSIONS, factor_of
+from stiction.fits.curves.curve import FEWEST, Curve
+from stiction.fits.curves.units import DIMENSIONS, factor_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,9 @@ _CALLED: Mapping[str, str] = {
     **dict.fromkeys(("noise", "sigma", "std", "error"), "noise"),
     **dict.fromkeys(("coefficient", "mu", "cof", "friction coefficient"), "coefficient"),
 }
-_HEADER = re.compile(r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*")
+_HEADER = re.compile(
+    r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*"
+)
 # more rows are thinned to these: a law is no better known from more
 MOST_ROWS = 200_000
 _MOST_BAD = 0.05
@@ -69,6 +71,7 @@ def read_curve(
     if not place.is_file():
         why, try_ = "a fit begins with measured data.", "check the path."
         raise ModelError(explain("data", f"{path}, no file", "a file", why, try_))
+    named: Any
     if place.suffix in (".nc", ".h5", ".netcdf"):
         named, given = _netcdf(place)
     else:
@@ -165,7 +168,9 @@ def _csv(path: Path) -> pd.DataFrame:
         raw = file.read(65536)
     if b"\0" in raw:
         why = "this file is not text."
-        raise ModelError(explain("data", f"{path.name}, binary", "CSV or NetCDF", why, "export it."))
+        raise ModelError(
+            explain("data", f"{path.name}, binary", "CSV or NetCDF", why, "export it.")
+        )
     text = raw.decode("utf-8-sig", errors="replace")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if len(lines) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stiction.fits.law_kernels import after, coefficient
+from stiction.fits.predicting.law_kernels import after, coefficient
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 

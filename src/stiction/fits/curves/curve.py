@@ -124,9 +124,9 @@ class Curve(Record):
     def steps(self) -> Floats:
         """(n,) displacement since the row before [m]; 0 at the first."""
         if self.displacement is not None:
-            return np.r_[0.0, np.diff(np.asarray(self.displacement))]
+            return np.asarray(np.r_[0.0, np.diff(np.asarray(self.displacement))])
         v, dt = np.asarray(self.velocity), np.diff(self.clock)
-        return np.r_[0.0, 0.5 * (v[1:] + v[:-1]) * dt]
+        return np.asarray(np.r_[0.0, 0.5 * (v[1:] + v[:-1]) * dt])
 
 
 _WHY = "a fit compares these numbers row by row."

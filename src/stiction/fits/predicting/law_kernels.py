@@ -72,7 +72,7 @@ def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
 @kernel(borrows=True)
 def coefficient(code: int, p: Vector, w: float, z: float) -> float:
     """Return friction over the normal force at slip velocity w; odd in (w, z)."""
-    if code == DAHL or code == BOUC_WEN:
+    if code in (DAHL, BOUC_WEN):
         return p[0] * z
     s = 1.0 if w >= 0.0 else -1.0
     if code == LUGRE:

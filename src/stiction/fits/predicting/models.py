@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.fits import law_kernels as lk
-from stiction.fits.curve import Curve
+from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Law
-from stiction.fits.pull_kernels import pull, saw
+from stiction.fits.predicting import law_kernels as lk
+from stiction.fits.predicting.pull_kernels import pull, saw
+from stiction.fits.predicting.slide_kernels import slide
 from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
-from stiction.fits.slide_kernels import slide
 from stiction.numerics.jit import quiet
 
 __all__ = ["Predicted", "Predictor", "without_clock"]
@@ -152,7 +153,8 @@ class Predictor:
     def _bound_and_slip(self, fields: Mapping[str, float]) -> tuple[float, Floats]:
         """Return what bounds stick, and the coefficient at the rows."""
         if self.name not in _CURVES:
-            law = self.law(**fields)
+            cls: Any = self.law
+            law = cls(**fields)
             return float(law.static()), np.asarray(law.coefficient(self.speed))
         p, v = _curve_row(self.name, fields), np.abs(self.speed)
         x = v / p[2]

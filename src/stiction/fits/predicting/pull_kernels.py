@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from stiction.fits.law_kernels import (
+from stiction.fits.predicting.law_kernels import (
     BOUC_WEN,
     DAHL,
     LUGRE,

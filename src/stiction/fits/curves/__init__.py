@@ -1,0 +1,1 @@
+"""Measured curves: columns, units, files."""

@@ -1,0 +1,1 @@
+"""What laws say of curves: forces at the rows, in kernels."""

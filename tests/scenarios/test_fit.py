@@ -1,0 +1,62 @@
+"""`stiction fit` from the command line, end to end."""
+
+import json
+
+import numpy as np
+import pytest
+from fit_cases import cases
+from typer.testing import CliRunner
+
+from stiction.cli.main import app
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def file(tmp_path):
+    case = cases(60)["Dahl"]
+    curve = case.drawn(1)
+    rows = np.column_stack([case.time, 1e6 * case.displacement, 1e3 * np.asarray(curve.force)])
+    path = tmp_path / "loop.csv"
+    head = "time [s],displacement [um],force [mN]"
+    np.savetxt(path, rows, delimiter=",", header=head, comments="", fmt="%.9g")
+    return path
+
+
+def test_a_fit_from_the_command_line(file, tmp_path):
+    out = tmp_path / "fit"
+    asked = ["fit", str(file), "--law", "Dahl", "--normal-force", "10", "--out", str(out)]
+    done = RUN.invoke(app, [*asked, "--no-figures"])
+    assert done.exit_code == 0, done.output
+    told = json.loads((out / "fit.json").read_text())
+    # reason: noise of 1 % on 60 rows
+    assert told["parameters"]["sigma0"]["value"] == pytest.approx(2e4, rel=0.03)
+    assert told["parameters"]["mu"]["low"] < 0.3 < told["parameters"]["mu"]["high"]
+    assert "FITTED: Dahl" in done.output
+    shown = RUN.invoke(app, ["show", str(out)])
+    assert told["screen"] in shown.output
+    assert RUN.invoke(app, ["verify", str(out)]).exit_code == 0
+    (out / "law.toml").write_text("")
+    assert RUN.invoke(app, ["verify", str(out)]).exit_code == 2
+    again = RUN.invoke(app, [*asked, "--no-figures"])
+    assert again.exit_code == 2
+    assert "does not exist yet" in again.output
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--law", "Dahll"], "did you mean 'Dahl'"),
+        (["--law", "Dahl", "--unit", "force=m"], "no unit of force"),
+        (["--law", "Dahl", "--unit", "force"], "NAME=VALUE"),
+        (["--law", "Dahl", "--rig-mass", "1"], "--rig-stiffness as well"),
+        (["--law", "Dahl", "--rig-stiffness", "stiff"], "a number, or free"),
+        (["--law", "Dahl", "--fix", "powre=1"], "did you mean 'power'"),
+        (["--law", "Dahl", "--column", "force=Fx"], "these columns"),
+    ],
+)
+def test_odd_questions_end_with_2(file, tmp_path, more, words):
+    done = RUN.invoke(app, ["fit", str(file), "--out", str(tmp_path / "x"), *more])
+    assert done.exit_code == 2, done.output
+    assert words in done.output
+    assert not (tmp_path / "x").exists()
