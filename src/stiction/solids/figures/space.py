@@ -150,7 +150,7 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
         touching |= data.values("slides")[row] > 0.0
     box = _box(data, rows, touching)
     for number, row in enumerate(rows):
-        left = 0.42 / style.PAGE if number == 0 else number * part + 0.1 / style.PAGE
+        left = 0.5 / style.PAGE if number == 0 else number * part + 0.1 / style.PAGE
         ax = figure.add_axes((left, 0.17, (number + 1) * part - left - 0.06 / style.PAGE, 0.7))
         _seen_from_above(ax, data, row, end)
         ax.set(xlim=box[0], ylim=box[1], aspect="equal")
