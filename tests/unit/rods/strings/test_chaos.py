@@ -150,5 +150,5 @@ def test_studies_measure_exponents():
     kept = kept_of(run, Reading(names))
     assert kept[names[0]].values == found.rate
     assert kept[names[1]].values == found.error
-    with pytest.raises(st.ScenarioError, match=r"did you mean 'measured.lyapunov'"):
+    with pytest.raises(st.ScenarioError, match=r"did you mean 'measured\.lyapunov'"):
         kept_of(run, Reading(("measured.lyapunof",)))
