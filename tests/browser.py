@@ -32,6 +32,9 @@ def chromium():
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+READY = "document.documentElement?.dataset.ready === 'yes'"
+
+
 class Browser:
     """One tab; `problems` are what its pages reported, `requests` what they asked for."""
 
@@ -112,8 +115,8 @@ class Browser:
             raise RuntimeError(told["exceptionDetails"])
         return told["result"].get("value")
 
-    def open(self, path: Path, *, reduced=False, dark=False, width=1000):
-        """Open a page of the disk and wait until its player is ready."""
+    def open(self, path: Path, *, reduced=False, dark=False, width=1000, ready=READY):
+        """Open a page of the disk and wait until its player, or what `ready` says, is ready."""
         features = [
             {"name": "prefers-reduced-motion", "value": "reduce" if reduced else "no-preference"},
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
@@ -129,7 +132,7 @@ class Browser:
         self.problems.clear()
         self.requests.clear()
         self.ask("Page.navigate", url=path.resolve().as_uri())
-        self.wait("document.documentElement?.dataset.ready === 'yes'")
+        self.wait(f"location.href === {path.resolve().as_uri()!r} && {ready}")
 
     def wait(self, script, seconds=15.0):
         end = time.monotonic() + seconds

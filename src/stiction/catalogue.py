@@ -74,6 +74,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "TwoCylinders": "stiction.solids.presets",
             "CapSliding": "stiction.solids.presets",
             "TapePeeling": "stiction.solids.membranes.tape",
+            "CapSliding3D": "stiction.solids.space.cap",
             "SpringSlider": "stiction.faults.model",
             "Fault": "stiction.faults.model",
             "StrikeSlipFault": "stiction.faults.presets",
@@ -148,6 +149,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StaticKinetic": "stiction.laws.coulomb",
             "Stribeck": "stiction.laws.stribeck",
             "AgeingCoulomb": "stiction.laws.stribeck",
+            "RestingCoulomb": "stiction.laws.stribeck",
             "Dahl": "stiction.laws.presliding",
             "LuGre": "stiction.laws.presliding",
             "ElastoPlastic": "stiction.laws.presliding",
@@ -287,9 +289,14 @@ CATALOGUE: Mapping[str, Kind] = {
     "Body": Kind(
         "a body",
         {"Body": "stiction.solids.model"},
-        also={"Membrane": "stiction.solids.membranes.model"},
+        also={
+            "Membrane": "stiction.solids.membranes.model",
+            "SweptBody": "stiction.solids.space.model",
+        },
     ),
     "Membrane": Kind("a membrane", {"Membrane": "stiction.solids.membranes.model"}),
+    "SweptBody": Kind("a body in space", {"SweptBody": "stiction.solids.space.model"}),
+    "BodyShape": Kind("a shape of a body in space", {"Dome": "stiction.solids.space.shapes"}),
     "Patch": Kind(
         "a patch of splines",
         {
@@ -306,6 +313,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Boundary": "stiction.solids.contact.partners",
             "RigidPlane": "stiction.solids.contact.partners",
             "RigidCircle": "stiction.solids.contact.partners",
+            "RigidSphere": "stiction.solids.contact.partners",
         },
     ),
     "Where": Kind(
@@ -354,6 +362,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Centreline": "stiction.rods.centreline",
             "Shape": "stiction.rods.strings.shapes",
             "SolidSystem": "stiction.solids.model",
+            "BodyShape": "stiction.solids.space.shapes",
             "Friction": "stiction.laws.coulomb",
             "SmoothSign": "stiction.laws.smoothed",
             "TyreLaw": "stiction.laws.tyre",

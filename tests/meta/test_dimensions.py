@@ -17,6 +17,9 @@ GENERIC = (
 # what is of the plane by its nature, and why
 PLANE = {
     "src/stiction/solids/arrays.py": "pictures have pairs of points, places pairs of shares",
+    "src/stiction/solids/contact/segment_forms.py": "segments of curves have two ends",
+    "src/stiction/solids/contact/segments.py": "segments of curves have two ends and two sides",
+    "src/stiction/solids/contact/virtual_work.py": "curves are cut at points, surfaces are not yet",
     "src/stiction/solids/contact/partners.py": "a circle is one, and points are written by users",
 }
 _MAKERS = {

@@ -58,8 +58,11 @@ def copy(tmp_path):
     return tree
 
 
-def test_an_edit_two_files_below_is_seen_at_the_next_run(copy, tmp_path):
+@pytest.mark.parametrize("options", ["", "(apart=True)"])
+def test_an_edit_two_files_below_is_seen_at_the_next_run(copy, tmp_path, options):
     kept = tmp_path / "kept"
+    middle = tmp_path / "middle.py"
+    middle.write_text(middle.read_text().replace("@kernel", f"@kernel{options}"))
     # twice 1 + 2 / 2 + 3 / 4, and one
     assert answer(copy, kept) == answer(copy, kept) == "6.5"
     source = copy / "stiction/numerics/locate.py"

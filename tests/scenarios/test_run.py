@@ -26,7 +26,7 @@ def summary(folder):
 def test_help_and_list(stiction):
     assert "reproduce" in stiction("--help").out
     listed = stiction("list").out.splitlines()
-    assert any(line.startswith("slip-wave ") and "Fig. 5" in line for line in listed)
+    assert any(line.startswith("  slip-wave ") and "Fig. 5" in line for line in listed)
     # columns stand apart, those of the longest words too
     columns = [re.split(r" {2,}", line) for line in listed]
     # studies stand behind the scenarios

@@ -37,3 +37,12 @@ def test_plots_need_no_scenario(stiction, saved, here):
     answer = stiction("plot", "out/slip-wave", "--what", "energy", "--unverified")
     assert answer.code == 0
     assert answer.err == "UNVERIFIED: scenario.toml is missing\n"
+
+
+def test_typos_of_folders(stiction, refused, here):
+    assert stiction("run", "slip-wave", "--no-figures", "-q").code == 0
+    for command in ("show", "plot"):
+        assert "did you mean 'out/slip-wave'?" in refused(command, "out/slip-wav")
+        # the name alone, as `stiction run` was given it
+        assert "did you mean 'out/slip-wave'?" in refused(command, "slip-wave")
+        assert "known: out" in refused(command, "zzzz")

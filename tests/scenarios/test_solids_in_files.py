@@ -217,3 +217,47 @@ def test_a_boundary_that_closes_is_refused(refused, here):
     none = mesh + "boundaries = {bottom = [], top = [[0, 2]]}}"
     (here / "bad.toml").write_text(PAIR.replace(old, none))
     assert "no edges" in refused("run", "bad.toml", "--no-figures")
+
+
+BALL = """
+[system]
+type = "Solid"
+dimensionless = true
+readings = {displacement = 1}
+[[system.bodies]]
+type = "SweptBody"
+mesh = {type = "rectangle", width = 1.6, height = 0.7, cells = [4, 2], origin = [-0.8, 0.0]}
+breaks = [-0.8, -0.3, 0.3, 0.8]
+element = {type = "Q1N2", reduced = true, contact_points = 3}
+material = {type = "NearlyIncompressible", young = 1.0, poisson = 0.4}
+shape = {type = "Dome", tip = [0.0, 0.7, 0.0], radius = 2.5}
+[[system.contacts]]
+type = "Contact"
+boundary = {type = "Boundary", body = 0, name = "top"}
+partner = {type = "RigidSphere", centre = [0.0, 2.76, 0.0], radius = 2.0}
+adhesion = {type = "LennardJones", hamaker = 0.0227, r0 = 0.1}
+friction = {type = "DI", mu = 0.4}
+[[system.boundary_conditions]]
+type = "Fixed"
+where = {type = "Boundary", body = 0, name = "bottom"}
+components = [0, 1, 2]
+[[system.boundary_conditions]]
+type = "Driven"
+where = {type = "Rigid", contact = 0}
+component = 1
+program = {times = [0.0, 1.0], values = [0.0, -0.05]}
+[method]
+type = "Quasistatic"
+steps = 3
+[solve]
+t_end = 1.0
+"""
+
+
+def test_bodies_and_balls_in_files(stiction, here):
+    """From the command line, with figures and a movie."""
+    (here / "ball.toml").write_text(BALL)
+    answer = stiction("run", "ball.toml")
+    assert answer.code in (0, 3), answer
+    told = json.loads((here / "out" / "ball" / "summary.json").read_text())
+    assert told["status"] == "solved"

@@ -1,7 +1,8 @@
 """Kill -9 at random times, resume, and compare with a run that was left alone, bit by bit.
 
-Ten families: chains event by event, by theta steps, quasistatic; flows; strings; rods in contact
-and on a plane; rods at rest; solids by load steps and along arcs.
+Thirteen families: chains event by event, by theta steps, quasistatic on one side and on both, with
+bristles; faults; flows; strings; rods in contact and on a plane; rods at rest; solids by load steps
+and along arcs.
 
 Usage: python tools/stress/kill_resume.py [FAMILY ...] [--kills N] [--seconds S]
 """
@@ -42,6 +43,17 @@ CASES = {
             "solve.save=51",
         ),
     ),
+    "chains-sweep": (
+        *("quasistatic-reversal", "system.supports='both'", "system.mass=1e-3", "system.n=10"),
+        *("system.damping=0.0", "solve.t_end=3", "solve.save=51"),
+        "system.load={type='Sine', amplitude=9.0, angular_frequency=40.0}",
+    ),
+    "chains-creep": (
+        *("baseline", "solve.t_end=1", "solve.save=201"),
+        "system.law={type='LuGre', sigma0=1e4, sigma1=30.0, sigma2=0.04, mu_static=0.15, \
+mu_kinetic=0.1, v_scale=1e-3}",
+    ),
+    "faults": ("earthquake-cycles", "solve.t_end=1e10", "solve.save=41"),
     "switching": ("belt-oscillator", "solve.t_end=15000", "solve.save=101"),
     "strings": ("string-symmetric", "method.step=2.5e-5", "solve.t_end=20", "solve.save=51"),
     "rods": ("rods-crossed", "solve.t_end=0.1"),
@@ -129,6 +141,14 @@ class Child:
         self.code = -9
 
 
+def written_at(place: Path) -> int:
+    """Return when a file was written last [ns]; 0 if it is not there, or no longer."""
+    try:
+        return place.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
 def differences(whole: Path, other: Path) -> list[str]:
     """Return what of two results is not the same to the last bit."""
     if whole.is_file():
@@ -165,8 +185,8 @@ def campaign(family: str, kills: int, seconds: float, here: Path) -> tuple[int, 
         stop = time.monotonic() + rng.uniform(0.0, 1.2 * span)
         if rng.random() < 0.5:
             # soon after a new checkpoint
-            before = place.stat().st_mtime_ns if place.exists() else 0
-            while not child.over() and not (place.exists() and place.stat().st_mtime_ns != before):
+            before = written_at(place)
+            while not child.over() and written_at(place) in (0, before):
                 time.sleep(0.001)
             stop = time.monotonic() + rng.uniform(0.0, 0.3 * span)
         while not child.over() and time.monotonic() < stop:

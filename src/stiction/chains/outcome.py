@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,13 +19,15 @@ from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
 
-__all__ = ["ChainHistory", "RawEvents", "build_run"]
+__all__ = ["ChainHistory", "LateEvents", "RawEvents", "build_run"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
 # the names of modes from -1 on, and the kinds of events
+_LOSS_UNITS = {"velocities": "m/s", "x": "m", "load": "N", "drive": "N", "bound": "N"}
+
 _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
 # events whose names are made at a time
@@ -55,6 +58,22 @@ class RawEvents:
 
 
 @dataclass(frozen=True, eq=False)
+class LateEvents:
+    """Mode changes that are put together when they are read: they may be millions.
+
+    Parameters
+    ----------
+    count : how many there are
+    onset : (n,) when each mass first slips [s]; NaN where it never does
+    read : gives them
+    """
+
+    count: int
+    onset: Floats
+    read: Callable[[], RawEvents]
+
+
+@dataclass(frozen=True, eq=False)
 class ChainHistory:
     """What a chain method computed.
 
@@ -82,7 +101,7 @@ class ChainHistory:
     v: Floats
     mode: npt.NDArray[np.int8]
     friction: Floats
-    events: RawEvents
+    events: RawEvents | LateEvents
     stop_time: float | None
     energy: Ledger
     stats: Mapping[str, int | float]
@@ -95,6 +114,10 @@ class ChainHistory:
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     trail: Trail | None = None
     given: tuple[float, float | None] | None = None
+
+    def all_events(self) -> RawEvents:
+        """Return the events, put together if they were not."""
+        return self.events.read() if isinstance(self.events, LateEvents) else self.events
 
 
 def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
@@ -140,12 +163,13 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
             "v": history.v[-1].copy(),
             **{name: value.values[-1].copy() for name, value in _states(chain, history).items()},
         },
-        event_log=_event_log(history),
+        event_log=_event_log(history.events, history.stop_time),
         energy=history.energy,
         losses=history.losses,
+        loss_units=_LOSS_UNITS,
         checks=(*_common_checks(chain, history), *history.checks, *_replay(chain, method, history)),
         quantities=quantities,
-        stats={"events": len(history.events.time), **history.stats},
+        stats={"events": _count(history.events), **history.stats},
         citations=("chains",),
         size=counted(chain.n_mass, "mass"),
     )
@@ -153,10 +177,14 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
 
 def _onset_times(chain: Chain, history: ChainHistory) -> Floats:
     """Return when each mass first slips (n,) [s]; NaN where it never does."""
-    # from the last to the first, so that the first slip of a mass is what stays
-    slips = np.flatnonzero(history.events.before == 0)[::-1]
-    times = np.full(chain.n_mass, np.nan)
-    times[history.events.mass[slips]] = history.events.time[slips]
+    events = history.events
+    if isinstance(events, LateEvents):
+        times = events.onset.copy()
+    else:
+        # from the last to the first, so that the first slip of a mass is what stays
+        slips = np.flatnonzero(events.before == 0)[::-1]
+        times = np.full(chain.n_mass, np.nan)
+        times[events.mass[slips]] = events.time[slips]
     times[chain.v_start != chain.belt_speed] = history.time[0]
     return times
 
@@ -169,8 +197,22 @@ def _where(known: Floats, values: Floats) -> list[float | None]:
     return listed
 
 
-def _event_log(history: ChainHistory) -> EventLog:
-    raw = history.events
+def _count(events: RawEvents | LateEvents) -> int:
+    return events.count if isinstance(events, LateEvents) else len(events.time)
+
+
+def _event_log(events: RawEvents | LateEvents, stop_time: float | None) -> EventLog:
+    if isinstance(events, RawEvents):
+        return _named(events, stop_time)
+    count = events.count + (stop_time is not None)
+    return EventLog.late(count, functools.partial(_named_late, events, stop_time))
+
+
+def _named_late(events: LateEvents, stop_time: float | None) -> EventLog:
+    return _named(events.read(), stop_time)
+
+
+def _named(raw: RawEvents, stop_time: float | None) -> EventLog:
     kinds: list[str] = []
     before: list[str] = []
     after: list[str] = []
@@ -188,9 +230,9 @@ def _event_log(history: ChainHistory) -> EventLog:
         "friction_left": raw.friction_left,
         "friction_right": raw.friction_right,
     }
-    if history.stop_time is not None:
-        at = int(np.searchsorted(time, history.stop_time, side="right"))
-        time = np.insert(time, at, history.stop_time)
+    if stop_time is not None:
+        at = int(np.searchsorted(time, stop_time, side="right"))
+        time = np.insert(time, at, stop_time)
         contact = np.insert(contact, at, 0)
         for names, name in ((before, "stick"), (after, "stick"), (kinds, "stop")):
             names.insert(at, name)

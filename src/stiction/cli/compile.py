@@ -5,27 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import typer
 
-from stiction.cli.output import put
+from stiction.cli.output import put, put_json
 from stiction.cli.progress import Bar
-from stiction.errors import ModelError, explain
-from stiction.numerics.compiling.folders import folder_for, mark_ready, why_unusable
+from stiction.errors import ModelError, explain, nearest
+from stiction.numerics.compiling.folders import folder_for, mark_ready, systems, why_unusable
 
-__all__ = ["compile_systems", "systems"]
-
-_LIST = "kernels.txt"
+__all__ = ["compile_systems"]
 
 
-def systems() -> dict[str, Path]:
-    """Return the systems that have kernels, each with the list of what Python calls."""
-    root = Path(__file__).parents[1]
-    return {path.parent.name: path for path in sorted(root.glob(f"*/{_LIST}"))}
-
-
-def compile_systems(names: Sequence[str]) -> int:
+def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = False) -> int:
     """Compile all kernels of systems, all systems for none; return how many failed.
 
     Raises
@@ -37,8 +28,9 @@ def compile_systems(names: Sequence[str]) -> int:
         if name not in known:
             needs = "one of " + ", ".join(known)
             why = "kernels are compiled system by system."
-            raise ModelError(explain("compile", name, needs, why, "leave it out for all."))
-    source = str(Path(__file__).parents[1] / "__init__.py")
+            try_ = f"{nearest(name, known)} Without a name all are compiled."
+            raise ModelError(explain("compile", repr(name), needs, why, try_))
+    source = str(next(iter(known.values())).parents[1] / "__init__.py")
     if folder_for(source) is None:
         why = "what is compiled now would be lost with this process."
         needs = "a folder of yours that nobody else can write to"
@@ -48,10 +40,10 @@ def compile_systems(names: Sequence[str]) -> int:
 
     lines = {line for name in names or known for line in known[name].read_text().splitlines()}
     begin = time.perf_counter()
-    if not sys.stderr.isatty():
+    if not (sys.stderr.isatty() or quiet):
         # where no bar is shown
         typer.echo(f"compiling {len(lines)} kernels of {', '.join(names or known)}", err=True)
-    with Bar(f"compiling {', '.join(names or known)}") as bar:
+    with Bar(f"compiling {', '.join(names or known)}", shown=not quiet) as bar:
 
         def report(share: float) -> None:
             left = (time.perf_counter() - begin) * (1.0 - share) / max(share, 1e-3)
@@ -65,6 +57,11 @@ def compile_systems(names: Sequence[str]) -> int:
     if not failed:
         for name in names or known:
             mark_ready(name)
-    spent = time.perf_counter() - begin
-    put(f"{len(lines) - len(failed)} kernels are ready, {spent:.0f} s")
+    spent, ready = time.perf_counter() - begin, len(lines) - len(failed)
+    if json:
+        wrong = {line.partition(" ")[0]: error for line, error in failed.items()}
+        whole = {"systems": list(names or known), "kernels": ready, "failed": wrong}
+        put_json({**whole, "seconds": round(spent, 3)})
+    elif not quiet:
+        put(f"{ready} kernels are ready, {spent:.0f} s")
     return len(failed)

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from stiction.cli.output import open_streams, put, silence
+from stiction.cli.output import open_streams, put, put_json, silence, width
 from stiction.errors import StictionError, explain
-from stiction.fits.command import fit_command, show_other, verify_others
+from stiction.fits.command import fit_command
 from stiction.numerics.direct.heap import say_ours
 from stiction.results.interrupts import exit_code, hear_terminate
 
@@ -24,6 +24,14 @@ C = TypeVar("C", bound=Callable[..., None])
 
 Unverified = Annotated[
     bool, typer.Option("--unverified", help="Read files that were changed since they were saved.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Format = Annotated[
+    str, typer.Option("--format", metavar="png|pdf|svg", help="Format of the figures.")
+]
+Dpi = Annotated[
+    float | None, typer.Option(metavar="DPI", help="Dots per inch of PNG figures. Default: 150.")
 ]
 
 app = typer.Typer(
@@ -113,16 +121,26 @@ def _top(
 
 @app.command("list")
 @guarded
-def list_() -> None:
-    """The built-in scenarios and studies, one line each, with their paper and figure."""
+def list_(
+    systems: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SYSTEM]...", help="chains, studies ... Default: all."),
+    ] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print names only.")] = False,
+) -> None:
+    """The built-in scenarios and studies by system, with the processor time of a run."""
+    import dataclasses
+
     from stiction.scenario.built_in import entries
+    from stiction.scenario.listing import chosen, table
     from stiction.studies.listing import ready_entries
 
-    every = [*entries(), *ready_entries()]
-    rows = [(e.name, ", ".join(p for p in (e.paper, e.figure) if p), e.title) for e in every]
-    widths = [max(len(row[i]) for row in rows) + 2 for i in (0, 1)]
-    for name, source, title in rows:
-        put(f"{name:<{widths[0]}}{source:<{widths[1]}}{title}")
+    every = chosen([*entries(), *ready_entries()], systems or ())
+    if json:
+        put_json([dataclasses.asdict(entry) for entry in every])
+    else:
+        put("\n".join(entry.name for entry in every) if quiet else table(every, width()))
 
 
 @app.command()
@@ -147,34 +165,46 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint of a killed run.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if an audit line or determinism failed.")
     ] = False,
     checkpoint_every: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="Wall time between checkpoints.")
     ] = 10.0,
+    format_: Format = "png",
+    dpi: Dpi = None,
 ) -> None:
     """Solve a scenario, print its one-screen summary and write its folder."""
     from stiction.cli.run import Job, run_job
 
-    flags = {"overwrite": overwrite, "resume": resume, "quiet": quiet, "strict": strict}
-    job = Job(scenario, changes or (), out, figures=not no_figures, every=checkpoint_every, **flags)
+    flags = (not no_figures, overwrite, resume, quiet, strict)
+    job = Job(scenario, changes or (), out, *flags, checkpoint_every, format_, dpi, json)
     raise typer.Exit(run_job(job))
 
 
 @app.command()
 @guarded
 def show(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run or study.")],
     unverified: Unverified = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
 ) -> None:
     """The one-screen summary of a saved run, study or fit."""
-    from stiction.results.store import load
-    from stiction.results.summary import screen
+    from stiction.cli.saved import found, show_run
+    from stiction.fits.folder import fit_in
+    from stiction.studies.command import show_study
+    from stiction.studies.store import is_study
 
-    other = show_other(folder)
-    put(screen(load(folder, unverified=unverified)) if other is None else other)
+    if is_study(found(folder)):
+        show_study(folder, put_json if json else put, json=json, quiet=quiet)
+    elif (fit := fit_in(folder)) is not None:
+        told = str(fit["screen"])
+        put_json(fit) if json else put(told.partition("\n")[0] if quiet else told)
+    else:
+        show_run(folder, unverified=unverified, json=json, quiet=quiet)
 
 
 @app.command()
@@ -192,15 +222,16 @@ def sweep(
         str | None, typer.Option(metavar="i/n", help="One of n parts, for arrays of jobs.")
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Default: out/NAME.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Many runs of a scenario; whatever is killed, the same command goes on."""
     from stiction.cli.progress import Bar
     from stiction.studies.command import Asked, sweep_file
 
-    asked = Asked(study, out, workers, engine, shard, address, quiet)
+    asked = Asked(study, out, workers, engine, shard, address, quiet, json)
     with Bar(study, shown=not quiet) as bar:
-        code = sweep_file(asked, put, bar)
+        code = sweep_file(asked, put_json if json else put, bar)
     raise typer.Exit(code)
 
 
@@ -210,13 +241,16 @@ app.command("fit")(guarded(fit_command))
 @app.command()
 @guarded
 def verify(
-    folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Saved runs.")],
+    folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Saved runs, studies.")],
+    json: Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print what is not sound only.")
+    ] = False,
 ) -> None:
     """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
-    from stiction.results.trust.verify import verified
+    from stiction.cli.saved import verify_all
 
-    code, runs = verify_others(folders, put)
-    raise typer.Exit(max(code, verified(runs, put)) if runs or not folders else code)
+    raise typer.Exit(verify_all(folders, json=json, quiet=quiet))
 
 
 @app.command()
@@ -227,34 +261,38 @@ def plot(
         list[str] | None,
         typer.Option(metavar="NAME", help="A figure, such as phase; several times for more."),
     ] = None,
-    format_: Annotated[
-        str, typer.Option("--format", metavar="png|pdf|svg", help="Format of the figures.")
-    ] = "png",
+    format_: Format = "png",
+    dpi: Dpi = None,
     animate: Annotated[
         list[str] | None,
         typer.Option(metavar="gif|mp4|html", help="Write an animation, and figures only if named."),
     ] = None,
     unverified: Unverified = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw a saved run or study again: files in DIR/figures."""
     from stiction.cli.plot import draw
+    from stiction.cli.saved import found
+    from stiction.studies.command import plot_study
     from stiction.studies.store import is_study
 
-    if is_study(folder):
-        from stiction.studies.command import plot_study
-
-        for path in plot_study(folder, what or (), format_):
-            put(str(path))
-        return
-    for path in draw(folder, what or (), format_, animate or (), unverified=unverified):
-        put(str(path))
+    looks = (what or (), format_, dpi)
+    if is_study(found(folder)):
+        paths = plot_study(folder, *looks)
+    else:
+        paths = draw(folder, *looks, animate or (), unverified=unverified)
+    if json:
+        put_json({"files": [str(path) for path in paths]})
+    elif not quiet:
+        put("\n".join(str(path) for path in paths))
 
 
 @app.command()
 @guarded
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="A paper: chains, rods, switching ...")
+        str, typer.Argument(metavar="PAPER", help="A paper: chains, rods ..., or all.")
     ],
     figure: Annotated[
         str | None,
@@ -270,14 +308,17 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="The paper's sizes where the default is smaller: slow.")
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The quick sizes: the default where a paper has two.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """A paper's figures and tables beside ours, with the differences."""
-    from stiction.cli import reproduce as papers
+    """A paper's figures, tables and statements beside ours, with verdicts, as a report."""
+    from stiction.cli.reproduce import Wanted, reproduce
 
-    code = papers.reproduce(
-        paper, figure, out, overwrite=overwrite, figures=not no_figures, full=full
-    )
-    raise typer.Exit(code)
+    flags = (overwrite, not no_figures, full, quick, json, quiet)
+    raise typer.Exit(reproduce(Wanted(paper, figure, out, *flags)))
 
 
 @app.command("compile")
@@ -287,8 +328,43 @@ def compile_(
         list[str] | None,
         typer.Argument(metavar="[SYSTEM]...", help="chains, switching ... Default: all."),
     ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compile the kernels of a system once, on all cores, so that no run has to."""
     from stiction.cli.compile import compile_systems
 
-    raise typer.Exit(1 if compile_systems(names or ()) else 0)
+    raise typer.Exit(1 if compile_systems(names or (), json=json, quiet=quiet) else 0)
+
+
+@app.command()
+@guarded
+def doctor(
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print faults only.")] = False,
+) -> None:
+    """What works on this machine, what does not, what to install for what; exit 2 on faults."""
+    import dataclasses
+
+    from stiction.doctor import FAULT, examine, screen
+
+    findings = examine()
+    faults = [finding for finding in findings if finding.state == FAULT]
+    if json:
+        put_json({"faults": len(faults), "findings": [dataclasses.asdict(f) for f in findings]})
+    elif faults or not quiet:
+        put(screen(faults if quiet else findings, min(width(), 100)))
+    raise typer.Exit(BAD_INPUT if faults else 0)
+
+
+@app.command()
+@guarded
+def completion(
+    shell: Annotated[
+        str, typer.Argument(metavar="bash|zsh|fish", help="The shell that is to complete.")
+    ],
+) -> None:
+    """The script that completes commands, options and names in a shell."""
+    from stiction.cli.completion import script
+
+    put(script(typer.main.get_command(app), shell))

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
+import shutil
 import sys
+from collections.abc import Mapping
 
 import typer
 
-__all__ = ["check_stream", "open_streams", "put", "silence"]
+__all__ = ["check_stream", "open_streams", "put", "put_json", "silence", "width"]
+
+# where nobody says how wide the screen is, as in a pipe, nothing is cut
+_ENDLESS = 10_000
 
 
 def open_streams() -> None:
@@ -33,6 +40,26 @@ def put(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         silence()
+
+
+def put_json(value: object) -> None:
+    """Print `value` as one JSON document; what is not finite is null."""
+    put(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def _plain(value: object) -> object:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def width() -> int:
+    """Return how many letters a line of the terminal takes."""
+    return shutil.get_terminal_size((_ENDLESS, 24)).columns
 
 
 def silence() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from stiction.errors import ModelError, explain, nearest
+from stiction.plot.files import check_looks
 from stiction.results.places.contents import FIGURES
 from stiction.results.store import load
 
@@ -20,6 +21,7 @@ def draw(
     folder: str,
     what: Sequence[str],
     format: str,
+    dpi: float | None,
     films: Sequence[str],
     *,
     unverified: bool = False,
@@ -30,12 +32,13 @@ def draw(
     ----------
     folder : a saved run
     what : names of figures; none means those that fit the run
-    format : "png", "pdf" or "svg"
+    format, dpi : of the figures
     films : formats of animations; when there are some, figures are written only if named
     unverified : read files that were changed since they were saved
 
     Verified by: tests/scenarios/test_show_and_plot.py::test_plot_writes_what_is_asked
     """
+    check_looks(format, dpi)
     run = load(folder, unverified=unverified)
     if run.unverified:
         typer.echo(f"UNVERIFIED: {run.unverified}", err=True)
@@ -54,6 +57,8 @@ def draw(
     from stiction.plot import figures_of, write_figures
 
     target = Path(folder, FIGURES)
-    paths = [] if films and not what else write_figures(run, target, list(what) or None, format)
+    paths = (
+        [] if films and not what else write_figures(run, target, list(what) or None, format, dpi)
+    )
     target.mkdir(exist_ok=True)
     return paths + [figures_of(run).animate(target / f"animation.{film}") for film in films]

@@ -2,41 +2,90 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from stiction.cli.output import put
+from stiction.cli.output import put, put_json
 from stiction.cli.progress import Bar
+from stiction.errors import ModelError, explain
 from stiction.papers.items import watched
-from stiction.papers.making import items_of, key_of, solved, write_item
-from stiction.papers.tables import screen
+from stiction.papers.judged import Made, judged, report
+from stiction.papers.making import PAPERS, items_of, key_of, solved, write_item
+from stiction.papers.tables import plain, screen
+from stiction.plot.files import written
+from stiction.results.provenance import provenance
 from stiction.results.run import Run
 from stiction.results.staging import claimed
 
-__all__ = ["reproduce"]
+__all__ = ["Wanted", "reproduce"]
 
 
-def reproduce(
-    paper: str,
-    figure: str | None,
-    out: str | None,
-    *,
-    overwrite: bool,
-    figures: bool,
-    full: bool = False,
-) -> int:
-    """Run what a figure needs, write its folder, print the comparison; return the exit code.
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `stiction reproduce` was asked for, as on the command line."""
+
+    paper: str
+    figure: str | None = None
+    out: str | None = None
+    overwrite: bool = False
+    figures: bool = True
+    full: bool = False
+    quick: bool = False
+    json: bool = False
+    quiet: bool = False
+
+
+def reproduce(wanted: Wanted) -> int:
+    """Run what figures need, write their folders and reports; return the exit code.
 
     Verified by: tests/scenarios/test_reproduce.py::test_slip_wave_table
     """
-    items = items_of(paper, full=full)
-    keys = list(items) if figure is None else [key_of(figure, items)]
-    root = Path("out", f"reproduce-{paper}") if out is None else Path(out)
+    if wanted.full and wanted.quick:
+        why = "a figure is made at one size."
+        got, needs = "--quick and --full", "one of them"
+        raise ModelError(explain("reproduce", got, needs, why, "leave out --full."))
+    if wanted.paper != _ALL:
+        code, told = _paper(wanted)
+    else:
+        if wanted.figure is not None:
+            why = "a figure belongs to one paper."
+            needs = "a paper, one of " + ", ".join(PAPERS)
+            try_ = "leave the figure out for all figures of all papers."
+            raise ModelError(explain("PAPER", repr(_ALL), needs, why, try_))
+        code, told = 0, {"papers": []}
+        for paper in PAPERS:
+            out = None if wanted.out is None else str(Path(wanted.out, paper))
+            one, found = _paper(dataclasses.replace(wanted, paper=paper, out=out))
+            code = max(code, one)
+            told["papers"].append(found)
+    if wanted.json:
+        put_json(told)
+    return code
+
+
+def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
+    """Make figures of one paper, and its report if they are all; return code and what is told."""
+    items = items_of(wanted.paper, full=wanted.full)
+    keys = list(items) if wanted.figure is None else [key_of(wanted.figure, items)]
+    root = Path(wanted.out or Path("out", f"reproduce-{wanted.paper}"))
+    found = judged(wanted.paper)
     runs: dict[str, Run] = {}
-    with ExitStack() as held, watched(Bar):
-        claims = {k: held.enter_context(claimed(root / k, overwrite=overwrite)) for k in keys}
+    told: dict[str, Any] = {"paper": wanted.paper, "items": []}
+    made, begin = [], time.perf_counter()
+    say = partial(_say, silent=wanted.quiet or wanted.json)
+    with ExitStack() as held, watched(partial(Bar, shown=not wanted.quiet)):
+        over = wanted.overwrite
+        claims = {k: held.enter_context(claimed(root / k, overwrite=over)) for k in keys}
         for key in keys:
             item = items[key]
             for name in item.scenarios:
@@ -44,7 +93,30 @@ def reproduce(
                     runs[name] = solved(name)
                 if not (run := runs[name]).status.ok:
                     typer.echo(f"{name}: {run.reason}\nTry: {run.advice}", err=True)
-                    return 1
-            rows = write_item(key, item, runs, claims[key], figures=figures)
-            put(f"{screen(key, item, rows)}\nwritten to {root / key}\n")
-    return 0
+                    return 1, told
+            rows = write_item(key, item, runs, claims[key], figures=wanted.figures)
+            verdict = found.item[key]
+            pictures = sorted((root / key).glob(f"{key}*.png"))
+            made.append(Made(key, item, rows, pictures))
+            words = {"verdict": verdict.verdict, "because": verdict.because}
+            told["items"].append(
+                {"key": key, "folder": str(root / key), **words, **plain(item, rows)}
+            )
+            judgement = f"verdict: {verdict.verdict}: {verdict.because}"
+            say(f"{screen(key, item, rows)}\n{judgement}\nwritten to {root / key}\n")
+    if wanted.figure is None:
+        versions = {k: v for k, v in provenance(time.perf_counter() - begin).items() if k in _TOLD}
+        text = report(wanted.paper, found, made, versions, full=wanted.full)
+        told["report"] = str(root / "report.html")
+        with written(root / "report.html") as path:
+            path.write_text(text, encoding="utf-8")
+        say(f"report: {root / 'report.html'}")
+    return 0, told
+
+
+_TOLD = ("stiction", "python", "numpy", "numba", "platform", "date", "kernels", "wall_s")
+
+
+def _say(text: str, *, silent: bool) -> None:
+    if not silent:
+        put(text)

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from stiction.cli.kernels import TooSlow, Trial, choose, note_ready, system_of
-from stiction.cli.output import check_stream, put
+from stiction.cli.output import check_stream, put, put_json
 from stiction.cli.progress import Bar
+from stiction.cli.saved import saved_summary
 from stiction.errors import Status, StictionError
 from stiction.methods import place_of_runner
+from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
 from stiction.numerics.jit import use
+from stiction.plot.files import check_looks
 from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
 from stiction.results.interrupts import Interrupts, exit_code
 from stiction.results.places.keep import keep
@@ -48,6 +50,8 @@ class Job:
     out : folder of the result; None for out/NAME
     figures, overwrite, resume, quiet, strict : as on the command line
     every : wall time between two checkpoints [s]
+    format, dpi : of the figures
+    json : print one JSON document instead of the summary
     """
 
     name: str
@@ -59,6 +63,9 @@ class Job:
     quiet: bool = False
     strict: bool = False
     every: float = EVERY
+    format: str = "png"
+    dpi: float | None = None
+    json: bool = False
 
     @property
     def folder(self) -> Path:
@@ -71,7 +78,9 @@ class Job:
         settings = [word for change in self.changes for word in ("--set", change)]
         words = ["stiction", "run", self.name, *settings, "--out", str(self.folder), "--resume"]
         words += ["--overwrite"] * self.overwrite + ["--no-figures"] * (not self.figures)
-        words += ["--strict"] * self.strict
+        words += ["--strict"] * self.strict + ["--json"] * self.json
+        words += ["--format", self.format] * (self.format != "png")
+        words += ["--dpi", f"{self.dpi:g}"] * (self.dpi is not None)
         return shlex.join(words)
 
 
@@ -81,8 +90,9 @@ def run_job(job: Job) -> int:
     Verified by: tests/scenarios/test_run.py::test_exit_codes
     """
     # whatever is wrong is refused here, before anything is solved or written
-    if not job.quiet:
+    if not job.quiet or job.json:
         check_stream()
+    check_looks(job.format, job.dpi)
     scenario = read_scenario(job.name, job.changes)
     with claimed(job.folder, overwrite=job.overwrite) as claim:
         return _run(job, scenario, claim)
@@ -99,7 +109,7 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
     try:
         run = _chosen(job, scenario, checkpoint)
         # a run that failed is not drawn: what went wrong may be what a figure stumbles over
-        draw = partial(_draw, run) if job.figures and run.status.ok else None
+        draw = partial(_draw, run, job) if job.figures and run.status.ok else None
         text = write_scenario(scenario)
         kept = keep(run, claim, job.folder, checkpoint, scenario=text, draw=draw)
     except KeyboardInterrupt:
@@ -107,19 +117,21 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
     if not kept.drawn:
         _say(f"Interrupted while drawing: {kept.folder} is complete but for its figures.")
         return exit_code()
-    if not job.quiet:
+    what = doubts(run) if run.status.ok and job.strict else []
+    code = FAILED if not run.status.ok else DOUBTED if what else SOLVED
+    if job.json:
+        put_json(saved_summary(kept.folder, exit_code=code))
+    elif not job.quiet:
         put(f"{screen(run)}\n{kept}")
-    if run.status.ok and job.strict and (what := doubts(run)):
+    if what:
         _say(f"--strict: {', '.join(what)}.")
-        return DOUBTED
-    if run.status.ok:
-        return SOLVED
-    unit = "" if run.time_unit == "1" else f" {run.time_unit}"
-    _say(
-        f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
-        f"Why: {run.reason}\nTry: {run.advice}. {kept.partial}"
-    )
-    return FAILED
+    if code == FAILED:
+        unit = "" if run.time_unit == "1" else f" {run.time_unit}"
+        _say(
+            f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
+            f"Why: {run.reason}\nTry: {run.advice}. {kept.partial}"
+        )
+    return code
 
 
 def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
@@ -173,10 +185,10 @@ def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint, trial: Tri
     return run
 
 
-def _draw(run: Run, folder: Path) -> None:
+def _draw(run: Run, job: Job, folder: Path) -> None:
     from stiction.plot import write_figures
 
-    write_figures(run, folder)
+    write_figures(run, folder, None, job.format, job.dpi)
 
 
 def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:

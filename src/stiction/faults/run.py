@@ -15,7 +15,7 @@ from stiction.faults.outcome import History, build_run
 from stiction.laws.rate_and_state import SLIP
 from stiction.numerics.checks import MOST_WORK
 from stiction.results.run import Request, Run
-from stiction.results.trust.kept import Form, check_arrays, check_count, like, put_back
+from stiction.results.trust.kept import Form, check_arrays, check_count, like, put_back, refused
 
 __all__ = ["run_cycles"]
 
@@ -26,6 +26,8 @@ _PRODUCTS_PER_CALL = 2_000_000
 _BUFFER = 1024
 # rows of the trace: so far apart in ln V or ln theta, and farther when there are too many
 _APART, _MOST_TRACED = 0.05, 50_000
+# extremes and the trace begin with infinity
+_UNBOUNDED = (*range(sk.V_LEAST, sk.MU_MOST + 1), sk.TRACED_V, sk.TRACED_AGE)
 # slip along the fault is kept at so many of the first events
 _MOST_PROFILES = 200
 _REASONS = {
@@ -104,7 +106,7 @@ class _Walk:
             m.counts[sk.LEFT] = min(slice_of, left)
             code = self._slice()
             self._drain()
-            self._pause()
+            self._pause(going=code == sk.PAUSE)
         if code in _REASONS:
             self.status, what = _REASONS[code]
             self.reason = what
@@ -148,12 +150,12 @@ class _Walk:
             self.trace = self.trace[::2].copy()
             m.number[sk.APART] *= 2.0
 
-    def _pause(self) -> None:
-        """Report, and keep the state if it is time to."""
+    def _pause(self, *, going: bool) -> None:
+        """Report, and keep the state of a run that goes on if it is time to."""
         m, request = self.march, self.request
         part = (m.number[sk.TIME] - request.t_start) / (request.t_end - request.t_start)
         request.progress(float(part), f"{m.counts[sk.STEPS]} steps, {self._seen} events")
-        if request.checkpoint is not None and request.checkpoint.due():
+        if going and request.checkpoint is not None and request.checkpoint.due():
             request.checkpoint.save(self._pack())
 
     # ---- checkpoint
@@ -191,18 +193,23 @@ class _Walk:
         m, n = self.march, self.system.n
         forms = {
             "work": like(m.work),
-            # extremes and the trace begin with infinity
-            "number": like(m.number, inf=True),
+            "number": like(m.number, inf=_UNBOUNDED),
             "counts": like(m.counts, within=(-1, MOST_WORK)),
             "kept": Form(("saved", self.system.state_size)),
-            # the first arrest may have no onset before it
-            "events": Form(("events", sk.EVENT_COLUMNS), nan=True),
+            "events": Form(("events", sk.EVENT_COLUMNS), nan=(sk.E_LARGEST,)),
             "trace": Form(("trace", sk.TRACE_COLUMNS)),
             "profiles": Form(("profiles", n)),
         }
         sizes, counts = check_arrays(kept, forms), kept["counts"]
         check_count("counts", int(counts[sk.SAVED]) - sizes["saved"], 0, 0)
         check_count("counts", int(counts[sk.SAVED]), 0, m.saves.size)
+        for name, at in (("events", sk.E_TIME), ("trace", sk.T_TIME)):
+            if (np.diff(kept[name][:, at]) < 0.0).any():
+                raise refused(name, "times that fall", "times one after the other")
+        # an onset has no slip yet, and the first arrest may have no onset before it
+        arrests = kept["events"][1:]
+        if np.isnan(arrests[arrests[:, sk.E_UP] == 0.0, sk.E_LARGEST]).any():
+            raise refused("events", "an arrest without a slip", "the slip of every event")
         # a checkpoint is left between two steps, with empty buffers
         for at, only in ((sk.STAGE, -1), (sk.EVENTS, 0), (sk.TRACED, 0)):
             check_count("counts", int(counts[at]), only, only)

@@ -1,4 +1,4 @@
-"""What `stiction fit` does, and `show` and `verify` with the folders of fits and studies."""
+"""What `stiction fit` does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from stiction.errors import ModelError, explain, nearest
 
-__all__ = ["Asked", "fit_command", "fit_file", "show_other", "verify_others"]
+__all__ = ["Asked", "fit_command", "fit_file"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,34 +177,3 @@ def fit_command(
         unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures, quiet,
     )  # fmt: skip
     raise typer.Exit(fit_file(asked, typer.echo))
-
-
-def show_other(folder: str) -> str | None:
-    """Return the one-screen summary of a saved fit or study; None for what is neither."""
-    from stiction.fits.folder import fit_in
-    from stiction.studies.store import is_study
-
-    if (told := fit_in(folder)) is not None:
-        return str(told.get("screen", ""))
-    if is_study(folder):
-        from stiction.studies.command import show_study
-
-        return show_study(folder)
-    return None
-
-
-def verify_others(folders: Sequence[str], put: Callable[[str], None]) -> tuple[int, list[str]]:
-    """Tell of each fit and study whether it is what was written; return code and other folders."""
-    from stiction.fits.folder import MARK, verified_fit
-    from stiction.studies.command import verify_studies
-
-    worst, others = 0, []
-    for folder in folders:
-        if not Path(folder, MARK).is_file():
-            others.append(folder)
-            continue
-        code, line = verified_fit(folder)
-        put(line)
-        worst = max(worst, code)
-    code, rest = verify_studies(others, put)
-    return max(worst, code), rest

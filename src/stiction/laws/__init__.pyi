@@ -26,6 +26,7 @@ from stiction.laws.smoothed import SmoothSign as SmoothSign
 from stiction.laws.smoothed import SquareRootSign as SquareRootSign
 from stiction.laws.smoothed import TanhSign as TanhSign
 from stiction.laws.stribeck import AgeingCoulomb as AgeingCoulomb
+from stiction.laws.stribeck import RestingCoulomb as RestingCoulomb
 from stiction.laws.stribeck import Stribeck as Stribeck
 from stiction.laws.tyre import Pacejka as Pacejka
 from stiction.laws.tyre import SimplifiedTyre as SimplifiedTyre

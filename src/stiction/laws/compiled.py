@@ -29,7 +29,7 @@ _SHARE = f"float64(int64, float64, float64, {_POINTER}, int64, {_POINTER}, {_POI
 _C_KIND = {_VALUE: lk.C_VALUE, _FILL: lk.C_FILL, _SHARE: lk.C_SHARE}
 # which formulas return a number; the others fill what they are given
 _VALUES = ("mu", "slope", "static")
-_OF_STATES = ("by_state", "rate", "rate_by_speed", "rate_by_state")
+_OF_STATES = ("by_state", "rate", "rate_by_speed", "rate_by_state", "jump")
 # in the order of the header of `law_kernels`, from MU on
 _HEADER = ("mu", "slope", "static", *_OF_STATES)
 _IN_STATE = {"mu": lk.mu_in_state, "slope": lk.slope_in_state, "static": lk.static_in_state}
@@ -45,6 +45,8 @@ class CompiledLaw:
     start, step : address of the first row, and bytes from row to row; keep this object alive
     mu, slope, static : addresses for `law_value`; 0 where it was not asked
     commit : address for `law_value` that moves the state of a contact over a step
+    event : address for `law_value` that changes the state of a contact by an event, whose
+        number stands for the speed; 0 where no event does
     share : address for `share_term`; 0 where the law has no such formula
     n_state, first_state : how many states a contact has, and the column of the first
 
@@ -82,13 +84,15 @@ class CompiledLaw:
         of = vars(law.formulas) if plain is None else {"mu": _own_mu, "slope": _own_slope}
         at = {name: self._address(of.get(name), name) for name in asked}
         at["static"] = at.get("static") or at.get("mu", 0)
-        self.commit = 0
+        self.commit = self.event = 0
         if s > 0:
             at |= {name: self._address(of.get(name), name) for name in _OF_STATES}
             header = [k, s, theta, h, *(at.get(name, 0) for name in _HEADER)]
             self.rows[:, : lk.HEADER] = header
             at |= {name: self._address(inner, "mu") for name, inner in _IN_STATE.items()}
             self.commit = self._address(lk.commit, "mu")
+            if at["jump"]:
+                self.event = self._address(lk.jumped, "mu")
         self.mu, self.slope, self.static = at.get("mu", 0), at.get("slope", 0), at["static"]
         self.share = at.get("share", 0)
 

@@ -2,7 +2,8 @@
 
 The friction force on a body that slips with velocity v over its surface is
 ``-mu(|v|, z) N sign(v)``; at v = 0 it is any force of size at most ``mu_static(z) N``. The
-state z (n_state numbers per contact, often none) obeys ``dz/dt = state_rate(|v|, z)``.
+state z (n_state numbers per contact, often none) obeys ``dz/dt = state_rate(|v|, z)`` between
+events, and an event may change it at once, to ``state_jump(event, z)``.
 
 A law is pure: its formulas are plain functions of speed, state and parameters. It holds no
 state itself. The method that solves holds it, integrates it and commits it when it accepts a
@@ -24,12 +25,22 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, numbers
 
-__all__ = ["ForceLaw", "Formulas", "Friction", "FrictionTable", "Response", "StateVariable"]
+__all__ = [
+    "EVENTS",
+    "ForceLaw",
+    "Formulas",
+    "Friction",
+    "FrictionTable",
+    "Response",
+    "StateVariable",
+]
 
 Floats = npt.NDArray[np.float64]
 # a formula is plain arithmetic on v, z[j] and p[k]: compiled, these are numbers behind pointers;
 # called from Python, arrays over contacts. So it is written once and typed by neither.
 Formula = Callable[..., Any]
+# what may happen to a contact: a formula `jump` is told by the place in this list
+EVENTS = ("stick", "slip", "reverse")
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,9 @@ class Formulas:
     rate : (v, z, p, out), out[j] = dz_j/dt
     rate_by_speed : (v, z, p, out), out[j] = d rate_j / dv
     rate_by_state : (v, z, p, out), out[j * n_state + k] = d rate_j / dz_k
+    jump : (event, z, p, out), out[j] = z_j just after an event, a place in `EVENTS`: the contact
+        begins to stick, to slip, or turns round in slip. What it does not write stays as it is.
+        None: events change no state
     share : (k, v, factor, w, step, e, p) -> Taylor coefficient k in time of e(t), where
         mu = mu_kinetic + (mu_static - mu_kinetic) e, for methods made of series. The slip
         speed starts at v and has coefficients factor (j + 1) w[j * step] for j > 0; e[0] to
@@ -82,6 +96,7 @@ class Formulas:
     rate: Formula | None = None
     rate_by_speed: Formula | None = None
     rate_by_state: Formula | None = None
+    jump: Formula | None = None
     share: Formula | None = None
     shares: Formula | None = None
 
@@ -185,6 +200,27 @@ class Friction(Record, abc.ABC):
         speed, z = np.abs(np.asarray(v, dtype=np.float64)), self._state(state)
         rates = filled(self.formulas.rate, speed, z, self.given(), self.n_state)
         return np.stack(np.broadcast_arrays(*rates), axis=-1)
+
+    def state_jump(self, event: str, state: npt.ArrayLike | None = None) -> Floats:
+        """Return (..., n_state) states just after an event, which methods commit with it.
+
+        Parameters
+        ----------
+        event : "stick", "slip" or "reverse": what the contact begins to do
+        state : (..., n_state) just before; default the state at the start
+        """
+        if event not in EVENTS:
+            needs, why = " or ".join(map(repr, EVENTS)), "these are the events of a contact."
+            where = f"{type(self).__name__}.state_jump"
+            raise ModelError(explain(where, repr(event), needs, why, "give one of them."))
+        z, jump = self._state(state), self.formulas.jump
+        out = list(z)
+        if jump is not None:
+            jump(float(EVENTS.index(event)), z, self.given(), out)
+        if not out:
+            return np.zeros(np.shape(state) if state is not None else 0)
+        rows = np.broadcast_arrays(*out, *z)[: len(out)]
+        return np.stack(rows, axis=-1).astype(np.float64)
 
     def state_start(self, n: int) -> Floats:
         """Return (n_state, n) states at the start: the fields `<name>_start`."""

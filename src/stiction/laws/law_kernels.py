@@ -8,7 +8,8 @@ states,
 
 z is the state at the start of the step, which the method commits, z_theta the one that a trial
 slip leads to. A method sees nothing of this: it calls `mu`, `slope` and `static` by their
-addresses for any law, and `commit` when it has accepted a step. Nothing else writes to z.
+addresses for any law, `commit` when it has accepted a step, and `event`
+for every contact that then sticks, slips or turns round. Nothing else writes to z.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = [
 
 # the header of a row; addresses have fewer than 53 bits, so a float holds them exactly
 N_PARAMETER, N_STATE, THETA, STEP, MU, SLOPE, STATIC = range(7)
-BY_STATE, RATE, RATE_BY_SPEED, RATE_BY_STATE, HEADER = range(7, 12)
+BY_STATE, RATE, RATE_BY_SPEED, RATE_BY_STATE, JUMP, HEADER = range(7, 13)
 # blocks of n_state after the parameters
 Z, Z_THETA, OLD, CHANGE, ALONG, ACROSS, MATRIX = range(7)
 
@@ -172,6 +173,22 @@ def commit(v: float, z: Any, p: Any) -> float:
         return np.nan
     for j in range(s):
         row[now + j] += (row[then + j] - row[now + j]) / theta
+    return 0.0
+
+
+def jumped(v: float, z: Any, p: Any) -> float:
+    """Change the state of a row as event number v does, a place in `friction.EVENTS`; return 0.
+
+    What was kept as the state before the step changes with it: a row that is saved inside the
+    step shows the mode after the event, and so the state after it.
+    """
+    row = _row(p)
+    s, now, old, change = int(row[N_STATE]), _block(row, Z), _block(row, OLD), _block(row, CHANGE)
+    for j in range(s):
+        row[change + j] = row[now + j]
+    _fill_block(row, JUMP, v, Z, CHANGE)
+    for j in range(s):
+        row[now + j] = row[old + j] = row[change + j]
     return 0.0
 
 

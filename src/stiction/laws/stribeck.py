@@ -15,7 +15,7 @@ from stiction.laws.friction import Formulas, Friction, StateVariable
 from stiction.numerics.checks import Numbers, number, numbers, shape_of
 from stiction.numerics.jit import native
 
-__all__ = ["AgeingCoulomb", "Stribeck"]
+__all__ = ["AgeingCoulomb", "RestingCoulomb", "Stribeck"]
 
 Floats = npt.NDArray[np.float64]
 # e to this power is near the least number
@@ -24,6 +24,7 @@ _LEAST = -700.0
 # the fields in their order, as formulas read them
 STATIC, KINETIC, SCALE, POWER, VISCOUS = range(5)
 KEPT, GROWTH, TIME, LENGTH = range(4)
+SLIDING, HELD, RISE, SINCE = range(4)
 
 
 @native("numpy:exp")
@@ -213,4 +214,95 @@ class AgeingCoulomb(Friction):
             rate=_age_rate,
             rate_by_speed=_age_rate_by_speed,
             rate_by_state=_age_rate_by_age,
+        )
+
+
+# ---- contacts that are strengthened by rest, and weak again when they slip
+
+
+def _sliding(v: Any, z: Any, p: Any) -> Any:
+    return p[SLIDING]
+
+
+def _held(v: Any, z: Any, p: Any) -> Any:
+    return p[HELD] + p[RISE] * _log1p(z[0] / p[SINCE])
+
+
+def _by_rest(v: Any, z: Any, p: Any, out: Any) -> None:
+    # of friction in slip, which does not know how long the contact had rested
+    out[0] = 0.0
+
+
+def _rest_rate(v: Any, z: Any, p: Any, out: Any) -> None:
+    out[0] = 1.0 - 1.0 * (v > 0.0)
+
+
+def _no_rate(v: Any, z: Any, p: Any, out: Any) -> None:
+    out[0] = 0.0
+
+
+def _over(event: Any, z: Any, p: Any, out: Any) -> None:
+    # a new rest begins, or one has ended
+    out[0] = 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RestingCoulomb(Friction):
+    """Coulomb friction whose stick carries more with the logarithm of its own duration.
+
+    mu_static = mu_held + growth ln(1 + rest / time), with the rest of this stick alone: any slip
+    ends it at once. Slip has the coefficient mu_kinetic. Stick is exact.
+
+    Parameters
+    ----------
+    mu_kinetic : coefficient in slip [1], a number or one per contact
+    mu_held : of stick that has just begun [1]; >= mu_kinetic
+    growth : of the static coefficient per e-fold of time [1]; >= 0
+    time : of rest from which on it grows [s]; > 0
+    rest_start : rest before the start [s]; >= 0
+
+    Source: Rabinowicz 1958; Dieterich 1972 for the logarithm.
+    Verified by: tests/unit/laws/test_state_jump.py::test_stick_and_slip_in_closed_form
+    """
+
+    states: ClassVar[tuple[StateVariable, ...]] = (
+        StateVariable("rest", "s", "duration of the present stick", 0.0),
+    )
+    has_jump: ClassVar[bool] = True
+
+    mu_kinetic: Numbers
+    mu_held: Numbers
+    growth: Numbers
+    time: Numbers
+    rest_start: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        why = "it is a coefficient of friction, which takes energy out."
+        _field(self, "mu_kinetic", "nonnegative", "", why)
+        _field(self, "mu_held", "nonnegative", "", why)
+        _field(self, "growth", "nonnegative", "", "contacts that rest hold no less.")
+        _field(self, "time", "positive", "s", "a logarithm needs a time to begin at.")
+        _field(self, "rest_start", "nonnegative", "s", "contacts have rested for so long.")
+        if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
+            got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
+            why = "what stick cannot hold slips, against less friction."
+            raise ModelError(explain("RestingCoulomb.mu_held", got, needs, why, "exchange them."))
+
+    @classmethod
+    def examples(cls) -> Sequence[Friction]:
+        """Return contacts alike, and three that differ."""
+        return cls(0.2, 0.3, 0.02, 0.1), cls([0.3, 0.2, 0.1], [0.3, 0.3, 0.2], 0.05, 1.0, 2.0)
+
+    @property
+    def formulas(self) -> Formulas:
+        """The law above."""
+        return Formulas(
+            mu=_sliding,
+            slope=_flat,
+            static=_held,
+            by_state=_by_rest,
+            rate=_rest_rate,
+            rate_by_speed=_no_rate,
+            rate_by_state=_no_rate,
+            jump=_over,
         )

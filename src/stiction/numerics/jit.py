@@ -123,6 +123,7 @@ def kernel(
     nogil: bool = False,
     borrows: bool = False,
     within: bool = False,
+    apart: bool = False,
 ) -> Callable[[F], F]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -132,6 +133,7 @@ def kernel(
     nogil: bool = False,
     borrows: bool = False,
     within: bool = False,
+    apart: bool = False,
 ) -> Any:
     """Return `function` as a kernel, compiled by Numba at its first call and cached on disk.
 
@@ -143,12 +145,16 @@ def kernel(
         not count who holds its arrays, which can take longer than its work
     within : whether its code is put into every kernel that calls it: for a few lines in a loop
         that take less time than a call
+    apart : whether it is made into machine code once and all that call it jump there: for what
+        several kernels reach and takes long to compile
     """
     options = {"nogil": True} if nogil else {}
     if borrows:
         options["_nrt"] = False
     if within:
         options["forceinline"] = True
+    if apart:
+        options["apart"] = True
     if function is None:
         return lambda inner: Kernel(inner, plain, **options)
     return Kernel(function, plain, **options)

@@ -40,9 +40,9 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
             explain(
                 "PAPER",
                 repr(paper),
-                "one of " + ", ".join(PAPERS),
+                "one of " + ", ".join((*PAPERS, "all")),
                 "a paper is called by the package that solves its system.",
-                nearest(paper, PAPERS),
+                nearest(paper, (*PAPERS, "all")),
             )
         )
     module = importlib.import_module(PAPERS[paper])
@@ -80,7 +80,7 @@ def key_of(figure: str, items: Mapping[str, Item]) -> str:
             repr(figure),
             "one of " + ", ".join(items),
             "these figures and tables hold results; the others are sketches.",
-            "for example: stiction reproduce chains 5, or table-2.",
+            f"{nearest(figure.strip().lower(), items)} For example: stiction reproduce chains 5.",
         )
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stiction.papers.items import Item, Row
 
-__all__ = ["markdown", "screen", "table", "write_csv"]
+__all__ = ["markdown", "plain", "screen", "table", "write_csv"]
 
 _HEAD = ("quantity", "paper", "ours", "difference")
 
@@ -26,6 +26,18 @@ def screen(key: str, item: Item, rows: Sequence[Row]) -> str:
     widths = [max(len(line[i]) for line in lines_of) for i in range(len(lines_of[0]))]
     lines = ("  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)) for line in lines_of)
     return "\n".join([f"{key}: {item.title}", *(line.rstrip() for line in lines)])
+
+
+def plain(item: Item, rows: Sequence[Row]) -> dict[str, object]:
+    """Return the comparison as plain values, for JSON.
+
+    Verified by: tests/scenarios/test_json.py::test_reproduce
+    """
+    lines = [
+        {"quantity": row.what, "paper": row.paper, "ours": row.ours, "verdict": row.verdict}
+        for row in rows
+    ]
+    return {"title": item.title, "scenarios": list(item.scenarios), "rows": lines}
 
 
 def markdown(key: str, item: Item, rows: Sequence[Row]) -> str:

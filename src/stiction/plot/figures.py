@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
 from stiction.catalogue import CATALOGUE, room_of
 from stiction.errors import ModelError, StoreError, explain, nearest
-from stiction.plot.files import written
+from stiction.plot.files import check_looks, written
 from stiction.results.run import Run
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from stiction.plot.player.page import Page
 
 __all__ = ["Figures", "figure_names", "figures_of", "unknown_figure", "write_figures"]
-
-_FORMATS = ("png", "pdf", "svg")
-_PRINT_DPI = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +136,7 @@ def write_figures(
     folder: str | Path,
     what: Sequence[str] | str | None = None,
     format: str = "png",
+    dpi: float | None = None,
 ) -> list[Path]:
     """Write figures of a run into a folder and return the paths, one file per figure.
 
@@ -147,6 +145,7 @@ def write_figures(
     folder : made if it is not there; files of the same name are replaced
     what : names of figures; default the set that fits the run
     format : "png", "pdf" or "svg"
+    dpi : dots per inch of PNG; None for 150
 
     Raises
     ------
@@ -160,22 +159,13 @@ def write_figures(
     for name in names:
         if name not in figures.NAMES:
             raise ModelError(unknown_figure(name, figures.NAMES, run.system_name))
-    if format not in _FORMATS:
-        raise ModelError(
-            explain(
-                "write_figures.format",
-                repr(format),
-                "one of " + ", ".join(_FORMATS),
-                "these are written without further software.",
-                'use "png" for screens and "pdf" for papers.',
-            )
-        )
+    dpi = check_looks(format, dpi)
     folder = Path(folder)
     paths = []
     try:
         for name in dict.fromkeys(names):
             path = folder / f"{name}.{format}"
-            _write(getattr(figures, name)(), path)
+            _write(getattr(figures, name)(), path, dpi)
             paths.append(path)
     except OSError as error:
         raise StoreError(
@@ -190,14 +180,14 @@ def write_figures(
     return paths
 
 
-def _write(figure: PaperFigure, path: Path) -> None:
+def _write(figure: PaperFigure, path: Path, dpi: float) -> None:
     """Write one figure; the suffix of the path is the format."""
     import matplotlib
 
     # text stays text in vector files, so that it can be searched and edited
     looks = matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"})
     with looks, written(path) as partial:
-        figure.savefig(partial, format=path.suffix[1:], dpi=_PRINT_DPI)
+        figure.savefig(partial, format=path.suffix[1:], dpi=dpi)
 
 
 def unknown_figure(name: str, known: Sequence[str], system: str) -> str:

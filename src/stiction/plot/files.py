@@ -10,10 +10,42 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["written"]
+from stiction.errors import ModelError, explain, nearest
+
+__all__ = ["check_looks", "written"]
+
+_FORMATS = ("png", "pdf", "svg")
+_DPI = 150.0
+_MOST_DPI = 2400.0
 
 # a drawing takes less; what is older was left by one that was killed
 _STALE_S = 3600.0
+
+
+def check_looks(format: str, dpi: float | None = None) -> float:
+    """Return the dots per inch with which a figure is drawn, both words checked.
+
+    Parameters
+    ----------
+    format : "png", "pdf" or "svg"
+    dpi : dots per inch of PNG; None for 150
+
+    Raises
+    ------
+    ModelError : if the format is not known, or the number makes no picture.
+
+    Verified by: tests/unit/plot/test_files.py::test_formats_and_dots
+    """
+    if format not in _FORMATS:
+        why = "these are written without further software."
+        try_ = nearest(format, _FORMATS) + ' "png" suits screens and "pdf" papers.'
+        needs = "one of " + ", ".join(_FORMATS)
+        raise ModelError(explain("format", repr(format), needs, why, try_))
+    if dpi is not None and not 10.0 <= dpi <= _MOST_DPI:
+        needs = f"a number from 10 to {_MOST_DPI:g}"
+        why = "a figure is some inches wide: fewer dots show nothing, more fill the memory."
+        raise ModelError(explain("dpi", f"{dpi:g}", needs, why, "for example 300 for print."))
+    return _DPI if dpi is None else float(dpi)
 
 
 @contextlib.contextmanager

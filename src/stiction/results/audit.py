@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ class Check:
     ok : whether it held
     value, limit : the worst value met and the limit it must keep
     time : when the worst value was met [s]; None when it concerns the whole run
-    note : what it means, and what to do when it failed
+    note : what it means with its [unit] where it has one, and what to do when it failed
     """
 
     check: str
@@ -29,6 +30,12 @@ class Check:
     limit: float | None
     time: float | None = None
     note: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The unit of value and limit, as the note says it; "1" where it says none."""
+        found = re.search(r"\[([^\[\]]{1,16})\]", self.note)
+        return found[1] if found else "1"
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,8 +62,9 @@ class Audit:
         """Return the checks as a table, those that failed first."""
         lines = sorted(self.checks, key=lambda check: check.ok)
         rows = [
-            (c.check, "held" if c.ok else "FAILED", c.value, c.limit, c.time, c.note) for c in lines
+            (c.check, "held" if c.ok else "FAILED", c.value, c.limit, c.unit, c.time, c.note)
+            for c in lines
         ]
-        head = ("check", "", "value", "limit", "time", "meaning")
+        head = ("check", "", "value", "limit", "unit", "time", "meaning")
         title = "every assumption held" if self.ok else "assumptions were violated"
         return table_html(head, rows, title=title, bad=not self.ok)

@@ -22,12 +22,14 @@ class Loss:
         `undecided`, `escaping_start`, `codim2_line`, `limit_point`, ...
     where : what is known of the place: contact, state, forces
     choice : what the run did there
+    units : unit of each number in `where` that has one
     """
 
     time: float
     kind: str
     where: Mapping[str, object] = field(default_factory=dict)
     choice: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,7 @@ import platform
 import sys
 import time
 
+from stiction._version import __version__
 from stiction.numerics.jit import mode
 
 __all__ = ["provenance"]
@@ -18,7 +19,8 @@ __all__ = ["provenance"]
 def _versions() -> dict[str, str]:
     """Return what stays the same for all runs of one process; reading it takes a while."""
     return {
-        "stiction": importlib.metadata.version("stiction"),
+        # not from the metadata of an installation, which a source tree lacks
+        "stiction": __version__,
         "python": sys.version.split()[0],
         **{name: importlib.metadata.version(name) for name in ("numpy", "numba")},
         "platform": platform.platform(),

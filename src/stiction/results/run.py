@@ -6,6 +6,7 @@ are imported only when `events`, `data`, `ledger` or `plot` are touched.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import html
 import importlib
@@ -13,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -234,6 +236,7 @@ class Run:
         checks: Iterable[Check],
         losses: Iterable[Loss] = (),
         margin: float = math.inf,
+        loss_units: Mapping[str, str] = MappingProxyType({}),
         stats: Mapping[str, int | float],
         **rest: Any,
     ) -> Run:
@@ -244,6 +247,7 @@ class Run:
         time : (t,) saved times; the last one is the time reached
         checks, losses : lines of the audit and of determinism
         margin : smallest distance to a split of futures over the error, see `Determinism`
+        loss_units : unit of each number that is told of the place of a loss
         rest : the other fields of `Run`
         """
         return cls(
@@ -254,7 +258,9 @@ class Run:
             t_end=float(time[-1]),
             time=time,
             event_log=event_log,
-            determinism=Determinism(tuple(losses), margin),
+            determinism=Determinism(
+                tuple(dataclasses.replace(loss, units=loss_units) for loss in losses), margin
+            ),
             audit=Audit(tuple(checks)),
             stats=stats,
             **rest,

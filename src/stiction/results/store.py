@@ -274,7 +274,7 @@ def _run_of(
         final={k: _number_or_array(v) for k, v in summary["final"].items()},
         event_log=log,
         energy=energy,
-        determinism=_determinism(summary),
+        determinism=_determinism(summary, details),
         audit=Audit(
             tuple(
                 Check(**check, note=note)
@@ -363,14 +363,18 @@ def _details(run: Run) -> dict[str, object]:
             if q.absent or q.label
         },
         "size": run.size,
+        "loss_units": [dict(loss.units) for loss in run.determinism.losses],
         "event_units": dict(run.event_log.units),
         "step_imbalance_rel": run.energy.step_imbalance_rel,
     }
 
 
-def _determinism(summary: Mapping[str, Any]) -> Determinism:
+def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Determinism:
     found = summary["determinism"]
-    losses = tuple(Loss(**loss) for loss in found["losses"])
+    # runs of earlier versions have no units there
+    units = details.get("loss_units", [{}] * len(found["losses"]))
+    pairs = zip(found["losses"], units, strict=True)
+    losses = tuple(Loss(**loss, units=unit) for loss, unit in pairs)
     return Determinism(losses, float(found.get("margin", math.inf)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ _MOST_LOSSES = 3
 _MOST_FAILED = 2
 _MOST_RESULTS = 4
 _INDENT = "  "
+# counts of a solve that are times
+_TIMES = ("step", "step_limit", "shortest_step", "longest_step")
 
 
 def screen(run: Run) -> str:
@@ -58,7 +61,7 @@ def doubts(run: Run) -> list[str]:
 def _head(run: Run) -> list[str]:
     span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
     size = f"{run.size}, " if run.size else ""
-    what = f"{run.system_name} by {run.method_name}, {size}{span}"
+    what = f"{run.system_name} by {run.method_name}, {size}{span}{_scaled(run)}"
     word = run.status.value.upper().replace("_", " ")
     if run.status is Status.SOLVED and not all(check.ok for check in run.audit):
         word += ", AUDIT FAILED"
@@ -69,6 +72,14 @@ def _head(run: Run) -> list[str]:
     if run.asked is not None:
         wanted = f"; wanted until {_short(run.asked[-1])}{_unit(run.time_unit)}"
     return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.advice)]
+
+
+def _scaled(run: Run) -> str:
+    """Return that time is scaled, or that nothing has a unit; nothing where time is in seconds."""
+    if run.time_unit != "1":
+        return ""
+    scaled = any(_unit(variable.unit) for variable in run.variables.values())
+    return " of scaled time" if scaled else ", no units"
 
 
 def _unverified(run: Run) -> list[str]:
@@ -91,6 +102,13 @@ def _unit(unit: str) -> str:
 
 def _row(label: str, text: str) -> str:
     return f"{label:<12} {text}".rstrip()
+
+
+def _kept(label: str, text: str) -> list[str]:
+    """Return a list as lines on which a number and its unit stay together."""
+    # a space that does not break keeps them on one line
+    bound = re.sub(r"(?<=[\d.]) (?=[^\d\s])|(?<=[a-z]) (?=[-\d])", "\xa0", text)
+    return [line.replace("\xa0", " ") for line in _wrapped(label, bound)]
 
 
 def _wrapped(label: str, text: str) -> list[str]:
@@ -194,7 +212,6 @@ def _final(run: Run) -> list[str]:
     }
     if not single:
         return []
-    # a space that does not break keeps a number and its unit on one line
     parts = (
         f"{name} = {_short(value, 9)}{_unit(run.variables[name].unit)}".replace(" ", "\xa0")
         for name, value in single.items()
@@ -217,10 +234,10 @@ def _ledger(run: Run) -> list[str]:
         return [_row("ledger", "this system has no energy")]
     closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)}{unit}"
     if energy.step_imbalance_rel is not None:
-        closes += f", each step to {energy.step_imbalance_rel:.1e}"
+        closes += f", each step to {energy.step_imbalance_rel:.1e} of it"
     columns = energy.columns()
     parts = [
-        f"{label} {_short(columns[name][-1])}"
+        f"{label} {_short(columns[name][-1])}{unit}"
         for name, label in (
             ("external_work", "work"),
             ("friction_heat", "friction"),
@@ -229,7 +246,7 @@ def _ledger(run: Run) -> list[str]:
         )
         if columns[name][-1] != 0.0
     ]
-    return _wrapped("ledger", f"{closes}; {', '.join(parts)}{unit}" if parts else closes)
+    return _kept("ledger", "; ".join([closes, ", ".join(parts)]) if parts else closes)
 
 
 def _determinism(run: Run) -> list[str]:
@@ -240,12 +257,13 @@ def _determinism(run: Run) -> list[str]:
     lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
     unit = _unit(run.time_unit)
     for loss in losses[:_MOST_LOSSES]:
-        places = {key: text for key, x in loss.where.items() if (text := _few(x))}
+        units = {key: _unit(loss.units.get(key, "")) for key in loss.where}
+        places = {key: text + units[key] for key, x in loss.where.items() if (text := _few(x))}
         choice = f"; taken: {loss.choice}" if loss.choice else ""
         what = f"{_INDENT}t = {_short(loss.time)}{unit}  {loss.kind}"
         # the choice says more than the last place
-        if len(what + _listing(places) + choice) > _MOST_WIDTH:
-            places.pop(next(reversed(places), ""), None)
+        while len(what + _listing(places) + choice) > _MOST_WIDTH and len(places) > 1:
+            places.pop(next(reversed(places)))
         lines.append(_cut(what + _listing(places) + choice))
     if len(losses) > _MOST_LOSSES:
         lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
@@ -283,22 +301,34 @@ def _audit(run: Run) -> list[str]:
 
 
 def _failure(check: Check, time_unit: str) -> list[str]:
-    value = "" if check.value is None else f" {check.value:.3g}"
-    limit = "" if check.limit is None else f" (limit {check.limit:.3g})"
+    unit = _unit(check.unit)
+    value = "" if check.value is None else f" {check.value:.3g}{unit}"
+    limit = "" if check.limit is None else f" (limit {check.limit:.3g}{unit})"
     when = "" if check.time is None else f" at t = {_short(check.time)}{_unit(time_unit)}"
     note = f": {check.note}" if check.note else ""
     return _wrapped("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}")[:2]
 
 
 def _cost(run: Run) -> list[str]:
-    counts = ", ".join(f"{k.replace('_', ' ')} {_short(value)}" for k, value in run.stats.items())
+    times = {name: _unit(run.time_unit) for name in _TIMES}
+    # what did not happen is left out first: the line has room for some
+    counts = [
+        f"{name.replace('_', ' ')} {_short(value)}{times.get(name, '')}"
+        for name, value in run.stats.items()
+        if value or name in ("events", "steps")
+    ]
     told = run.provenance
     # runs of earlier versions tell the wall time alone
     solving, compiling = told.get("solve_s", told.get("wall_s")), told.get("compile_s")
-    spent = f"{_short(solving, 3)} s" if isinstance(solving, int | float) else ""
+    spent = [f"{_short(solving, 3)} s"] if isinstance(solving, int | float) else []
     if isinstance(compiling, int | float) and compiling >= 0.1:
-        spent += f" and {_short(compiling, 3)} s to compile"
-    return _wrapped("cost", "; ".join(part for part in (spent, counts) if part))[:2]
+        spent = [*spent[:1], f"and {_short(compiling, 3)} s to compile"]
+    head = "; ".join(part for part in (" ".join(spent), ", ".join(counts)) if part)
+    lines = _kept("cost", head)
+    while len(lines) > 2:
+        counts.pop()
+        lines = _kept("cost", "; ".join([" ".join(spent), ", ".join(counts)]))
+    return lines
 
 
 def _short(value: object, digits: int = 6) -> str:

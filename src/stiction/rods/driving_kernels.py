@@ -180,7 +180,7 @@ def _internal_damping(
     t[:, :-2] += m
 
 
-@kernel(plain=_internal_damping, borrows=True)
+@kernel(plain=_internal_damping, borrows=True, apart=True)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
 ) -> None:

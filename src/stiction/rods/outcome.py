@@ -161,10 +161,10 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
     gained, small = max(gained, history.given), 1e-8 * energy.scale
-    note = "work that friction did on what slips, in all steps, where it should only take some"
+    note = "work that friction did on what slips [J], in all steps, where it should only take some"
     found.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
     pull = _worst(contact["lambda_n"], history.time)
-    note = "normal force of a contact; a positive one pulls, which only a bilateral contact can do"
+    note = "normal force of a contact [N]; a positive one pulls, as only a bilateral contact can"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(Check("contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note))
     single = (contact["line_contact"] == 0.0) & (contact["at_end"] == 0.0)
@@ -178,12 +178,12 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
     gap = _worst(np.abs(np.minimum(contact["gap"], 0.0)), history.time)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)
-    note = "deepest interpenetration"
+    note = "deepest interpenetration [m]"
     found.append(
         Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)
     )
     found.append(_subsonic(rods, history))
-    note = "largest slip velocity of a contact that rolls, of all steps"
+    note = "largest slip velocity of a contact that rolls [m/s], of all steps"
     speed = max(1.0, float(np.sqrt(2.0 * energy.scale / _mass(rods))))
     slow, limit = history.rolling, 1e-12 * speed
     found.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))

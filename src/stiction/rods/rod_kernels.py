@@ -73,7 +73,7 @@ def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats,
     t[:, :-1] += m[:, 1:] - m[:, :-1]
 
 
-@kernel(plain=_elastic, borrows=True)
+@kernel(plain=_elastic, borrows=True, apart=True)
 def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     size = r.shape[1]
@@ -393,7 +393,7 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
     q *= 1.5 - 0.5 * (q[W] * q[W] + q[X] * q[X] + q[Y] * q[Y] + q[Z] * q[Z])
 
 
-@kernel(plain=_drift, borrows=True)
+@kernel(plain=_drift, borrows=True, apart=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]

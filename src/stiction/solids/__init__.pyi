@@ -22,6 +22,7 @@ from stiction.solids.contact.model import Contact as Contact
 from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle
 from stiction.solids.contact.partners import RigidPlane as RigidPlane
+from stiction.solids.contact.partners import RigidSphere as RigidSphere
 from stiction.solids.continuation import Continuation as Continuation
 from stiction.solids.elements.kinds import Q1 as Q1
 from stiction.solids.elements.kinds import Q1H as Q1H
@@ -58,3 +59,7 @@ from stiction.solids.motion.model import MovingSolid as MovingSolid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling
 from stiction.solids.presets import TwoCylinders as TwoCylinders
+from stiction.solids.space.cap import CapSliding3D as CapSliding3D
+from stiction.solids.space.model import SweptBody as SweptBody
+from stiction.solids.space.shapes import BodyShape as BodyShape
+from stiction.solids.space.shapes import Dome as Dome

@@ -13,13 +13,15 @@ from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
 from stiction.solids.constraints import Linear
-from stiction.solids.contact.model import Contact, check_partners
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.pairs import check_partners
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     pass
@@ -134,7 +136,7 @@ class Assembled(Record):
     stages : parts of the program with conditions of their own, one after the other
     """
 
-    bodies: Sequence[Body | Membrane]
+    bodies: Sequence[Body | Membrane | SweptBody]
     contacts: Sequence[Contact] = ()
     conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
@@ -144,7 +146,7 @@ class Assembled(Record):
 
     def __post_init__(self) -> None:
         for name, kind in (
-            ("bodies", (Body, Membrane)),
+            ("bodies", (Body, Membrane, SweptBody)),
             ("contacts", Contact),
             ("conditions", Condition),
             ("stages", Stage),
@@ -257,6 +259,9 @@ class SolidSystem(Record, abc.ABC):
                     if isinstance(body, Membrane):
                         total += 9 * body.contact_points**2 * pieces
                         continue
+                    if isinstance(body, SweptBody):
+                        total += 9 * body.face_points * pieces * body.layers
+                        continue
                     total += 8 * body.element.contact_points * pieces
         return total
 
@@ -279,7 +284,7 @@ class Solid(SolidSystem):
     Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension
     """
 
-    bodies: Sequence[Body | Membrane] = ()
+    bodies: Sequence[Body | Membrane | SweptBody] = ()
     contacts: Sequence[Contact] = ()
     boundary_conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))

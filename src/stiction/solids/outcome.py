@@ -25,6 +25,7 @@ from stiction.solids.membranes.told import quantities as quantities_in_space
 from stiction.solids.membranes.told import resolution as of_membranes
 from stiction.solids.model import Body
 from stiction.solids.pictures import pictures
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.model import SolidSystem
@@ -126,6 +127,7 @@ def build_run(
         event_log=_events(problem, steps, path, units),
         energy=ledger,
         losses=record.losses,
+        loss_units={name: units[kind] for name, kind in _LOSSES.items()},
         checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
@@ -254,6 +256,12 @@ def _numbered(name: str) -> tuple[str, str]:
 # kinds of events by the mode that they lead to, where surfaces touched before and after
 _BECOMES = {_STICKS: "stick", _SLIDES: "full_sliding"}
 # curves that stand beside an event; what drives the body also at the step before: it lies between
+_LOSSES = {
+    "energy_missing": "work",
+    "displacement": "length",
+    "force_x": "force",
+    "force_y": "force",
+}
 _BESIDE = ("displacement", "force_x", "force_y")
 
 
@@ -389,6 +397,7 @@ def _shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> 
 
 
 def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
+    units = units_of(problem.dim, problem.assembled.dimensionless)
     limit = 1e-2
     closed = ledger.imbalance_rel
     note = "largest energy imbalance over the largest energy; falls as the load step squared"
@@ -417,7 +426,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     heat = ledger.total_friction_heat
     gained = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
-    note = "largest heat that friction gave back between states"
+    note = f"largest heat that friction gave back between states [{units['work']}]"
     found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
     found.extend(_within_law(problem, record))
     for i, contact in enumerate(problem.assembled.contacts):
@@ -449,6 +458,8 @@ def _locking(problem: Problem) -> list[Check]:
             continue
         # linear quadrilaterals have four nodes; linear triangles three, and no fewer points
         quads, triangles = (any(b.nodes.shape[1] == n for b in part.blocks) for n in (4, 3))
+        if isinstance(body, SweptBody):
+            quads, triangles = body.element.ORDER == 1, False
         locks = triangles or (quads and not body.element.reduced)
         if locks and not body.plane_stress:
             shear, bulk = body.material.moduli()
@@ -486,7 +497,8 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     )
     limit = 5.0
     found = [Check("pressure_within_law", worst <= limit, worst, limit, when, note)]
-    note = "smallest gap; below zero the surfaces lie inside each other"
+    unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
+    note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
     found.append(Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note))
     return found
 
@@ -502,11 +514,13 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     for p, number, b in zip(
         problem.passes, problem.contact_of_pass, problem.body_of_pass, strict=True
     ):
-        of_points = np.repeat(p.own.areas.sum(axis=1), p.own.areas.shape[1])
+        # in space elements are as long as their longer side
+        long = p.own.areas.sum(axis=1) if problem.dim == _PLANE else p.own.lengths.max(axis=1)
+        of_points = np.repeat(long, p.own.areas.shape[1])
         sizes.append(of_points if number == i else np.zeros(p.count))
         if number == i:
             body = problem.assembled.bodies[b]
-            assert isinstance(body, Body)
+            assert isinstance(body, (Body, SweptBody))
             soft = min(soft, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
     size = np.concatenate(sizes)

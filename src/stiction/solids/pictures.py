@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from stiction.results.run import Variable
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.membranes.pictures import in_space
 from stiction.solids.model import Body
+from stiction.solids.space.pictures import in_space
 
 __all__ = ["pictures"]
 

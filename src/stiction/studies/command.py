@@ -1,4 +1,4 @@
-"""What `stiction sweep` does, and `show`, `plot` and `verify` with the folder of a study."""
+"""What `stiction sweep` does, and `show` and `plot` with the folder of a study."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stiction.errors import ScenarioError, explain
 from stiction.results.interrupts import Interrupts
 from stiction.studies.figures import write_study_figures
 from stiction.studies.reader import read_study
 from stiction.studies.store import is_study
-from stiction.studies.study import Study, screen, verified
+from stiction.studies.study import Study, screen, table_of
 from stiction.studies.sweep import Progress
 
-__all__ = ["Asked", "is_study", "plot_study", "show_study", "sweep_file", "verify_studies"]
+__all__ = ["Asked", "is_study", "plot_study", "show_study", "sweep_file"]
 
 _EVERY_S = 30.0
 
@@ -34,6 +35,7 @@ class Asked:
     shard: str | None = None
     address: str | None = None
     quiet: bool = False
+    json: bool = False
 
     @property
     def folder(self) -> Path:
@@ -42,7 +44,7 @@ class Asked:
 
 
 def sweep_file(
-    asked: Asked, put: Callable[[str], None], bar: Callable[[float, str], object]
+    asked: Asked, put: Callable[[Any], None], bar: Callable[[float, str], object]
 ) -> int:
     """Solve a study that a file describes; return the exit code.
 
@@ -78,7 +80,9 @@ def sweep_file(
         words = f"Interrupted. The same command goes on: what is done is in {asked.folder}.\n"
         sys.stderr.write(words)
         raise
-    if not asked.quiet:
+    if asked.json:
+        put(table_of(study))
+    elif not asked.quiet:
         put(f"{screen(study)}\nfolder                  {shlex.quote(str(asked.folder))}")
     status = study.table["status"]
     return 1 if study.complete and not (status <= 1).any() else 0
@@ -92,24 +96,19 @@ def _shard(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def show_study(folder: str) -> str:
-    """Return the one-screen summary of the study in a folder."""
-    return screen(Study(folder))
+def show_study(
+    folder: str, put: Callable[[Any], None], *, json: bool = False, quiet: bool = False
+) -> None:
+    """Print the one-screen summary of the study in a folder, as JSON, or its title and size."""
+    study = Study(folder)
+    if json:
+        put(table_of(study))
+    else:
+        put(repr(study) if quiet else screen(study))
 
 
-def plot_study(folder: str, what: Sequence[str], format: str) -> list[Path]:
+def plot_study(
+    folder: str, what: Sequence[str], format: str, dpi: float | None = None
+) -> list[Path]:
     """Write the figures of the study in a folder, and return their paths."""
-    return write_study_figures(Study(folder), Path(folder, "figures"), what, format)
-
-
-def verify_studies(folders: Sequence[str], put: Callable[[str], None]) -> tuple[int, list[str]]:
-    """Tell of each study whether it is what was written; return the code, and the other folders."""
-    worst, others = 0, []
-    for folder in folders:
-        if not is_study(folder):
-            others.append(folder)
-            continue
-        code, line = verified(folder)
-        put(line)
-        worst = max(worst, code)
-    return worst, others
+    return write_study_figures(Study(folder), Path(folder, "figures"), what, format, dpi)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, StoreError, explain, nearest
-from stiction.plot.files import written
+from stiction.plot.files import check_looks, written
 from stiction.plot.style import (
     COLUMN,
     INK,
@@ -33,7 +33,6 @@ __all__ = ["StudyFigures", "write_study_figures"]
 
 Array = npt.NDArray[Any]
 
-_FORMATS = ("png", "pdf", "svg")
 _FEW = 8
 _SIZE = (COLUMN, 2.6)
 _MARGINS = (0.6, 0.75, 0.45, 0.3)
@@ -287,13 +286,19 @@ def _unknown(name: str) -> str:
 
 
 def write_study_figures(
-    study: Study, folder: Path, what: Sequence[str] = (), format: str = "png"
+    study: Study,
+    folder: Path,
+    what: Sequence[str] = (),
+    format: str = "png",
+    dpi: float | None = None,
 ) -> list[Path]:
     """Write figures of a study and return their paths, one file each.
 
     Parameters
     ----------
     what : names of figures, or NAME:RESULT such as map:stop_time; those that fit by default
+    format : "png", "pdf" or "svg"
+    dpi : dots per inch of PNG; None for 150
 
     Verified by: tests/unit/studies/test_figures.py::test_the_default_set_is_written
     """
@@ -302,9 +307,7 @@ def write_study_figures(
     for name in wanted:
         if name.partition(":")[0] not in StudyFigures.NAMES:
             raise ModelError(_unknown(name.partition(":")[0]))
-    if format not in _FORMATS:
-        needs, why = "one of " + ", ".join(_FORMATS), "these are written without further software."
-        raise ModelError(explain("--format", repr(format), needs, why, 'use "png" for screens.'))
+    dpi = check_looks(format, dpi)
     paths = []
     for name in dict.fromkeys(wanted):
         kind, _, result = name.partition(":")
@@ -312,7 +315,7 @@ def write_study_figures(
         path = folder / f"{kind}{'-' + result if result else ''}.{format}"
         try:
             with written(path) as partial:
-                figure.savefig(partial, format=format, dpi=150)
+                figure.savefig(partial, format=format, dpi=dpi)
         except OSError as error:
             got, needs = error.strerror or str(error), "a folder that can be written"
             why, try_ = "every figure becomes a file there.", "make room, or change permissions."

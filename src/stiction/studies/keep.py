@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,9 @@ _REDUCED: Mapping[str, Callable[[Array], float]] = {
     "last": lambda a: float(a.ravel()[-1]) if a.size else np.nan,
     "count": lambda a: float(np.isfinite(a).sum()),
 }
-_GROUPS = ("final", "energy", "events", "stats", "audit")
+_GROUPS = ("final", "energy", "events", "times", "gaps", "measured", "stats", "audit")
+# lists as long as a run has events: one number is made of each
+_LISTS = ("times", "gaps")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,9 @@ class Reading:
     Parameters
     ----------
     names : of quantities; or final.NAME, energy.COLUMN, events.KIND, stats.NAME, audit.CHECK;
-        each may stand in min(), max(), mean(), sum(), first(), last() or count()
+        each may stand in min(), max(), mean(), sum(), first(), last() or count(). Only there
+        times.KIND, when events of a kind happened, and gaps.KIND, the times between them.
+        measured.NAME is what the system offers in its `measures`
     functions : take a run and return {name: number or array}
     """
 
@@ -186,6 +191,11 @@ def _named(run: Run, name: str) -> Kept:
     if how is not None and how not in _REDUCED:
         needs, why = "one of " + ", ".join(_REDUCED), "it makes one number of a list."
         raise ScenarioError(explain(f"keep: {name}", repr(how), needs, why, nearest(how, _REDUCED)))
+    group = inner.strip().partition(".")[0]
+    if how is None and group in _LISTS:
+        got, needs = repr(name), "one number of it, such as " + f"first({name})"
+        why = "members have different numbers of events."
+        raise ScenarioError(explain("keep", got, needs, why, f"keep mean({name})."))
     found = _found(run, inner.strip())
     if how is None:
         return found
@@ -211,6 +221,15 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
         # a kind that did not happen is no error: it happened no times
         count = sum(1 for kind in run.event_log.kind if kind == name)
         return Kept(np.asarray(float(count)), (), "1", f"events of the kind {name}")
+    if group in _LISTS:
+        is_of_kind = np.array([kind == name for kind in run.event_log.kind], dtype=bool)
+        times = np.asarray(run.event_log.time, dtype=np.float64)[is_of_kind]
+        meaning = f"time of events of the kind {name}"
+        if group == "gaps":
+            times, meaning = np.diff(times), f"time between events of the kind {name}"
+        return Kept(times, ("event",), run.time_unit, meaning)
+    if group == "measured":
+        return _measured(run, name)
     if group == "audit":
         lines = {check.check: check.value for check in run.audit}
         if name not in lines:
@@ -235,6 +254,16 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
         values = values.reshape(values.shape[values.ndim - len(dims) :])
         return Kept(values, dims, variable.unit, f"{variable.meaning} at the end")
     return _array(name, known[name], unit, "")
+
+
+def _measured(run: Run, name: str) -> Kept:
+    """Return what the system of a run offers to measure, which may take runs of its own."""
+    known: Mapping[str, str] = getattr(type(run.system), "measures", {})
+    if name not in known:
+        raise _unknown(f"measured.{name}", [f"measured.{n}" for n in known] or [*run.quantities])
+    module, _, function = known[name].partition(":")
+    found = getattr(importlib.import_module(module), function)(run)
+    return _array(name, found.value, found.unit, found.meaning)
 
 
 def _array(name: str, value: object, unit: str, meaning: str) -> Kept:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
-from stiction.scenario.built_in import Entry
+from stiction.scenario.built_in import Entry, entry_of
 
 __all__ = ["ready", "ready_entries"]
 
@@ -19,9 +18,4 @@ def ready() -> dict[str, Path]:
 
 def ready_entries() -> list[Entry]:
     """Return what the ready studies say about themselves, without building any of them."""
-    found = []
-    for name, path in ready().items():
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        words = (str(table.get(key, "")) for key in ("title", "paper", "figure"))
-        found.append(Entry(name, *words))
-    return found
+    return [entry_of(path, "studies") for path in ready().values()]

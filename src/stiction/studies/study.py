@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["Study", "screen", "verified"]
+__all__ = ["Study", "screen", "table_of", "verified"]
 
 Array = npt.NDArray[Any]
 
@@ -239,6 +239,36 @@ def screen(study: Study) -> str:
         _row("code", f"stiction {told['version']}, {told['code'][:12]}, {told['kernels']} kernels")
     )
     return "\n".join(lines)
+
+
+def table_of(study: Study) -> dict[str, object]:
+    """Return what the screen tells of a study as plain values, for JSON.
+
+    Verified by: tests/scenarios/test_json.py::test_a_study
+    """
+    status = Counter(study.table["status"].tolist())
+    words = {"not done" if c == ABSENT else STATUSES[c]: n for c, n in sorted(status.items())}
+    kept = {}
+    for name, stored in study.held.variables.items():
+        values = study.table[name]
+        single = values.ndim == 1 and values.dtype.kind in "fiub" and name not in study.fields
+        found = np.asarray(values[study.table["status"] != ABSENT], float) if single else values[:0]
+        if single and (found := found[np.isfinite(found)]).size:
+            low, middle, high = float(found.min()), float(np.median(found)), float(found.max())
+            spread = {"least": low, "median": middle, "largest": high}
+            kept[name] = {"unit": stored.unit, "members": int(found.size), **spread}
+    return {
+        "folder": str(study.folder),
+        "title": study.title,
+        "members": study.members,
+        "done": study.solved,
+        "complete": study.complete,
+        "status": words,
+        "doubtful": study.counts(),
+        "damaged_chunks": list(study.damaged),
+        "fields": {path: np.unique(study.table[path]).tolist() for path in study.fields},
+        "results": kept,
+    }
 
 
 def _members(study: Study) -> str:

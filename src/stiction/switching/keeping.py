@@ -13,6 +13,7 @@ from stiction.switching.flow.records import Flow
 from stiction.switching.flow.rows import (
     KIND,
     KIND_COUNT,
+    LEAST,
     N_EVENTS,
     N_SAVES,
     STATE,
@@ -37,7 +38,9 @@ def check_kept(kept: Mapping[str, npt.NDArray[Any]], flow: Flow) -> None:
     """
     n, m = int(flow.system[N]), int(flow.system[M])
     # no margin and no event yet are infinitely far
-    forms = {name: like(array, inf=name == "clock") for name, array in flow.moving().items()}
+    forms = {name: like(array) for name, array in flow.moving().items()}
+    forms["clock"] = like(flow.clock, inf=(LEAST,))
+    forms["order"] = like(flow.moving()["order"], within=(0, 2))
     forms["events"] = like(flow.event, "events", inf=True)
     forms["leave"] = Form((3,), inf=True)
     forms["lost"] = Form(("losses", 1 + n), nan=True)
@@ -52,3 +55,6 @@ def check_kept(kept: Mapping[str, npt.NDArray[Any]], flow: Flow) -> None:
     known = (kinds >= 0).all() and (kinds < KIND_COUNT).all()
     if not (np.isfinite(rows).all() and known and (surfaces <= m + int(flow.system[K])).all()):
         raise refused("events", "numbers that are not those of events", "rows of events")
+    steps = np.diff(rows[:, 0])
+    if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
+        raise refused("events", "events out of order", "events one after the other")

@@ -67,8 +67,9 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
     """Return the Run of a flow history."""
     names, energy = system.state_names, _ledger(system, history)
     rtol = float(getattr(method, "rtol", 1e-12))
-    checks = (*_energy_checks(energy, rtol), *_checks(system, history, rtol), *history.checks)
     plain = system.time_unit == "1" and set(system.state_units) <= {"1"}
+    unit = "1" if plain else "J"
+    checks = (*_energy_checks(energy, rtol, unit), *_checks(system, history, rtol), *history.checks)
     return Run.of(
         system,
         method,
@@ -80,13 +81,14 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
         event_log=_event_log(system, history),
         energy=energy,
         losses=history.losses,
+        loss_units={} if plain else {"state": " | ".join(system.state_units)},
         margin=history.margin,
         checks=checks,
         quantities=_quantities(system, history),
         stats={"events": len(history.events), **history.stats, **_cost(system)},
         citations=system.citation_keys,
         time_unit=system.time_unit,
-        energy_unit="1" if plain else "J",
+        energy_unit=unit,
         size=f"{counted(len(names), 'state')}, {counted(history.signs.shape[1], 'contact')}",
     )
 
@@ -151,7 +153,7 @@ def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
     )
 
 
-def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
+def _energy_checks(energy: Ledger, rtol: float, unit: str) -> list[Check]:
     """Return whether energy closes and friction only takes, for a system that has energies."""
     if not energy.defined:
         return []
@@ -160,7 +162,7 @@ def _energy_checks(energy: Ledger, rtol: float) -> list[Check]:
     heat = energy.friction_heat
     gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
     closed = energy.imbalance_rel
-    taken = "largest heat that friction gave back between saved states"
+    taken = f"largest heat that friction gave back between saved states [{unit}]"
     note = "largest energy imbalance over the largest energy"
     return [
         Check("ledger_closes", bool(closed <= bound), closed, bound, None, note),

@@ -10,7 +10,7 @@ def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
     clock, told = [1000.0], []
 
     class Told:
-        def __init__(self, what):
+        def __init__(self, what, *, shown=True):
             self.what = what
 
         def __enter__(self):

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from stiction.plot.files import written
+from stiction.errors import ModelError
+from stiction.plot.files import check_looks, written
 
 
 def test_two_drawings_at_once_do_not_collide(tmp_path):
@@ -42,3 +43,13 @@ def test_what_killed_drawings_left_goes_when_it_is_old(tmp_path):
         partial.write_text("whole")
     left = [".phase.png.4567cdef.part", ".slip.png.0123abcd.part", "phase.png"]
     assert sorted(p.name for p in tmp_path.iterdir()) == left
+
+
+def test_formats_and_dots():
+    assert check_looks("png") == 150.0
+    assert check_looks("svg", 300) == 300.0
+    with pytest.raises(ModelError, match="did you mean 'pdf'"):
+        check_looks("pfd")
+    for dpi in (0.0, -1.0, 1e6, float("nan"), float("inf")):
+        with pytest.raises(ModelError, match="needs a number from 10"):
+            check_looks("png", dpi)

@@ -23,7 +23,9 @@ CHAINS = {
     "slide": (st.Chain(**WEAK, load=SINE), 1.2),
 }
 CELLS = ["method={type='BumpStrands', bump_width=0.08}", "solve.t_end=0.05", "solve.save=41"]
+NET = ["system.rows=3", "system.columns=3", "system.woven=false", "system.found=true"]
 SCENARIOS = {
+    "net_in_half_kicks": ("rods-net", [*NET, "solve.t_end=0.001", "solve.save=3"], 1),
     "strings": ("string-symmetric", ["solve.t_end=5.0", "solve.save=21"], 1),
     "strings_of_cells": ("string-symmetric", CELLS, 9),
     "rod_on_plane": ("rod-on-plane", ["solve.t_end=0.02", "solve.save=6"], 1),
@@ -79,6 +81,29 @@ def test_states_between_saved_times_are_kept(monkeypatch):
     strings = st.read_scenario("string-symmetric", ["solve.t_end=3.0", "solve.save=2"])
     for scenario in (plane, strings):
         check_same_bits(lambda kept, s=scenario: s.solve(throw=False, checkpoint=kept))
+
+
+def test_wheels_go_on_from_every_pause():
+    # a step may begin with the gradients that a placement left
+    scenario = st.read_scenario("wheel-recurrent", ["solve.t_end=13.0", "solve.save=1301"])
+    kept = Memory()
+    whole = bits(scenario.solve(throw=False, checkpoint=kept))
+    assert len(kept.pages) > 4
+    for page in kept.pages:
+        assert bits(scenario.solve(throw=False, checkpoint=Memory(page))) == whole
+
+
+def test_chains_that_get_nowhere_go_on():
+    # the run is judged hopeless by the steps since it was judged last, in an earlier call
+    changes = ["system.damping=1e9", "system.gravity=9.81", "method.max_steps=30000"]
+    scenario = st.read_scenario("burridge-knopoff", [*changes, "solve.t_end=5.0"])
+    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept))
+
+
+def test_faults_go_on_from_every_pause(monkeypatch):
+    monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
+    scenario = st.read_scenario("spring-slider", ["solve.t_end=600.0", "solve.save=5"])
+    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept))
 
 
 def arch(load):

@@ -27,6 +27,16 @@ def test_results_by_name(run):
     assert (found["energy.friction_heat"].values, found["energy.friction_heat"].unit) == (heat, "J")
 
 
+def test_times_of_events_and_between_them(run):
+    times = run.event_log.time[np.array([kind == "slip" for kind in run.event_log.kind])]
+    found = kept_of(run, Reading(("first(times.slip)", "mean(gaps.slip)", "count(times.no_kind)")))
+    assert found["first(times.slip)"].values == times[0]
+    assert found["mean(gaps.slip)"].values == np.mean(np.diff(times))
+    assert found["mean(gaps.slip)"].unit == "s"
+    assert found["count(times.no_kind)"].values == 0.0
+    assert np.isnan(kept_of(run, Reading(("mean(gaps.no_kind)",)))["mean(gaps.no_kind)"].values)
+
+
 def test_every_number_is_kept_by_default(run):
     assert set(kept_of(run, Reading())) == set(run.quantities)
 
@@ -53,6 +63,8 @@ def test_trajectories_have_rows(run):
         ("final.y", "final.x"),
         ("energy.friction", "energy.friction_heat"),
         ("audit.ledger", "audit.ledger_closes"),
+        ("times.slip", "first\\(times.slip\\)"),
+        ("measured.speed", "a result of these runs"),
     ],
 )
 def test_unknown_results_are_refused(run, name, words):

@@ -126,6 +126,8 @@ class Solver:
         self.trail = TrailKeeper(self.chain.n_mass)
         self.touches: list[Floats] = []
         self.stop_time: float | None = None
+        # time and steps when it was last judged whether the run gets anywhere
+        self.judged = np.array([self.state.clock[self.er.TIME], 0.0])
         self.reason = ""
 
     def begin_again(self, chain: Chain) -> None:
@@ -152,7 +154,7 @@ class Solver:
         fitted = self.problem.fitted or self.problem.load_address != 0
         advance = ek.advance_fitted if fitted else ek.advance
         # the first calls are short, to see whether the run gets anywhere
-        short, before = max(20, steps // 20), (float(self.state.clock[er.TIME]), 0)
+        short = max(20, steps // 20)
         while True:
             now = short if counter[er.STEPS] <= _STEPS_TO_JUDGE or fitted else steps
             code = advance(
@@ -196,15 +198,16 @@ class Solver:
             if counter[er.STEPS] >= self.most_steps:
                 self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
-            if self._is_hopeless(t, before):
+            when, judged = self.judged
+            if self._is_hopeless(t):
                 self.reason = (
-                    f"{counter[er.STEPS] - before[1]} steps led from {before[0]:.9g} s to {t:.9g} "
+                    f"{counter[er.STEPS] - judged:.0f} steps led from {when:.9g} s to {t:.9g} "
                     "s, and this span would take far too many; look for masses, springs or a load "
                     "of another size than the rest, or a pole of a user's load"
                 )
                 return Status.WORK_LIMIT
-            if counter[er.STEPS] - before[1] >= _STEPS_TO_JUDGE:
-                before = (t, int(counter[er.STEPS]))
+            if counter[er.STEPS] - judged >= _STEPS_TO_JUDGE:
+                self.judged[:] = t, counter[er.STEPS]
             if self.n_logged >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
@@ -218,11 +221,11 @@ class Solver:
         looks = np.append(t + ahead, [t, np.nextafter(t, np.inf)])
         return bool(np.isfinite(self.chain.load.at(looks)).all())
 
-    def _is_hopeless(self, t: float, before: tuple[float, int]) -> bool:
+    def _is_hopeless(self, t: float) -> bool:
         """Return whether the last steps would have to be repeated absurdly often."""
-        span = self.request.t_end - self.request.t_start
-        steps = float(self.state.counter[self.er.STEPS] - before[1])
-        many = steps * span > _HOPELESS * self.most_steps * (t - before[0])
+        span, (when, judged) = self.request.t_end - self.request.t_start, self.judged
+        steps = float(self.state.counter[self.er.STEPS] - judged)
+        many = steps * span > _HOPELESS * self.most_steps * (t - when)
         return steps >= _STEPS_TO_JUDGE and many
 
     def _drain(self) -> None:
@@ -257,6 +260,7 @@ class Solver:
         arrays |= self.trail.pack()
         arrays["touches"] = self._touches()
         arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
+        arrays["judged"] = self.judged
         return arrays
 
     def _resume(self) -> bool:
@@ -272,7 +276,7 @@ class Solver:
         columns = tuple(kept[f"log_{j}"] for j in range(8))
         self.log, self.n_logged = [columns], int(columns[0].size)
         self.trail.unpack(kept)
-        self.touches = [kept["touches"]]
+        self.touches, self.judged = [kept["touches"]], kept["judged"].copy()
         stop = float(kept["stop_time"][0])
         self.stop_time = None if np.isnan(stop) else stop
         return True
@@ -291,7 +295,7 @@ class Solver:
             forms[f"log_{j}"] = like(v, "events", nan=j > 3, within=ranges.get(j))
         forms |= self.trail.forms()
         forms["touches"] = Form(("touches", er.N_COLUMN), inf=True)
-        forms["stop_time"] = Form((1,), nan=True)
+        forms["stop_time"], forms["judged"] = Form((1,), nan=True), Form((2,))
         sizes, counter = check_arrays(kept, forms), kept["state_counter"]
         check_count("state_counter", int(counter[er.NEXT_SAVE]), sizes["rows"], sizes["rows"])
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)

@@ -153,7 +153,7 @@ def advance_fitted(
     return PAUSE
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def _begin(
     p: Problem, state: State, saved: Saved, events: Events, t_end: float, room: int
 ) -> tuple[int, float, float]:
@@ -178,7 +178,7 @@ def _begin(
     return PAUSE, limit, reach
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def _finish(
     p: Problem,
     state: State,

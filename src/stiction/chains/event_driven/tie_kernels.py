@@ -138,7 +138,7 @@ def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties:
     return found
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) -> bool:
     """Decide all ties; return whether a mass was let go.
 

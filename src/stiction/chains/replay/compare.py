@@ -421,7 +421,7 @@ class _Replay:
 
     def look_at_events(self) -> None:
         """Hold the log against the states: each event is there, and its condition holds."""
-        trail, f, events = self.trail, self.f, self.history.events
+        trail, f, events = self.trail, self.f, self.history.all_events()
         if self.compiled and trail.time.size and self._compiled_log():
             return
         first = np.sign(trail.v[:1] - f.belt).astype(np.int8)
@@ -455,7 +455,7 @@ class _Replay:
         """Do the same in compiled code; return whether there are as many events as changes."""
         from stiction.chains.replay import inclusion_kernels as ik
 
-        e, told = self.history.events, self._told(self.history.events.time)
+        e, told = self.history.all_events(), self._told(self.history.all_events().time)
         if told is None:
             told = np.arange(e.time.size)
         before, after = (np.asarray(modes, dtype=np.int64) for modes in (e.before, e.after))
@@ -492,7 +492,7 @@ class _Replay:
 
     def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints, told: Ints) -> None:
         """Look at what must hold where a mass lets go, stops or turns round."""
-        f, t, events = self.f, self.trail.time[row], self.history.events
+        f, t, events = self.f, self.trail.time[row], self.history.all_events()
         force, bound = self.drive[mass, row], f.bound[mass, 0]
         hold = self.hold[mass, 0]
         if f.pieces.function is not None:

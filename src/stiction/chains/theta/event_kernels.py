@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.step_kernels import Events
-from stiction.numerics.arrays import Integers, Matrix
+from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel, mode
 
-__all__ = ["join", "join_at_once", "joined"]
+__all__ = ["count_joined", "counted", "join", "join_at_once", "joined"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,6 +54,20 @@ def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Ma
         marks = np.concatenate([block.marks for block in blocks])
         made = join_at_once(values, marks, h, columns, mass, modes)
     return columns[:, :made], mass[:made], modes[:, :made]
+
+
+def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | None:
+    """Return how many events `joined` will find, and when each mass first slips (n,), else NaN.
+
+    None where the events are so few that they may as well be joined.
+    """
+    if sum(block.marks.shape[0] for block in blocks) < _MANY or mode() != "compiled":
+        return None
+    made, onset = 0, np.full(n + 1, np.nan)
+    time, modes = np.full(n + 1, -np.inf), np.zeros((2, n + 1), np.int8)
+    for block in blocks:
+        made += count_joined(block, h, time, modes, onset)
+    return made, onset[:n]
 
 
 def join_at_once(
@@ -123,5 +137,34 @@ def join(
             columns[k, made] = events.values[row, k]
         mass[made], modes[0, made], modes[1, made] = i, before, after
         last[i] = made
+        made += 1
+    return made
+
+
+@kernel
+def count_joined(events: Events, h: float, time: Vector, modes: Marks, onset: Vector) -> int:
+    """Return how many events `join` would write.
+
+    Parameters
+    ----------
+    time, modes : (n + 1,), (2, n + 1) the last event of each mass; 0 before it where that was
+        joined to another, or there was none
+    onset : (n + 1,) when each mass first slips, NaN to begin with
+
+    Verified by: tests/unit/chains/theta/test_events.py::test_events_are_counted_as_they_are_joined
+    """
+    made = 0
+    for row in range(events.marks.shape[0]):
+        i, before, after = events.marks[row, 0], events.marks[row, 1], events.marks[row, 2]
+        now = events.values[row, 0]
+        if modes[0, i] != 0 and now - time[i] < _NEAR * h:
+            turned = modes[1, i] == 0 and after == -modes[0, i]
+            arrested = modes[1, i] == -modes[0, i] and after == 0
+            if turned or arrested:
+                modes[0, i] = 0
+                continue
+        time[i], modes[0, i], modes[1, i] = now, before, after
+        if before == 0 and np.isnan(onset[i]):
+            onset[i] = now
         made += 1
     return made

@@ -59,6 +59,7 @@ from stiction.chains.theta.step_kernels import (
     Work,
     begin_step,
     forces,
+    jump_states,
     keep_old,
     mu_of,
     note_miss,
@@ -154,7 +155,7 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             return DONE
         if counter[N_EVENTS] > room:
             return EVENTS_FULL
-        piece, solves = counter[PIECE], counter[SOLVES]
+        piece, solves, noted = counter[PIECE], counter[SOLVES], counter[N_EVENTS]
         pull = clock[LOAD]
         if not p.steady:
             pull = begin_step(p, pieces, sines, clock, counter)
@@ -176,6 +177,8 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
         if p.n_state > 0:
             remember(p, f, clock)
         changed = move_on(p, f, m, clock, counter, lists, events, pull, False, crossed)
+        if changed and p.event_address != 0:
+            jump_states(p, events, noted, counter[N_EVENTS])
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
         if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time as wall
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
-from stiction.chains.outcome import ChainHistory, RawEvents
+from stiction.chains.outcome import ChainHistory, LateEvents, RawEvents
 from stiction.chains.theta.setup import (
     Scheme,
     begin,
@@ -275,17 +276,18 @@ class March:
     def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Refuse a checkpoint whose arrays are not those of `_pack`."""
         forms = {name: like(values) for name, values in self._tables().items()}
-        # the rest since when may be infinite, and a state for which there is no bound NaN
-        forms["clock"] = like(self.work.clock, inf=True)
+        # no rest yet and no save to come are infinitely far; a state may have a bound that is NaN
+        tk = self.tk
+        forms["clock"] = like(self.work.clock, inf=(tk.REST_SINCE, tk.SAVE_AT))
         forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
         for name, values in self.saved._asdict().items():
-            nan, within = name in ("friction", "state"), (-1, 1) if name == "mode" else None
+            nan, within = (-1,) if name == "state" else False, (-1, 1) if name == "mode" else None
             forms[f"saved_{name}"] = like(values, "rows", nan=nan, within=within)
-        forms["event_values"] = like(self.events.values, "events", nan=True)
+        forms["event_values"] = like(self.events.values, "events")
         forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
         forms["stop_time"] = Form((1,), nan=True)
         sizes = check_arrays(kept, forms)
-        tk, counter = self.tk, kept["counter"]
+        counter = kept["counter"]
         check_count("counter", int(counter[tk.NEXT_SAVE]), sizes["rows"], sizes["rows"])
         check_count("counter", int(counter[tk.N_EVENTS]), sizes["events"], sizes["events"])
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
@@ -321,7 +323,7 @@ class March:
             state=kept["state"][:, :, :-1],
             given=self._given(),
             bound=kept["state"][:, :, -1] if self.scheme.exact and self.chain.law.states else None,
-            events=self._raw_events(),
+            events=self._events(),
             stop_time=self._stop(),
             energy=ledger,
             stats={
@@ -345,18 +347,27 @@ class March:
         heat = float(clock[self.tk.GIVEN])
         return heat, float(clock[self.tk.GIVEN_TIME]) if heat > 0.0 else None
 
-    def _raw_events(self) -> RawEvents:
-        from stiction.chains.theta.event_kernels import joined
+    def _events(self) -> RawEvents | LateEvents:
+        from stiction.chains.theta.event_kernels import counted
 
-        columns, mass, modes = joined(self._written(), self.problem.h, self.chain.n_mass)
-        (time, x, v, left, right), (before, after) = columns, modes
-        return RawEvents(time, mass, before, after, x, v, left, right)
+        blocks, h, n = self._written(), self.problem.h, self.chain.n_mass
+        late = counted(blocks, h, n)
+        read = functools.partial(_joined, blocks, h, n)
+        return read() if late is None else LateEvents(*late, read)
 
     def _stop(self) -> float | None:
         """Return the time of the stop, unless something moved after it."""
         if self.stop_time is None or self.work.counter[self.tk.SLIPPING] > 0:
             return None
         return self.stop_time if self.work.clock[self.tk.REST_SINCE] <= self.stop_time else None
+
+
+def _joined(blocks: Sequence[Events], h: float, n: int) -> RawEvents:
+    from stiction.chains.theta.event_kernels import joined
+
+    columns, mass, modes = joined(blocks, h, n)
+    (time, x, v, left, right), (before, after) = columns, modes
+    return RawEvents(time, mass, before, after, x, v, left, right)
 
 
 def _block(tk: ModuleType, rows: int, first: int) -> Events:

@@ -149,6 +149,7 @@ def make_problem(
         slope_address=law.slope,
         static_address=law.static,
         commit_address=law.commit,
+        event_address=law.event,
         n_state=law.n_state,
         first_state=law.first_state,
         exact=scheme.exact,
@@ -247,6 +248,8 @@ def begin(
         )
         events.marks[:rows] = np.column_stack([start, np.zeros(rows), mode[start]])
         counter[tk.N_EVENTS] = rows
+        if p.event_address and rows:
+            tk.jump_states(p, events, 0, rows)
     counter[tk.SLIPPING] = np.count_nonzero(mode)
     starts = work.pieces[0]
     counter[tk.PIECE] = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
@@ -265,5 +268,6 @@ def begin(
     saved.x[0], saved.v[0], saved.mode[0] = x, chain.v_start, mode
     saved.friction[0], saved.heat[0], saved.sums[0] = friction, 0.0, 0.0
     if chain.law.states:
-        saved.state[0, :, :-1], saved.state[0, :, -1] = chain.friction.start.T, chain.stick_bound
+        states = slice(p.first_state, p.first_state + p.n_state)
+        saved.state[0, :, :-1], saved.state[0, :, -1] = work.law[:, states], chain.stick_bound
     saved.sums[0, :2] = clock[tk.KINETIC], clock[tk.STORED]

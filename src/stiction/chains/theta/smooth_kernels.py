@@ -45,6 +45,7 @@ from stiction.chains.theta.step_kernels import (
     begin_step,
     commit,
     forces,
+    jump_states,
     keep_old,
     mu_of,
     note_miss,
@@ -123,10 +124,13 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         if p.n_state > 0:
             remember(p, f, clock)
         commit(p, f, m, clock, counter, pull)
+        if changed:
+            noted = counter[N_EVENTS]
+            record(p, f, m, clock, counter, events)
+            if p.event_address != 0:
+                jump_states(p, events, noted, counter[N_EVENTS])
         if due:
             save_rows(p, f, m, law, clock, counter, saved)
-        if changed:
-            record(p, f, m, clock, counter, events)
         for i in range(p.n):
             f[FORCE, i] = f[NEW_FORCE, i]
     return PAUSE

@@ -105,6 +105,7 @@ class Problem(NamedTuple):
     slope_address: int
     static_address: int
     commit_address: int
+    event_address: int
     n_state: int
     first_state: int
     exact: bool
@@ -192,6 +193,16 @@ def remember(p: Problem, f: Matrix, clock: Vector) -> None:
             fall = -f[NORMAL, i] * slope_of(p, i, speed) / f[INERTIA, i]
             clock[STEEPEST] = max(clock[STEEPEST], fall)
         law_value(p.commit_address, speed, p.law_start + i * p.law_step)
+
+
+@kernel(borrows=True)
+def jump_states(p: Problem, events: Events, first: int, last: int) -> None:
+    """Change the states of the contacts of events `first` to `last` - 1, as these do."""
+    for row in range(first - events.first, last - events.first):
+        i, before, after = int(events.marks[row, 0]), events.marks[row, 1], events.marks[row, 2]
+        # the places of "stick", "slip" and "reverse" in `friction.EVENTS`
+        event = 0.0 if after == 0 else 1.0 if before == 0 else 2.0
+        law_value(p.event_address, event, p.law_start + i * p.law_step)
 
 
 @kernel(borrows=True, within=True)

@@ -31,12 +31,14 @@ import numba
 import numpy as np
 from llvmlite import binding as llvm
 from numba.core import compiler, config, serialize
+from numba.core.registry import cpu_target
 
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.digest import digest_of, plain_function, size_of, text_of_type
 from stiction.numerics.compiling.folders import (
     CANNOT_KEEP,
     PACKAGED,
+    alone,
     folder_for,
     folders_to_read,
     is_safe,
@@ -46,7 +48,7 @@ from stiction.numerics.compiling.folders import (
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 4\n"
+_MARK = b"stiction kernel 5\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; those go that were used longest ago
 _MOST_ENTRIES = 24
@@ -185,6 +187,13 @@ class KernelCache:
         if target is not None:
             yield PACKAGED / target / self.name(signature, target)
 
+    def turn(self, given: object) -> contextlib.AbstractContextManager[object]:
+        """Return a context in which no other worker of a pool compiles the same entry."""
+        if self._folder is None or not clock.silent():
+            return contextlib.nullcontext()
+        name = self.name(given, _processor(cpu_target.target_context.codegen()))
+        return alone(self._folder / f".{self._short[:20]}-{name[-20:]}.turn")
+
     def load_overload(self, signature: object, target: Any) -> Any:
         """Return the compiled kernel, or None when it has to be compiled."""
         with clock.compiling():
@@ -196,7 +205,7 @@ class KernelCache:
                 if found is not None:
                     self._name(found.library, signature)
                     return found
-        if self._library is not None and self._library.emits:
+        if getattr(self._library, "announced", False):
             name = self._function.__name__
             clock.announce(self._function.__module__, name, size_of(self._function))
         return None
@@ -244,7 +253,8 @@ class KernelCache:
         cannot |= self._function.__module__ not in sys.modules
         if self._folder is None or cannot or result.library.has_dynamic_globals:
             return
-        body = serialize.dumps(result._reduce())
+        # the source with a type at each name is for people to read, and takes long to write
+        body = serialize.dumps(result._replace(type_annotation="")._reduce())
         path = self._folder / self.name(signature, _processor(result.codegen))
         partial = None
         try:

@@ -11,6 +11,8 @@ import platform
 import stat
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from stiction._version import __version__
@@ -19,11 +21,13 @@ from stiction.numerics.compiling import clock
 __all__ = [
     "CANNOT_KEEP",
     "PACKAGED",
+    "alone",
     "folder_for",
     "folders_to_read",
     "is_ready",
     "is_safe",
     "mark_ready",
+    "systems",
     "tell",
     "told",
     "why_unusable",
@@ -35,6 +39,7 @@ CANNOT_KEEP = "compiled kernels cannot be kept; runs go on"
 # kernels that came with the package, one folder for each kind of processor
 _PACKAGE = Path(__file__).parents[2]
 PACKAGED = _PACKAGE / "_kernels"
+_LIST = "kernels.txt"
 
 
 def is_safe(folder: Path) -> bool:
@@ -122,6 +127,11 @@ def _fault(folder: Path) -> str:
     return "" if is_safe(folder) else "can be written by others than you and root"
 
 
+def systems() -> dict[str, Path]:
+    """Return the rooms that have kernels, each with the list of what Python calls of them."""
+    return {path.parent.name: path for path in sorted(_PACKAGE.glob(f"*/{_LIST}"))}
+
+
 def is_ready(what: str) -> bool:
     """Return whether it is noted that the kernels of a system or a method are compiled here.
 
@@ -170,3 +180,27 @@ def tell(text: str, about: str = "") -> None:
         _told[text] = first
         if sys.stderr is not None and not clock.silent():
             sys.stderr.write(f"stiction: {text}{f' ({first})' if first else ''}\n")
+
+
+@contextlib.contextmanager
+def alone(path: Path, patience: float = 600.0) -> Iterator[None]:
+    """Wait until no other process holds `path`, then hold it inside a with statement.
+
+    A process that ends, however it does, lets go of what it held. Where files cannot be
+    held, or after `patience` [s], it goes on: work may be done twice then, and nothing is wrong.
+    """
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
+
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = held.enter_context(path.open("w"))
+            held.callback(path.unlink, missing_ok=True)
+            until = time.monotonic() + patience
+            while time.monotonic() < until:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(0.05)
+        yield

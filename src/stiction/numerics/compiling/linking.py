@@ -17,6 +17,7 @@ import functools
 import gc
 import hashlib
 import importlib
+import inspect
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -36,9 +37,19 @@ from stiction.numerics.compiling.cache import KernelCache
 from stiction.numerics.compiling.digest import digest_of, plain_function, text_of_type
 from stiction.numerics.compiling.shortcuts import shortcuts
 
-__all__ = ["C_FUNCTIONS", "InnerLibrary", "OuterLibrary", "c_function", "inner", "outer"]
+__all__ = [
+    "C_FUNCTIONS",
+    "ApartLibrary",
+    "InnerLibrary",
+    "OuterLibrary",
+    "c_function",
+    "inner",
+    "outer",
+]
 
 
+# what Numba takes for an address that is good in this process alone
+_NOT_TO_KEEP = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
 # every C function that was made in this process, with its types
 C_FUNCTIONS: list[tuple[Any, Any]] = []
 
@@ -61,7 +72,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
 
     Attributes
     ----------
-    callees : libraries of the inner kernels that it calls
+    callees : libraries of the kernels that it calls
     origin : module and name of the kernel and the types of its arguments, by which another
         process finds it
     emits : whether machine code is made of it
@@ -71,7 +82,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
-        self.callees: list[InnerLibrary] = []
+        self.callees: list[InnerLibrary | ApartLibrary] = []
         self.origin: tuple[str, str, Any] | None = None
         self._own: Any = None
         self._silent = _Silent(generator)
@@ -85,7 +96,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
         """Link what is not an inner kernel; neither optimise nor emit."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            if isinstance(library, InnerLibrary):
+            if isinstance(library, InnerLibrary | ApartLibrary):
                 self.callees.append(library)
             else:
                 self._final_module.link_in(library._get_module_for_linking(), preserve=True)
@@ -104,16 +115,16 @@ class InnerLibrary(codegen.JITCodeLibrary):
             self._own = _shared(self._final_module.clone())
         return self._own
 
-    def reached(self) -> list[InnerLibrary]:
-        """Return this library and all inner ones below it, each once."""
-        found: dict[InnerLibrary, None] = {}
-        waiting = [self]
+    def reached(self) -> list[InnerLibrary | ApartLibrary]:
+        """Return this library and all below it, each once; of what is apart nothing below."""
+        found: dict[InnerLibrary | ApartLibrary, None] = {}
+        waiting: list[InnerLibrary | ApartLibrary] = [self]
         while waiting:
             library = waiting.pop()
             if library not in found:
                 library._ensure_finalized()
                 found[library] = None
-                waiting += library.callees
+                waiting += library.callees if isinstance(library, InnerLibrary) else []
         return list(found)
 
     def _get_module_for_linking(self) -> Any:
@@ -121,7 +132,10 @@ class InnerLibrary(codegen.JITCodeLibrary):
         if self._shared_module is None:
             module = self._final_module.clone()
             for library in self.reached()[1:]:
-                module.link_in(library.own(), preserve=True)
+                if isinstance(library, InnerLibrary):
+                    module.link_in(library.own(), preserve=True)
+                else:
+                    module.link_in(library._get_module_for_linking(), preserve=True)
             self._shared_module = _shared(module)
         return self._shared_module
 
@@ -138,27 +152,56 @@ class InnerLibrary(codegen.JITCodeLibrary):
         self = cls(generator, "inner")
         self._final_module = self._own = llvm.parse_bitcode(code)
         self._finalized = True
-        for module, name, given in origins:
-            dispatcher = inner(getattr(importlib.import_module(module), name))
-            dispatcher.compile(given)
-            self.callees.append(dispatcher.overloads[given].library)
+        self.callees = _found_again(origins)
         return self
 
 
+def _found_again(origins: Any) -> list[Any]:
+    """Return the libraries of kernels that others call, compiled where nothing is kept of them."""
+    found = []
+    for module, name, given in origins:
+        dispatcher = inner(getattr(importlib.import_module(module), name))
+        dispatcher.compile(given)
+        found.append(dispatcher.overloads[given].library)
+    return found
+
+
 class OuterLibrary(codegen.JITCodeLibrary):
-    """The code of a kernel that Python calls, with every kernel below it."""
+    """The code of a kernel that Python calls, with every kernel below it but those apart.
+
+    Attributes
+    ----------
+    callees : libraries of the kernels that stay apart, which it jumps to
+    """
 
     emits = True
+    # whether a word is said before it is compiled
+    announced = True
+
+    def __init__(self, generator: Any, name: str) -> None:
+        super().__init__(generator, name)
+        self.callees: list[ApartLibrary] = []
+        # functions that were in no other library
+        self._own_names: list[str] = []
 
     def finalize(self) -> None:
         """Link every library once, optimise the whole, and make machine code of it."""
         self._raise_if_finalized()
         modules: dict[Any, Callable[[], Any]] = {}
+        apart: dict[ApartLibrary, None] = {}
         for library in self._linking_libraries:
+            below: list[Any] = [library]
             if isinstance(library, InnerLibrary):
-                modules |= {one: one.own for one in library.reached()}
-            else:
-                modules[library] = library._get_module_for_linking
+                below = [*library.reached()]
+            for one in below:
+                if isinstance(one, ApartLibrary):
+                    apart[one] = None
+                elif isinstance(one, InnerLibrary):
+                    modules[one] = one.own
+                else:
+                    modules[one] = one._get_module_for_linking
+        self.callees = list(apart)
+        self._own_names = [one.name for one in self._final_module.functions if _made_here(one)]
         for module in modules.values():
             self._final_module.link_in(module(), preserve=True)
         self._optimize_final_module()
@@ -173,23 +216,76 @@ class OuterLibrary(codegen.JITCodeLibrary):
         names = tuple(value.name for value in values if not value.is_declaration)
         needed = (value.name for value in module.functions if value.is_declaration)
         foreign = tuple(name for name in needed if not name.startswith("llvm."))
-        return "outer", self._get_compiled_object(), names, foreign
+        called = tuple(one.origin for one in self.callees)
+        return "outer", self._get_compiled_object(), names, foreign, called
 
     @classmethod
     def loaded(cls, generator: Any, state: Any) -> OuterLibrary:
         """Return what `serialize_using_object_code` kept."""
-        _, code, names, foreign = state
+        _, code, names, foreign, called = state
+        callees = _found_again(called)
         target = cpu_target.target_context
         rtsys.initialize(target)
         if any(llvm.address_of_symbol(name) is None for name in foreign):
             # what Numba brings along for numbers at random, linear algebra, ... takes long to load
             target.refresh()
         self = cls(generator, "outer")
+        self.callees = callees
         self.enable_object_caching()
         self._set_compiled_object(code)
         self._finalize_final_module()
         generator._engine._defined_symbols.update(names)
         return self
+
+
+class ApartLibrary(OuterLibrary):
+    """The machine code of a kernel that others jump to, with what it calls that is not apart.
+
+    Attributes
+    ----------
+    origin : as that of an inner kernel
+    """
+
+    # the kernel that needs it was, with all below
+    announced = False
+
+    def __init__(self, generator: Any, name: str) -> None:
+        super().__init__(generator, name)
+        self.origin: tuple[str, str, Any] | None = None
+
+    def finalize(self) -> None:
+        """Make machine code, and let all code from now on find it by its name."""
+        super().finalize()
+        self._publish()
+
+    def _publish(self) -> None:
+        for name in self._own_names:
+            llvm.add_symbol(name, self.get_pointer_to_function(name))
+
+    def _get_module_for_linking(self) -> Any:
+        """Return a mark for a library that knows nothing of this one: it must not be kept.
+
+        In another process it would jump to what is not there, and that ends a process.
+        """
+        return llvm.parse_assembly(_NOT_TO_KEEP)
+
+    def serialize_using_object_code(self) -> Any:
+        """Return what any library of machine code keeps, and the names that others jump to."""
+        return *super().serialize_using_object_code(), self._own_names
+
+    @classmethod
+    def loaded(cls, generator: Any, state: Any) -> ApartLibrary:
+        """Return what `serialize_using_object_code` kept."""
+        *whole, names = state
+        self = super().loaded(generator, whole)
+        assert isinstance(self, cls)
+        self._own_names = names
+        self._publish()
+        return self
+
+
+def _made_here(function: Any) -> bool:
+    return not function.is_declaration and function.linkage == llvm.Linkage.external
 
 
 def _shared(module: Any) -> Any:
@@ -259,6 +355,10 @@ class _OuterPipeline(_Pipeline):
     library_class = OuterLibrary
 
 
+class _ApartPipeline(_Pipeline):
+    library_class = ApartLibrary
+
+
 def inner(kernel: Any) -> Any:
     """Return the dispatcher of a kernel for calls by other kernels."""
     return _dispatcher(kernel, True)
@@ -274,17 +374,40 @@ def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
     """Return what Numba calls: with wrappers for Python alone, no fast-math, division as in C."""
     # references are counted or not as each kernel says, not as its caller does
     options = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True, **kernel.options}
+    apart = options.pop("apart", False)
     pipeline: Any = _OuterPipeline
     if not called_by_kernels:
         # the wrapper hands over references that have to be given back
         options["_nrt"] = True
     if called_by_kernels:
-        pipeline, options["no_cpython_wrapper"] = _InnerPipeline, True
-    made: Any = numba.njit(pipeline_class=pipeline, **options)(kernel.py_func)
+        options["no_cpython_wrapper"] = True
+        pipeline = _ApartPipeline if apart else _InnerPipeline
+    function = _jumping_to(kernel) if apart and not called_by_kernels else kernel.py_func
+    made: Any = numba.njit(pipeline_class=pipeline, **options)(function)
     made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), pipeline.library_class)
     if called_by_kernels:
         made.get_call_template = functools.partial(_call_template, made)
+        if apart:
+            made.compile = functools.partial(_compile_in_turn, made)
     return made
+
+
+def _jumping_to(kernel: Any) -> Any:
+    """Return a function that calls a kernel, for Python: the kernel stays where it is."""
+    plain = kernel.py_func
+    given = ", ".join(inspect.signature(plain).parameters)
+    made: dict[str, Any] = {"kernel": kernel, "__name__": plain.__module__}
+    exec(f"def jump({given}):\n    return kernel({given})", made)
+    made["jump"].__qualname__ = plain.__qualname__
+    return made["jump"]
+
+
+def _compile_in_turn(dispatcher: Any, given: Any) -> Any:
+    """Compile a kernel that many need, or wait for a worker beside this one that is at it."""
+    if isinstance(given, tuple) and given in dispatcher.overloads:
+        return dispatcher.overloads[given].entry_point
+    with dispatcher._cache.turn(given):
+        return type(dispatcher).compile(dispatcher, given)
 
 
 def _call_template(dispatcher: Any, arguments: Any, keywords: Any) -> Any:

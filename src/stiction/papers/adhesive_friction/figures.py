@@ -29,6 +29,7 @@ from stiction.papers.adhesive_friction.cases import DRAWN, Case, Study
 from stiction.papers.adhesive_friction.cylinders import figure_9, figure_10
 from stiction.papers.adhesive_friction.laws import LAW_FIGURES, draw_law, law_columns, law_rows
 from stiction.papers.adhesive_friction.strip import figure_7, figure_8
+from stiction.papers.adhesive_friction.tape import tape_item
 from stiction.papers.items import Item, Row, Runs, watch
 from stiction.results.run import Run
 from stiction.solve import solve
@@ -359,6 +360,7 @@ def _items(*, full: bool) -> dict[str, Item]:
         "figure-8": _item("strip: forces, fronts, fracture energy", full, figure_8, _strip_panels),
         "figure-9": _shapes_item("cylinders: deformed states", full, DRAWN[1:], figure_9),
         "figure-10": _item("cylinders: forces and stresses", full, figure_10, _cylinder_panels),
+        "figure-11": tape_item(full=full),
         "figure-12": _item("cap: tractions at full sliding", full, figure_12, _cap_tractions),
         "figure-13": _item(
             "cap: contact under shear", full, figure_13, lambda r: _cap_panels(r, "cap-")

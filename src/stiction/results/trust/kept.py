@@ -39,15 +39,15 @@ class Form:
     shape : length of each axis; a word stands for a length that all axes of that name share
     dtype : as NumPy writes it, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
         for text of any length
-    inf, nan : whether infinity, and NaN, may be in it
+    inf, nan : whether infinity, and NaN, may be in it; or the places of the last axis where it may
     least, most : what its numbers must lie between; None for anything
     needed : False for an array that need not be there
     """
 
     shape: tuple[int | str, ...] = ()
     dtype: str = "f8"
-    inf: bool = False
-    nan: bool = False
+    inf: bool | tuple[int, ...] = False
+    nan: bool | tuple[int, ...] = False
     least: float | None = None
     most: float | None = None
     needed: bool = True
@@ -71,9 +71,9 @@ class Form:
             for size, want in zip(array.shape, self.shape, strict=True)
         ):
             return f"an array of shape {array.shape}"
-        if self.dtype.startswith("f") and not self.nan and np.isnan(array).any():
+        if self.dtype.startswith("f") and _outside(np.isnan(array), self.nan):
             return "NaN"
-        if self.dtype.startswith("f") and not self.inf and np.isinf(array).any():
+        if self.dtype.startswith("f") and _outside(np.isinf(array), self.inf):
             return "infinity"
         low, high = self.least, self.most
         if array.size and low is not None and not (array >= low).all():
@@ -83,12 +83,21 @@ class Form:
         return ""
 
 
+def _outside(found: npt.NDArray[np.bool_], allowed: bool | tuple[int, ...]) -> bool:
+    """Return whether something was found where it may not be."""
+    if isinstance(allowed, bool) or not found.size:
+        return not allowed and bool(found.any())
+    barred = np.ones(found.shape[-1], dtype=bool)
+    barred[list(allowed)] = False
+    return bool(found[..., barred].any())
+
+
 def like(
     array: Array,
     rows: str = "",
     *,
-    inf: bool = False,
-    nan: bool = False,
+    inf: bool | tuple[int, ...] = False,
+    nan: bool | tuple[int, ...] = False,
     within: tuple[float, float] | None = None,
 ) -> Form:
     """Return the form of an array that is there.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from stiction.results.trust.digests import (
     regular,
 )
 
-__all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "refusal", "verified"]
+__all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "examined", "refusal"]
 
 SOUND, DAMAGED, UNVERIFIED = 0, 2, 3
 """Exit codes of `stiction verify`."""
@@ -171,26 +171,16 @@ def _below(path: Path) -> Iterator[Path]:
             yield Path(root)
 
 
-def verified(paths: Iterable[str | Path], tell: Callable[[str], object]) -> int:
-    """Tell of every saved run in or below folders whether it is sound; return the exit code.
-
-    Returns
-    -------
-    2 where any is damaged or there is none, else 3 where any has no digests, else 0.
+def examined(path: str | Path) -> Iterator[tuple[Path, Verdict | StoreError]]:
+    """Give every saved run in or below a folder with its verdict, or the error that says none.
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """
-    codes = {SOUND}
-    for path in paths:
-        for folder in _saved_runs(Path(path)):
-            try:
-                verdict = examine(folder)
-                codes.add(verdict.code)
-                tell(str(verdict))
-            except StoreError as error:
-                codes.add(DAMAGED)
-                tell(str(error))
-    return next(code for code in (DAMAGED, UNVERIFIED, SOUND) if code in codes)
+    for folder in _saved_runs(Path(path)):
+        try:
+            yield folder, examine(folder)
+        except StoreError as error:
+            yield folder, error
 
 
 def _short(error: BaseException) -> str:

@@ -14,16 +14,21 @@ from stiction.rods.contact.kernels import (
     DRIFT_C,
     EXCESS,
     GAVE,
+    GRIP,
     HALF,
     HEAT,
     MODE,
     MU,
+    NOISE,
     OPENS,
     PARTS,
+    PRESS,
     PRESSED,
     ROLL,
+    RUBBED,
     SLIP,
     SPEED,
+    WILL,
     N,
     P,
     Touch,
@@ -31,6 +36,7 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
+from stiction.rods.contact.rub_kernels import BEYOND
 from stiction.rods.contact.touch_kernels import ROLL_SLIP
 
 
@@ -93,7 +99,10 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> flo
         if index[c, MODE] == SLIP:
             k[HEAT] += rub
             # a slip that is brought to rest just behind its end is pushed back
-            k[GAVE] -= min(rub, 0.0)
+            if note > 0.0:
+                k[RUBBED] = rub
+            else:
+                k[GAVE] -= min(k[RUBBED] + rub, 0.0)
         else:
             rest += rub
         k[U], k[U + 1], k[U + 2] = ux, uy, uz
@@ -112,13 +121,21 @@ def judge_end(touch: Touch, worst: Vector) -> None:
         g, k = geom[c], kick[c]
         ux, uy, uz = k[U], k[U + 1], k[U + 2]
         un = ux * g[N] + uy * g[N + 1] + uz * g[N + 2]
-        parts = lets_go(g, k) and index[c, OPENS] == 1 and un < 0.0
-        k[PARTS] = 1.0 if parts else 0.0
+        gone = lets_go(g, k) and index[c, OPENS] == 1
+        k[PARTS] = 1.0 if gone and un < 0.0 else 0.0
         tx, ty, tz = ux - un * g[N], uy - un * g[N + 1], uz - un * g[N + 2]
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if index[c, MODE] == ROLL:
-            worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
             k[SPEED] = 0.0
+            if gone:
+                # nothing pressed, and so nothing made it roll
+                continue
+            if k[WILL] == SLIP and law[c, MU] < math.inf:
+                # held by no more than friction could, it slid: the step is cut before that
+                index[c, MODE], k[SPEED] = SLIP, speed
+                k[GRIP] = max((BEYOND - 1.0) * law[c, MU] * k[PRESS], law[c, NOISE])
+                continue
+            worst[ROLL_SLIP] = max(worst[ROLL_SLIP], speed)
             if law[c, MU] < math.inf:
                 k[EXCESS] += max(beyond(g, k, law[c, MU]), 0.0)
             continue

@@ -63,12 +63,13 @@ LAW_COLUMNS = 6
 # [elements/s], gap that is held for now [m]; a slip that is not told yet: NOT_SLID or SLID, when it
 # began [s], the force that pressed [N], (2) places; (3) impulse of the first half of a step [N s],
 # impulses of steps in rolling beyond their bounds, in all [N s], work that friction gave, in all
-# [J], 1 where surfaces part although forces press, normal impulses of steps, in all [N s]
+# [J], 1 where surfaces part although forces press, normal impulses of steps, in all [N s], heat of
+# the first half of a step [J]
 U, P, HEAT, HEAT_NOW, LOST, BLOW = 0, 3, 6, 7, 8, 9
 FORCE_C, DRIFT_C, SPEED, GRIP, PRESS, GAP, WILL, SLACK = 12, 15, 18, 19, 20, 21, 22, 23
 RATES_C, HELD, UNTOLD, ONSET, ONSET_PRESS, ONSET_S = 24, 26, 27, 28, 29, 30
-HALF, EXCESS, GAVE, PARTS, PRESSED = 32, 35, 36, 37, 38
-KICK_COLUMNS = 39
+HALF, EXCESS, GAVE, PARTS, PRESSED, RUBBED = 32, 35, 36, 37, 38, 39
+KICK_COLUMNS = 40
 # values of kick[UNTOLD]: no step has ended with the slip yet, or one has
 NOT_SLID, SLID = 1, 2
 
@@ -229,7 +230,7 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     return s >= count and (parallel or outward >= 0.0)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 

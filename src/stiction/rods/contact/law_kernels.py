@@ -71,7 +71,7 @@ from stiction.rods.contact.kernels import (
     slip_velocity,
 )
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
-from stiction.rods.contact.rub_kernels import pressing, rubbing
+from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing
 from stiction.rods.contact.touch_kernels import MOST_SWEEPS, STUCK, SWEEPS
 from stiction.rods.rod_kernels import FREE, TURNS, State
 
@@ -81,6 +81,10 @@ Ints = npt.NDArray[np.int64]
 STILL = 1e-13
 # what opens without speed is out when its gap is this part of the reach
 OUT = 1e-10
+# sweeps for the impulses that end a step: two contacts close to each other take many
+END_SWEEPS = 2000
+# sweeps in which friction that would give is let down
+GIVING = 8
 # a gap that changes by more than this part of the reach times EASE h has jumped
 JUMP = 0.02
 
@@ -303,10 +307,23 @@ def end_impulse(
     if index[c, MODE] == ROLL:
         lx, ly, lz = solve3(g, -ux, -uy, -uz)
         pn = -(lx * g[N] + ly * g[N + 1] + lz * g[N + 2])
-        if pn < least:
-            less = pn - least
-            lx, ly, lz = lx + less * g[N], ly + less * g[N + 1], lz + less * g[N + 2]
-        return lx, ly, lz, ROLL
+        less = min(pn - least, 0.0)
+        lx, ly, lz = lx + less * g[N], ly + less * g[N + 1], lz + less * g[N + 2]
+        if index[c, OPENS] == 0 or (law[c, MU] == math.inf and less == 0.0):
+            return lx, ly, lz, ROLL
+        # forces are what tells slip, but what hardly presses in the whole step hardly rubs
+        hn = k[HALF] * g[N] + k[HALF + 1] * g[N + 1] + k[HALF + 2] * g[N + 2]
+        hx, hy, hz = k[HALF] - hn * g[N], k[HALF + 1] - hn * g[N + 1], k[HALF + 2] - hn * g[N + 2]
+        pn = max(pn, least)
+        bound = 0.0
+        if law[c, MU] < math.inf:
+            bound = BEYOND * law[c, MU] * max(pn - hn, 0.0)
+        tx, ty, tz = lx + pn * g[N] + hx, ly + pn * g[N + 1] + hy, lz + pn * g[N + 2] + hz
+        if tx * tx + ty * ty + tz * tz <= bound * bound:
+            return lx, ly, lz, ROLL
+        ox, oy, oz = slip_per(g, hx, hy, hz)
+        tx, ty, tz, _ = rubbing(g, ux - ox, uy - oy, uz - oz, bound)
+        return tx - hx - pn * g[N], ty - hy - pn * g[N + 1], tz - hz - pn * g[N + 2], SLIP
     pn = max(pressing(g, ux, uy, uz), least)
     lx, ly, lz, mode = rubbing(g, ux, uy, uz, law[c, MU] * max(pn, 0.0))
     return lx - pn * g[N], ly - pn * g[N + 1], lz - pn * g[N + 2], mode
@@ -340,7 +357,7 @@ def solve_end(
             if closed > 1:
                 small = max(small, rounding(c, index, geom, v, p))
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
-    for sweep in range(SWEEPS):
+    for sweep in range(END_SWEEPS):
         change, size = 0.0, 0.0
         for c in range(index.shape[0]):
             if index[c, MODE] < ROLL:
@@ -349,17 +366,18 @@ def solve_end(
             ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
             ox, oy, oz = slip_per(g, k[P], k[P + 1], k[P + 2])
             ux, uy, uz = ux - ox, uy - oy, uz - oz
-            lx, ly, lz, _ = end_impulse(c, index, geom, law, kick, ux, uy, uz)
+            lx, ly, lz, mode = end_impulse(c, index, geom, law, kick, ux, uy, uz)
+            k[WILL] = mode
             dx, dy, dz = lx - k[P], ly - k[P + 1], lz - k[P + 2]
             push(q, c, index, geom, dx, dy, dz, mobility, v, p)
             k[P], k[P + 1], k[P + 2] = lx, ly, lz
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        stalled = change >= 0.5 * former and change <= 1e-10 * size
+        stalled = change >= 0.9 * former and change <= 1e-10 * size
         if closed == 1 or change <= 1e-14 * size + small or stalled:
             break
         former = change
-        good = sweep < SWEEPS - 1 or change <= 1e-10 * size
+        good = sweep < END_SWEEPS - 1 or change <= 1e-10 * size
     judge_sweeps(sweep + 1, good, worst)
 
 
@@ -406,6 +424,37 @@ def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix
         k[P] += less * dx
         k[P + 1] += less * dy
         k[P + 2] += less * dz
+
+
+@kernel(borrows=True)
+def stop_giving(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
+    """Take back what friction would give to a slip in the first half of a step.
+
+    Other contacts, and gaps that are held, turn a slow slip within the half; kick[U] holds the slip
+    before it. Friction is let down to where its work is none.
+    """
+    index, geom = touch.marks, touch.geom
+    for _ in range(GIVING):
+        gives = False
+        for c in range(index.shape[0]):
+            g, k = geom[c], touch.kick[c]
+            if index[c, MODE] != SLIP:
+                continue
+            pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+            lx, ly, lz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]
+            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
+            work = lx * (ux + k[U]) + ly * (uy + k[U + 1]) + lz * (uz + k[U + 2])
+            if work <= 0.0:
+                continue
+            ox, oy, oz = slip_per(g, lx, ly, lz)
+            part = -min(work / (lx * ox + ly * oy + lz * oz), 1.0)
+            push(q, c, index, geom, part * lx, part * ly, part * lz, mobility, v, p)
+            k[P] += part * lx
+            k[P + 1] += part * ly
+            k[P + 2] += part * lz
+            gives = True
+        if not gives:
+            break
 
 
 @kernel(borrows=True)
@@ -492,15 +541,17 @@ def hold(
             # about to open: nothing pulls it back
             continue
         d = gap / (whole * g[NODES_G])
+        pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
+        if index[c, OPENS] == 1:
+            # what presses may press less, and not pull
+            d = min(d, max(pn, 0.0))
         dx, dy, dz = d * g[N], d * g[N + 1], d * g[N + 2]
-        if index[c, MODE] == SLIP:
-            pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
-            if pn > 0.0:
-                # the disk of friction follows the corrected pressure
-                more = max(-d / pn, -1.0)
-                dx += more * (k[P] + pn * g[N])
-                dy += more * (k[P + 1] + pn * g[N + 1])
-                dz += more * (k[P + 2] + pn * g[N + 2])
+        if index[c, MODE] == SLIP and pn > 0.0:
+            # the disk of friction follows the corrected pressure
+            more = max(-d / pn, -1.0)
+            dx += more * (k[P] + pn * g[N])
+            dy += more * (k[P + 1] + pn * g[N + 1])
+            dz += more * (k[P + 2] + pn * g[N + 2])
         push(q, c, index, geom, dx, dy, dz, mobility, v, p)
         k[P] += dx
         k[P + 1] += dy

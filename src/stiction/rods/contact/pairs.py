@@ -222,7 +222,7 @@ def near_groups(groups: Ints, spheres: Matrix) -> tuple[Ints, int, int]:
     return found, count, tests
 
 
-@kernel
+@kernel(apart=True)
 def near_pieces(
     pieces: Ints, balls: Matrix, groups: Ints, spheres: Matrix, self_separation: Ints
 ) -> tuple[Ints, int, int]:

@@ -11,6 +11,9 @@ from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import ROLL, SLIP, N, slip_per
 
+# times the bound of friction that the impulses of a step in rolling may reach
+BEYOND = 2.0
+
 
 @kernel(borrows=True)
 def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:

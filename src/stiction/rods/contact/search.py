@@ -19,8 +19,8 @@ __all__ = ["found_pairs", "refresh_slots"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# two places nearer than this, in elements, are the same contact
-_SAME = 2.0
+# two places nearer than this, in elements, are the same contact: both are nearest points
+_SAME = 0.25
 _MOST_PAIRS = 1 << 20
 
 
@@ -89,14 +89,16 @@ def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Floats:
 
 
 def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Floats:
-    """Return rows of the ends and the middles of elements of a rod that are near a plane."""
+    """Return rows of the nodes of a rod that are near a plane.
+
+    As many points as nodes can move: at the middles of elements, forces that alternate from one
+    to the next would do nothing, and there would be no saying how large they are.
+    """
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
     high = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
-    places = np.concatenate([[0.0], np.arange(flat.count[a]) + 0.5, [flat.count[a]]])
-    high = np.interp(places, np.arange(len(high)), high)
     near = np.flatnonzero(high < flat.radius[a] + margin)
-    return np.array([[a, b, places[k], 0.0, high[k], 1.0, ck.LINE] for k in near]).reshape(-1, 7)
+    return np.array([[a, b, k, 0.0, high[k], 1.0, ck.LINE] for k in near]).reshape(-1, 7)
 
 
 def refresh_slots(state: ContactState, flat: Flat) -> None:

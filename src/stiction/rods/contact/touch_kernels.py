@@ -292,7 +292,7 @@ def drive_work(
     return work
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def locate_all(r: Matrix, place: Matrix, index: Ints, geom: Matrix) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 

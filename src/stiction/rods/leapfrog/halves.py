@@ -50,7 +50,6 @@ class HalvesMarcher(Marcher):
                 np.zeros(10),
             )
             self.kept.rows[hk.FREELY : hk.KEPT_ROWS] = self.flat.mobility(0.0)
-            self.known_at = -1
         return self.kept
 
     def _start(self) -> None:
@@ -66,7 +65,6 @@ class HalvesMarcher(Marcher):
         log = (self.buffer, self.written)
         uk.begin(state, table, forcing, touch, spare, kept, still, *log)
         self._keep_events()
-        self.known_at = 0
         self.v_old[:], self.p_old[:] = f.v, f.p
         self._observe(0, f.v.copy(), f.p.copy())
         refuse_overlap(self.overlap, f.rods)
@@ -100,10 +98,6 @@ class HalvesMarcher(Marcher):
         left, h = int(self.counts[k]), float(self.h[k])
         state, table, touch, spare = self._tables()
         kept, forcing, log = self._kept(), self.forcing, (self.buffer, self.written)
-        if self.known_at < 0:
-            # a run that goes on finds its forces again
-            uk.renew(state, table, forcing, touch, spare)
-        self.known_at = k
         while left > 0:
             self.clock[mk.NOW], self.todo[mk.LOST] = self.save[k + 1] - left * h, -1
             steps = min(left, self.most_steps)

@@ -53,6 +53,7 @@ from stiction.rods.contact.law_kernels import (
     note_gaps,
     solve_end,
     solve_forces,
+    stop_giving,
     stop_turning,
 )
 from stiction.rods.contact.touch_kernels import LAST_KICK, drive_work, locate_all
@@ -97,6 +98,7 @@ from stiction.rods.leapfrog.march_kernels import (
     moved,
     put_forces,
 )
+from stiction.rods.leapfrog.watch_kernels import beside, drop_doubles
 from stiction.rods.rod_kernels import (
     DRAG,
     FREE,
@@ -118,6 +120,8 @@ Ints = npt.NDArray[np.int64]
 # mobility without drag
 KEPT_R, KEPT_Q, KEPT_V, KEPT_P, RATE_V, RATE_P, FREELY = 0, 3, 7, 10, 13, 16, 19
 KEPT_ROWS = 22
+# steps from one look for contacts that no search has found to the next
+LOOKS = 4
 
 
 class Kept(NamedTuple):
@@ -310,6 +314,7 @@ def start_half(
         stop_turning(q, touch, table.mobility, v, p)
         if whole > 0.0:
             hold(state, touch, table.mobility, h, whole, spare.work)
+        stop_giving(q, touch, table.mobility, v, p)
         spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 1.0)
     book_free(state, table, forcing, spare, w)
     if forcing.driven.shape[0] > 0 and closed:
@@ -355,7 +360,7 @@ def measure_kicked(state: State, table: Table, touch: Touch, spare: Spare, w: fl
     kick(state.v, state.p, spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD], table.mat, w)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def find_law(
     state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
@@ -417,7 +422,7 @@ def arrives(state: State, touch: Touch) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def take_step(
     state: State,
     table: Table,
@@ -441,6 +446,7 @@ def take_step(
     code, lost = locate_all(state.r, touch.place, index, touch.geom)
     if code != INSIDE or lost == -2:
         spare.todo[LOST] = lost
+    drop_doubles(touch)
     note_gaps(touch)
     clock[NOW] += h
     if code != INSIDE:
@@ -501,6 +507,7 @@ def march_halves(
             return NOT_FINITE, k + 1
         if limit > 0.0:
             far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
-            if far or spare.todo[LOST] == -2:
+            look = k % LOOKS == LOOKS - 1
+            if far or spare.todo[LOST] == -2 or (look and beside(state.r, touch)):
                 return SEARCH, k + 1
     return DONE, steps

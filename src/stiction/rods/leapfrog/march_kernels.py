@@ -148,7 +148,7 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
     return code, lost
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]

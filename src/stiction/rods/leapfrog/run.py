@@ -29,6 +29,7 @@ from stiction.rods.driving_kernels import (
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.history import RodHistory
+from stiction.rods.leapfrog.keeping import check_open_contacts
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.steps import chosen_step
 from stiction.rods.model import Rods
@@ -402,6 +403,8 @@ class Marcher:
             found[f"touch_{name}"] = getattr(t, name)
         for name in ("v_old", "p_old", "built", "sums", "worst", "overlap"):
             found[name] = getattr(self, name)
+        # two half kicks begin with the forces that the last one ended with
+        found["forces"] = self.scratch[: mk.V_OLD]
         return found
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
@@ -443,7 +446,8 @@ class Marcher:
     def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Refuse a checkpoint whose arrays are not those of `_pack`."""
         # perfect friction has an infinite coefficient, and an open contact nothing to tell
-        forms = {name: like(v, inf=name == "touch_law") for name, v in self._arrays().items()}
+        forms = {name: like(v) for name, v in self._arrays().items()}
+        forms["touch_law"] = like(self.touch.law, inf=(ck.MU,))
         for name in ("position", "energy", "momentum"):
             forms[name] = like(getattr(self, name), "rows")
         forms["seen_heat"] = like(self.heat, "rows")
@@ -456,6 +460,7 @@ class Marcher:
         forms["numbers"] = Form((3,), "i8", least=0)
         forms["floats"] = Form((2,), inf=True)
         sizes = check_arrays(kept, forms)
+        check_open_contacts(kept)
         rows = sizes["rows"]
         check_count("numbers", int(kept["numbers"][0]) + 1, rows, rows)
         check_count("position", rows, 1, len(self.save))

@@ -30,12 +30,14 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
         )
     else:
         step = method.step
-    if span / step > method.max_steps:
+    # a part of next to nothing leaves no step at all
+    steps = span / max(step, float(np.finfo(np.float64).tiny))
+    if steps > method.max_steps:
         raise ModelError(
             explain(
                 "RollingLeapfrog.max_steps",
                 method.max_steps,
-                f"at least {int(np.ceil(span / step))} for this time span",
+                f"at least {np.ceil(steps):.15g} for this time span",
                 "the work of a run is bounded.",
                 "end the run earlier, take fewer elements, or raise the bound.",
             )

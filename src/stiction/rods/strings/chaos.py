@@ -10,6 +10,7 @@ Source: Gay-Balmaz, Putkaradze 2012, "contact chaos"; Benettin et al., Meccanica
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,14 +20,23 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
-from stiction.results.run import Request
+from stiction.results.run import Quantity, Request, Run
 from stiction.rods.strings.characteristics import Characteristics, _Path
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["Breakdown", "ChaosMap", "Exponent", "breakdown", "chaos_map", "exponent"]
+__all__ = [
+    "Breakdown",
+    "ChaosMap",
+    "Exponent",
+    "breakdown",
+    "chaos_map",
+    "exponent",
+    "measured_error",
+    "measured_exponent",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,6 +155,32 @@ def exponent(
         before = size if two.nearer(one, size / apart) else apart
     ended = {one.kernels.OUTRUN: "breakdown", one.kernels.ENDED: "end"}.get(one.flag, "")
     return _judged(np.array(times), np.array(grown), ended)
+
+
+@functools.lru_cache(maxsize=1)
+def _exponent_of(run: Run) -> Exponent | None:
+    system, method = run.system, run.method
+    assert isinstance(system, RollingStrings)
+    assert isinstance(method, Characteristics)
+    # a motion that ended at once has none
+    if run.t_end < 2.0 * _BATCHES:
+        return None
+    return exponent(system, run.t_end, method=method)
+
+
+def measured_exponent(run: Run) -> Quantity:
+    """Return the Lyapunov exponent of the motion of a run, up to its end time.
+
+    Verified by: tests/unit/rods/strings/test_chaos.py::test_studies_measure_exponents
+    """
+    found, meaning = _exponent_of(run), "largest Lyapunov exponent, over the second half of the run"
+    return Quantity(None if found is None else found.rate, "1", meaning)
+
+
+def measured_error(run: Run) -> Quantity:
+    """Return the standard error of `measured_exponent`."""
+    found, meaning = _exponent_of(run), "standard error of the Lyapunov exponent"
+    return Quantity(None if found is None else found.error, "1", meaning)
 
 
 def _pair(

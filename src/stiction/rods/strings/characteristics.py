@@ -461,6 +461,8 @@ class _Path:
 def _agrees_until(path: _Path, twin: _Path) -> float:
     """Return the last saved time up to which a solve with twice the step has the same path."""
     place, both = path.kernels.PLACE, min(path.done, twin.done)
+    if not both:
+        return path.request.t_start
     one, two = path.kept[:both], twin.kept[:both]
     apart = np.abs(one[:, place : place + 2] - two[:, place : place + 2])
     far = np.flatnonzero((apart / np.array(path.system.lengths) > _AGREE).any(axis=1))

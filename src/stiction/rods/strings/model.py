@@ -56,6 +56,11 @@ class RollingStrings(Record):
 
     default_method: ClassVar[str] = "Characteristics"
     # methods by name, and the functions that run them on this system
+    # what a study may keep beside the results of a run, as "measured.NAME"
+    measures: ClassVar[Mapping[str, str]] = {
+        "lyapunov": "stiction.rods.strings.chaos:measured_exponent",
+        "lyapunov_error": "stiction.rods.strings.chaos:measured_error",
+    }
     solved_by: ClassVar[Mapping[str, str]] = {
         "Characteristics": "stiction.rods.strings.characteristics:solve_strings",
         "BumpStrands": "stiction.rods.strings.strands:solve_strands",

@@ -8,7 +8,6 @@ commits when it accepts a step.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -65,9 +64,9 @@ class Contact(Record):
     friction_from : time from which friction acts [time unit]; before, the boundary slides freely.
         Where it lies before the start, friction holds what touches there from the beginning
     passes : "half", one pass over each of two bodies that loads that body alone, or "mortar", one
-        pass over `boundary`, cut where pieces of the partner begin, whose virtual work loads both
-        bodies: forces and moments balance, and tractions follow from energies per reference area
-        of `boundary`, whatever `stretch` says
+        pass over `boundary`, cut in every state where pieces of the partner begin, whose virtual
+        work loads both bodies: forces and moments balance, and tractions follow from energies per
+        reference area of `boundary`, whatever `stretch` says
 
     Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
@@ -364,8 +363,7 @@ class ContactPass:
 
     def _told(self, x: Floats, found: Found) -> Floats:
         """Return what is told of each point without friction, (p, OUT)."""
-        residual = np.zeros_like(x)
-        free = np.full(self.count, -1)
+        residual, free = np.zeros_like(x), np.full(self.count, -1)
         return self.evaluate(
             x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
         )
@@ -384,17 +382,23 @@ class ContactPass:
         """Return the nearest of three places per coordinate and element of the partner."""
         from scipy.spatial import cKDTree
 
+        xis, elements, functions = self._cloud
+        each, cloud = xis.shape[1], self.curve.places(elements, functions, x)
+        _, at = cKDTree(cloud[0].T).query(place)
+        # one beyond the last stands for a point so far away that its distance overflows
+        at = np.minimum(np.asarray(at, dtype=np.int64), elements.size - 1)
+        start = np.ascontiguousarray(xis[:, at % each].T)
+        return Found(at // each, start, np.ones(place.shape[0], dtype=bool))
+
+    @functools.cached_property
+    def _cloud(self) -> tuple[Floats, Ints, Floats]:
+        """The places at which the search begins: xi on each element, elements, functions."""
         m, t = self.dim - 1, self.partner.nodes.shape[0]
         each = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
         number = np.arange(each.size**m)
         xis = np.stack([each[number // each.size**a % each.size] for a in range(m)])
         elements = np.repeat(np.arange(t), number.size)
-        _, cloud = self.curve.points(elements, np.tile(xis, (1, t)), x)
-        _, at = cKDTree(cloud[0].T).query(place)
-        # one beyond the last stands for a point so far away that its distance overflows
-        at = np.minimum(np.asarray(at, dtype=np.int64), number.size * t - 1)
-        start = np.ascontiguousarray(xis[:, at % number.size].T)
-        return Found(at // number.size, start, np.ones(place.shape[0], dtype=bool))
+        return xis, elements, self.curve.functions(elements, np.tile(xis, (1, t)))[:1]
 
     def _meeting(
         self, x: Floats, points: Floats, found: Found, origin: Floats, turned: float
@@ -469,6 +473,27 @@ class ContactPass:
             self._load(out, found, history, meets, tangent, told, x, residual, values)
         return np.ascontiguousarray(out.T)
 
+    def pressed(self, x: Floats, guess: Found, attraction: float, residual: Floats) -> float:
+        """Add normal forces alone, and return the derivative of their energy by attraction [J/m].
+
+        Parameters
+        ----------
+        guess : nearest points from which those of this state are looked for
+        x, attraction, residual : as in `evaluate`
+        """
+        free, found = np.full(self.count, -1), self.project(x, guess)
+        out = self.evaluate(
+            x,
+            found,
+            self.fresh(),
+            free,
+            rubs=False,
+            attraction=attraction,
+            residual=residual,
+            values=None,
+        )
+        return float(out[:, k.BY_ATTRACTION].sum())
+
     def _tractions(
         self,
         out: Floats,
@@ -533,6 +558,14 @@ class ContactPass:
         columns = [mine, part.nodes[found.element], part.nodes[origin]]
         return mine, np.concatenate(columns, axis=1)
 
+    def room(self, found: Found) -> tuple[int, int, int]:
+        """Return the shape of the tangent blocks at these nearest points."""
+        return self.shape
+
+    def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
+        """Return nodes of rows and columns that are coupled in advance."""
+        return rows, self.window(columns, found)
+
     def window(self, columns: Ints, found: Found, reach: int = 2) -> Ints:
         """Return columns and the nodes of the elements within reach of the nearest ones."""
         part = self.partner
@@ -565,34 +598,3 @@ class ContactPass:
         known: Bools = np.all(np.isfinite(origin), axis=1)
         kept = np.where(known[:, None], origin, 0.0)
         return History(kept, known, out[:, k.STATE] == k.STICKS)
-
-
-def check_partners(contacts: Sequence[Contact]) -> None:
-    """Refuse a boundary that is in two contacts with bodies, or twice with one rigid shape."""
-    with_bodies: dict[tuple[int, str], int] = {}
-    seen: list[Contact] = []
-    for contact in contacts:
-        own = (contact.boundary.body, contact.boundary.name)
-        partner = contact.partner
-        if isinstance(partner, Boundary):
-            for key in (own, (partner.body, partner.name)):
-                with_bodies[key] = with_bodies.get(key, 0) + 1
-        for other in seen:
-            if other.boundary == contact.boundary and other.partner == partner:
-                _refuse_twice(own, "with one and the same partner")
-        seen.append(contact)
-    for key, count in with_bodies.items():
-        if count > 1:
-            _refuse_twice(key, "in contacts with bodies")
-
-
-def _refuse_twice(key: tuple[int, str], how: str) -> None:
-    raise ModelError(
-        explain(
-            "Solid.contacts",
-            f"boundary {key[1]!r} of body {key[0]} twice {how}",
-            "each pair of surfaces once",
-            "each pass would load the boundary again, with twice the adhesion.",
-            "split the boundary, or leave one contact out.",
-        )
-    )

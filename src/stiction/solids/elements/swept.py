@@ -1,20 +1,24 @@
 """Bodies in space: a plane body swept along a third axis, in hexahedra.
 
-Functions are products, N(xi, eta) M(zeta), of those of the plane element with B-splines of one
-degree along the axis. So every plane element has its body in space: Q1 with degree 1 is the
-trilinear hexahedron, Q2 with degree 2 the triquadratic one, and the faces of Q1N2 are biquadratic
-patches. Places may be moved afterwards: hexahedra need not stay straight.
+Functions are products, N(xi, eta) M(zeta), of those of the plane element with B-splines along the
+axis: of one degree where the plane has nodes, and of another where it has control points of a
+contact boundary. So every plane element has its body in space: Q1 is the trilinear hexahedron, Q2
+the triquadratic one, and Q1N2 the trilinear one with biquadratic patches where it touches. All
+functions at one point of the plane have one degree along the axis, and the body holds together.
+
+Places may be moved afterwards: hexahedra need not stay straight. Splines on the faces go through
+the moved places at their Greville points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
+from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, greville, open_knots
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
 from stiction.solids.elements.functions import Group, Rule, functions, mapped, rules
@@ -22,40 +26,29 @@ from stiction.solids.elements.kinds import Element, Laid, laid_out
 from stiction.solids.elements.splines import curve_functions
 from stiction.solids.mesh.model import Mesh
 
-__all__ = ["Swept", "sweep"]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Axis", "Levels", "Swept", "sweep"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
-class Swept(NamedTuple):
-    """A body in space.
-
-    Parameters
-    ----------
-    points : (n, 3) reference places of nodes and control points [m]
-    blocks : elements by kind
-    surfaces : contact boundaries by name, swept from those of the plane
-    node_sets : nodes and control points of every named boundary, and "front" and "back"
-    """
-
-    points: Floats
-    blocks: list[Elements]
-    surfaces: dict[str, Surface]
-    node_sets: dict[str, Ints]
-
-
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """B-splines along the axis: l layers, n functions on each.
 
     Parameters
     ----------
+    knots : of the splines [m]
     numbers : (l, n) functions of each layer, numbered along the axis
     extraction : (l, n, n) from Bernstein polynomials
     heights : (k,) Greville points [m]
     degree : of the splines
     """
 
+    knots: Floats
     numbers: Ints
     extraction: Floats
     heights: Floats
@@ -67,6 +60,62 @@ class _Axis(NamedTuple):
         turned = self.extraction.transpose(0, 2, 1)
         return np.matmul(b, turned), np.matmul(db, turned)
 
+    def matrix(self, heights: Floats) -> Floats:
+        """Return the functions at heights, (heights, k)."""
+        first, values, _ = basis(self.knots, self.degree, heights)
+        made = np.zeros((heights.size, self.heights.size))
+        columns = first[:, None] + np.arange(self.degree + 1)
+        np.put_along_axis(made, columns, values, axis=1)
+        return made
+
+
+class Levels(NamedTuple):
+    """The points of the plane in space.
+
+    Parameters
+    ----------
+    axes : of nodes, and of control points of contact boundaries
+    bent : (n,) which points of the plane are such control points
+    numbers : (n, k) points in space along the axis, -1 beyond the last one
+    """
+
+    axes: tuple[Axis, Axis]
+    bent: Bools
+    numbers: Ints
+
+    def of(self, kind: int) -> Ints:
+        """Return the points of the plane with the first or second axis."""
+        return np.flatnonzero(self.bent == bool(kind))
+
+    def ends(self) -> tuple[Ints, Ints]:
+        """Return the points in space at both ends of the axis."""
+        last = np.array([axis.heights.size - 1 for axis in self.axes])[self.bent.astype(np.int64)]
+        return self.numbers[:, 0], np.take_along_axis(self.numbers, last[:, None], axis=1)[:, 0]
+
+
+class Swept(NamedTuple):
+    """A body in space.
+
+    Parameters
+    ----------
+    points : (n, 3) reference places of nodes and control points [m]
+    blocks : elements by kind
+    surfaces : contact boundaries by name, swept from those of the plane
+    node_sets : nodes and control points of every named boundary, and "front" and "back"
+    laid : the plane body
+    levels : its points in space
+    homes : of the elements of each group of the plane: block, place in its layer, and how many
+        there are in one
+    """
+
+    points: Floats
+    blocks: list[Elements]
+    surfaces: dict[str, Surface]
+    node_sets: dict[str, Ints]
+    laid: Laid
+    levels: Levels
+    homes: list[Ints]
+
 
 def sweep(
     mesh: Mesh,
@@ -75,6 +124,7 @@ def sweep(
     degree: int = 1,
     contact: Sequence[str] = (),
     move: Callable[[Floats], Floats] | None = None,
+    face_degree: int | None = None,
 ) -> Swept:
     """Return a plane body swept along the third axis.
 
@@ -83,35 +133,109 @@ def sweep(
     mesh, element, contact : of the plane body, as in `discretise`
     breaks : (l + 1,) rising heights at the ends of the layers [m]
     degree : of the splines along the axis
-    move : where points (n, 3) go afterwards, before volumes are computed
+    move : where places (n, 3) go afterwards, before volumes are computed
+    face_degree : of the splines along the axis on contact boundaries; None takes `degree`
 
     Verified by: tests/unit/solids/elements/test_swept.py::test_patch_of_hexahedra
     """
-    knots = open_knots(np.asarray(breaks, dtype=np.float64), degree)
-    first, extraction = bezier_extraction(knots, degree)
-    numbers = first[:, None] + np.arange(degree + 1)
-    axis = _Axis(numbers, extraction, greville(knots, degree), degree)
+    ends = np.asarray(breaks, dtype=np.float64)
     laid = laid_out(mesh, element, tuple(contact))
+    degrees = (degree, degree if face_degree is None else face_degree)
+    levels = _levels(laid, element, ends, degrees)
     flat = laid.numbering.points
-    high = np.repeat(axis.heights, flat.shape[0])
-    points = np.column_stack([np.tile(flat, (axis.heights.size, 1)), high])
+    points = np.empty((int(levels.numbers.max()) + 1, 3))
+    for kind, axis in enumerate(levels.axes):
+        mine = levels.of(kind)
+        there = levels.numbers[mine, : axis.heights.size]
+        points[there, :2], points[there, 2] = flat[mine, None], axis.heights
     if move is not None:
-        points = np.asarray(move(points))
-    count = flat.shape[0]
-    blocks = [_block(group, element, axis, points, count) for group in laid.groups]
+        points = _moved(points, laid, levels, move)
+    blocks, homes = [], []
+    for group in laid.groups:
+        made, home = _blocks(group, element, levels, points, len(blocks))
+        blocks += made
+        homes.append(home)
     surfaces = {
-        name: _face(surface, element, axis, points, count)
-        for name, surface in laid.surfaces.items()
+        name: _face(surface, element, levels, points) for name, surface in laid.surfaces.items()
     }
-    return Swept(points, blocks, surfaces, _sets(laid, axis, count))
+    return Swept(points, blocks, surfaces, _sets(laid, levels), laid, levels, homes)
 
 
-def _sets(laid: Laid, axis: _Axis, count: int) -> dict[str, Ints]:
+def _levels(laid: Laid, element: Element, breaks: Floats, degrees: tuple[int, int]) -> Levels:
+    """Return the points of the plane in space: layers of nodes, then layers of control points."""
+    made = []
+    for degree in degrees:
+        knots = open_knots(breaks, degree)
+        first, extraction = bezier_extraction(knots, degree)
+        numbers = first[:, None] + np.arange(degree + 1)
+        made.append(Axis(knots, numbers, extraction, greville(knots, degree), degree))
+    axes = (made[0], made[1])
+    bent = np.zeros(laid.numbering.points.shape[0], dtype=bool)
+    if element.SPLINE and degrees[0] != degrees[1]:
+        for surface in laid.surfaces.values():
+            bent[surface.nodes] = True
+    numbers = np.full((bent.size, max(axis.heights.size for axis in axes)), -1, dtype=np.int64)
+    shift = 0
+    for kind, axis in enumerate(axes):
+        mine, high = np.flatnonzero(bent == bool(kind)), axis.heights.size
+        numbers[mine, :high] = shift + mine.size * np.arange(high) + np.arange(mine.size)[:, None]
+        shift += mine.size * high
+    return Levels(axes, bent, numbers)
+
+
+def _sets(laid: Laid, levels: Levels) -> dict[str, Ints]:
     """Return nodes by boundary: those of the plane at every height, and both ends."""
-    up = count * np.arange(axis.heights.size)[:, None]
-    sets = {name: np.ravel(nodes + up) for name, nodes in laid.node_sets.items()}
-    sets["back"], sets["front"] = np.arange(count), np.arange(count) + up[-1, 0]
+    sets = {}
+    for name, nodes in laid.node_sets.items():
+        found = levels.numbers[nodes].T.ravel()
+        sets[name] = found[found >= 0]
+    sets["back"], sets["front"] = levels.ends()
     return sets
+
+
+def _moved(points: Floats, laid: Laid, levels: Levels, move: Callable[[Floats], Floats]) -> Floats:
+    """Return points whose body goes through moved places: of nodes, and of Greville points."""
+    from scipy.sparse.linalg import splu
+
+    across = _collocation(laid, levels)
+    made = np.empty_like(points)
+    for kind, axis in enumerate(levels.axes):
+        mine, high = levels.of(kind), axis.heights.size
+        if not mine.size:
+            continue
+        there = levels.numbers[mine, :high]
+        along, part = axis.matrix(axis.heights), across[mine][:, mine].tocsc()
+        controls = points[there].transpose(1, 0, 2).reshape(high, -1)
+        places = (along @ controls).reshape(high, mine.size, 3)
+        places = np.stack([part @ level for level in places])
+        went = np.asarray(move(places.reshape(-1, 3)), dtype=np.float64)
+        went = np.linalg.solve(along, went.reshape(high, -1)).reshape(high, mine.size, 3)
+        factors = splu(part)
+        made[there] = np.stack([factors.solve(level) for level in went], axis=1)
+    return made
+
+
+def _collocation(laid: Laid, levels: Levels) -> csr_matrix:
+    """Return the matrix from points of the plane to places, one for each: Greville's on curves."""
+    from scipy.sparse import csr_matrix, lil_matrix
+
+    count = levels.bent.size
+    matrix = lil_matrix((count, count))
+    matrix.setdiag(1.0)
+    for layer, surface in zip(laid.layers, laid.surfaces.values(), strict=False):
+        degree = layer.curve.extraction.shape[2] - 1
+        sites = np.array([0.0]) if degree == 2 else np.array([-1.0, 1.0]) / 3.0
+        f, _ = curve_functions(surface.extraction, surface.weights, sites)
+        for piece, nodes in enumerate(surface.nodes):
+            for site in range(sites.size):
+                row = int(nodes[1 + site])
+                matrix[row, row] = 0.0
+                for value, column in zip(f[piece, site], nodes, strict=True):
+                    matrix[row, int(column)] = value
+    return csr_matrix(matrix)
+
+
+# ---------------------------------------------------------------- products
 
 
 def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Floats]:
@@ -127,44 +251,80 @@ def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Flo
     return product(f, m), np.stack(rates, axis=-1)
 
 
-def _numbers(nodes: Ints, axis: _Axis, count: int) -> Ints:
-    """Return the nodes (l e, k n) of plane nodes (e, n) in every layer."""
-    made = nodes[None, :, None, :] + count * axis.numbers[:, None, :, None]
+def _numbers(nodes: Ints, levels: Levels, axis: Axis) -> Ints:
+    """Return the points (l e, k n) of points of the plane (e, n) in every layer."""
+    made = levels.numbers[nodes[None, :, None, :], axis.numbers[:, None, :, None]]
     return np.asarray(made.reshape(axis.numbers.shape[0] * nodes.shape[0], -1))
 
 
-def _block(group: Group, element: Element, axis: _Axis, points: Floats, count: int) -> Elements:
-    """Return the elements of one kind in space."""
+def _blocks(
+    group: Group, element: Element, levels: Levels, points: Floats, first: int
+) -> tuple[list[Elements], Ints]:
+    """Return the elements of one kind in space, and where each one of the plane went."""
+    flags = levels.bent[group.nodes]
+    patterns, which = np.unique(flags, axis=0, return_inverse=True)
+    home = np.empty((group.nodes.shape[0], 3), dtype=np.int64)
+    made = []
+    for number, bent in enumerate(patterns):
+        here = np.flatnonzero(np.ravel(which) == number)
+        home[here, 0], home[here, 1] = first + number, np.arange(here.size)
+        home[here, 2] = here.size
+        made.append(_block(_taken(group, here), element, levels, points, bent))
+    return made, home
+
+
+def _taken(group: Group, here: Ints) -> Group:
+    """Return some elements of a group."""
+    face = None if group.face is None else (group.face[0][here], group.face[1][here])
+    return group._replace(
+        cells=group.cells[here],
+        nodes=group.nodes[here],
+        face=face,
+        shares=None if group.shares is None else group.shares[here],
+        source=None if group.source is None else group.source[here],
+    )
+
+
+def _block(group: Group, element: Element, levels: Levels, points: Floats, bent: Bools) -> Elements:
+    """Return elements in space whose functions have the same axes."""
     full, part = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
-    nodes = _numbers(group.nodes, axis, count)
-    cells = np.tile(group.cells, axis.numbers.shape[0])
+    axes = [(np.flatnonzero(bent == bool(kind)), axis) for kind, axis in enumerate(levels.axes)]
+    axes = [(columns, axis) for columns, axis in axes if columns.size]
+    degree = max(axis.degree for _, axis in axes)
+    nodes = np.concatenate(
+        [_numbers(group.nodes[:, columns], levels, axis) for columns, axis in axes], axis=1
+    )
+    cells = np.tile(group.cells, levels.axes[0].numbers.shape[0])
 
     def at(rule: Rule, along: int) -> tuple[Floats, Floats]:
         gauss, share = np.polynomial.legendre.leggauss(along)
         f, df = functions(group, rule.xi, rule.eta)
         shape = (group.nodes.shape[0], *f.shape[1:])
-        _, dn = _products(
-            np.broadcast_to(f, shape), np.broadcast_to(df, (*shape, 2)), *axis.at(gauss)
-        )
+        f, df = np.broadcast_to(f, shape), np.broadcast_to(df, (*shape, 2))
+        rates = [
+            _products(f[..., columns], df[..., columns, :], *axis.at(gauss))[1]
+            for columns, axis in axes
+        ]
         weights = np.ravel(share[:, None] * rule.weights)
-        return mapped(dn, points[nodes], weights, cells)
+        return mapped(np.concatenate(rates, axis=2), points[nodes], weights, cells)
 
-    g, w = at(full, axis.degree + 1)
+    g, w = at(full, degree + 1)
     if not element.reduced:
         vg, vw = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
     elif part is None:
         vw = w.sum(axis=1, keepdims=True)
         vg = np.einsum("eq,eqnd->end", w, g)[:, None] / vw[:, :, None, None]
     else:
-        vg, vw = at(part, axis.degree)
+        vg, vw = at(part, degree)
     return Elements(nodes, np.ascontiguousarray(g), w, np.ascontiguousarray(vg), vw)
 
 
-def _face(surface: Surface, element: Element, axis: _Axis, points: Floats, count: int) -> Surface:
+def _face(surface: Surface, element: Element, levels: Levels, points: Floats) -> Surface:
     """Return a contact boundary in space: its second coordinate runs along the axis."""
+    axis = levels.axes[int(levels.bent[surface.nodes[0, 0]])]
     gauss, share = np.polynomial.legendre.leggauss(element.contact_points)
     pieces, layers = surface.nodes.shape[0], axis.numbers.shape[0]
-    nodes = _numbers(surface.nodes, axis, count)
+    nodes = _numbers(surface.nodes, levels, axis)
     f, df = curve_functions(surface.extraction, surface.weights, gauss)
     n, dn = _products(f, df[..., None], *axis.at(gauss))
     tangents = np.einsum("eqnm,end->mdeq", dn, points[nodes])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.numerics.checks import MOST_WORK
 from stiction.results.determinism import Loss
-from stiction.results.trust.kept import Form, check_arrays, check_count, unpacking
+from stiction.results.trust.kept import Form, check_arrays, check_count, refused, unpacking
 from stiction.solids.contact.model import Found, History
 from stiction.solids.contact.sweeps import OUT
 from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row
@@ -182,7 +182,7 @@ def _check(kept: Arrays, march: March) -> None:
         forms[f"found{i}_xi"] = Form((one.count, one.dim - 1), inf=True, nan=True)
         forms[f"found{i}_normal"] = Form((one.count,), "b1")
         for name in ("rows", "columns"):
-            shape: tuple[int | str, ...] = (one.count, f"{name}{i}")
+            shape: tuple[int | str, ...] = (f"coupled{i}", f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
     forms["motion"], forms["motion_rates"] = (
@@ -199,9 +199,28 @@ def _check(kept: Arrays, march: March) -> None:
     whole = sum(one.count for one in problem.passes)
     check_count("pulled", sizes["pulled"] if sizes["pulled"] != whole else 0, 0, 0)
     check_count("row_kept", int(kept["row_kept"]), 0, sizes["rows"])
+    _check_rows(kept)
     pairs = (("before_time", "before_u"), ("stage_base", "stage_angles"))
     for group in (*pairs, ("path", "path_pending", "path_t", "path_u")):
         check_count(group[0], sum(name in kept for name in group) % len(group), 0, 0)
+
+
+def _check_rows(kept: Arrays) -> None:
+    """Refuse rows that say other things of a step than the steps do, or of points that are far."""
+    steps = {float(t): i for i, t in enumerate(kept["steps_time"])}
+    for i, t in enumerate(kept["row_time"]):
+        at = steps.get(float(t))
+        if at is None:
+            continue
+        one, two = kept["row_curves"][i], kept["steps_curves"][at]
+        if not np.array_equal(one, two, equal_nan=True):
+            raise refused("steps_curves", f"other numbers at time {t} than row_curves", "the same")
+    if "row_point_gap" in kept:
+        # a point that found no partner has an infinite gap, and nothing acts there
+        far = np.isinf(kept["row_point_gap"])
+        for name in ("row_point_normal_traction", "row_point_tangential_traction"):
+            if name in kept and (kept[name][far] != 0.0).any():
+                raise refused("row_point_gap", f"infinity where {name} is not 0", "gaps")
 
 
 def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:

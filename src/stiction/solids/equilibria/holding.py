@@ -28,6 +28,7 @@ from stiction.solids.equilibria.constraining import Row, Taken, eliminate, free_
 from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
 from stiction.solids.loads import Pressure, Spring, Traction, Turned
 from stiction.solids.membranes.model import Membrane
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem
@@ -177,9 +178,10 @@ class Holding:
         """Return the faces of a boundary, in the numbers of the whole problem."""
         self._check_boundary(where)
         problem, body = self.problem, self.problem.assembled.bodies[where.body]
-        if isinstance(body, Membrane):
-            got = told_place(where) + ", an edge or the face of a membrane"
-            why, try_ = "loads are spread over lines of plane bodies alone.", "drive the edge."
+        if isinstance(body, (Membrane, SweptBody)):
+            what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
+            got = f"{told_place(where)}, {what}"
+            why, try_ = "loads are spread over lines of plane bodies alone.", "drive it instead."
             needs = "a boundary of a body of the plane"
             raise ModelError(explain("Solid.boundary_conditions", got, needs, why, try_))
         contacts = problem.assembled.boundaries_of(where.body)

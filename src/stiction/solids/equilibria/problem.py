@@ -19,6 +19,7 @@ from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -200,7 +201,7 @@ class Problem:
             other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
             place = p.places(x)[lost]
             body = self.assembled.bodies[other]
-            if isinstance(body, Membrane):
+            if isinstance(body, (Membrane, SweptBody)):
                 continue
             deep = body.mesh.depths(place)
             q = int(np.argmax(deep))
@@ -328,7 +329,12 @@ class Problem:
                 continue
             e, nu = body.material.elastic_constants()
             modulus = e * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
-            area = sum(float(block.weights.sum()) for block in part.blocks)
+            if self.dim > _PLANE:
+                # forces of a hexahedron grow with its faces
+                faces = [block.weights.sum(axis=1) ** (4.0 / 3.0) for block in part.blocks]
+                area = sum(float(face.sum()) for face in faces)
+            else:
+                area = sum(float(block.weights.sum()) for block in part.blocks)
             total += _STRAINS * eps * modulus * np.sqrt(area)
         return float(total)
 
@@ -351,8 +357,12 @@ class Problem:
     @property
     def _stiffest(self) -> float:
         bodies = self.assembled.bodies
+        # stresses become forces per width by a length, in space
+        wide = self.largest_length if self.dim > _PLANE else 1.0
         return max(
-            body.material.elastic_constants()[0] if not isinstance(body, Membrane) else body.tension
+            body.tension
+            if isinstance(body, Membrane)
+            else body.material.elastic_constants()[0] * wide
             for body in bodies
         )
 
@@ -400,7 +410,7 @@ class Problem:
         outs = []
         for k, p in enumerate(self.passes):
             held = helds[k] if helds is not None else np.full(p.count, -1)
-            store = np.empty(p.shape) if data else None
+            store = np.empty(p.room(founds[k])) if data else None
             out = p.evaluate(
                 x,
                 founds[k],
@@ -439,8 +449,6 @@ class Problem:
         u : (nodes, 2) displacements [m]
         strength : attraction at which normal tractions of contact are added; None leaves them out
         """
-        from stiction.solids.contact.sweeps import BY_ATTRACTION
-
         moved = self.unknowns.displacements(u)
         x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
         if self.bulk.add(moved, total, None):
@@ -448,17 +456,7 @@ class Problem:
         if strength is None:
             return self.unknowns.forces(total), by_strength
         for p, found in zip(self.passes, founds, strict=True):
-            out = p.evaluate(
-                x,
-                p.project(x, found),
-                p.fresh(),
-                np.full(p.count, -1),
-                rubs=False,
-                attraction=strength,
-                residual=total,
-                values=None,
-            )
-            by_strength += float(out[:, BY_ATTRACTION].sum())
+            by_strength += p.pressed(x, found, strength, total)
         return self.unknowns.forces(total), by_strength
 
     def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
@@ -480,7 +478,7 @@ class Problem:
                 pass
         self.couple(
             [
-                (rows, p.window(columns, found))
+                p.coupled(rows, columns, found)
                 for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True)
             ]
         )

@@ -28,6 +28,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 NO_FRICTION, STICKS, SLIDES = 0, 1, 2
+_SPACE = 3
 _SAME = 1e-9  # share of its range within which a displacement counts as not moved yet
 _CONSTANT = 1e-9  # share of its size within which a curve says nothing
 _LOOSE = 0.1  # spread over the largest loss from which a quadratic fit says nothing
@@ -35,7 +36,8 @@ _SMALL = 0.01  # smaller values are written with a power of ten
 _REACH = 2e-3  # share of the largest traction from which a place belongs to the contact
 
 # what the literature calls the unit of length of its dimensionless examples
-_LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R", "TapePeeling": "L_0"}
+_LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R"}
+_LENGTHS |= {"TapePeeling": "L_0", "CapSliding3D": "L_0"}
 _SYMBOLS = {
     "displacement": "u",
     "force_x": "F_x",
@@ -234,6 +236,12 @@ class SolidData(RunData):
         if self.has("body_of_point"):
             mine = np.flatnonzero(self.values("body_of_point") == body)
         return np.asarray(mine[np.argsort(x[mine], kind="stable")])
+
+    @property
+    def in_space(self) -> bool:
+        """Whether drawn points have three coordinates."""
+        places = self.run.variables.get("drawn_position")
+        return places is not None and np.shape(places.values)[-1] == _SPACE
 
     def active(self, rows: Sequence[int]) -> Bools:
         """Return (point,) which points touch in any of the saved states `rows`."""

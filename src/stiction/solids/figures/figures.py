@@ -38,6 +38,7 @@ class SolidFigures(Figures):
         "contact_length_force",
         "stress",
         "interface",
+        "footprint",
     )
 
     @functools.cached_property
@@ -67,6 +68,8 @@ class SolidFigures(Figures):
             and data.fit_holds,
             "stress": any(data.changes(name) for name in probes(data)),
             "interface": data.has("surface_coordinate", "gap"),
+            "footprint": data.has("surface_z", "normal_traction", "slides")
+            and bool((data.values("slides") > 0.0).any()),
         }
         return tuple(name for name in self.NAMES if says[name])
 
@@ -90,8 +93,8 @@ class SolidFigures(Figures):
 
     def shapes(self, times: Sequence[float] | None = None) -> PaperFigure:
         """Return the deformed bodies with their stress at `times`, default four spread ones."""
-        if self._data.has("area_stretch"):
-            from stiction.solids.figures.membrane import moments
+        if self._data.in_space:
+            from stiction.solids.figures.space import moments
 
             return moments(self._data, times)
         from stiction.solids.figures.shapes import shapes
@@ -134,6 +137,12 @@ class SolidFigures(Figures):
 
         return interface(self._data, times)
 
+    def footprint(self, times: Sequence[float] | None = None) -> PaperFigure:
+        """Return the pressure on a surface in space at `times`, and where it sticks and slides."""
+        from stiction.solids.figures.space import footprint
+
+        return footprint(self._data, times)
+
     def movie(self, count: int) -> Movie:
         """Return the bodies with their stress, surfaces and tractions."""
         from stiction.solids.figures.player import movie_of, times_of
@@ -150,8 +159,8 @@ class SolidFigures(Figures):
         seconds : how long the animation plays
         fps : frames per second
         """
-        if Path(path).suffix.lower() == ".html":
-            return super().animate(path, seconds=seconds)
+        if Path(path).suffix.lower() == ".html" or self._data.in_space:
+            return super().animate(path, seconds=seconds, fps=fps)
         from stiction.solids.figures.shapes import animate
 
         return animate(self._data, path, seconds=seconds, fps=fps)

@@ -17,6 +17,7 @@ from stiction.plot.player.movie import (
     SHADES,
     Arrows,
     Cells,
+    Dots,
     Layer,
     Lines,
     Movie,
@@ -32,11 +33,14 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_NEEDED = ("snapshot_time", "drawn_position", "drawn_cell", "stress_trace")
+_NEEDED = ("snapshot_time", "drawn_position", "drawn_cell")
+# axes of bodies in space as they are shown: the second one points upwards
+_SHOWN = (2, 0, 1)
 _WITHIN = 0.004  # of the size of the bodies: how far an interpolated surface may be off
 _CLIPPED = 0.98  # share of the stresses within the scale of colours
 _MOST_POINTS = 240  # of a surface
 _MOST_ARROWS = 70
+_MOST_DOTS = 400
 _MOST_CELLS = 4000
 _ARROW = 0.14  # longest traction over the height of the picture
 
@@ -64,8 +68,8 @@ class SolidFrames:
     @functools.cached_property
     def surface(self) -> Floats:
         """(t, p, 2) places of the points of the surfaces as they were saved."""
-        places = [self.data.values(name) for name in ("surface_x", "surface_y")]
-        return np.stack(places, axis=2)
+        names = [f"surface_{axis}" for axis in ("xyz" if self.data.in_space else "xy")]
+        return np.stack([self.data.values(name) for name in names], axis=2)
 
     @functools.cached_property
     def size(self) -> float:
@@ -116,17 +120,19 @@ def movie_of(data: SolidData, time: Floats) -> Movie:
     data.require("animate", *_NEEDED)
     frames = SolidFrames(data, time)
     places = frames.body("drawn_position")
-    space = places.shape[2] == 3
+    space = data.in_space
+    places = places[..., _SHOWN] if space else places
     low, high = (f(places.reshape(-1, places.shape[2]), axis=0) for f in (np.nanmin, np.nanmax))
     layers: list[Layer] = [_bodies(data, frames, places)]
     if data.has("rigid_x", "rigid_y"):
         rigid = np.stack([frames.body("rigid_x"), frames.body("rigid_y")], axis=2)
         layers.append(Lines(rigid, (0,), np.full((1, 1), INK), width=2.5))
     if data.has("surface_x", "surface_y"):
-        layers += _surfaces(data, frames, float((high - low)[1]))
+        part = _touching(data, frames) if space else None
+        layers += part if part is not None else _surfaces(data, frames, float((high - low)[1]))
     spare = 0.04 * float((high - low).max()) + np.array([0.0, 0.14, 0.0][: low.size]) * (high - low)
     shape = float(np.clip((high - low)[-1] / max(float((high - low)[0]), 1e-300), 0.2, 0.75))
-    axes = ("x", "y", "z") if space else ()
+    axes = ("z", "x", "y") if space else ()
     readings = [
         Reading(word, "", between(time, data.time, data.values(name)))
         for word, name in (("displacement", "displacement"), ("force", "force_x"))
@@ -146,6 +152,8 @@ def movie_of(data: SolidData, time: Floats) -> Movie:
 
 def _title(data: SolidData) -> str:
     word = "first invariant of the stress: blue compressed, red stretched"
+    if data.has("area_stretch"):
+        word = "membranes: red where their area is stretched"
     return f"{word}; dimensionless" if data.plain else word
 
 
@@ -166,7 +174,12 @@ def _bodies(data: SolidData, frames: SolidFrames, places: Floats) -> Cells:
     cells = data.cells
     if len(cells) > _MOST_CELLS:
         cells = cells[style.few(len(cells), _MOST_CELLS)]
-    stress = np.nan_to_num(frames.body("stress_trace"))[:, cells].mean(axis=2)
+    if data.has("area_stretch"):
+        known = np.log(np.maximum(np.nan_to_num(frames.body("area_stretch"), nan=1.0), 1e-300))
+    else:
+        data.require("animate", "stress_trace")
+        known = np.nan_to_num(frames.body("stress_trace"))
+    stress = known[:, cells].mean(axis=2)
     limit = float(np.quantile(np.abs(stress), _CLIPPED)) or float(np.abs(stress).max()) or 1.0
     share = np.clip(stress / limit, -1.0, 1.0)
     # coarse steps of colour shrink well and nobody sees them
@@ -201,6 +214,21 @@ def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer
     colour = np.where(slides, RED, BLUE)
     colour[np.linalg.norm(vectors, axis=2) < 1e-3 * _ARROW * height] = HIDDEN
     return [*found, Arrows(foot, vectors, colour)]
+
+
+def _touching(data: SolidData, frames: SolidFrames) -> list[Layer]:
+    """Return dots on surfaces in space: blue where they stick, red where they slide."""
+    if not data.has("slides"):
+        return []
+    known = np.nan_to_num(data.values("slides"))
+    points = np.flatnonzero((known > 0.0).any(axis=0))
+    if not points.size:
+        return []
+    points = points[style.few(points.size, _MOST_DOTS)]
+    at = between(frames.time, data.time, frames.surface[:, points][..., _SHOWN])
+    state = held(frames.time, data.time, known[:, points])
+    colour = np.where(state == SLIDES, RED, np.where(state > 0.0, BLUE, HIDDEN))
+    return [Dots(at, colour, 1.6)]
 
 
 def tractions(data: SolidData, surface: Floats) -> Floats:

@@ -11,7 +11,8 @@ that of dampers d^T C d / dt, never negative, plus a rest. Springs to the ground
 their ends, and the motors of turning circles, work by the trapezoidal rule, which is exact for
 springs. What that rule differs by, for the internal forces, from the energy between both states
 is found by a Lobatto rule of degree five along d, of forces and not of energies: an energy that
-is not that of the forces leaves the ledger open.
+is not that of the forces leaves the ledger open. Bodies that touch by virtual work have one energy:
+contact is part of the rule there, and its difference is told as the work that steps pass over.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy.typing as npt
 
 from stiction.solids.equilibria.history import Energies, contact_energies
 from stiction.solids.equilibria.problem import State, Trial
-from stiction.solids.equilibria.works import works_of
+from stiction.solids.equilibria.works import unbalanced, works_of
 from stiction.solids.motion.problem import MovingProblem, Step
 
 __all__ = ["Moved", "balance", "kick_energies"]
@@ -92,7 +93,13 @@ def balance(
     scheme += (0.5 - w.force) * float(np.sum(d * pull))
     viscous, rest = _dampers(problem, step, moved, d)
     scale = max(abs(last.stored), abs(last.adhesive), abs(last.work), last.kinetic)
-    scheme += rest + _quadrature(problem, state, moved.after.u, times, scale)
+    open_ = 0.0
+    if problem.joined:
+        changed = abs(work) + abs(viscous)
+        open_ = unbalanced(problem, moved.before, moved.after, times, scale, changed)
+    else:
+        rest += _quadrature(problem, state, moved.after.u, times, scale)
+    scheme += rest + open_
     stored, adhesive = problem.stored(moved.after)
     start, end = moved.before, moved.after
     touch = start.residual + first + sprung - start.internal
@@ -106,7 +113,7 @@ def balance(
         work=last.work + told.work,
         works=tuple(a + b for a, b in zip(last.works, works, strict=True)),
         algorithmic=last.algorithmic + told.algorithmic + scheme,
-        reciprocity=last.reciprocity + told.reciprocity,
+        reciprocity=last.reciprocity + told.reciprocity + open_,
         kinetic=problem.kinetic(moved.v),
         viscous=last.viscous + viscous,
     )

@@ -230,7 +230,7 @@ def _begin(system: Integers, p: Vector, a: Matrix) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def _act(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix, h: float
 ) -> int:
@@ -260,7 +260,7 @@ def _act(
     return at_event(system, p, table, a, saved, event, found.which, found.root, h)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def after_step(
     system: Integers,
     p: Vector,
@@ -332,7 +332,7 @@ def _why_stalled(system: Integers, a: Matrix, error: float) -> int:
     return NOT_FINITE if error == math.inf or size > 1e10 else STALLED
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def _arm(system: Integers, p: Vector, a: Matrix) -> None:
     """Set the rounding level of each event function; what starts at zero is divided out.
 

@@ -183,7 +183,7 @@ def touches_at(system: Integers, a: Matrix, i: int, root: float, h: float) -> in
     return TOUCHES
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def at_event(
     system: Integers,
     p: Vector,
@@ -346,7 +346,7 @@ def _at_surface(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -
     return land(system, p, a, event, i)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def land(system: Integers, p: Vector, a: Matrix, event: Matrix, i: int) -> int:
     """Act on the arrival at surface i alone, to which the state has been put."""
     came = a[SIDES, i]

@@ -60,7 +60,7 @@ from stiction.switching.flow.touches.margins import judge, lowest_point
 __all__ = ["at_line", "at_touch", "carry_on"]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def at_touch(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
 ) -> int:
@@ -129,7 +129,7 @@ def _stand(
     begin_mode(system, p, a)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def at_line(system: Integers, p: Vector, a: Matrix) -> int:
     """Say whether a state very near the line has come to its end there."""
     return LINE_HIT if slips_to_its_end(system, p, a, a[CLOCK, AT_LENGTH]) else RUNNING

@@ -213,7 +213,7 @@ def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
             a[out, c] *= a[out, n]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
     """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
 

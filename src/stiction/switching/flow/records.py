@@ -36,6 +36,8 @@ from stiction.switching.flow.rows import (
     TALLEST,
     VAGUE,
     WHICH,
+    M,
+    N,
     Y,
 )
 from stiction.switching.flow.tableau import STAGES, tableau
@@ -150,6 +152,8 @@ class Flow:
             # tolerances and the end are given anew
             "pace": self.pace[:RTOL],
             "kinks": self.kinks,
+            # a step may begin with those that the last one, or a placement, left
+            "gradients": self.a[GRAD, : int(self.system[M] * self.system[N])],
             "order": self.system[ORDER:],
             "clock": self.clock,
             "vague": self.a[CLOCK, VAGUE : TALLEST + 1],

@@ -46,7 +46,7 @@ __all__ = ["log_event", "save_until", "signs_at"]
 _EPS = 2.220446049250313e-16
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def save_until(
     system: Integers, p: Vector, a: Matrix, saved: Matrix, t: float, share: float
 ) -> None:

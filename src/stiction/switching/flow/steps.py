@@ -111,7 +111,7 @@ def is_plain(system: Integers, a: Matrix) -> bool:
     return free
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> float:
     """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
@@ -253,7 +253,7 @@ class Found(NamedTuple):
     at: float
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
     """Return which event function falls to zero first in a step, and where one nearly does.
 

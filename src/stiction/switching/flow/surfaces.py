@@ -83,7 +83,7 @@ def surface_speed(system: Integers, a: Matrix, i: int) -> float:
     return math.sqrt(normal * max(plus, minus))
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def project(system: Integers, p: Vector, a: Matrix, i: int) -> None:
     """Put the state exactly on surface i, moving it along the gradient."""
     n = system[N]
@@ -160,7 +160,7 @@ class Landing(NamedTuple):
     fold: bool
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
     """Return which continuations a point of surface i has."""
     up, down = slide_data(system, p, a, SIDES, i, Y)
@@ -185,7 +185,7 @@ def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
     return Landing(plus, minus, slides, plus and minus, False)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
     """Set direction and scale of the sliding time for the mode in row SIDES."""
     m = system[M]

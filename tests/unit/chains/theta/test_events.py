@@ -10,6 +10,7 @@ from stiction.chains.theta import event_kernels
 from stiction.chains.theta import march as theta_march
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta.step_kernels import Events
+from stiction.numerics.jit import mode
 from stiction.results.run import Request
 
 CHAIN = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
@@ -49,6 +50,41 @@ def test_events_are_joined_alike(seed):
         found.append((columns[:, :made], mass[:made], modes[:, :made]))
     for one, other in zip(*found, strict=True):
         assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_events_are_counted_as_they_are_joined(seed, monkeypatch):
+    random, h, masses, rows = np.random.default_rng(seed), 0.1, 9, 3000
+    step, i = np.divmod(np.sort(random.choice(12 * masses * rows // 100, rows, False)), masses)
+    marks = np.stack([i, *random.integers(-1, 2, (2, rows))], axis=1).astype(np.int32)
+    values = np.column_stack([0.3 + h * step, random.normal(size=(rows, 4))])
+    cuts = itertools.pairwise([0, 1, 500, 501, 2000, rows])
+    blocks = [Events(values[one:end], marks[one:end], one) for one, end in cuts]
+    columns, mass, modes = event_kernels.joined(blocks, h, masses)
+    assert mode() == "plain" or event_kernels.counted(blocks, h, masses) is None
+    monkeypatch.setattr(event_kernels, "_MANY", 1)
+    monkeypatch.setattr(event_kernels, "mode", lambda: "compiled")
+    made, onset = event_kernels.counted(blocks, h, masses)
+    assert made == mass.size < rows
+    for k in range(masses):
+        first = columns[0, (mass == k) & (modes[0] == 0)][:1]
+        assert onset[k] == first[0] if first.size else np.isnan(onset[k])
+
+
+def test_a_log_of_many_events_is_put_together_when_it_is_read(monkeypatch):
+    whole = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
+    monkeypatch.setattr(event_kernels, "_MANY", 1)
+    monkeypatch.setattr(event_kernels, "mode", lambda: "compiled")
+    calls = []
+    joined = event_kernels.joined
+    monkeypatch.setattr(event_kernels, "joined", lambda *a: calls.append(1) or joined(*a))
+    run = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
+    assert not calls
+    assert len(run.event_log) == len(whole.event_log) == run.stats["events"] + 1
+    assert run.quantities["onset_time"].value == whole.quantities["onset_time"].value
+    assert not calls
+    assert run.event_log.table().equals(whole.event_log.table())
+    assert calls == [1]
 
 
 def test_the_event_buffer_grows(monkeypatch):

@@ -2,6 +2,9 @@
 
 import os
 import stat
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -103,3 +106,24 @@ def test_many_small_kernels_are_announced_together(capsys, monkeypatch):
         said.append(capsys.readouterr().err)
     assert said[0] == said[1] == said[3] == said[4] == ""
     assert said[2] == "stiction: compiling rods (step), once per machine, about 1 s\n"
+
+
+def test_two_processes_take_turns(tmp_path):
+    """One that holds a path is waited for, for a while; one that was killed is not."""
+    path, begin = tmp_path / "turn", time.perf_counter()
+    with folders.alone(path), folders.alone(path, patience=0.2):
+        assert time.perf_counter() - begin >= 0.2 or not path.exists()
+    assert not path.exists()
+    code = "import os, pathlib, stiction.numerics.compiling.folders as f\n"
+    code += f"with f.alone(pathlib.Path({str(path)!r})): os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    begin = time.perf_counter()
+    with folders.alone(path):
+        assert time.perf_counter() - begin < 60.0
+
+
+def test_where_files_cannot_be_held_work_goes_on(tmp_path):
+    (tmp_path / "file").write_text("")
+    with folders.alone(tmp_path / "file" / "turn"):
+        pass
+    assert (tmp_path / "file").read_text() == ""

@@ -9,7 +9,13 @@ import numba
 import numpy as np
 import pytest
 
-from stiction.numerics.compiling.linking import InnerLibrary, OuterLibrary, inner, outer
+from stiction.numerics.compiling.linking import (
+    ApartLibrary,
+    InnerLibrary,
+    OuterLibrary,
+    inner,
+    outer,
+)
 from stiction.numerics.jit import kernel, running
 
 
@@ -81,6 +87,48 @@ def test_a_kernel_that_others_call_has_no_machine_code(monkeypatch, tmp_path):
     assert isinstance(called.library, InnerLibrary)
     assert called.library.get_pointer_to_function("anything") == 0
     assert not outer(low).overloads
+
+
+@kernel(apart=True)
+def total_apart(a, power):
+    sum_ = 0.0
+    for i in range(a.size):
+        sum_ += (weight(a[i], float(i)) if a[i] > 0.0 else np.sin(a[i])) * power
+    return sum_
+
+
+@kernel
+def spread_apart(a, out):
+    for i in range(out.size):
+        out[i] = total_apart(a[i:], 1) + weight(a[i], 0.0)
+    return total_apart(out, 1)
+
+
+def test_a_kernel_apart_is_jumped_to():
+    """To the same bits, from kernels and from Python; it is lowered once."""
+    a = np.random.default_rng(3).normal(size=40)
+    ours, theirs = np.zeros(40), np.zeros(40)
+    with running("compiled"):
+        assert spread_apart(a, ours) == spread(a, theirs)
+        assert total_apart(a, 1) == numba_total(a)
+    assert np.array_equal(ours, theirs)
+    (made,) = inner(total_apart).overloads.values()
+    assert isinstance(made.library, ApartLibrary)
+    for caller in (spread_apart, total_apart):
+        (whole,) = outer(caller).overloads.values()
+        assert whole.library.callees == [made.library]
+        assert made.fndesc.mangled_name not in whole.library._own_names
+
+
+def test_what_others_compile_with_a_kernel_apart_is_not_kept(tmp_path):
+    """It would jump to a place of this process."""
+    source = tmp_path / "theirs.py"
+    source.write_text("import numba\n\n@numba.njit(cache=True)\ndef f(a):\n    return g(a, 1)\n")
+    found = {"__file__": str(source), "__name__": "theirs", "g": total_apart}
+    exec(compile(source.read_text(), str(source), "exec"), found)
+    a = np.array([0.5, -1.0, 2.0])
+    with pytest.warns(numba.NumbaWarning, match="dynamic globals"):
+        assert found["f"](a) == numba_total(a)
 
 
 def test_numbas_own_functions_may_call_kernels():
@@ -185,3 +233,31 @@ def test_an_inner_kernel_that_was_lost_is_made_again(place):
     for path in (place / "kept").glob("low-*"):
         path.unlink()
     assert call(place, "two") == (12.0, ["low", "two"])
+
+
+@pytest.fixture
+def apart(place):
+    """The same, with what lies below both in machine code of its own."""
+    source = place / "mid.py"
+    source.write_text(source.read_text().replace("@kernel", "@kernel(apart=True)"))
+    return place
+
+
+def test_a_kernel_apart_is_found_by_another_process(apart):
+    assert call(apart, "one") == (108.0, ["low", "mid", "one"])
+    assert call(apart, "two") == (12.0, ["two"])
+    assert call(apart, "one") == (108.0, [])
+    (kept,) = (apart / "kept").glob("mid-*")
+    assert kept.suffix == ".kernel"
+    kept.unlink()
+    # the kernel that jumps to it is still there
+    assert call(apart, "one") == (108.0, ["mid"])
+
+
+def test_an_edit_below_a_kernel_apart_is_seen(apart):
+    call(apart, "one")
+    call(apart, "two")
+    source = apart / "low.py"
+    source.write_text(source.read_text().replace("x + 1.0", "x + 2.0"))
+    assert call(apart, "two") == (15.0, ["low", "mid", "two"])
+    assert call(apart, "one") == (110.0, ["one"])

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 MODULE = """
     from stiction.numerics.jit import kernel
 
-    @kernel
+    @kernel(apart=True)
     def low(x):
         return x * x
 

@@ -156,6 +156,8 @@ def test_bad_methods_are_refused(given, message):
 def test_too_much_work_is_refused():
     with pytest.raises(ModelError, match="at least 1000 for this time span"):
         st.solve(one(), RollingLeapfrog(1e-4, max_steps=999), (0.0, 0.1))
+    with pytest.raises(ModelError, match="for this time span"):
+        st.solve(one(), RollingLeapfrog(part=5e-324), (0.0, 0.1))
 
 
 def test_other_systems_are_refused():

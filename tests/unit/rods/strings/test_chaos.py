@@ -10,6 +10,7 @@ from stiction.rods import RollingStrings, Sine
 from stiction.rods.figures.strings.chaos import crossings
 from stiction.rods.strings.chaos import Breakdown, Exponent, breakdown, chaos_map, exponent
 from stiction.rods.strings.growth import growth
+from stiction.studies.keep import Reading, kept_of
 
 SAME = RollingStrings(G1=1.0, G2=1.0, s1=2.0, s2=2.0, u0=Sine(2, 1.0), nodes=3)
 STRONG = dataclasses.replace(SAME, s2=3.5)
@@ -140,3 +141,14 @@ def test_a_run_prints_no_time_that_its_twin_denies():
 def test_bad_requests_are_refused(given):
     with pytest.raises(st.ModelError, match=r"needs.*\nWhy.*\nTry"):
         exponent(SAME, **({"t_end": 10.0} | given))
+
+
+def test_studies_measure_exponents():
+    run = st.solve(STRONG, CRUDE, (0.0, 40.0), save=2)
+    found = exponent(STRONG, 40.0, method=CRUDE)
+    names = ("measured.lyapunov", "measured.lyapunov_error")
+    kept = kept_of(run, Reading(names))
+    assert kept[names[0]].values == found.rate
+    assert kept[names[1]].values == found.error
+    with pytest.raises(st.ScenarioError, match="did you mean 'measured.lyapunov'"):
+        kept_of(run, Reading(("measured.lyapunof",)))

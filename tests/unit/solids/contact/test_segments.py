@@ -1,54 +1,142 @@
-"""Boundaries cut at both meshes: the same curve, and cuts where a partner's pieces end."""
+"""Boundaries cut at both meshes: cells, marks opposite to ends of pieces, what lies between."""
 
 import itertools
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from solid_cases import curve
 
+from stiction.laws import LennardJones
 from stiction.solids.contact.curves import Pieces, knots_of
-from stiction.solids.contact.segments import cut, marks_of
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary
+from stiction.solids.contact.segments import celled, smooth_ends
+from stiction.solids.contact.virtual_work import MortarPass
+
+COUNT = {1: 5, 2: 6, 3: 8}
+
+
+def bent(degree, seed=0, rational=False, size=0.2, **more):
+    random = np.random.default_rng(seed)
+    count = COUNT[degree]
+    x = np.stack([np.linspace(0.0, 4.0, count), size * random.standard_normal(count)], axis=1)
+    weights = 1.0 + 0.4 * random.random(count) if rational else None
+    return x, curve(x, degree, weights=weights, **more)
+
+
+def facing(mine, other, degree, own_degree=1):
+    """Return a pass between two lines of control points, and the places of both."""
+    points = np.concatenate([mine, other])
+    own = curve(np.asarray(mine, dtype=float), own_degree)
+    partner = curve(np.asarray(other, dtype=float), degree, first=len(mine))
+    contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LennardJones(1.0, 0.3), passes="mortar")
+    return MortarPass(contact, own, partner, points), points
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
-def test_a_cut_boundary_is_the_same_curve(degree, rational):
-    random = np.random.default_rng(degree)
-    count = {1: 5, 2: 6, 3: 8}[degree]
-    x = np.stack([np.linspace(0.0, 4.0, count), 0.2 * random.standard_normal(count)], axis=1)
-    own = curve(x, degree, weights=1.0 + 0.4 * random.random(count) if rational else None, points=7)
-    pieces = own.nodes.shape[0]
-    e, xi = random.integers(0, pieces, 9), random.uniform(-1.0, 1.0, 9)
-    made = cut(own, np.append(e, 0), np.append(xi, 1.0 - 1e-12), x)
-    assert made.nodes.shape[0] == pieces + 9
-    # points of both, on the piece and on its part
-    for k in range(pieces):
-        ends = np.concatenate([[-1.0], np.sort(xi[e == k]), [1.0]])
-        first = int(np.sum(e < k)) + k
-        for j, (low, high) in enumerate(itertools.pairwise(ends)):
-            s = np.array([[-0.7, 0.1, 1.0]])
-            part = Pieces(made).points(np.full(3, first + j), s, x)[1]
-            at = low + 0.5 * (1.0 + s) * (high - low)
-            whole = Pieces(own).points(np.full(3, k), at, x)[1]
-            assert_allclose(part[0], whole[0], atol=1e-13)
-            assert_allclose(part[1], 0.5 * (high - low) * whole[1], atol=1e-13)
-    fine = cut(own, np.zeros(0, dtype=np.int64), np.zeros(0), x)
-    assert_allclose(fine.areas, own.areas, rtol=1e-13)
-    assert_allclose(knots_of(made)[0][-1], knots_of(own)[0][-1], rtol=1e-6)
+def test_cells_have_the_lengths_of_parts(degree, rational):
+    x, own = bent(degree, degree, rational, points=4)
+    made = celled(own, x)
+    assert made.areas.shape == (own.nodes.shape[0], 4)
+    # against polygons of very many sides
+    at = np.linspace(-1.0, 1.0, 4 * 4000 + 1)
+    for piece in range(own.nodes.shape[0]):
+        place = Pieces(own).points(np.full(at.size, piece), at[None], x)[1][0]
+        length = np.hypot(*np.diff(place)).reshape(4, -1).sum(axis=1)
+        assert_allclose(made.areas[piece], length, rtol=1e-7)
+    assert_allclose(knots_of(made)[0][-1], made.areas.sum(), rtol=1e-14)
+    assert_allclose(made.points, [-0.75, -0.25, 0.25, 0.75])
+
+
+def test_joints_of_splines_are_smooth():
+    for degree in (2, 3):
+        smooth = smooth_ends(bent(degree)[1])
+        assert smooth[1:-1].all()
+        assert not smooth[[0, -1]].any()
+    assert not smooth_ends(bent(1)[1]).any()
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
-def test_cuts_lie_opposite_to_ends(degree):
-    """Nearest points of cuts are ends of pieces; flat and shifted, they are known."""
-    count = {1: 5, 2: 6, 3: 8}[degree]
+def test_marks_lie_opposite_to_ends(degree):
+    """Flat and shifted, places of cuts are known; every point meets the piece of its segment."""
+    count = COUNT[degree]
     other = np.stack([np.linspace(4.3, 0.4, count), np.full(count, -0.1)], axis=1)
     mine = np.stack([np.linspace(0.0, 4.0, 6), np.zeros(6)], axis=1)
-    points = np.concatenate([mine, other])
-    own, partner = curve(mine, 1), curve(other, degree, first=6)
-    e, xi = marks_of(own, partner, points)
-    place = Pieces(own).points(e, xi[None], points)[1][0, 0]
-    ends = Pieces(partner).points(
-        np.arange(partner.nodes.shape[0]), np.ones((1, partner.nodes.shape[0])), points
-    )[1][0, 0]
-    wanted = np.append(ends[ends > 0.0], 4.3)
-    assert_allclose(np.unique(np.round(place, 10)), np.sort(wanted[wanted < 4.0]), atol=1e-9)
+    made, points = facing(mine, other, degree)
+    cut = made.project(points, None)
+    parts = cut.segments
+    marked = (parts.tangents[:, 1] >= 0).any(axis=1)
+    place = made.own_curve.points(parts.element[marked], parts.ends[marked, 1][None], points)[1]
+    pieces = made.partner.nodes.shape[0]
+    ends = made.curve.points(np.arange(pieces), np.ones((1, pieces)), points)[1][0, 0]
+    wanted = np.sort(ends[(ends > 0.0) & (ends < 4.0)])
+    # where a polyline is flat, corners are passed at one place or at two that are one
+    assert_allclose(np.unique(np.round(place[0, 0], 12)), wanted, atol=1e-12)
+    lengths = parts.ends[:, 1] - parts.ends[:, 0]
+    assert_allclose(np.bincount(parts.cell, lengths), 2.0 / 3.0, rtol=1e-14)
+    assert (np.abs(cut.met.xi) <= 1.0 + 1e-12).all()
+
+
+@pytest.mark.parametrize("height", [0.5, -0.5])
+def test_corners_that_stand_out_are_met_and_hollow_ones_are_not(height):
+    """Before a corner that stands out points meet it; a hollow one is cut on its bisector."""
+    mine = np.stack([np.linspace(0.0, 4.0, 6), np.full(6, 1.0)], axis=1)
+    other = np.array([[5.0, 0.0], [2.2, height], [-1.0, 0.0]])
+    made, points = facing(mine, other, 1)
+    cut = made.project(points, None)
+    parts = cut.segments
+    met = cut.met.corner.reshape(parts.cell.size, -1).all(axis=1)
+    low, high = (
+        made.own_curve.points(parts.element, parts.ends[:, end][None], points)[1][0, 0]
+        for end in (0, 1)
+    )
+    if height > 0.0:
+        # perpendicular to both sides in the corner, by hand
+        rise = 1.0 - height
+        wanted = 2.2 - rise * 0.5 / 3.2, 2.2 + rise * 0.5 / 2.8
+        assert_allclose([low[met].min(), high[met].max()], wanted, rtol=1e-13)
+    else:
+        assert not met.any()
+        marked = (parts.tangents[:, 1] >= 0).any(axis=1)
+        way = sum(np.array(n) / np.hypot(*n) for n in ((-0.5, 2.8), (0.5, 3.2)))
+        wanted = 2.2 + (1.0 - height) * way[0] / way[1]
+        place = high[marked]
+        assert_allclose(place, wanted, rtol=1e-12)
+    # distances are those of the nearest of many places along both sides
+    t = np.linspace(0.0, 1.0, 20001)[:, None]
+    sides = np.concatenate([a + t * (b - a) for a, b in itertools.pairwise(other)])
+    here = cut.met.here[0].T
+    near = np.array([np.hypot(*(sides - p).T).min() for p in here])
+    assert_allclose(np.hypot(*(here.T - cut.met.there[0])), near, rtol=1e-6)
+
+
+def test_cells_in_which_nearest_points_jump_are_not_cut():
+    """Between two crests the nearest point leaps: points look for themselves, and miss nothing."""
+    mine = np.stack([np.linspace(0.0, 4.0, 6), np.full(6, 1.0)], axis=1)
+    t = np.linspace(4.0, 0.0, 17)
+    other = np.stack([t, 0.7 * np.cos(np.pi * t)], axis=1)
+    made, points = facing(mine, other, 1)
+    cut = made.project(points, None)
+    parts = cut.segments
+    lone = parts.at[:, 0] == parts.at[:, 1]
+    assert lone.any()
+    assert not lone.all()
+    area = (parts.share * (parts.ends[:, 1] - parts.ends[:, 0])[:, None]).sum(axis=1)
+    assert_allclose(np.bincount(parts.cell, area), 2.0 / 3.0, rtol=1e-13)
+    s = np.linspace(0.0, 1.0, 2001)[:, None]
+    sides = np.concatenate([a + s * (b - a) for a, b in itertools.pairwise(other)])
+    near = np.array([np.hypot(*(sides - p).T).min() for p in cut.met.here[0].T])
+    far = np.hypot(*(cut.met.here[0] - cut.met.there[0]))
+    assert_allclose(far, near, rtol=1e-4)
+
+
+def test_segments_do_not_depend_on_where_the_search_began():
+    mine, other = bent(2, 3)[0], bent(3, 4)[0][::-1] - [0.0, 1.5]
+    made, points = facing(mine, other, 3, 2)
+    first = made.project(points, None)
+    moved = points + 0.3 * np.random.default_rng(1).standard_normal(points.shape)
+    again = made.project(points, made.project(moved, None))
+    assert_array_equal(first.segments.pieces, again.segments.pieces)
+    assert_allclose(first.segments.ends, again.segments.ends, atol=1e-14)
+    assert_allclose(first.met.xi, again.met.xi, atol=1e-13)

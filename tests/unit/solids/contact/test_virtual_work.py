@@ -69,12 +69,13 @@ def test_tangents_against_differences(name, degree, rational):
     met = set()
     for seed, settings in ((11, {}), (21, {"stick_ratio": 1.3})):
         made, x, history = one_pass(FRICTION[name], degree, rational, seed, 0.05, **settings)
-        found, values = made.project(x, None), np.zeros(made.shape)
+        found = made.project(x, None)
+        values = np.zeros(made.room(found))
         _, out = evaluate(made, x, found, history, values=values)
         held = held_at(out)
         rows, columns = made.blocks(found, history)
         dense = np.zeros((x.size, x.size))
-        for q in range(made.count):
+        for q in range(values.shape[0]):
             r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
             c = (columns[q][:, None] * 2 + np.arange(2)).ravel()
             np.add.at(dense, (r[:, None], c[None, :]), values[q])
@@ -149,19 +150,20 @@ def test_bad_passes_are_refused():
 # ---------------------------------------------------------------- patch tests
 
 
-def pair(meshes, moduli, element, passes, law=LAW, poisson=0.0):
+def pair(meshes, moduli, element, passes, law=LAW, poisson=0.0, exchange=False):
     bodies = [
         Body(mesh, ELEMENTS[element](), NeoHookean(e, poisson))
         for mesh, e in zip(meshes, moduli, strict=True)
     ]
-    contact = Contact(Boundary(0, "bottom"), Boundary(1, "top"), law, passes=passes)
+    sides = [Boundary(0, "bottom"), Boundary(1, "top")][:: -1 if exchange else 1]
+    contact = Contact(*sides, law, passes=passes)
     return Problem(Assembled(bodies, [contact]))
 
 
-def balanced(problem, held, values):
+def balanced(problem, held, values, start=0.0):
     """Return the trial in balance with some displacements prescribed."""
     state, free = problem.start(0.0), np.flatnonzero(~held.ravel())
-    u = np.where(held, values, 0.0)
+    u = np.where(held, values, start)
     for _ in range(25):
         trial, matrix = problem.evaluate(state, u, 0.0, None, data=True)
         assert trial.bad == 0
@@ -196,6 +198,28 @@ def test_patch_across_meshes_that_do_not_fit(element, angle):
     pressure = out[:, k.PRESSURE]
     assert pressure.min() > 0.2
     assert np.ptp(pressure) < 1e-10 * pressure.mean()
+
+
+@pytest.mark.parametrize("element", sorted(ELEMENTS))
+@pytest.mark.parametrize("angle", [0.0, 0.7])
+@pytest.mark.parametrize("exchange", [False, True])
+def test_patch_after_sliding(element, angle, exchange):
+    """Blocks that slid by a third of an element and by more still carry one pressure."""
+    c, s = np.cos(angle), np.sin(angle)
+    for slide in (0.4 / 3.0, -0.71):
+        upper = turned(rectangle(2.0, 0.6, (5, 2), (-slide, LAW.gap_eq)), angle)
+        lower = turned(rectangle(2.0, 0.5, (7, 2), (0.0, -0.5)), angle)
+        problem = pair((upper, lower), (20.0, 80.0), element, "mortar", exchange=exchange)
+        held = np.zeros(problem.points.shape, dtype=bool)
+        start = np.zeros(problem.points.shape)
+        start[: problem.parts[0].points.shape[0]] = slide * np.array([c, s])
+        top = problem.nodes_of(Boundary(0, "top"))
+        values = start.copy()
+        values[top] += np.array([s, -c]) * 0.05
+        held[top], held[problem.nodes_of(Boundary(1, "bottom"))] = True, True
+        pressure = balanced(problem, held, values, start).outs[0][:, k.PRESSURE]
+        assert pressure.min() > 0.2
+        assert np.ptp(pressure) < 1e-12 * pressure.mean()
 
 
 def arcs(cells):
@@ -244,16 +268,20 @@ def test_corners_and_ends_are_met_as_points(other):
     points = np.concatenate([mine, other])
     contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LAW, passes="mortar")
     made = MortarPass(contact, curve(mine, 1), curve(other, 1, first=6), points)
-    found, values = made.project(points, None), np.zeros(made.shape)
+    found = made.project(points, None)
+    values = np.zeros(made.room(found))
     residual, out = evaluate(made, points, found, made.fresh(), values=values)
     before = made._corners(found)
-    assert 3 <= before.sum() < made.count
+    assert 1 <= before.sum() < made.count
+    corner = found.met.corner
+    assert 3 <= corner.sum() < corner.size
+    assert_allclose(found.met.there[0][:, corner], np.tile(met[:, None], (1, corner.sum())))
     away = out[:, [k.X, k.Y]] - met
     assert made.missed(points, found) == 0
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
     rows, _ = made.blocks(found, made.fresh())
     dense = np.zeros((points.size, points.size))
-    for q in range(made.count):
+    for q in range(values.shape[0]):
         r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
         np.add.at(dense, (r[:, None], r[None, :]), values[q])
 

@@ -28,9 +28,11 @@ def bent(x):
     return x + 0.03 * np.stack([*waves, np.sin(2 * x[:, 0] + 1.5 * x[:, 1])], axis=1)
 
 
-def body(element, degree, reduced=False, move=bent):
+def body(element, degree, reduced=False, move=bent, contact=("bottom",)):
     kind = ELEMENTS[element](reduced=reduced)
-    return sweep(distorted(cells=(3, 2)), kind, (0.0, 0.4, 1.0), degree, ("bottom",), move)
+    # faces of splines on elements that are linear along the axis as well
+    face = 2 if (element, degree) == ("Q1N2", 1) else None
+    return sweep(distorted(cells=(3, 2)), kind, (0.0, 0.4, 1.0), degree, contact, move, face)
 
 
 def bound(parts, name):
@@ -41,6 +43,7 @@ def bound(parts, name):
 
 
 CASES = [("Q1", 1, False), ("Q1", 1, True), ("Q2", 2, False), ("Q1N2", 2, False), ("Q1H", 1, False)]
+CASES += [("Q1N2", 1, False), ("Q1N2", 1, True)]
 
 
 @pytest.mark.parametrize(("element", "degree", "reduced"), CASES)
@@ -124,6 +127,23 @@ def test_volumes_and_areas():
     assert face.grid == (3, 2)
     assert_allclose(face.lengths[:, 1], np.repeat([0.4, 0.6], 3), rtol=1e-13)
     assert_allclose(parts.points[parts.node_sets["front"], 2], 1.0, rtol=1e-15)
+
+
+def test_splines_on_trilinear_bodies():
+    """A face of splines beside cells that do not touch: the body holds together, in any motion."""
+    mesh = distorted(cells=(4, 2)).split("bottom", 2, "touching", "free")
+    parts = sweep(mesh, ELEMENTS["Q1N2"](), (0.0, 0.4, 1.0), 1, ("touching",), bent, 2)
+    sizes = {block.nodes.shape[1] for block in parts.blocks}
+    # eight of cells, thirteen of the layer, nine beside its end
+    assert sizes == {8, 9, 13}
+    used = np.unique(np.concatenate([block.nodes.ravel() for block in parts.blocks]))
+    assert used.size == parts.points.shape[0]
+    # volumes fit without gaps: as long as the outline is that of the plane body
+    straight = sweep(mesh, ELEMENTS["Q1N2"](), (0.0, 0.4, 1.0), 1, ("touching",), None, 2)
+    assert_allclose(sum(block.weights.sum() for block in straight.blocks), 1.5, rtol=1e-13)
+    face = straight.surfaces["touching"]
+    assert face.degrees == (2, 2)
+    assert_allclose(face.areas.sum(), 0.75, rtol=1e-13)
 
 
 def test_folded_hexahedra_are_refused():

@@ -159,7 +159,7 @@ def at_meeting(system: Integers, p: Vector, a: Matrix, event: Matrix) -> int:
     return piling(system, a)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def at_stay(
     system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
 ) -> int:

@@ -306,7 +306,7 @@ def _leads_away(system: Integers, p: Vector, a: Matrix, i: int, j: int, e: int) 
     return side * change > 0.0
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def ways_here(system: Integers, p: Vector, a: Matrix, i: int, j: int, edge: int) -> int:
     """Return the ways on from the state in row Y, where surfaces i and j meet, as bits.
 

@@ -10,9 +10,9 @@ import pytest
 
 import stiction as st
 from stiction.cli.compile import compile_systems, systems
-from stiction.cli.kernels import TooSlow, Trial, choose
 from stiction.errors import ModelError
 from stiction.numerics.compiling import folders
+from stiction.numerics.compiling.choosing import TooSlow, Trial, choose
 from stiction.numerics.jit import running
 
 RUNNER = "stiction.chains.event_driven.run:solve"
@@ -21,7 +21,7 @@ RUNNER = "stiction.chains.event_driven.run:solve"
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """A machine without kernels, where nobody asks for a mode."""
-    monkeypatch.setattr("stiction.cli.kernels.GIVEN", None)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing.GIVEN", None)
     monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
     monkeypatch.setattr(folders, "PACKAGED", tmp_path / "packaged")
 
@@ -34,7 +34,7 @@ def test_the_choice(fresh, monkeypatch):
     assert choose("", None) == ("compiled", False)
     folders.mark_ready(RUNNER)
     assert choose(RUNNER, None) == ("compiled", False)
-    monkeypatch.setattr("stiction.cli.kernels.GIVEN", "plain")
+    monkeypatch.setattr("stiction.numerics.compiling.choosing.GIVEN", "plain")
     assert choose(RUNNER, None) == ("plain", False)
 
 
@@ -73,7 +73,7 @@ def work(seconds):
 
 
 def test_a_long_run_is_given_up(monkeypatch):
-    monkeypatch.setattr("stiction.cli.kernels._FIRST_LOOK", 0.0)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing._FIRST_LOOK", 0.0)
     with Trial(active=True) as trial:
         trial.report(0.5)
         work(0.02)
@@ -85,9 +85,9 @@ def test_a_long_run_is_given_up(monkeypatch):
 
 def test_only_the_time_of_the_run_counts(monkeypatch):
     clock = [1e4]
-    monkeypatch.setattr("stiction.cli.kernels.time.process_time", lambda: clock[0])
-    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 10.0)
-    monkeypatch.setattr("stiction.cli.kernels._FIRST_LOOK", 0.1)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing.time.process_time", lambda: clock[0])
+    monkeypatch.setattr("stiction.numerics.compiling.choosing._BUDGET", 10.0)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing._FIRST_LOOK", 0.1)
     with Trial(active=True) as trial:
         clock[0] += 4.9
         trial.report(0.5)
@@ -97,7 +97,7 @@ def test_only_the_time_of_the_run_counts(monkeypatch):
 
 
 def test_a_run_that_reports_nothing_is_given_up(monkeypatch):
-    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.05)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing._BUDGET", 0.05)
     with pytest.raises(TooSlow), Trial(active=True):
         work(5.0)
     work(0.1)  # no alarm is left behind
@@ -105,7 +105,7 @@ def test_a_run_that_reports_nothing_is_given_up(monkeypatch):
 
 def test_a_run_given_up_inside_a_law_is_no_error_of_the_law(monkeypatch):
     """Most of a plain run with weakening friction is spent in its formulas."""
-    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.02)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing._BUDGET", 0.02)
     scenario = st.read_scenario("burridge-knopoff")
     for _ in range(10):
         with running("plain"), pytest.raises(TooSlow), Trial(active=True):
@@ -113,7 +113,7 @@ def test_a_run_given_up_inside_a_law_is_no_error_of_the_law(monkeypatch):
 
 
 def test_a_run_that_is_nearly_over_may_end(monkeypatch):
-    monkeypatch.setattr("stiction.cli.kernels._BUDGET", 0.05)
+    monkeypatch.setattr("stiction.numerics.compiling.choosing._BUDGET", 0.05)
     with Trial(active=True) as trial:
         trial.report(0.9)
         work(0.07)

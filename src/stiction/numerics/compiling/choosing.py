@@ -72,7 +72,7 @@ def system_of(runner: str) -> str:
 class Trial:
     """While entered, a run that turns out to be long is given up by TooSlow.
 
-    Verified by: tests/unit/cli/test_kernels.py::test_a_long_run_is_given_up
+    Verified by: tests/unit/numerics/compiling/test_choosing.py::test_a_long_run_is_given_up
     """
 
     def __init__(self, *, active: bool) -> None:

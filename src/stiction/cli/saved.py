@@ -1,0 +1,96 @@
+"""Saved runs and studies that commands are given: found, shown, verified."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from stiction.cli.output import put, put_json
+from stiction.errors import StoreError, explain, nearest
+from stiction.fits.folder import verified_fit
+from stiction.results.places.contents import FIT, MARK
+from stiction.results.places.swap import whereabouts
+from stiction.results.store import load
+from stiction.results.summary import screen
+from stiction.results.trust.verify import DAMAGED, SOUND, UNVERIFIED, Verdict, examined
+from stiction.studies.store import is_study
+from stiction.studies.study import verified as verified_study
+
+__all__ = ["found", "saved_summary", "show_run", "verify_all"]
+
+_OUT = "out"
+
+
+def found(folder: str) -> str:
+    """Return `folder` if something is there, else an error that names what it may mean.
+
+    Verified by: tests/scenarios/test_show_and_plot.py::test_typos_of_folders
+    """
+    if os.path.lexists(whereabouts(Path(folder))):
+        return folder
+    near = [path for place in (Path(folder).parent, Path(_OUT)) for path in _folders(place)]
+    # what is called like the last part of it comes first
+    same = [name for name in near if Path(name).name == Path(folder).name]
+    try_ = f"did you mean {same[0]!r}?" if same else nearest(folder, near) if near else ""
+    why = "`stiction run` writes such folders, by default to out/NAME."
+    try_ = try_ or "`stiction run NAME` makes one."
+    needs = "the folder of a saved run or study"
+    raise StoreError(explain(folder, "no such folder", needs, why, try_))
+
+
+def _folders(place: Path) -> list[str]:
+    try:
+        return [str(path) for path in sorted(place.iterdir()) if path.is_dir()]
+    except OSError:
+        return []
+
+
+def saved_summary(folder: Path, **more: object) -> dict[str, Any]:
+    """Return what `summary.json` of a saved run holds, after its folder and `more`."""
+    text = (whereabouts(folder) / MARK).read_text(encoding="utf-8")
+    return {"folder": str(folder), **more, **json_text.loads(text)}
+
+
+def show_run(folder: str, *, unverified: bool, json: bool, quiet: bool) -> None:
+    """Print the summary of a saved run: all of it, as JSON, or its first line."""
+    run = load(folder, unverified=unverified)
+    if json:
+        doubt = {"unverified": run.unverified} if run.unverified else {}
+        put_json({**saved_summary(Path(folder)), **doubt})
+    else:
+        put(screen(run).partition("\n")[0] if quiet else screen(run))
+
+
+def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
+    """Tell of saved runs and studies whether they are what was written; return the exit code.
+
+    2 where any is damaged or there is none, else 3 where any has no digests, else 0.
+
+    Verified by: tests/scenarios/test_verify.py::test_exit_codes
+    """
+    told: list[dict[str, object]] = []
+
+    def tell(kind: str, folder: object, code: int, line: str, **more: object) -> None:
+        told.append({"folder": str(folder), "kind": kind, "exit_code": code, **more})
+        if not json and (code or not quiet):
+            put(line)
+
+    for folder in folders:
+        if Path(folder, FIT).is_file():
+            tell("fit", folder, *verified_fit(folder))
+            continue
+        if is_study(folder):
+            tell("study", folder, *verified_study(folder))
+            continue
+        for path, verdict in examined(folder):
+            if isinstance(verdict, Verdict):
+                tell("run", path, verdict.code, str(verdict), wrong=verdict.wrong)
+            else:
+                tell("run", path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})
+    if json:
+        put_json(told)
+    codes = {found["exit_code"] for found in told}
+    return next((code for code in (DAMAGED, UNVERIFIED) if code in codes), SOUND)

@@ -1,0 +1,112 @@
+"""Figure 11 of the paper on adhesive friction: a membrane peeled off a plane at 45 degrees."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.laws import DI, EA
+from stiction.papers.adhesive_friction.strip import verdict
+from stiction.papers.items import Item, Row, Runs, watch
+from stiction.results.run import Run
+from stiction.scenario import read_scenario
+from stiction.solve import solve
+
+if TYPE_CHECKING:
+    from stiction.plot.panels import Panel
+
+__all__ = ["tape_item"]
+
+Floats = npt.NDArray[np.float64]
+
+_MUS = (0.05, 0.01)
+# displacement up to which horizontal forces are compared [L0]: both models still stick there
+_UPTO = 9.0
+_CLOSE, _APART = 0.02, 0.05
+# two load steps [L0]
+_NEAR = 0.7
+
+
+@cache
+def _run(model: type[EA] | type[DI], mu: float, full: bool) -> Run:
+    # with weak friction all of the tape slides soon, and what follows is no peeling
+    u_end = 14.0 if mu > 0.02 else 4.0
+    size = "paper" if full else "quick"
+    scenario = read_scenario("tape-peeling", model=model(mu=mu), size=size, u_end=u_end)
+    with watch(f"tape-{model.__name__.lower()}-{mu:g}") as report, np.errstate(all="ignore"):
+        return solve(
+            scenario.system, scenario.method, scenario.t_span, throw=False, progress=report
+        )
+
+
+def _curve(run: Run, name: str) -> tuple[Floats, Floats]:
+    """Return the displacement of the end along its direction, and a force [E T L0]."""
+    along = np.sqrt(2.0) * np.asarray(run.variables["displacement"].values)
+    return along, np.asarray(run.variables[name].values)
+
+
+def _apart(mu: float, name: str, full: bool) -> float:
+    """Return how far DI and EA are apart at most, over the largest force up to a displacement."""
+    (x, y), (other, force) = (_curve(_run(model, mu, full), name) for model in (EA, DI))
+    part = x <= min(_UPTO, other[-1])
+    return float(np.abs(np.interp(x[part], other, force) - y[part]).max() / np.abs(y[part]).max())
+
+
+def _rows(full: bool) -> list[Row]:
+    rows = []
+    for mu in _MUS:
+        gap = _apart(mu, "force_y", full)
+        words = verdict(gap <= _CLOSE, gap <= _APART)
+        what = f"mu {mu:g}: vertical forces of EA and DI, largest difference over the peak"
+        rows.append(Row(what, "very close", gap, words))
+    for mu, says in zip(_MUS, ("not similar", "similar"), strict=True):
+        gap = _apart(mu, "force_x", full)
+        holds = gap > _APART if says.startswith("not") else gap <= _APART
+        words = verdict(holds, True, "" if holds else "the tape's length is not told")
+        what = f"mu {mu:g}: horizontal forces of EA and DI, largest difference over the peak"
+        rows.append(Row(what, says, gap, words))
+    for mu in _MUS:
+        x, y = _curve(run := _run(EA, mu, full), "force_x")
+        slides = run.quantities["full_sliding_at"].value
+        what = f"EA, mu {mu:g}: all of the tape slides from u on [L0]"
+        if not isinstance(slides, float):
+            rows.append(Row(what, "figure", "not met"))
+            continue
+        at, peak = float(np.sqrt(2.0)) * slides, float(x[np.argmax(y)])
+        rows.append(Row(what, "figure", at))
+        what = f"EA, mu {mu:g}: the horizontal force is largest, a kink, at u [L0]"
+        rows.append(Row(what, "onset of full sliding", peak, verdict(abs(peak - at) <= _NEAR)))
+    return rows
+
+
+def _panels(full: bool) -> list[Panel]:
+    from stiction.plot.panels import Line, Panel
+
+    shown = []
+    for mu in _MUS:
+        lines = []
+        for i, (model, dash) in enumerate(((EA, "-"), (DI, "--"))):
+            for name, word in (("force_y", "vertical"), ("force_x", "horizontal")):
+                x, y = _curve(_run(model, mu, full), name)
+                shade = 0.15 if name == "force_y" else 0.7
+                lines.append(Line(x, y, f"{model.__name__} {word}", dash, shade + 0.05 * i))
+        shown.append(Panel(f"displacement u / L0, mu = {mu:g}", "force / (E T L0)", lines))
+    return shown
+
+
+def tape_item(*, full: bool) -> Item:
+    """Return figure 11: forces of the tape for strong and weak friction."""
+
+    def draw(runs: Runs, path: Path) -> None:
+        from stiction.plot.panels import panels
+
+        panels(_panels(full)).savefig(path, dpi=200)
+
+    def rows(runs: Runs) -> list[Row]:
+        return _rows(full)
+
+    return Item("membrane: forces of a tape peeled at 45 degrees", (), rows, draw)

@@ -1,0 +1,114 @@
+"""Verdicts on a paper, read from its file; the numbers beside them come from runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stiction.papers.items import Row
+
+__all__ = ["VERDICTS", "Correction", "Judged", "Judgement", "Statement", "judged", "unjudged"]
+
+VERDICTS = (
+    "reproduced",
+    "reproduced with correction",
+    "depends on an unstated choice",
+    "not reproduced",
+)
+
+_HERE = Path(__file__).resolve().parent
+# numbers agree within a part of the paper's, or of one where it says zero
+_SAME, _ZERO = 1e-2, 1e-6
+
+
+class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The verdict on a figure or table.
+
+    Parameters
+    ----------
+    says : what the paper's text says of it, in our words
+    verdict : one of VERDICTS
+    because : which correction, which choice, or why not
+    shown_by : scripts and tests that show it
+    differs : beginnings of the rows that are known to differ from the paper
+    """
+
+    says: str
+    verdict: str
+    because: str
+    shown_by: tuple[str, ...]
+    differs: tuple[str, ...] = ()
+
+
+class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The verdict on a statement; see `Judgement`."""
+
+    where: str
+    says: str
+    found: str
+    verdict: str
+    shown_by: tuple[str, ...]
+
+
+class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is printed, what holds instead, and the checks that show it."""
+
+    where: str
+    printed: str
+    holds: str
+    shown_by: tuple[str, ...]
+
+
+class Sketch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure or table that holds no result."""
+
+    key: str
+    what: str
+
+
+class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that is judged of a paper."""
+
+    title: str
+    citation: str
+    doubt: str
+    item: Mapping[str, Judgement]
+    sketch: tuple[Sketch, ...] = ()
+    statement: tuple[Statement, ...] = ()
+    correction: tuple[Correction, ...] = ()
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every figure, table and statement."""
+        figures = [one.verdict for one in self.item.values()]
+        return figures + [one.verdict for one in self.statement]
+
+
+def judged(paper: str) -> Judged:
+    """Return what is judged of a paper.
+
+    Verified by: tests/unit/papers/test_judged.py::test_every_item_has_a_verdict
+    """
+    return msgspec.toml.decode((_HERE / f"{paper}.toml").read_bytes(), type=Judged)
+
+
+def unjudged(judgement: Judgement, rows: Sequence[Row]) -> list[str]:
+    """Return rows that differ from the paper though their figure's verdict does not know of it.
+
+    Verified by: tests/unit/papers/test_judged.py::test_rows_that_differ_are_found
+    """
+    return [
+        row.what for row in rows if _differs(row) and not row.what.startswith(judgement.differs)
+    ]
+
+
+def _differs(row: Row) -> bool:
+    """Return whether a number or a yes of the paper is another one here."""
+    if row.verdict:
+        # judged row by row already
+        return False
+    if isinstance(row.paper, str) or isinstance(row.ours, str):
+        return {row.paper, row.ours} == {"yes", "no"}
+    return not abs(row.ours - row.paper) <= max(_SAME * abs(row.paper), _ZERO)

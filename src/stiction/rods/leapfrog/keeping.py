@@ -1,0 +1,42 @@
+"""What a checkpoint says of contacts that are open, compared before it is taken up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.results.trust.kept import refused
+from stiction.rods.contact import kernels as ck
+
+__all__ = ["check_open_contacts"]
+
+# zero, not NaN, where nothing touches
+_SUMS = ("contact_contact_impact_loss", "contact_contact_impulse")
+_MODE, _RESIDUAL = "contact_contact_mode", "contact_rolling_residual"
+
+
+def check_open_contacts(kept: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse a checkpoint in which an array is NaN where its contact was watched, or the reverse.
+
+    Parameters
+    ----------
+    kept : arrays of the right shapes; those of contacts are (saved times, contacts, ...)
+
+    Raises
+    ------
+    StoreError : naming the array.
+
+    Verified by: tests/unit/test_wrong_checkpoints.py::test_wrong_arrays_are_refused
+    """
+    mode = kept[_MODE]
+    for name, values in kept.items():
+        if not name.startswith("contact_"):
+            continue
+        absent = np.isnan(mode) & (name not in _SUMS)
+        if name == _RESIDUAL:
+            absent = absent | (mode != ck.ROLL)
+        if (np.isnan(values) != absent.reshape(absent.shape + (1,) * (values.ndim - 2))).any():
+            raise refused(name, "NaN in other places", "NaN for contacts that are not watched")

@@ -1,0 +1,121 @@
+"""Whether rods that cross at a small angle came together beside the points that are watched.
+
+Waves in such rods split the nearest point in two, and the one that no contact follows goes in. So
+the distance beside contacts is looked at, in steps of half an element.
+
+Source: docs/theory/rods, "Many contacts".
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.arrays import Matrix
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.kernels import (
+    COUNT1,
+    COUNT2,
+    CROSSING,
+    CURVE,
+    DISTANCE,
+    EMPTY,
+    FIRST1,
+    FIRST2,
+    FOUND,
+    KIND,
+    LINE_BELOW,
+    MODE,
+    OPEN,
+    REACH,
+    ROD1,
+    ROD2,
+    SHAPE,
+    TANGENCY,
+    Touch,
+    axis_point,
+)
+
+# a determinant of tangency above it is that of a crossing below thirty degrees
+SHALLOW = -0.25
+# the search stops this far from the contact, in elements, and looks every half of one
+FAR, NEXT_TO = 4.0, 0.5
+# it looks at pairs whose gap is below the reach times this less one
+NEAR = 1.25
+# places nearer than this, in elements, are the same
+SAME = 1e-6
+# a gap beside a contact that is smaller than this part of the reach has been missed
+MISSED = -1e-5
+
+
+@kernel(borrows=True)
+def beside(r: Matrix, touch: Touch) -> bool:
+    """Return whether two rods that are near touch beside a contact, where none is known."""
+    index, geom, place = touch.marks, touch.geom, touch.place
+    for c in range(index.shape[0]):
+        if index[c, MODE] < OPEN or index[c, SHAPE] != CURVE or index[c, FOUND] == 0:
+            continue
+        if geom[c, TANGENCY + 1] < SHALLOW or geom[c, DISTANCE] > NEAR * touch.law[c, REACH]:
+            continue
+        for way in (-1.0, 1.0):
+            s1, s2 = place[c, 0] + way * NEXT_TO, place[c, 1]
+            while abs(s1 - place[c, 0]) <= FAR and 0.0 <= s1 <= index[c, COUNT1]:
+                if not unknown(touch, c, s1):
+                    break
+                s2, gap, sine2 = nearest(r, c, touch, s1, s2)
+                inside = s2 > 0.0 and s2 < index[c, COUNT2] and sine2 > LINE_BELOW * LINE_BELOW
+                if inside and gap < MISSED * touch.law[c, REACH]:
+                    return True
+                s1 += way * NEXT_TO
+    return False
+
+
+@kernel(borrows=True)
+def nearest(r: Matrix, c: int, touch: Touch, s1: float, s2: float) -> tuple[float, float, float]:
+    """Return the place on the second rod nearest to one on the first, the gap and sine squared."""
+    index, dd, sine2 = touch.marks, 0.0, 0.0
+    for _ in range(3):
+        dd, f2, t11, t12, t22, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for a in range(3):
+            x1, u1, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a)
+            x2, u2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a)
+            dd += (x2 - x1) * (x2 - x1)
+            f2 += (x2 - x1) * u2
+            t11 += u1 * u1
+            t12 += u1 * u2
+            t22 += u2 * u2
+            c2 += (x2 - x1) * b2
+        sine2 = 1.0 - t12 * t12 / (t11 * t22)
+        bend = t22 + c2
+        move = -f2 / (bend if bend > 0.1 * t22 else t22)
+        s2 = min(max(s2 + min(max(move, -1.0), 1.0), 0.0), float(index[c, COUNT2]))
+    return s2, math.sqrt(dd) - touch.law[c, REACH], sine2
+
+
+@kernel(borrows=True)
+def unknown(touch: Touch, c: int, s1: float) -> bool:
+    """Return whether no other contact of the two rods is within half an element of a place."""
+    index = touch.marks
+    for k in range(index.shape[0]):
+        same = index[k, ROD1] == index[c, ROD1] and index[k, ROD2] == index[c, ROD2]
+        if k != c and same and index[k, MODE] >= OPEN and abs(touch.place[k, 0] - s1) < 0.5:
+            return False
+    return True
+
+
+@kernel(borrows=True)
+def drop_doubles(touch: Touch) -> None:
+    """Let go of contacts that have run onto the place of another one: one nearest point is left."""
+    index, place = touch.marks, touch.place
+    for c in range(index.shape[0]):
+        if index[c, MODE] < OPEN or index[c, KIND] != CROSSING or index[c, FOUND] == 0:
+            continue
+        for k in range(c + 1, index.shape[0]):
+            if index[k, MODE] < OPEN or index[k, KIND] != CROSSING or index[k, FOUND] == 0:
+                continue
+            same = index[k, ROD1] == index[c, ROD1] and index[k, ROD2] == index[c, ROD2]
+            far = max(abs(place[k, 0] - place[c, 0]), abs(place[k, 1] - place[c, 1]))
+            if same and far < SAME:
+                if index[k, MODE] > index[c, MODE]:
+                    index[c, MODE] = EMPTY
+                    break
+                index[k, MODE] = EMPTY

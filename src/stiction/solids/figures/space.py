@@ -1,0 +1,204 @@
+"""Membranes and bodies in space at a few moments, and the contact seen along its normal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.plot import style
+from stiction.solids.figures.data import STICKS, SolidData
+
+if TYPE_CHECKING:
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["NEEDED", "footprint", "moments"]
+
+Floats = npt.NDArray[np.float64]
+
+NEEDED = ("drawn_position", "drawn_cell", "snapshot_time")
+# of which one half is solved
+_HALVED = ("TapePeeling", "CapSliding3D")
+_MAP, _SIGNED = "viridis", "RdBu_r"
+_CLIPPED = 0.995  # share of the stresses inside the scale
+_HIGH, _SIDE = 2.5, 0.62  # of the figure, and room for the scale [in]
+_VIEW = (24.0, -118.0)  # elevation and azimuth [degrees]
+
+
+def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
+    """Return membranes with the logarithm of their area stretch, or bodies with their stress.
+
+    All panels share one scale of colours and of lengths. Where one half is solved both are drawn.
+
+    Parameters
+    ----------
+    times : of the snapshots drawn; default three that are spread over the run
+
+    Source: Mergel, Scheibert, Sauer 2021, Fig. 11(b).
+    Verified by: tests/unit/solids/membranes/test_tape.py::test_figure_of_three_moments
+    """
+    data.require("shapes", *NEEDED)
+    picks = data.snapshots(times, 3)
+    figure = style.new_figure(style.PAGE, _HIGH)
+    part = (1.0 - _SIDE / style.PAGE) / len(picks)
+    places = data.values("drawn_position")
+    box = [(float(side.min()), float(side.max())) for side in _shown(places[[0, *picks]])]
+    if data.run.system_name in _HALVED:
+        far = max(-box[1][0], box[1][1])
+        box[1] = (-far, far)
+    paint = _paint(data, picks)
+    for number, k in enumerate(picks):
+        ax = figure.add_axes((number * part, 0.0, part, 0.92), projection="3d")
+        _panel(ax, data, k, box, paint)
+        title = data.state(float(data.snapshot_time[k]))
+        ax.set_title(title, size=style.FONT, color=style.INK, pad=-4.0)
+    _scale(figure, paint)
+    return figure
+
+
+class _Paint(NamedTuple):
+    """Values at drawn points of every snapshot, the ends of their scale, colours and word."""
+
+    values: Floats
+    limits: tuple[float, float]
+    colours: str
+    word: str
+
+
+def _paint(data: SolidData, picks: Sequence[int]) -> _Paint:
+    if data.has("area_stretch"):
+        values = np.log(data.values("area_stretch"))
+        seen = values[picks][np.isfinite(values[picks])]
+        limits = (min(0.0, float(seen.min())), float(seen.max()))
+        return _Paint(values, limits, _MAP, r"$\ln J_\mathrm{c}$")
+    data.require("shapes", "stress_trace")
+    values = data.values("stress_trace")
+    end = float(np.quantile(np.abs(values[picks]), _CLIPPED)) or 1.0
+    word = data.ratio("stress_trace") + ("" if data.plain else " (Pa)")
+    return _Paint(values, (-end, end), _SIGNED, word)
+
+
+def _shown(places: Floats) -> Floats:
+    """Return places with the direction away from the plane as the last one, (axis, ...)."""
+    return np.moveaxis(places[..., [0, 2, 1]], -1, 0)
+
+
+def _panel(
+    ax: Any,
+    data: SolidData,
+    k: int,
+    box: list[tuple[float, float]],
+    painted: _Paint,
+) -> None:
+    from matplotlib import colormaps
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
+
+    x = np.moveaxis(_shown(data.values("drawn_position")[k]), 0, -1)[data.cells]
+    paint = np.nan_to_num(painted.values[k][data.cells].mean(axis=1))
+    if data.run.system_name in _HALVED:
+        x = np.concatenate([x, x * np.array([1.0, -1.0, 1.0])])
+        paint = np.concatenate([paint, paint])
+    low, high = painted.limits
+    shade = colormaps[painted.colours]((paint - low) / max(high - low, 1e-12))
+    ax.add_collection3d(Poly3DCollection(x, facecolors=shade, edgecolors="none", linewidths=0.0))
+    (x0, x1), (y0, y1), (z0, z1) = box
+    ax.set(xlim=(x0, x1), ylim=(y0, y1), zlim=(z0, max(z1, z0 + 1e-12)))
+    ax.set_box_aspect((x1 - x0, y1 - y0, max(z1 - z0, 1e-12)), zoom=0.88)
+    ax.view_init(*_VIEW)
+    ax.tick_params(labelsize=style.FONT - 2.0, pad=-2.0)
+    ax.locator_params(nbins=3)
+
+
+def _scale(figure: PaperFigure, paint: _Paint) -> None:
+    """Add one scale of colours for all panels."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    slim = figure.add_axes((1.0 - 0.46 / style.PAGE, 0.22, 0.09 / style.PAGE, 0.5))
+    bar = figure.colorbar(ScalarMappable(Normalize(*paint.limits), paint.colours), cax=slim)
+    bar.outline.set_linewidth(0.4)
+    slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
+    slim.set_title(paint.word, size=style.FONT, color=style.INK, pad=5.0)
+
+
+# ---------------------------------------------------------------- the contact along its normal
+
+_TINTS = {"sticks": "#0072b2", "slides": "#c1272d"}
+_PANEL_HIGH, _PANEL_SIDE = 2.2, 0.62
+
+
+def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
+    """Return pressure on the deformed surface at a few states, and where it sticks and slides.
+
+    The view is along the second axis. Lines go around what sticks (blue) and what touches (red).
+
+    Parameters
+    ----------
+    times : of the states drawn; default three that are spread over the contact
+
+    Verified by: tests/unit/solids/space/test_space_figures.py::test_footprint
+    """
+    data.require("footprint", "surface_x", "surface_z", "normal_traction", "slides")
+    rows = data.rows(times, 3)
+    figure = style.new_figure(style.PAGE, _PANEL_HIGH)
+    part = (1.0 - _PANEL_SIDE / style.PAGE) / len(rows)
+    end = float(np.abs(data.values("normal_traction")[rows]).max()) or 1.0
+    touching = np.zeros(data.values("slides").shape[1], dtype=bool)
+    for row in rows:
+        touching |= data.values("slides")[row] > 0.0
+    box = _box(data, rows, touching)
+    for number, row in enumerate(rows):
+        left = 0.42 / style.PAGE if number == 0 else number * part + 0.1 / style.PAGE
+        ax = figure.add_axes((left, 0.17, (number + 1) * part - left - 0.06 / style.PAGE, 0.7))
+        _seen_from_above(ax, data, row, end)
+        ax.set(xlim=box[0], ylim=box[1], aspect="equal")
+        ax.tick_params(labelleft=number == 0, labelsize=style.FONT)
+        ax.set_xlabel("x", size=style.FONT)
+        ax.set_title(data.state(float(data.time[row])), size=style.FONT, color=style.INK, pad=3.0)
+        if number == 0:
+            ax.set_ylabel("z", size=style.FONT)
+    word = data.ratio("normal_traction") + ("" if data.plain else " (Pa)")
+    _scale(figure, _Paint(np.zeros(0), (-end, end), _SIGNED, word))
+    return figure
+
+
+def _box(data: SolidData, rows: Sequence[int], touching: Any) -> list[tuple[float, float]]:
+    """Return the limits of both axes around what touches, with a little room."""
+    found = []
+    for name in ("surface_x", "surface_z"):
+        values = data.values(name)[rows]
+        values = values[:, touching] if touching.any() else values
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        found.append((low - 0.12 * (high - low), high + 0.12 * (high - low)))
+    if data.run.system_name in _HALVED:
+        found[1] = (-found[1][1], found[1][1])
+    return found
+
+
+def _seen_from_above(ax: Any, data: SolidData, row: int, end: float) -> None:
+    """Draw pressure and the outlines of what touches and what sticks at one state."""
+    from matplotlib.tri import Triangulation
+
+    x, z = (data.values(f"surface_{axis}")[row] for axis in "xz")
+    pressure, state = data.values("normal_traction")[row], data.values("slides")[row]
+    if data.run.system_name in _HALVED:
+        x, z = np.concatenate([x, x]), np.concatenate([z, -z])
+        pressure, state = np.concatenate([pressure] * 2), np.concatenate([state] * 2)
+    mesh = Triangulation(x, z)
+    ax.tripcolor(
+        mesh,
+        np.nan_to_num(pressure),
+        cmap=_SIGNED,
+        vmin=-end,
+        vmax=end,
+        shading="gouraud",
+        rasterized=True,
+    )
+    for level, name, known in (
+        (0.5, "slides", (state > 0.0).astype(float)),
+        (0.5, "sticks", (state == STICKS).astype(float)),
+    ):
+        if 0.0 < known.mean() < 1.0:
+            ax.tricontour(mesh, known, [level], colors=[_TINTS[name]], linewidths=0.9)

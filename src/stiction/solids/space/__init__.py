@@ -1,0 +1,1 @@
+"""Bodies in space: swept from the plane, moved to shapes, drawn, and the cap that is sheared."""

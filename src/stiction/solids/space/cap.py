@@ -1,0 +1,177 @@
+"""The sheared cap in space as a ready system; lengths are in L0, stresses in Young's modulus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from stiction.errors import ModelError, explain
+from stiction.laws.adhesion import LennardJones
+from stiction.laws.adhesive_friction import DI, AdhesiveFriction
+from stiction.numerics.checks import number
+from stiction.numerics.checks import whole as whole_number
+from stiction.solids.conditions import Driven, Fixed, Loaded, Program, Rigid
+from stiction.solids.contact.model import Contact
+from stiction.solids.contact.partners import Boundary, RigidPlane
+from stiction.solids.elements.kinds import Q1N2
+from stiction.solids.materials import NearlyIncompressible
+from stiction.solids.mesh.gradings import dense_between, graded
+from stiction.solids.mesh.model import rectangle
+from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
+from stiction.solids.presets import (
+    check_model,
+    check_penalty,
+    check_positive,
+    check_size,
+    with_numbers,
+)
+from stiction.solids.space.model import SweptBody
+from stiction.solids.space.shapes import Dome
+
+__all__ = ["CapSliding3D"]
+
+# when the attraction is there, and when the normal force has its value
+_ATTRACTED, _LOADED = 0.1, 0.3
+# elements along the motion, over the height, and across one half
+_CELLS = {"quick": (16, 3, 8), "paper": (72, 6, 38)}
+# the middle part of the face that has small elements, and how much smaller they are
+_INSIDE, _SMALLER = 0.24, 3.0
+# the first force on the plate: a part of the normal force, and the least [E L0^2]
+_FIRST, _LEAST = 0.05, 0.2
+# how deep the plate lies in the wall of the law before that, over the gap of equilibrium
+_DEPTH = 0.1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CapSliding3D(SolidSystem):
+    """A soft spherical cap under a rigid plate in space: pressed, then sheared.
+
+    The cap stands on its square base, which is held, and is highest in the middle; its upper face
+    is a part of a sphere. The second axis points from the base to the plate. One half is solved,
+    from the plane of symmetry along the motion; forces, areas and energies of a run are those of
+    this half. In the program's first tenth the plate is pressed on lightly (and the attraction
+    grows), until 0.3 the normal force goes to its value, and then the plate moves along the first
+    axis by `u_end`. Units are L0 and Young's modulus E.
+
+    Parameters
+    ----------
+    normal_force : on the plate of the whole cap, positive in compression [E L0^2]
+    nu : Poisson's ratio [1]
+    adhesive : whether tension acts; without it friction keeps its value
+    model : law of friction; DI, whose threshold is mu T_max wherever surfaces touch, or EA
+    mu : replaces that of the model when given [1]
+    size : "quick" in a minute, "paper" with about 60,000 unknowns
+    u_end : displacement of the plate at the end of the program, at time 1 [L0]
+    s_cut : replaces that of the model when given [1]
+    radius, height, half_width : of the cap [L0]
+    max_tension, work : T_max / E and W_adh / (E L0) [1]
+    cells : elements along the motion, over the height and across one half; None takes those of
+        the size
+    friction_in_preload : whether friction acts from the first touch on; False lets it begin with
+        the shear
+    penalty : tangential stiffness in stick [E / L0]; None takes ten times that of the law
+
+    Notes
+    -----
+    Radius, height and strength are those of `CapSliding`. Adhesion changes over lengths far below
+    the radius of contact: the audit tells what a mesh resolves.
+
+    Source: Mergel, Scheibert, Sauer 2021, section 5, in space; Lengiewicz et al. 2020 for the
+    question.
+    Verified by: tests/unit/solids/space/test_space_cap.py::test_cap_slides
+    """
+
+    normal_force: float = 10.0
+    nu: float = 0.45
+    adhesive: bool = False
+    model: AdhesiveFriction = field(default_factory=lambda: DI(mu=1.0))
+    mu: float | None = None
+    size: str = "quick"
+    u_end: float = 2.5
+    s_cut: float | None = None
+    radius: float = 40.65
+    height: float = 10.0
+    half_width: float = 16.0
+    max_tension: float = 0.165
+    work: float = 0.0135
+    cells: Sequence[int] | None = None
+    friction_in_preload: bool = True
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        check_model(name, self.model)
+        check_size(name, self.size)
+        object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
+        names = ("u_end", "radius", "height", "half_width", "max_tension", "work")
+        check_positive(self, names)
+        why = "the plate is pressed on or pulled by it."
+        force = number(f"{name}.normal_force", self.normal_force, why=why, try_="give 10.")
+        object.__setattr__(self, "normal_force", force)
+        for flag in ("adhesive", "friction_in_preload"):
+            yes_or_no(f"{name}.{flag}", getattr(self, flag), "it is so or it is not.")
+        if not self.adhesive and not force > 0.0:
+            why = "without adhesion nothing but pressure keeps the plate on the cap."
+            needs, try_ = "a number > 0 [E L0^2]", "give 10, or adhesive = True."
+            raise ModelError(explain(f"{name}.normal_force", force, needs, why, try_))
+        NearlyIncompressible(1.0, self.nu)
+        self._check_cells()
+        check_penalty(self)
+        self.cap()
+
+    def _check_cells(self) -> None:
+        if self.cells is None:
+            return
+        why = "the cap is made of this many elements along, over its height, and across."
+        given: object = self.cells
+        if not isinstance(given, (tuple, list)) or len(given) != len(_CELLS["quick"]):
+            where, needs = f"{type(self).__name__}.cells", "three whole numbers"
+            raise ModelError(explain(where, repr(given), needs, why, "give [16, 3, 8]."))
+        for value in given:
+            where = f"{type(self).__name__}.cells"
+            whole_number(where, value, least=1, most=10_000, why=why, try_="give [16, 3, 8].")
+        object.__setattr__(self, "cells", tuple(int(value) for value in given))
+
+    def cap(self) -> SweptBody:
+        """Return one half of the cap."""
+        nx, ny, nz = self.cells if self.cells is not None else _CELLS[self.size]
+        wide = self.half_width
+        x = dense_between(nx, 0.5 - _INSIDE, 0.5 + _INSIDE, _SMALLER)
+        half = dense_between(2 * nz, 0.5 - _INSIDE, 0.5 + _INSIDE, _SMALLER)[nz:]
+        z = wide * (2.0 * half - 1.0)
+        z[0] = 0.0
+        section = rectangle(2.0 * wide, self.height, (nx, ny), (-wide, 0.0), x, graded(ny, 0.35))
+        dome = Dome((0.0, self.height, 0.0), self.radius, 0.0)
+        material = NearlyIncompressible(1.0, self.nu)
+        return SweptBody(section, z, Q1N2(reduced=True, contact_points=3), material, dome)
+
+    def assembled(self) -> Assembled:
+        """Return one half of the cap, the plate above it, its force and its path."""
+        adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
+        whole, first = self.normal_force, max(_FIRST * self.normal_force, _LEAST)
+        top = (0.0, self.height + (1.0 - _DEPTH) * adhesion.gap_eq, 0.0)
+        contact = Contact(
+            Boundary(0, "top"),
+            RigidPlane(top, (0.0, -1.0, 0.0)),
+            adhesion,
+            self.model,
+            penalty=self.penalty,
+            friction_from=0.0 if self.friction_in_preload else _LOADED,
+        )
+        force = (-0.5 * first, -0.5 * first, -0.5 * whole)
+        attraction = (
+            Program((0.0, _ATTRACTED), (0.0, 1.0)) if self.adhesive else Program((0.0,), (1.0,))
+        )
+        return Assembled(
+            [self.cap()],
+            [contact],
+            [
+                Driven(Rigid(0), 0, Program((_LOADED, 1.0), (0.0, self.u_end))),
+                Loaded(Rigid(0), 1, Program((0.0, _ATTRACTED, _LOADED), force)),
+                Fixed(Boundary(0, "bottom"), (0, 1, 2)),
+                Fixed(Boundary(0, "back"), (2,)),
+            ],
+            attraction=attraction,
+            readings=Readings(displacement=0, start=_LOADED),
+            dimensionless=True,
+        )

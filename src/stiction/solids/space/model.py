@@ -1,0 +1,122 @@
+"""A deformable body in space, swept from a plane section and moved to a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record, fits, numbers
+from stiction.solids.arrays import Discretisation
+from stiction.solids.elements.kinds import Q1, Element
+from stiction.solids.elements.swept import Swept, sweep
+from stiction.solids.materials import Material, NeoHookean
+from stiction.solids.mesh.model import Mesh, rectangle
+from stiction.solids.space.picture import drawn, places_of
+from stiction.solids.space.shapes import BodyShape
+
+__all__ = ["SweptBody"]
+
+Floats = npt.NDArray[np.float64]
+
+# of a hexahedron in the mesh, the assembled matrix and its factors, measured with 60,000 unknowns
+_BYTES_OF_HEXAHEDRON = 60_000
+ENDS = ("back", "front")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweptBody(Record):
+    """A deformable body in space: hexahedra in layers, swept from a mesh of the plane.
+
+    The section lies in the first two coordinates and is swept along the third one. Boundaries of
+    the section become faces of the same names; those of both ends are "back", where the third
+    coordinate begins, and "front". Conditions may name all of them, contacts those of the section.
+
+    Parameters
+    ----------
+    mesh : the section
+    breaks : (l + 1,) third coordinates at the ends of the layers, rising [m]
+    element : of the section. Q1 becomes the trilinear hexahedron, Q1N2 the trilinear one with
+        biquadratic patches where it touches, Q2 and Q2N2 triquadratic ones, Q1H the trilinear one
+        with bicubic patches
+    material : what it is made of
+    shape : where places go before anything deforms the body; None leaves them
+
+    Source: Corbett and Sauer 2015, for the layers.
+    Verified by: tests/unit/solids/space/test_space_bodies.py::test_a_block_in_tension
+    """
+
+    mesh: Mesh = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
+    breaks: Sequence[float] | Floats = (0.0, 0.5, 1.0)
+    element: Element = field(default_factory=Q1)
+    material: Material = field(default_factory=NeoHookean)
+    shape: BodyShape | None = None
+
+    # of space: nothing is thin
+    plane_stress = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("mesh", Mesh), ("element", Element), ("material", Material)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                why, try_ = "a body is made of these.", "see the docstring of SweptBody."
+                got, needs = repr(value), f"a {kind.__name__}"
+                raise ModelError(explain(f"SweptBody.{name}", got, needs, why, try_))
+        shape: object = self.shape
+        if shape is not None and not isinstance(shape, BodyShape):
+            why, try_ = "it says where places go.", "leave it out, or give Dome(...)."
+            raise ModelError(explain("SweptBody.shape", repr(shape), "a BodyShape", why, try_))
+        why, try_ = "they are the ends of its layers.", "give (0, 0.5, 1)."
+        breaks = numbers("SweptBody.breaks", self.breaks, unit="m", why=why, try_=try_)
+        if breaks.ndim != 1 or breaks.size < 2 or not (np.diff(breaks) > 0.0).all():
+            needs = "at least two rising numbers [m]"
+            raise ModelError(explain("SweptBody.breaks", breaks.tolist(), needs, why, try_))
+        object.__setattr__(self, "breaks", breaks)
+        if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
+            got = f"{type(self.element).__name__}(reduced=True) on triangles"
+            why = "wedges with one point in their section have no fewer: they would lock."
+            needs, try_ = "elements with fewer points", "mesh with quadrilaterals, or use Q2."
+            raise ModelError(explain("SweptBody.element", got, needs, why, try_))
+        taken = [name for name in ENDS if name in self.mesh.boundaries]
+        if taken:
+            got, needs = f"a boundary {taken[0]!r}", "other names"
+            why, try_ = "the ends of the sweep are called so.", "name the boundary otherwise."
+            raise ModelError(explain("SweptBody.mesh", got, needs, why, try_))
+        count = self.mesh.cells.shape[0] * (breaks.size - 1) * self.element.ORDER**3
+        fits("SweptBody", count, _BYTES_OF_HEXAHEDRON, "give fewer cells or layers.")
+
+    @property
+    def face_points(self) -> int:
+        """Integration points of contact on each patch of the surface."""
+        return self.element.contact_points**2
+
+    @property
+    def layers(self) -> int:
+        """How many layers of hexahedra there are."""
+        return int(np.size(self.breaks)) - 1
+
+    def swept(self, boundaries: tuple[str, ...] = ()) -> Swept:
+        """Return the arrays of this body with these contact boundaries."""
+        order, spline = self.element.ORDER, self.element.SPLINE
+        shape = self.shape
+        return sweep(
+            self.mesh,
+            self.element,
+            np.asarray(self.breaks),
+            order,
+            boundaries,
+            None if shape is None else shape.moved,
+            max(spline, order),
+        )
+
+    def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
+        """Return the arrays of this body with these contact boundaries, and how it is drawn."""
+        made = self.swept(boundaries)
+        pictured = drawn(made, self.element.ORDER)
+        sets = made.node_sets
+        return Discretisation(
+            made.points, made.blocks, made.surfaces, sets, pictured, places_of(made)
+        )

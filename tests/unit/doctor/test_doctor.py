@@ -1,0 +1,129 @@
+"""`stiction doctor`: a sound machine, each fault that can be made, lines that fit."""
+
+import dataclasses
+import importlib.metadata
+import json
+
+import pytest
+
+from stiction.doctor import FAULT, NOTE, OK, Finding, examine, extras, machine, screen
+from stiction.numerics.compiling import folders
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return examine()
+
+
+def named(findings, name):
+    return next(finding for finding in findings if finding.name == name)
+
+
+def test_a_sound_machine(findings):
+    assert [finding for finding in findings if finding.state == FAULT] == []
+    parts = list(dict.fromkeys(finding.part for finding in findings))
+    assert parts == [
+        "versions",
+        "machine",
+        "threads",
+        "solvers",
+        "kernels",
+        "files",
+        "figures",
+        "extras",
+    ]
+    numpy = importlib.metadata.version("numpy")
+    assert named(findings, "numpy") == Finding("versions", "numpy", OK, numpy)
+    assert "solves 100 unknowns to" in named(findings, "SuperLU").value
+    assert "works" in named(findings, "compiler").value
+    # every extra that a user may want is there, with what it is for
+    optional = {f.name for f in findings if f.part == "extras"}
+    assert optional == {"pardiso", "amg", "gpu", "mesh", "viz3d", "cluster", "zarr"}
+    assert "meshes of solids" in named(findings, "mesh").value
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_the_screen_fits(findings, width):
+    lines = screen(findings, width).splitlines()
+    # what is in one piece, such as a path, may be longer
+    assert all(len(line) <= width or " " not in line.strip()[18:].strip() for line in lines)
+    assert lines[-1] == "no fault found"
+    assert "versions" in lines
+
+
+def test_faults_are_counted():
+    good, bad = Finding("solvers", "SuperLU", OK, "works"), Finding("files", "disk", FAULT, "full")
+    assert screen([good, bad], 80).splitlines() == [
+        "solvers",
+        "  SuperLU           works",
+        "files",
+        "! disk              full",
+        "1 fault: files: disk",
+    ]
+    assert screen([bad, bad], 80).endswith("2 faults: files: disk, files: disk")
+
+
+def test_old_and_absent_packages_are_faults(monkeypatch):
+    asked = ["numpy>=99.0", "nothing-of-the-kind>=1", "scipy", 'numba>=99; extra == "amg"']
+    monkeypatch.setattr(extras.importlib.metadata, "requires", lambda name: asked)
+    old, absent, any_version = extras.core()
+    assert (old.state, old.advice) == (FAULT, 'pip install "numpy>=99.0"')
+    assert "needs >=99.0" in old.value
+    assert (absent.state, absent.value) == (FAULT, "is not installed")
+    assert any_version.state == OK
+    amg = named(list(extras.extras()), "amg")
+    assert (amg.state, amg.advice) == (NOTE, 'pip install "stiction[amg]"')
+
+
+def test_a_solver_that_is_wrong_is_a_fault():
+    class Wrong:
+        def start(self):
+            return self
+
+        def factorise(self, matrix):
+            return self
+
+        def solve(self, b):
+            return 0.9 * b
+
+    found = machine._solved("SuperLU", Wrong)
+    assert found.state == FAULT
+    assert "is wrong by" in found.value
+
+
+def test_folders_that_cannot_be_written_are_faults(monkeypatch, tmp_path):
+    def closed(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(machine.tempfile, "TemporaryFile", closed)
+    found = machine._writable()
+    assert found.state == FAULT
+    assert "Permission denied" in found.value
+    assert "--out" in found.advice
+    monkeypatch.setattr(folders, "folder_for", lambda source: None)
+    assert named(list(machine._kernels()), "kept in").state == FAULT
+
+
+@pytest.mark.parametrize(("value", "state"), [("two", FAULT), ("0", FAULT), ("100000", NOTE)])
+def test_threads_that_make_no_sense_are_told(monkeypatch, value, state):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    found = named(list(machine._threads()), "OMP_NUM_THREADS")
+    assert found.state == state
+
+
+def test_a_package_that_cannot_be_imported_hides_nothing(monkeypatch):
+    def _files():
+        raise ImportError("libhdf5 is gone")
+        yield
+
+    monkeypatch.setattr(machine, "_files", _files)
+    found = examine()
+    assert named(found, "import") == Finding(
+        "files", "import", FAULT, "libhdf5 is gone", "install it again"
+    )
+    assert named(found, "fonts").state == OK
+
+
+def test_findings_are_plain(findings):
+    text = json.dumps([dataclasses.asdict(finding) for finding in findings])
+    assert json.loads(text)[0]["part"] == "versions"
