@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "damper.csv")
     lines = [f"{int(t) / 1024},{int(x) / 1000},{int(f) / 1000}" for t, x, f in rows]
     path.write_text("time [s],displacement [in],force [kip]\n" + "\n".join(lines))
-    damper = st.read_curve(path, normal_force=1e3)
+    damper = st.fits.read_curve(path, normal_force=1e3)
 rig = ImposedSlip(offset=Free())
 
 # %%

@@ -24,7 +24,6 @@ from stiction.errors import SolveError as SolveError
 from stiction.errors import Status as Status
 from stiction.errors import StictionError as StictionError
 from stiction.errors import StoreError as StoreError
-from stiction.fits.curves.reading import read_curve as read_curve
 from stiction.fits.fitting import fit as fit
 from stiction.laws.adhesion import LennardJones as LennardJones
 from stiction.laws.adhesive_friction import DI as DI

@@ -506,7 +506,6 @@ _FIRST = (
     "ensemble",
     "Sweep",
     "fit",
-    "read_curve",
     "solve_ivp",
 )
 # results and errors, of no kind and in no room

@@ -33,7 +33,7 @@ def test_units_do_not_matter(one, tmp_path):
         scaled = [s * np.asarray(c) for s, c in zip(scale, columns, strict=True)]
         rows = np.column_stack([*scaled, curve.normal_force])
         np.savetxt(tmp_path / name, rows, delimiter=",", header=head, comments="", fmt="%.17g")
-        made.append(st.read_curve(tmp_path / name))
+        made.append(st.fits.read_curve(tmp_path / name))
     for curve_ in made:
         again = table(st.fit(curve_, st.laws.Dahl, RIG))
         for name, values in table(found).items():
@@ -47,7 +47,7 @@ def test_rows_may_come_in_any_order(one, tmp_path):
     np.random.default_rng(1).shuffle(rows)
     path = tmp_path / "shuffled.csv"
     np.savetxt(path, rows, delimiter=",", header=head, comments="", fmt="%.17g")
-    again = st.fit(st.read_curve(path), st.laws.Dahl, RIG)
+    again = st.fit(st.fits.read_curve(path), st.laws.Dahl, RIG)
     assert table(again) == table(found)
 
 
