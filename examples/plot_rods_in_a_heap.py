@@ -80,11 +80,11 @@ ax.legend(fontsize=7)
 run.plot.scene(tubes=False, view=(35.0, -60.0))
 
 # %%
-# Contacts per body, from the saved state alone: those that press at the end. Three lines of the audit
-# do not hold, and say where. A rod that lies on the floor touches it at its nodes, and is up to three
-# per cent of a radius deep between them, which finer elements mend. The ledger is open by a
-# thousandth, and friction gave back a millionth: it is what the many blows of a heap leave of steps
-# this long, and steps of two fifths leave a quarter of it.
+# Contacts per body, from the saved state alone: those that press at the end. Three lines of the
+# audit do not hold, and say where. A rod that lies on the floor touches it at its nodes, and is up
+# to three per cent of a radius deep between them, which finer elements mend. The ledger is open by
+# a thousandth, and friction gave back a millionth: it is what the many blows of a heap leave of
+# steps this long, and steps of two fifths leave a quarter of it.
 data = run.data
 last = data.isel(time=-1)
 pressing = last["contact_mode"].values > 0.0

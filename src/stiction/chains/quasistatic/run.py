@@ -131,7 +131,7 @@ def _check_start(chain: Chain, t: float) -> None:
 def _onsets(chain: Chain, history: ChainHistory) -> dict[str, Quantity]:
     """Return onset times and forces from the events alone: initial velocities mean nothing."""
     first: list[float | None] = [None] * chain.n_mass
-    raw = history.events
+    raw = history.all_events()
     for t, i, before in zip(raw.time, raw.mass, raw.before, strict=True):
         if before == 0 and first[i] is None:
             first[i] = float(t)

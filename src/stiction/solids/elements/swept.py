@@ -13,7 +13,7 @@ the moved places at their Greville points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +150,8 @@ def sweep(
         points[there, :2], points[there, 2] = flat[mine, None], axis.heights
     if move is not None:
         points = _moved(points, laid, levels, move)
-    blocks, homes = [], []
+    blocks: list[Any] = []
+    homes: list[Any] = []
     for group in laid.groups:
         made, home = _blocks(group, element, levels, points, len(blocks))
         blocks += made
@@ -206,10 +207,10 @@ def _moved(points: Floats, laid: Laid, levels: Levels, move: Callable[[Floats], 
         there = levels.numbers[mine, :high]
         along, part = axis.matrix(axis.heights), across[mine][:, mine].tocsc()
         controls = points[there].transpose(1, 0, 2).reshape(high, -1)
-        places = (along @ controls).reshape(high, mine.size, 3)
-        places = np.stack([part @ level for level in places])
-        went = np.asarray(move(places.reshape(-1, 3)), dtype=np.float64)
-        went = np.linalg.solve(along, went.reshape(high, -1)).reshape(high, mine.size, 3)
+        levelled = (along @ controls).reshape(high, mine.size, 3)
+        places = np.stack([part @ level for level in levelled])
+        moved = np.asarray(move(places.reshape(-1, 3)), dtype=np.float64)
+        went = np.linalg.solve(along, moved.reshape(high, -1)).reshape(high, mine.size, 3)
         factors = splu(part)
         made[there] = np.stack([factors.solve(level) for level in went], axis=1)
     return made

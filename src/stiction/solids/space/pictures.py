@@ -77,12 +77,13 @@ def _told(problem: Problem, u: Floats, kind: bool, size: int) -> Floats:
     for k, part in enumerate(problem.parts):
         body, first = problem.assembled.bodies[k], int(problem.first[k])
         total = np.zeros((part.picture.matrix.shape[0], size))
-        if isinstance(body, SweptBody) != kind:
+        if isinstance(body, SweptBody) is not kind:
             made.append(np.full_like(total, np.nan))
             continue
         here = np.ascontiguousarray(u[first : first + part.points.shape[0]])
         count = np.zeros(total.shape[0])
-        for number, means in enumerate(_of_body(body, part, here) if kind else _of(part, here)):
+        found = _of_body(body, part, here) if isinstance(body, SweptBody) else _of(part, here)
+        for number, means in enumerate(found):
             mine = part.picture.owner[:, 0] == number
             cells, owner = part.picture.quads[mine], part.picture.owner[mine, 1]
             for corner in range(cells.shape[1]):
