@@ -2,8 +2,10 @@
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 
-SYSTEMS = ("chains", "switching", "rods", "solids", "faults")
+# rooms whose results carry an audit
+SYSTEMS = ("chains", "switching", "rods", "solids", "faults", "fits")
 # a saved run is read back here: its checks were made elsewhere
 READS_BACK = "src/stiction/results/store.py"
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -136,27 +138,39 @@ def renamed(source) -> list[str]:
     ]
 
 
-def used_names(node: ast.AST) -> set[str]:
+@cache
+def used_names(node: ast.AST) -> frozenset[str]:
     """Return all names that occur in a piece of code."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    imports = [n for n in ast.walk(node) if isinstance(n, ast.ImportFrom)]
-    return names | {alias.name for n in imports for alias in n.names}
+    names = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            names.add(part.id)
+        elif isinstance(part, ast.Attribute):
+            names.add(part.attr)
+        elif isinstance(part, ast.ImportFrom):
+            names |= {alias.name for alias in part.names}
+    return frozenset(names)
 
 
-def systems_calling(helper: str, sources, seen: frozenset[str] = frozenset()) -> set[str]:
+def systems_calling(helper: str, sources) -> set[str]:
     """Return the systems whose sources name a shared helper, or a helper that names it."""
-    if helper in seen:
-        return set()
     found: set[str] = set()
-    for source in sources:
-        system = system_of(source.path)
-        if system is not None:
-            found |= {system} if helper in used_names(source.tree) else set()
-            continue
-        for node in source.tree.body:
-            if isinstance(node, DEFINITION) and helper in used_names(node):
-                found |= systems_calling(node.name, sources, seen | {helper})
+    # each helper once, in whatever order: chains of them meet again and again
+    known, waiting = {helper}, [helper]
+    while waiting:
+        name = waiting.pop()
+        for source in sources:
+            system = system_of(source.path)
+            if system is not None:
+                found |= {system} if name in used_names(source.tree) else set()
+                continue
+            named = {
+                node.name
+                for node in source.tree.body
+                if isinstance(node, DEFINITION) and name in used_names(node)
+            }
+            waiting += named - known
+            known |= named
     return found
 
 

@@ -1,6 +1,7 @@
 """`stiction fit` from the command line, end to end."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ def test_a_fit_from_the_command_line(file, tmp_path):
     mu = told["parameters"]["mu"]
     # one interval in twenty misses the truth, so that a single set says nothing of coverage
     assert mu["low"] < mu["value"] < mu["high"]
+    # reason: five standard errors
     assert mu["value"] == pytest.approx(0.3, abs=5.0 * mu["error"])
     assert "FITTED: Dahl" in done.output
     shown = RUN.invoke(app, ["show", str(out)])
@@ -63,3 +65,17 @@ def test_odd_questions_end_with_2(file, tmp_path, more, words):
     assert done.exit_code == 2, done.output
     assert words in done.output
     assert not (tmp_path / "x").exists()
+
+
+def test_two_laws_as_json(file, tmp_path):
+    asked = ["fit", str(file), "--law", "Dahl", "--law", "Coulomb", "--normal-force", "10"]
+    done = RUN.invoke(app, [*asked, "--json", "--no-figures", "--out", str(tmp_path / "two")])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert [one["law"] for one in told["fits"]] == ["Dahl", "Coulomb"]
+    assert [Path(one["folder"]).name for one in told["fits"]] == ["Dahl", "Coulomb"]
+    first, second = told["comparison"]
+    assert (first["law"], second["law"]) == ("Dahl", "Coulomb")
+    assert first["aic"] < second["aic"]
+    quiet = RUN.invoke(app, [*asked, "-q", "--no-figures", "--out", str(tmp_path / "quiet")])
+    assert (quiet.exit_code, quiet.stdout) == (0, "")

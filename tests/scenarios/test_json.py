@@ -4,7 +4,18 @@ import json
 
 import pytest
 
-COMMANDS = ("list", "run", "show", "sweep", "verify", "plot", "reproduce", "compile", "doctor")
+COMMANDS = (
+    "list",
+    "run",
+    "show",
+    "sweep",
+    "verify",
+    "plot",
+    "reproduce",
+    "fit",
+    "compile",
+    "doctor",
+)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,6 +43,7 @@ class Asked:
     overwrite: bool = False
     figures: bool = True
     quiet: bool = False
+    json: bool = False
 
 
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
@@ -54,6 +56,7 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     from stiction.fits.comparison import compare_fits
     from stiction.fits.curves.reading import read_curve
     from stiction.fits.fitting import fit
+    from stiction.fits.folder import fit_in
     from stiction.fits.intervals import Bootstrap, Profile
     from stiction.fits.parameters import OF_LAWS
 
@@ -64,6 +67,7 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     ]
     how = Bootstrap(resamples=asked.bootstrap) if asked.bootstrap else Profile()
     rig, found = _rig(asked), []
+    told: list[dict[str, Any]] = []
     base = Path("out", Path(asked.data[0]).stem) if asked.out is None else Path(asked.out)
     for name in asked.laws:
         law, known = _law(name, asked)
@@ -72,10 +76,18 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
         found.append(one)
         folder = base if len(asked.laws) == 1 else base / name
         one.save(folder, overwrite=asked.overwrite, figures=asked.figures)
-        if not asked.quiet:
+        told.append({"folder": str(folder), **(fit_in(folder) or {})})
+        if not (asked.quiet or asked.json):
             put(f"{one!r}\nfolder            {folder}\n")
-    if len(found) > 1:
-        put(compare_fits(found).to_string(float_format=lambda v: f"{v:.6g}"))
+    compared = compare_fits(found) if len(found) > 1 else None
+    if asked.json:
+        # through pandas, which writes null for what is not finite
+        rows = (
+            [] if compared is None else json.loads(compared.reset_index().to_json(orient="records"))
+        )
+        put(json.dumps({"fits": told, "comparison": rows}, indent=2, ensure_ascii=False))
+    elif compared is not None and not asked.quiet:
+        put(compared.to_string(float_format=lambda v: f"{v:.6g}"))
     return 0
 
 
@@ -170,10 +182,11 @@ def fit_command(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved fit.")] = False,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """A law's parameters from measured curves, with intervals, and what data cannot tell."""
     asked = Asked(
         data, law, rig_stiffness, rig_mass, normal_force, offset, drift, free or (), fix or (),
-        unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures, quiet,
+        unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures, quiet, as_json,
     )  # fmt: skip
     raise typer.Exit(fit_file(asked, typer.echo))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from stiction._version import __version__
 from stiction.errors import StoreError, explain
-from stiction.fits.outcome import Fit, screen
 from stiction.fits.parameters import law_name
 from stiction.numerics.shown import table_html
 from stiction.results.audit import Audit
@@ -22,6 +21,7 @@ from stiction.results.staging import staged
 from stiction.results.trust.digests import DIGEST, FILES, digest_of, file_digest, sealed
 
 if TYPE_CHECKING:
+    from stiction.fits.outcome import Fit
     from stiction.plot.figure import PaperFigure
 
 __all__ = ["MARK", "fit_in", "save_fit", "verified_fit"]
@@ -101,7 +101,7 @@ def _summary(fit: Fit) -> dict[str, object]:
         "bic": fit.bic,
         "warnings": list(fit.warnings),
         "audit": checks,
-        "screen": screen(fit),
+        "screen": repr(fit),
         "version": __version__,
     }
 

@@ -77,17 +77,19 @@ def polished(
     def slopes(x: Floats) -> Floats:
         return np.asarray(problem.jacobian(full(x), held)[:, free])
 
-    result: Any = least_squares(
-        misfit,
-        inside,
-        jac=slopes,
-        bounds=(least, largest) if bounded else (-np.inf, np.inf),
-        x_scale=size,
-        ftol=tolerance,
-        xtol=1e-9,
-        gtol=1e-15,
-        max_nfev=most,
-    )
+    # far from the data a law may be beyond what numbers hold; the search turns back there
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: Any = least_squares(
+            misfit,
+            inside,
+            jac=slopes,
+            bounds=(least, largest) if bounded else (-np.inf, np.inf),
+            x_scale=size,
+            ftol=tolerance,
+            xtol=1e-9,
+            gtol=1e-15,
+            max_nfev=most,
+        )
     return Found(full(result.x), 2.0 * float(result.cost), bool(result.status > 0))
 
 

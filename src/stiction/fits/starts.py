@@ -103,7 +103,8 @@ def _told(curves: Sequence[Curve]) -> dict[str, Span]:
     slow, fast = (np.quantile(moving, 0.02), moving.max()) if moving.size else (1e-3, 1.0)
     steps = np.concatenate([np.abs(c.steps()[1:]) for c in curves])
     fine = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 1e-6
-    path = max(float(np.ptp(np.cumsum(c.steps()))) for c in curves)
+    # where nothing moved, some length: data say nothing of what depends on it
+    path = max(float(np.ptp(np.cumsum(c.steps()))) for c in curves) or fine
     lasts = max(float(np.ptp(c.clock)) for c in curves)
     tick = min(float(np.min(np.diff(c.clock))) for c in curves)
     stiff = _stiffness(curves)

@@ -60,8 +60,9 @@ def test_stick_and_slip_in_closed_form():
         run = st.solve(pulled(), st.ThetaStepper(step=step), (0.0, exact[3, 1] + 0.02), save=3)
         onsets, arrests = cycles(run)
         assert run.audit.ok
-        # events fall on the ends of steps; later ones carry what earlier ones were off
+        # reason: events fall on the ends of steps; later ones carry what earlier ones were off
         assert onsets == pytest.approx(exact[:, 0], abs=4.0 * step)
+        # reason: as above
         assert arrests == pytest.approx(exact[:, 1], abs=4.0 * step)
 
 
