@@ -40,7 +40,7 @@ crossed = {mu: st.CrossedRods(friction=st.Coulomb(mu)) for mu in (0.5, 0.1)}
 # Method and solve
 # ----------------
 runs = {
-    mu: st.solve(system, st.RollingLeapfrog(step=5e-5), t_span=(0.0, 0.3), save=601)
+    mu: st.solve(system, st.RollingLeapfrog(step=2.5e-5), t_span=(0.0, 0.3), save=601)
     for mu, system in crossed.items()
 }
 slid = [st.solve(on_slope(mu), t_span=(0.0, 0.15), save=31) for mu in coefficients]
