@@ -49,7 +49,9 @@ def test_everything_has_a_comparison(stiction, here):
     answer = stiction("reproduce", "chains", "--no-figures")
     assert answer.code == 0, answer
     folders = sorted(p.name for p in (here / "out" / "reproduce-chains").iterdir())
-    assert folders == sorted([*(f"figure-{i}" for i in range(2, 11)), "table-1", "table-2"])
+    assert folders == sorted(
+        [*(f"figure-{i}" for i in range(2, 11)), "report.html", "table-1", "table-2"]
+    )
     root = here / "out" / "reproduce-chains"
     rest = rows_of(root / "figure-2")
     corner = rest["ends from which every increase of f moves all masses"]

@@ -16,7 +16,7 @@ def test_every_item_has_a_comparison_and_a_figure(stiction, here):
     assert answer.code == 0, answer
     root = here / "out" / "reproduce-rods"
     names = {"figure-2-left", "figure-2-right", "periodic", "symmetric", "chaos"}
-    assert {path.name for path in root.iterdir()} == names
+    assert {path.name for path in root.iterdir()} == {*names, "report.html"}
     for name in names:
         assert (root / name / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     field = rows_of(root / "figure-2-left")

@@ -14,6 +14,7 @@ import pytest
 import stiction as st
 from stiction.results.staging import claimed
 from stiction.scenario import entries
+from stiction.scenario.listing import duration
 from stiction.studies.listing import ready_entries
 
 FOLDER = ["events.csv", "run.nc", "scenario.toml", "summary.json"]
@@ -28,11 +29,11 @@ def test_help_and_list(stiction):
     listed = stiction("list").out.splitlines()
     assert any(line.startswith("  slip-wave ") and "Fig. 5" in line for line in listed)
     # columns stand apart, those of the longest words too
-    columns = [re.split(r" {2,}", line) for line in listed]
-    # studies stand behind the scenarios
-    known = [*entries(), *ready_entries()]
+    columns = [re.split(r" {2,}", line.strip()) for line in listed if line.startswith("  ")]
+    # by system, studies behind the scenarios
+    known = [*sorted(entries(), key=lambda entry: entry.system), *ready_entries()]
     assert [column[0] for column in columns] == [entry.name for entry in known]
-    assert [column[-1] for column in columns] == [entry.title for entry in known]
+    assert [column[1] for column in columns] == [duration(entry.seconds) for entry in known]
     told = stiction("run", "--help").out
     assert re.search(r"--checkpoint-every[^\[]*\[x>=0\.0\][^\[]*\[default: 10\.0\]", told)
     assert stiction("--version").out.strip() == f"stiction {st.__version__}"

@@ -80,7 +80,7 @@ class Job:
         words += ["--overwrite"] * self.overwrite + ["--no-figures"] * (not self.figures)
         words += ["--strict"] * self.strict + ["--json"] * self.json
         words += ["--format", self.format] * (self.format != "png")
-        words += ["--dpi", f"{self.dpi:g}"] * (self.dpi is not None)
+        words += [] if self.dpi is None else ["--dpi", f"{self.dpi:g}"]
         return shlex.join(words)
 
 

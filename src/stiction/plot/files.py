@@ -38,7 +38,7 @@ def check_looks(format: str, dpi: float | None = None) -> float:
     """
     if format not in _FORMATS:
         why = "these are written without further software."
-        try_ = nearest(format, _FORMATS) + ' "png" suits screens and "pdf" papers.'
+        try_ = '"png" suits screens and "pdf" papers; ' + nearest(format, _FORMATS)
         needs = "one of " + ", ".join(_FORMATS)
         raise ModelError(explain("format", repr(format), needs, why, try_))
     if dpi is not None and not 10.0 <= dpi <= _MOST_DPI:
