@@ -274,9 +274,13 @@ class Chain(Record):
             pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
             if (pull + self.plate_springs * (self.plate_speed - ride)).any():
                 return False
-        drive, now = self.drive(t, x, ride), float(self.load.at(t))
         loaded = self.load_shares != 0.0
-        for extreme in self.load.bounds_after(t if since is None else since):
+        extremes = self.load.bounds_after(t if since is None else since)
+        if np.isinf(extremes).any() and loaded.any() and np.isfinite(self.stick_bound).all():
+            # a load without bounds moves everything in the end
+            return False
+        drive, now = self.drive(t, x, ride), float(self.load.at(t))
+        for extreme in extremes:
             push = drive.copy()
             push[loaded] += self.load_shares[loaded] * (extreme - now)
             if (np.abs(push) > self.stick_bound * (1.0 + 1e-12)).any():

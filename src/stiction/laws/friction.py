@@ -231,7 +231,7 @@ class Friction(Record, abc.ABC):
         """Return the law written out for `n` contacts; raise ModelError on a wrong length."""
         made = FrictionTable(self, n)
         # a wrong length is refused here, and not in the middle of a run
-        self.parameters(n)
+        made.parameters  # noqa: B018
         return made
 
     # ---- inside
@@ -395,6 +395,9 @@ class FrictionTable:
     @functools.cached_property
     def mu_kinetic(self) -> Floats:
         """(n,) coefficients that mu tends to in fast slip [1]."""
+        if type(self.law).fast_coefficient is Friction.fast_coefficient:
+            # what a law without a limit of its own says, by this table instead of another
+            return self.mu(np.zeros(self.n))
         return self.law.fast_coefficient(self.n)
 
     @functools.cached_property

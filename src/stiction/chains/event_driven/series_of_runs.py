@@ -21,6 +21,17 @@ from stiction.results.run import Request, Run
 
 __all__ = ["runs_of"]
 
+_SHARED = (
+    "masses",
+    "x_start",
+    "v_start",
+    "plate_springs",
+    "link_stiffness",
+    "link_damping",
+    "load_shares",
+    "normal_forces",
+)
+
 
 def runs_of(
     chain: Chain, method: EventDriven, request: Request, paths: Sequence[str]
@@ -40,7 +51,9 @@ def runs_of(
         return None
     if np.ndim(chain.law.mu) or method.policy is not None:
         return None
-    fields = {f.name: getattr(chain, f.name) for f in dataclasses.fields(chain)}
+    names = [f.name for f in dataclasses.fields(chain)]
+    # arrays that the law does not change
+    fields = {name: getattr(chain, name) for name in (*names, *_SHARED)}
     solver = Solver(method, chain, request)
 
     def run(values: Sequence[Any]) -> Run:
