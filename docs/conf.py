@@ -65,7 +65,7 @@ html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "show_nav_level": 2,
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     # a sign alone: its words are the same for eyes and for readers
     "navbar_persistent": ["search-button"],
 }
@@ -73,7 +73,7 @@ html_context = {"default_mode": "auto"}
 # the site asks no other host for anything: what it needs lies beside it
 html_static_path = ["_site", "_made"]
 html_css_files = ["stiction.css"]
-html_js_files = ["movies.js"]
+html_js_files = ["site.js"]
 html_search_scorer = str(Path(__file__).with_name("_site") / "scorer.js")
 mathjax_path = "mathjax/tex-chtml.js"
 # the menu of a right click, and the maps for speech, would be more files

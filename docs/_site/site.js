@@ -13,3 +13,10 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 });
+
+// Long formulas scroll: by the keyboard too.
+window.addEventListener("load", () => {
+  window.MathJax?.startup?.promise?.then(() => {
+    for (const box of document.querySelectorAll('mjx-container[display="true"]')) box.tabIndex = 0;
+  });
+});
