@@ -132,7 +132,7 @@ def unknown_cases(rows: int = 300) -> dict[str, tuple[Case, tuple[str, ...]]]:
     time = np.linspace(0.0, 10.0, rows)
     one_way = np.linspace(0.0, 1e-2, rows)
     fast = swept(rows, 4e-3)
-    slow = 1e-6 * np.sin(time)
+    slow = 1e-8 * np.sin(time)
     at_once = np.linspace(0.0, 1e-3, rows)
     return {
         # an offset, and friction one way

@@ -24,7 +24,9 @@ def summary(folder):
     return json.loads((folder / "summary.json").read_text())
 
 
-def test_help_and_list(stiction):
+def test_help_and_list(stiction, monkeypatch):
+    # as in a pipe, where nothing is cut, whatever ran the tests says of its own screen
+    monkeypatch.setenv("COLUMNS", "10000")
     assert "reproduce" in stiction("--help").out
     listed = stiction("list").out.splitlines()
     assert any(line.startswith("  slip-wave ") and "Fig. 5" in line for line in listed)

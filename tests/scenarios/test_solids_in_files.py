@@ -235,7 +235,7 @@ shape = {type = "Dome", tip = [0.0, 0.7, 0.0], radius = 2.5}
 type = "Contact"
 boundary = {type = "Boundary", body = 0, name = "top"}
 partner = {type = "RigidSphere", centre = [0.0, 2.76, 0.0], radius = 2.0}
-adhesion = {type = "LennardJones", hamaker = 0.0227, r0 = 0.1}
+adhesion = {type = "LennardJones", hamaker = 0.005, r0 = 0.1}
 friction = {type = "DI", mu = 0.4}
 [[system.boundary_conditions]]
 type = "Fixed"

@@ -155,8 +155,9 @@ def test_every_registered_name_is_a_class_of_its_kind(kind):
             continue
         assert dataclasses.is_dataclass(found)
         bases = {base.__name__ for base in found.__mro__}
-        # a boundary is a place as well as a partner, a membrane stands among bodies
-        other = {"Boundary": "Partner", "Membrane": "Membrane"}.get(name, kind)
+        # a boundary is a place as well as a partner; membranes and swept bodies stand among bodies
+        more = {"Boundary": "Partner", "Membrane": "Membrane", "SweptBody": "SweptBody"}
+        other = more.get(name, kind)
         assert bases & {kind, other} or kind in (
             "System",
             "Method",

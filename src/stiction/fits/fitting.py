@@ -74,7 +74,7 @@ def fit(
     top, agree, ends = best(problem, seed)
     spread = _variance(problem, top)
     errors, correlation = _errors(problem, top, spread[0])
-    estimates = _estimates(problem, top, how, errors, spread)
+    estimates = _estimates(problem, top, how, errors, spread, ends)
     values = problem.coordinates.physical(top.y)
     forces, _ = problem.forces(values)
     checks = _checks(problem, top, (agree, len(ends)), forces, spread[0], estimates)
@@ -153,7 +153,12 @@ def _turned(problem: Problem, y: Floats) -> Floats:
 
 
 def _estimates(
-    problem: Problem, top: Found, how: Intervals, errors: Floats, spread: tuple[float, int]
+    problem: Problem,
+    top: Found,
+    how: Intervals,
+    errors: Floats,
+    spread: tuple[float, int],
+    found: Sequence[Found],
 ) -> list[Estimate]:
     from scipy.stats import chi2, f
 
@@ -161,8 +166,10 @@ def _estimates(
     level = how.level
     limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, freedom)
     values = problem.coordinates.physical(top.y)
+    # searches that came to another place than the best
+    others = [end.y for end in found if end.rss > top.rss * (1.0 + 1e-6) + 1e-30]
     ends = [
-        profile_ends(problem, top, i, float(errors[i]), variance, float(limit))
+        profile_ends(problem, top, i, float(errors[i]), variance, float(limit), others)
         for i in range(len(problem.parameters))
     ]
     if isinstance(how, Bootstrap):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +109,13 @@ class Bootstrap(Intervals):
 
 
 def profile_ends(
-    problem: Problem, top: Found, i: int, error: float, variance: float, limit: float
+    problem: Problem,
+    top: Found,
+    i: int,
+    error: float,
+    variance: float,
+    limit: float,
+    others: Sequence[Floats] = (),
 ) -> Ends:
     """Return the interval of parameter `i` along its profile.
 
@@ -119,11 +125,13 @@ def profile_ends(
     error : its standard error, by which steps begin; may be infinite
     variance : of the residuals
     limit : of 2 ln L at the ends of the interval
+    others : coordinates where other searches ended; a profile that seems known is looked at from
+        there, too, since it may have left its lowest valley
 
     Verified by: tests/unit/fits/test_intervals.py::test_a_linear_law_has_the_interval_of_students_t
     """
     value = float(problem.coordinates.physical(top.y)[i])
-    sides = [_side(problem, top, i, error, variance, limit, s) for s in (-1.0, 1.0)]
+    sides = [_side(problem, top, i, error, variance, limit, s, others) for s in (-1.0, 1.0)]
     (low, low_known, below), (high, high_known, above) = sides
     places = np.array([*below[::-1], (value, 0.0), *above])
     return Ends(low, high, low_known, high_known, places)
@@ -137,6 +145,7 @@ def _side(
     variance: float,
     limit: float,
     s: float,
+    others: Sequence[Floats],
 ) -> tuple[float, bool, list[tuple[float, float]]]:
     q = problem.parameters[i]
     value = float(problem.coordinates.physical(top.y)[i])
@@ -146,12 +155,13 @@ def _side(
     seen: list[tuple[float, float]] = []
     last, moved = top.y, 1.0
 
-    def at(x: float) -> float:
+    def at(x: float, starts: Sequence[Floats] = ()) -> float:
         nonlocal last, moved
         # the others move in proportion, nearly
-        ahead = (x - value) / moved
-        start = top.y + ahead * (last - top.y) if 0.2 < ahead < 5.0 else last
-        found = polished(problem, start, (i, x), 40, _TOLERANCE)
+        ahead = (x - value) / moved if moved else 1.0
+        guess = top.y + ahead * (last - top.y) if 0.2 < ahead < 5.0 else last
+        ends = [polished(problem, y, (i, x), 40, _TOLERANCE) for y in starts or (guess,)]
+        found = min(ends, key=lambda one: one.rss)
         last, moved = found.y, x - value
         drop = max((found.rss - top.rss) / variance, 0.0)
         seen.append((x, drop))
@@ -165,6 +175,15 @@ def _side(
         x = _ahead(value, s * step * far * math.sqrt(limit), logarithmic)
         x = max(x, most) if s < 0.0 else min(x, most)
         f = at(x)
+        if f >= KNOWN and others:
+            here = last
+            if (lower := at(x, others)) < f:
+                # the lowest valley is another one, and the end is there, if there is one
+                del seen[-2]
+                f, end = lower, None
+            else:
+                del seen[-1]
+                last = here
         if end is None and f >= limit:
             end = _crossing(at, (inner, f_inner), (x, f), limit)
         if f >= KNOWN:

@@ -244,15 +244,42 @@ def test_too_few_numbers_on_the_way_below_a_surface_are_an_error():
         st.solve(system, t_span=(0.0, 3.0))
 
 
-def test_a_gradient_that_vanishes_on_the_surface_is_refused():
+@pytest.mark.parametrize("x0", [1.0, 0.7, 3.0, 1e-3])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_gradient_that_vanishes_on_the_surface_is_refused(x0, size):
     system = PiecewiseSmooth(
-        h=lambda x: x[0] ** 3,
+        h=lambda x: (x[0] / size) ** 3,
+        f_plus=lambda x: (-size, 1.0),
+        f_minus=lambda x: (size, 1.0),
+        x0=[x0 * size, 0.0],
+        scale=(size, 1.0),
+    )
+    with pytest.raises(st.ModelError, match="gradient of zero"):
+        st.solve(system, t_span=(0.0, 5.0))
+
+
+def test_a_vanishing_gradient_is_refused_whatever_the_scale():
+    system = PiecewiseSmooth(
+        h=lambda x: (x[0] / 1e6) ** 3,
+        f_plus=lambda x: (-1e6, 1.0),
+        f_minus=lambda x: (1e6, 1.0),
+        x0=[1e6, 0.0],
+    )
+    with pytest.raises(st.ModelError, match="gradient of zero"):
+        st.solve(system, t_span=(0.0, 5.0))
+
+
+def test_a_gradient_that_falls_steeply_towards_the_surface_is_none_that_vanishes():
+    """Over the first step h falls from 5e8; its gradient at the surface is 20."""
+    system = PiecewiseSmooth(
+        h=lambda x: np.expm1(20.0 * x[0]),
         f_plus=lambda x: (-1.0, 1.0),
         f_minus=lambda x: (1.0, 1.0),
         x0=[1.0, 0.0],
     )
-    with pytest.raises(st.ModelError, match="gradient of zero"):
-        st.solve(system, t_span=(0.0, 5.0))
+    run = st.solve(system, t_span=(0.0, 5.0))
+    assert moves(run) == [("slide", "+", "slide")]
+    assert run.events["time"].iloc[0] == pytest.approx(1.0, abs=1e-12)
 
 
 def test_a_wrong_gradient_is_refused():

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.methods import Policy
 from stiction.switching.choosing.intersections import Way
+from stiction.switching.flow.events import ASIDE, FLAT
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.policies import ByKind, Sample
 
@@ -22,8 +23,10 @@ def check_normals(system: SwitchingSystem, x: Floats) -> None:
     """Refuse a switching function whose gradient is zero where it switches."""
     scale = np.asarray(system.compiled.scale)
     here = np.abs(system.gradient(x)) @ scale
-    start = np.abs(system.gradient(system.start_state())) @ scale
-    for i in np.flatnonzero(here <= 1e-4 * start):
+    # as `flow.events.has_no_normal` judges
+    moves = ASIDE * np.diag(np.maximum(scale, np.abs(x - system.start_state())))
+    near = [np.abs(system.gradient(x + move)) @ scale for move in (*moves, *-moves)]
+    for i in np.flatnonzero(here < FLAT * np.max(near, axis=0)):
         raise ModelError(
             explain(
                 f"{type(system).__name__}.h",

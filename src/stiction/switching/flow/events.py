@@ -72,6 +72,7 @@ from stiction.switching.flow.rows import (
     ORDER,
     OTHER,
     PACE,
+    PLANE,
     PLUS,
     REJECTED,
     ROOT,
@@ -81,6 +82,7 @@ from stiction.switching.flow.rows import (
     SCALE,
     SHRINKS,
     SIDES,
+    SPARE,
     STAGE,
     T_END,
     TOLD,
@@ -128,6 +130,8 @@ _SHRINKS, _SHORTEST, _SAME = 10, 1e-7, 40
 NEXT_TO_TWO_FOLD = 3e-6
 # a slip that is shorter than this share of the time is none
 _AT_ONCE = 1e-10
+# a gradient vanishes if it is less than FLAT of what it is ASIDE of the states' size away
+FLAT, ASIDE = 1e-3, 1e-3
 _EPS = 2.220446049250313e-16
 
 
@@ -261,18 +265,37 @@ def _shallow(system: Integers, a: Matrix, i: int, root: float) -> float:
 def has_no_normal(system: Integers, p: Vector, a: Matrix, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from Y to TRIAL ends.
 
-    It does when it is far too small for the change of h_i over the step: there is no
-    telling to which side the fields point.
+    It does when it is a thousandth of what it is a thousandth of the states' size, or of the step,
+    away: there is no telling to which side the fields point.
     """
     n = system[N]
-    if system[ORDER + i] != 0:
+    if system[ORDER + i] != 0 or system[PLANE] != 0:
         return False
     normals(system, p, a, TRIAL, GRAD)
     change = 0.0
     for c in range(n):
         change += abs(a[GRAD, i * n + c] * (a[TRIAL, c] - a[Y, c]))
-        change += abs(a[GRAD, i * n + c]) * 1e-3 * a[SCALE, c]
-    return change < 1e-6 * a[VALUE, i]
+    # what explains most of the change of h_i over the step needs no closer look
+    if change >= 1e-2 * abs(a[VALUE, i]):
+        return False
+    near = 0.0
+    for c in range(2 * n):
+        for j in range(n + 1):
+            a[SPARE, j] = a[TRIAL, j]
+        far = max(a[SCALE, c // 2], abs(a[TRIAL, c // 2] - a[Y, c // 2]))
+        a[SPARE, c // 2] += (1.0 - 2.0 * (c % 2)) * ASIDE * far
+        normals(system, p, a, SPARE, EXTRA)
+        near = max(near, _steepness(a, EXTRA, i, n))
+    return _steepness(a, GRAD, i, n) < FLAT * near
+
+
+@kernel(borrows=True)
+def _steepness(a: Matrix, gradients: int, i: int, n: int) -> float:
+    """Return how far h_i changes where every state changes by its size."""
+    total = 0.0
+    for c in range(n):
+        total += abs(a[gradients, i * n + c]) * a[SCALE, c]
+    return total
 
 
 @kernel(borrows=True)
