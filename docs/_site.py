@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -42,6 +44,13 @@ def write_movies() -> None:
         picture.resize((640, round(640 * picture.height / picture.width))).save(
             folder / f"{name}.png", optimize=True
         )
+
+
+def write_performance() -> None:
+    """Draw docs/_made/error-against-work.svg from the recorded points."""
+    MADE.mkdir(exist_ok=True)
+    script = HERE.parent / "benchmarks" / "figure.py"
+    subprocess.run([sys.executable, script, MADE / "error-against-work.svg"], check=True)
 
 
 def write_mathjax() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from _pages import write_pages
-from _site import write_mathjax, write_movies
+from _site import write_mathjax, write_movies, write_performance
 
 from stiction._version import __version__
 
@@ -120,6 +120,7 @@ def setup(app):
     write_pages()
     write_mathjax()
     write_movies()
+    write_performance()
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-signature", _plain_signature)
 

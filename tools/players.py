@@ -1,6 +1,6 @@
 """Write the players of saved runs, and tell for each how large it is and how exact.
 
-`python tools/players.py OUT RUN...` writes OUT/NAME.html for each folder of a saved run or study, unpacks
+`python tools/players.py OUT RUN...` writes OUT/NAME.html for each saved run or study, unpacks
 what was written and compares it with the saved states: at every saved time that a straight line
 between frames covers, and at the frames themselves. With Chromium every page is opened too: it
 must play, report nothing and ask for nothing but itself.
