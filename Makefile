@@ -53,7 +53,7 @@ wheel: $(VENV)/.stamp-wheel ## build a wheel that carries its compiled kernels, 
 	$(PY) tools/wheel.py
 
 clean: ## remove the environment and everything that was built or computed
-	rm -rf $(VENV) out build dist docs/_build docs/auto_examples docs/api/generated \
+	rm -rf $(VENV) out build dist docs/_build docs/auto_examples docs/api/generated docs/_made \
 	  docs/sg_execution_times.rst docs/layers.svg .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
 	  .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

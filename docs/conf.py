@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from _pages import write_pages
+from _site import write_mathjax, write_movies, write_performance
 
 from stiction._version import __version__
 
@@ -24,7 +25,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "auto_examples/**/*.ipynb"]
+exclude_patterns = ["_build", "_made", "_site", "**/GALLERY_HEADER.rst", "auto_examples/**/*.ipynb"]
 
 # Pages are MyST Markdown; the gallery writes reStructuredText.
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -60,7 +61,23 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "Stiction"
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": True, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_nav_level": 2,
+    "header_links_before_dropdown": 6,
+    # a sign alone: its words are the same for eyes and for readers
+    "navbar_persistent": ["search-button"],
+}
+html_context = {"default_mode": "auto"}
+# the site asks no other host for anything: what it needs lies beside it
+html_static_path = ["_site", "_made"]
+html_css_files = ["stiction.css"]
+html_js_files = ["site.js"]
+html_search_scorer = str(Path(__file__).with_name("_site") / "scorer.js")
+mathjax_path = "mathjax/tex-chtml.js"
+# the menu of a right click, and the maps for speech, would be more files
+mathjax3_config = {"options": {"enableMenu": False}}
 
 
 _ASIDE = re.compile(r"\s*(Source|Verified by):")
@@ -101,6 +118,9 @@ def setup(app):
     Docstrings go ahead of napoleon, which runs at priority 500.
     """
     write_pages()
+    write_mathjax()
+    write_movies()
+    write_performance()
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-signature", _plain_signature)
 

@@ -1,6 +1,6 @@
 """Write the players of saved runs, and tell for each how large it is and how exact.
 
-`python tools/players.py OUT RUN...` writes OUT/NAME.html for each folder of a saved run, unpacks
+`python tools/players.py OUT RUN...` writes OUT/NAME.html for each saved run or study, unpacks
 what was written and compares it with the saved states: at every saved time that a straight line
 between frames covers, and at the frames themselves. With Chromium every page is opened too: it
 must play, report nothing and ask for nothing but itself.
@@ -16,6 +16,8 @@ import numpy as np
 
 from stiction.plot.player.page import MOST_BYTES
 from stiction.results.store import load
+from stiction.studies import Study
+from stiction.studies.store import is_study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -29,6 +31,12 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     failed, rows = 0, []
     for folder in folders:
+        if is_study(folder):
+            # frames are members themselves
+            path = Study(folder).animate(out / f"{folder.name}.html")
+            film = film_in(path.read_text(encoding="utf-8"))
+            rows.append((folder.name, path, path.stat().st_size, len(film["time"]), 0.0, True))
+            continue
         run = load(folder)
         path = run.animate(out / f"{folder.name}.html")
         film = film_in(path.read_text(encoding="utf-8"))

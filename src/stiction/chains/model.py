@@ -162,7 +162,7 @@ class Chain(Record):
     @property
     def n_mass(self) -> int:
         """Number of masses."""
-        return self.n if self.n is not None else int(np.size(self.mass))
+        return self.n if self.n is not None else math.prod(shape_of(self.mass))
 
     @property
     def n_spring(self) -> int:

@@ -272,14 +272,15 @@ def plot(
     quiet: Quiet = False,
 ) -> None:
     """Draw a saved run or study again: files in DIR/figures."""
-    from stiction.cli.plot import draw
+    from stiction.cli.plot import check_films, draw
     from stiction.cli.saved import found
     from stiction.studies.command import plot_study
     from stiction.studies.store import is_study
 
     looks = (what or (), format_, dpi)
     if is_study(found(folder)):
-        paths = plot_study(folder, *looks)
+        check_films(animate or ())
+        paths = plot_study(folder, *looks, animate or ())
     else:
         paths = draw(folder, *looks, animate or (), unverified=unverified)
     if json:

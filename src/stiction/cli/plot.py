@@ -12,7 +12,7 @@ from stiction.plot.files import check_looks
 from stiction.results.places.contents import FIGURES
 from stiction.results.store import load
 
-__all__ = ["draw"]
+__all__ = ["check_films", "draw"]
 
 _FILMS = ("gif", "html", "mp4")
 
@@ -42,17 +42,7 @@ def draw(
     run = load(folder, unverified=unverified)
     if run.unverified:
         typer.echo(f"UNVERIFIED: {run.unverified}", err=True)
-    for film in films:
-        if film not in _FILMS:
-            raise ModelError(
-                explain(
-                    "--animate",
-                    repr(film),
-                    "one of " + ", ".join(_FILMS),
-                    "an animation is a GIF, a film, or a page for a browser.",
-                    nearest(film, _FILMS),
-                )
-            )
+    check_films(films)
     # after the checks: drawing takes a second to import
     from stiction.plot import figures_of, write_figures
 
@@ -62,3 +52,12 @@ def draw(
     )
     target.mkdir(exist_ok=True)
     return paths + [figures_of(run).animate(target / f"animation.{film}") for film in films]
+
+
+def check_films(films: Sequence[str]) -> None:
+    """Refuse a format that no animation has."""
+    for film in films:
+        if film not in _FILMS:
+            why = "an animation is a GIF, a film, or a page for a browser."
+            needs, try_ = "one of " + ", ".join(_FILMS), nearest(film, _FILMS)
+            raise ModelError(explain("--animate", repr(film), needs, why, try_))

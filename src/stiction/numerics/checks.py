@@ -103,7 +103,7 @@ def number(
     needs = needs.replace("numbers", "number")
     wanted = f"one {needs}{_unit(unit)}"
     try:
-        array = np.asarray(_plain(value), dtype=np.float64)
+        array = np.asarray(_plain(value, unit), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
     if array.ndim != 0:
@@ -135,7 +135,7 @@ def numbers(
     passes, needs = _RULES[rule]
     wanted = f"{needs}{_unit(unit)}, one per {per}"
     try:
-        array = np.array(_plain(value), dtype=np.float64)
+        array = np.array(_plain(value, unit), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
     if array.ndim == 0 and size is not None:
@@ -220,10 +220,18 @@ def fits(where: str, count: int, each: float, try_: str) -> None:
 _NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)
 
 
-def _plain(value: object) -> object:
-    """Return what NumPy may turn into floats; raise TypeError for what only looks like it."""
+def _plain(value: object, unit: str) -> object:
+    """Return what NumPy may turn into floats; raise TypeError for what only looks like it.
+
+    A quantity, as of pint, is converted to `unit`; where a field names none, to a pure number, so
+    that nothing with a unit is taken for a number in another.
+
+    Verified by: tests/unit/numerics/test_quantities.py::test_quantities_are_converted
+    """
     if value is None or isinstance(value, _NOT_NUMBERS):
         raise TypeError("not numbers")
+    if _has_unit(value):
+        return _magnitude(value, unit)
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iuf":
             raise TypeError("not numbers")
@@ -231,12 +239,28 @@ def _plain(value: object) -> object:
         value = list(value)
         if any(entry is None or isinstance(entry, _NOT_NUMBERS) for entry in value):
             raise TypeError("not numbers")
+        value = [_magnitude(entry, unit) if _has_unit(entry) else entry for entry in value]
     return value
+
+
+def _has_unit(value: object) -> bool:
+    return hasattr(value, "magnitude") and hasattr(value, "to")
+
+
+def _magnitude(value: Any, unit: str) -> object:
+    """Return a quantity as plain numbers in `unit`, "" and "1" for none."""
+    try:
+        return value.to(unit if unit not in ("", "1") else "dimensionless").magnitude
+    except (TypeError, ValueError, AttributeError) as error:
+        # pint's own errors are of these kinds: another dimension, or a unit that it does not know
+        raise TypeError("not in this unit") from error
 
 
 def shape_of(value: object) -> tuple[int, ...]:
     """Return the shape of what a user gave; ragged lists count as two-dimensional."""
     if isinstance(value, (dict, set, frozenset)):
+        return (len(value),)
+    if isinstance(value, (list, tuple)) and any(_has_unit(entry) for entry in value):
         return (len(value),)
     try:
         return np.shape(value)  # type: ignore[no-any-return, call-overload]

@@ -108,7 +108,14 @@ def show_study(
 
 
 def plot_study(
-    folder: str, what: Sequence[str], format: str, dpi: float | None = None
+    folder: str,
+    what: Sequence[str],
+    format: str,
+    dpi: float | None = None,
+    films: Sequence[str] = (),
 ) -> list[Path]:
-    """Write the figures of the study in a folder, and return their paths."""
-    return write_study_figures(Study(folder), Path(folder, "figures"), what, format, dpi)
+    """Write the figures and animations of the study in a folder, and return their paths."""
+    study, target = Study(folder), Path(folder, "figures")
+    drawn = not films or what
+    paths = write_study_figures(study, target, what, format, dpi) if drawn else []
+    return paths + [study.animate(target / f"animation.{film}") for film in films]

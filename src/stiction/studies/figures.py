@@ -27,6 +27,8 @@ from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.plot.player.movie import Movie
+    from stiction.plot.player.page import Page
     from stiction.studies.study import Study
 
 __all__ = ["StudyFigures", "write_study_figures"]
@@ -109,8 +111,8 @@ class StudyFigures:
                 ax.fill_between(places, bands[:, 0], bands[:, 2], **shade)
         if columns.shape[1] > 1:
             key(ax, columns=6)
-        scale_axis(ax.xaxis, path, self._unit(path))
-        scale_axis(ax.yaxis, _words(name), self._unit(name))
+        scale_axis(ax.xaxis, path, self.unit(path))
+        scale_axis(ax.yaxis, _words(name), self.unit(name))
         return figure
 
     def distribution(self, name: str | None = None) -> PaperFigure:
@@ -127,9 +129,32 @@ class StudyFigures:
             if high - low <= 1e-12 * max(abs(low), abs(high)):
                 low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
             ax.hist(values, bins=bins, range=(low, high), color=MASS_COLOURS[0])
-        scale_axis(ax.xaxis, _words(name), self._unit(name))
+        scale_axis(ax.xaxis, _words(name), self.unit(name))
         scale_axis(ax.yaxis, "members")
         return figure
+
+    def movie(self, count: int) -> Movie:
+        """Return a movie in which the first swept field slides, whatever `count` is."""
+        from stiction.studies.player import movie_of
+
+        swept = [p for p in self._numeric() if len(np.unique(self._values(p))) > 1]
+        if not swept:
+            self._plane()
+            swept = list(self._numeric())
+        over = next((p for p in swept[1:] if not p.endswith("seed")), None)
+        return movie_of(self, swept[0], over, [*self._kept(), "events"])
+
+    def animate(self, path: str | Path, *, seconds: float = 12.0, fps: float = 15.0) -> Path:
+        """Write a movie in which a parameter slides: .html, .gif or .mp4; return its path."""
+        from stiction.plot.player.writing import write_movie
+
+        return write_movie(self.movie, Path(path), seconds=seconds, fps=fps)
+
+    def player(self, seconds: float = 12.0) -> Page:
+        """Return the page with the player, which notebooks show."""
+        from stiction.plot.player.page import Page, frames_for
+
+        return Page(frames_for(self.movie, seconds))
 
     def __getattr__(self, name: str) -> Any:
         """Say which figures there are when an unknown one is asked for."""
@@ -172,7 +197,8 @@ class StudyFigures:
         found[absent] = np.nan
         return found
 
-    def _unit(self, name: str) -> str:
+    def unit(self, name: str) -> str:
+        """Return the unit of a field or a result, "" for none."""
         unit = self.study.held.variables[name].unit
         return "" if unit == "1" else unit
 
@@ -242,7 +268,7 @@ class StudyFigures:
         if limits[0] == limits[1]:
             limits = (limits[0] - 0.5, limits[1] + 0.5)
         self._label(ax, axes)
-        colour_bar(ax, colours, limits, _words(name), self._unit(name))
+        colour_bar(ax, colours, limits, _words(name), self.unit(name))
         return figure
 
     def _mark(self, axes: list[str]) -> float:
@@ -251,9 +277,9 @@ class StudyFigures:
         return float(np.clip(150.0 / most, 1.0, 8.0))
 
     def _label(self, ax: Any, axes: list[str]) -> None:
-        scale_axis(ax.xaxis, axes[0], self._unit(axes[0]))
+        scale_axis(ax.xaxis, axes[0], self.unit(axes[0]))
         if len(axes) > 1:
-            scale_axis(ax.yaxis, axes[1], self._unit(axes[1]))
+            scale_axis(ax.yaxis, axes[1], self.unit(axes[1]))
         else:
             ax.set_yticks([])
             ax.yaxis.label.set_color(INK)

@@ -177,6 +177,16 @@ class Study:
 
         return StudyFigures(self)
 
+    def animate(self, path: str | Path | None = None, **looks: Any) -> Any:
+        """Return a player in which a parameter slides, or write it and return its path.
+
+        Parameters
+        ----------
+        path : ends in .html, .gif or .mp4; None for a player, which a notebook shows
+        looks : what `study.plot.animate` takes, such as `seconds`
+        """
+        return self.plot.player(**looks) if path is None else self.plot.animate(path, **looks)
+
     def __str__(self) -> str:
         """Return the one-screen summary."""
         return screen(self)

@@ -286,6 +286,7 @@ class Movie:
     keys : colours and what they mean
     strip : (f, n) colours under the time bar; () for none
     even : whether frames are shown for equal times, though their own differ
+    clock : what stands before the time: another word where it is something else that slides
     """
 
     title: str
@@ -298,3 +299,4 @@ class Movie:
     keys: Sequence[tuple[int, str]] = ()
     strip: Ints | tuple[()] = ()
     even: bool = False
+    clock: str = "t"

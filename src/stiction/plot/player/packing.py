@@ -99,6 +99,7 @@ def described(movie: Movie, packer: Packer) -> dict[str, Any]:
         "title": movie.title,
         "notes": movie.notes,
         "unit": movie.unit,
+        "clock": movie.clock,
         "even": movie.even,
         "time": movie.time.tolist(),
         "views": views,

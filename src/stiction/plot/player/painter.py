@@ -72,7 +72,7 @@ def _frame(movie: Movie, k: int) -> Image:
         brush = _Brush(pen, _lens(view, box), k, float(movie.time[k]), view)
         for layer in view.layers:
             brush.paint(layer)
-    words = f"t = {movie.time[k]:.5g} {movie.unit}   " + ", ".join(
+    words = f"{movie.clock} = {movie.time[k]:.5g} {movie.unit}   " + ", ".join(
         f"{r.label} {r.values[k]:.4g} {r.unit}".strip() for r in movie.readings
     )
     file = Path(get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")

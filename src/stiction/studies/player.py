@@ -1,0 +1,144 @@
+"""The movie of a study: a swept parameter slides, and what was kept of the members follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.plot.player.movie import (
+    BLUE,
+    GREY,
+    HIDDEN,
+    Dots,
+    Layer,
+    Lines,
+    Movie,
+    Reading,
+    View,
+)
+
+if TYPE_CHECKING:
+    from stiction.studies.figures import StudyFigures
+
+__all__ = ["movie_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_FRAMES = 400
+_MOST_VIEWS = 2
+_MOST_POINTS = 400
+
+
+def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str]) -> Movie:
+    """Return the movie of a study; each frame is one value of a swept field.
+
+    Of members that share a place, as with seeds, the median is shown; a result of several
+    numbers shows its largest.
+
+    Parameters
+    ----------
+    slid : the field that slides
+    over : the field along the axis; None for the one that slides
+    names : kept results, each a view, as far as there is room
+
+    Raises
+    ------
+    ModelError : if no field has two values, or nothing that was kept is a number.
+
+    Verified by: tests/unit/studies/test_player.py::test_frames_are_the_members
+    """
+    table = figures.study.table
+    places = np.asarray(table[slid], dtype=np.float64)
+    values = np.unique(places)
+    if values.size > _MOST_FRAMES:
+        values = values[np.unique(np.linspace(0, values.size - 1, _MOST_FRAMES).astype(int))]
+    found = {name: scalar(np.asarray(table[name], dtype=np.float64)) for name in names}
+    found = {name: numbers for name, numbers in found.items() if np.isfinite(numbers).any()}
+    if values.size < 2 or not found:
+        got = "a study in which nothing slides"
+        needs = "a swept number of two values or more, and a kept number"
+        why, try_ = "a frame is one value of a parameter.", "draw the distribution."
+        raise ModelError(explain("animate", got, needs, why, try_))
+    at = np.asarray(table[over], dtype=np.float64) if over else places
+    views = [
+        _view(figures, name, found[name], (slid, places, values), (over, at))
+        for name in list(found)[:_MOST_VIEWS]
+    ]
+    readings = [
+        Reading(name.replace("_", " "), figures.unit(name), _medians(numbers, places, values))
+        for name, numbers in found.items()
+    ]
+    # a frame of which no member has a number shows none
+    kept = [r for r in readings if np.isfinite(r.values).all()][:4]
+    return Movie(
+        title=figures.study.title or "a study",
+        notes=f"{slid} slides through the {values.size} values that were run; "
+        f"grey: all members, {figures.study.members} of them"
+        + (f"; blue: along {over} at the value shown" if over else ""),
+        time=values,
+        unit=figures.unit(slid),
+        views=views,
+        readings=kept,
+        keys=[(BLUE, "at the value shown"), (GREY, "all members")],
+        even=True,
+        clock=slid,
+    )
+
+
+def scalar(numbers: Floats) -> Floats:
+    """Return one number of each member: of several the largest, NaN where there is none."""
+    flat = numbers.reshape(len(numbers), -1)
+    with np.errstate(all="ignore"):
+        most = np.max(np.where(np.isfinite(flat), flat, -np.inf), axis=1, initial=-np.inf)
+    return np.where(np.isfinite(most), most, np.nan)
+
+
+def _medians(numbers: Floats, places: Floats, values: Floats) -> Floats:
+    rows = [numbers[(places == value) & np.isfinite(numbers)] for value in values]
+    return np.array([np.median(row) if row.size else np.nan for row in rows])
+
+
+def _view(
+    figures: StudyFigures,
+    name: str,
+    numbers: Floats,
+    slides: tuple[str, Floats, Floats],
+    along: tuple[str | None, Floats],
+) -> View:
+    """Return all members in grey, and those at the value shown in blue."""
+    slid, places, values = slides
+    over, at = along
+    good = np.flatnonzero(np.isfinite(numbers))
+    some = good[np.unique(np.linspace(0, good.size - 1, _MOST_POINTS).astype(int))]
+    every = np.column_stack([at[some], numbers[some]])[None]
+    layers: list[Layer] = [Dots(every, np.full((1, some.size), GREY), 2.0)]
+    if over:
+        axis = np.unique(at)
+        alike = [places == value for value in values]
+        rows = [np.column_stack([axis, _medians(numbers[k], at[k], axis)]) for k in alike]
+        shown = np.stack(rows)
+    else:
+        shown = np.column_stack([values, _medians(numbers, places, values)])[:, None]
+    # where a member has no number it is hidden below the picture
+    low, high = _corners(at[good], numbers[good])
+    hidden = ~np.isfinite(shown[..., 1])
+    shown[..., 1] = np.where(hidden, low[1] - 10.0 * (high[1] - low[1]), shown[..., 1])
+    if over and not hidden.any():
+        layers.append(Lines(shown, (0,), np.full((1, 1), BLUE), 1.6))
+    layers.append(Dots(shown, np.where(hidden, HIDDEN, BLUE), 4.0))
+    unit = figures.unit(name)
+    label = name.replace("_", " ") + (f" ({unit})" if unit else "")
+    across = over or slid
+    unit = figures.unit(across)
+    axes = (across + (f" ({unit})" if unit else ""), label)
+    return View(f"{label} over {across}", layers, low, high, axes, False, 0.6)
+
+
+def _corners(x: Any, y: Any) -> tuple[Floats, Floats]:
+    low = np.array([x.min(), y.min()], dtype=np.float64)
+    high = np.array([x.max(), y.max()], dtype=np.float64)
+    spare = np.where(high > low, 0.06 * (high - low), 0.5 * np.maximum(np.abs(high), 1.0))
+    return low - spare, high + spare
