@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import html
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -360,8 +359,10 @@ class Run:
         return f"<Run: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """Return the one-screen summary, for notebooks."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        """Return the one-screen summary for notebooks; events and results open below it."""
+        from stiction.results.summary import shown_html
+
+        return shown_html(self)
 
     def __str__(self) -> str:
         """Return the one-screen summary."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import textwrap
@@ -11,10 +12,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stiction.errors import Status
+from stiction.numerics.shown import table_html
 from stiction.results.audit import Check
 from stiction.results.run import NUMBERED, Quantity, Run, plural
 
-__all__ = ["doubts", "screen"]
+__all__ = ["doubts", "screen", "shown_html"]
 
 _WIDTH = 92
 _MOST_WIDTH = 100
@@ -22,6 +24,7 @@ _MOST_ROWS = 6
 _MOST_LOSSES = 3
 _MOST_FAILED = 2
 _MOST_RESULTS = 4
+_MOST_EVENTS = 20
 _INDENT = "  "
 # counts of a solve that are times
 _TIMES = ("step", "step_limit", "shortest_step", "longest_step")
@@ -45,6 +48,41 @@ def screen(run: Run) -> str:
         *_cost(run),
     ]
     return "\n".join(lines)
+
+
+def shown_html(run: Run) -> str:
+    """Return the summary as HTML: its first line in green, or in red where there is doubt.
+
+    The first events, all results and the audit are folded below it. Text is escaped.
+
+    Verified by: tests/unit/results/test_summary.py::test_notebooks_show_what_is_folded
+    """
+    first, _, rest = screen(run).partition("\n")
+    sound = run.status is Status.SOLVED and not doubts(run)
+    # both are read on white and on black
+    colour = "#1a8754" if sound else "#d6336c"
+    log, unit = run.event_log, _unit(run.time_unit)
+    rows = [
+        (f"{log.time[k]:.9g}{unit}", str(log.contact[k]), log.before[k], log.after[k], log.kind[k])
+        for k in range(min(len(log), _MOST_EVENTS))
+    ]
+    more = f", the first {len(rows)}" if len(rows) < len(log) else ""
+    folded = [
+        (f"{len(log)} events{more}", table_html(("time", "contact", "from", "to", "kind"), rows)),
+        (f"{len(run.quantities)} results", _results(run)),
+        (f"{len(tuple(run.audit))} checks", run.audit._repr_html_()),
+    ]
+    details = "".join(
+        f"<details><summary>{html.escape(what)}</summary>{inside}</details>"
+        for what, inside in folded
+    )
+    head = f'<strong style="color:{colour}">{html.escape(first)}</strong>'
+    return f"<div><pre>{head}\n{html.escape(rest)}</pre>{details}</div>"
+
+
+def _results(run: Run) -> str:
+    rows = [(name, q.value, q.unit, q.meaning) for name, q in run.quantities.items()]
+    return table_html(("quantity", "value", "unit", "meaning"), rows)
 
 
 def doubts(run: Run) -> list[str]:

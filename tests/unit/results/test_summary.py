@@ -97,3 +97,16 @@ def test_fits_on_one_screen(make_run, n):
 
 def test_a_loaded_run_reads_the_same(run, tmp_path):
     assert str(load(save(run, tmp_path / "run"))) == str(run)
+
+
+def test_notebooks_show_what_is_folded(run, make_run):
+    text = run._repr_html_()
+    assert "3 events" in text
+    assert "#d6336c" in text.partition("</strong>")[0]
+    sound = dataclasses.replace(run, audit=Audit(), determinism=Determinism())
+    assert "#1a8754" in sound._repr_html_()
+    assert len(text) < 20_000
+    # nothing that a run is called can become markup
+    odd = "<script>alert(1)</script>"
+    hostile = make_run(3, quantities={odd: Quantity(odd, odd, odd)}, system_name=odd, reason=odd)
+    assert "<script" not in hostile._repr_html_()
