@@ -10,7 +10,7 @@ from record import Record, arguments
 from scipy.integrate import solve_ivp
 
 import stiction as st
-from stiction.faults import Cycles, SpringSlider, StrikeSlipFault
+from stiction.faults import Cycles, Fault, SpringSlider, StrikeSlipFault
 from stiction.laws import AgeingLaw
 
 # converged to all digits that are shown: rtol 1e-13
@@ -75,13 +75,32 @@ def right_hand_side(record: Record, quick: bool) -> None:
 
 
 def events(record: Record, quick: bool) -> None:
-    """Run a slider for many cycles."""
-    cycles = 200 if quick else 10_000
-    begin = time.process_time()
-    run = st.solve(SLIDER, Cycles(rtol=1e-8), (0.0, 586.0 * cycles), save=2)
-    seconds = time.process_time() - begin
-    seen = int(run.quantities["onsets"].value)
-    record.add("events", cells=1, onsets=seen, seconds=seconds, ledger=run.energy.imbalance_rel)
+    """Follow a slider and 32 cells for many cycles, and the benchmark on 10^4 cells for some."""
+    many = 200 if quick else 10_000
+    law = AgeingLaw(a=0.01, b=0.02, length=8e-3)
+    line = Fault(law, cells=32, length=1600.0, normal_stress=50e6, speed_start=2e-9)
+    fine = StrikeSlipFault(cells=800 if quick else 10_000)
+    # each with the time from event to event, and how many are wanted
+    for system, each, wanted in (
+        (SLIDER, 586.0, many),
+        (line, 1.0502e9, many // 10 if quick else many),
+        (fine, 2.6e9, 5),
+    ):
+        begin = time.process_time()
+        # the last event is a whole one
+        end = each * (wanted + 2)
+        run = st.solve(system, Cycles(rtol=1e-8 if system is SLIDER else 1e-6), (0.0, end), save=2)
+        seconds, cells = time.process_time() - begin, run.data["slip"].shape[-1]
+        seen = int(run.quantities["onsets"].value)
+        off, failed = run.energy.imbalance_rel, [c.check for c in run.audit if not c.ok]
+        spread = run.quantities["recurrence_spread"].value
+        record.add(
+            "events", cells=cells, onsets=seen, seconds=seconds, ledger=off, spread=spread,
+            steps=run.stats["steps"], failed=failed,
+        )  # fmt: skip
+        told = f"{seen:,} in {seconds:.0f} s of CPU, ledger {off:.0e}"
+        told += f", failed: {', '.join(failed)}" if failed else ", audit held"
+        record.target(f"faults: events of {cells:,} cells", f">= {wanted:,}", told, seen >= wanted)
 
 
 def main() -> None:

@@ -20,6 +20,8 @@ SCRIPTS = (
     "solids",
     "linear_solvers",
     "counts",
+    "faults",
+    "fits",
 )
 
 HEAD = """# Measured
@@ -70,6 +72,10 @@ def write() -> str:
     if "counts" in found:
         parts += [_counts(found["counts"]), _newton(found["counts"]), _energy(found["counts"])]
         parts.append(_flow_counts(found["counts"]))
+    if "faults" in found:
+        parts.append(_faults(found["faults"]))
+    if "fits" in found:
+        parts.append(_fits(found["fits"]))
     path = HERE / "RESULTS.md"
     path.write_text("\n".join(parts))
     return path.name
@@ -449,6 +455,40 @@ def _solids(lines: list[dict]) -> str:
         "## Whole solves of solids at the paper's sizes\n\n"
         "From set-up to results, kernels compiled beforehand; processor time adds up all threads, "
         "those that wait for each other included. Memory is that of the whole process.\n\n"
+        + _table(head, rows)
+    )
+
+
+def _faults(lines: list[dict]) -> str:
+    rows = [
+        (p["who"], f"{p['rtol']:.0e}", _time(p["seconds"]), _error(p["error"]))
+        for p in lines
+        if p["kind"] == "slider"
+    ]
+    return (
+        "## Recurrence of a slider with rate and state\n\nThe error is that of the time from onset "
+        "to onset, 585.48 s.\n\n" + _table(("solver", "rtol", "time", "error [s]"), rows)
+    )
+
+
+def _fits(lines: list[dict]) -> str:
+    rows = [
+        (
+            p["law"],
+            f"`{p['parameter']}`",
+            f"{100.0 * p['median_error']:.2f} %",
+            f"{p['farthest']:.2f}",
+            f"{100.0 * p['covered']:.1f} %",
+            str(p["told"]),
+            _time(p["seconds"]),
+        )
+        for p in lines
+        if p["kind"] == "fit"
+    ]
+    head = ("law", "parameter", "median error", "farthest", "covered", "told", "time of a fit")
+    return (
+        "## Fits of drawn tests\n\n300 rows (steps of speed and LuGre: 900), noise of 1 %, offset "
+        "and drift; farthest in standard errors; covered by the interval of 95 %; told as unknown.\n\n"
         + _table(head, rows)
     )
 

@@ -1,0 +1,181 @@
+"""Fits beside the truth: errors, how often intervals cover, what is told, and how long it takes.
+
+For every law 200 tests are drawn: its numbers within 10 % of a middle, an offset, a drift, noise of
+1 % of the largest force. One hundred tests each of four kinds cannot tell some parameters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from record import Record, arguments
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from fit_cases import Case, cases, fields, unknown_cases
+
+import stiction as st
+from stiction.fits import Free, SpringDrive
+
+ROWS = 300
+SETS, UNKNOWN_SETS = 200, 100
+# an interval of 95 % that is right covers within these, at 200 sets (binomial, 1 in 1,000)
+COVERED = (0.90, 0.99)
+FAR = 5.0
+
+
+def varied(case: Case, rng: np.random.Generator) -> Case:
+    """Return the case with another law: each of its numbers within 10 %."""
+    numbers = {
+        name: value * rng.uniform(0.9, 1.1)
+        if isinstance(value, float) and name != "power"
+        else value
+        for name, value in fields(case.law).items()
+    }
+    return dataclasses.replace(case, law=type(case.law)(**numbers))
+
+
+def one(task: tuple[str, int]) -> dict:
+    """Fit one identifiable test; return errors, and what was told of each parameter."""
+    name, seed = task
+    case = cases(ROWS)[name]
+    fitted = [f.name for f in dataclasses.fields(case.law)]
+    case = varied(case, np.random.default_rng([seed, 1]))
+    start = time.process_time()
+    found = st.fit(case.drawn(seed), type(case.law), case.rig)
+    truth = case.truth
+    known = {
+        e.name: {
+            # an offset's or drift's own size says nothing: the force is its scale
+            "relative": abs(e.value - truth[e.name]) / abs(truth[e.name]),
+            "errors": abs(e.value - truth[e.name]) / e.error,
+            "covered": bool(e.low <= truth[e.name] <= e.high),
+            "told": e.told,
+        }
+        for e in found.estimates
+    }
+    assert set(fitted) >= {n for n in known if not n.startswith("rig.")}
+    return {"name": name, "seconds": time.process_time() - start, "known": known}
+
+
+def untold(task: tuple[str, int]) -> dict:
+    """Fit one test that cannot tell some parameters; return those of which nothing was told."""
+    name, seed = task
+    case, lost = unknown_cases(ROWS)[name]
+    found = st.fit(case.drawn(seed), type(case.law), case.rig)
+    silent = [n for n in lost if not found[n].told]
+    return {"name": name, "seed": seed, "silent": silent}
+
+
+def identifiable(record: Record, found: Iterable[dict], sets: int) -> None:
+    """Add a row for each parameter of each law, and the verdicts."""
+    by_law: dict[str, list[dict]] = {}
+    for one_fit in found:
+        by_law.setdefault(one_fit["name"], []).append(one_fit)
+    rows = []
+    for law, fits in by_law.items():
+        for name in fits[0]["known"]:
+            known = [f["known"][name] for f in fits]
+            row = {
+                "law": law,
+                "parameter": name,
+                "sets": len(fits),
+                "median_error": float(np.median([k["relative"] for k in known])),
+                "farthest": max(k["errors"] for k in known),
+                "covered": float(np.mean([k["covered"] for k in known])),
+                "told": sum(bool(k["told"]) for k in known),
+                "seconds": float(np.mean([f["seconds"] for f in fits])),
+            }
+            rows.append(row)
+            record.add("fit", **row)
+    of_laws = [
+        r for r in rows if not r["parameter"].startswith("rig.o") and r["parameter"] != "rig.drift"
+    ]
+    worst = max(of_laws, key=lambda r: r["median_error"])
+    told = f"{100 * worst['median_error']:.2f} % ({worst['law']}, {worst['parameter']})"
+    record.target(
+        f"fits: median error, {sets} sets a law, 1 % noise", "<= 2 %", told,
+        worst["median_error"] <= 0.02,
+    )  # fmt: skip
+    far = max(rows, key=lambda r: r["farthest"])
+    told = f"{far['farthest']:.2f} ({far['law']}, {far['parameter']})"
+    record.target("fits: farthest from the truth", "<= 5 errors", told, far["farthest"] <= FAR)
+    least, most = (pick(r["covered"] for r in rows) for pick in (min, max))
+    outside = [r for r in rows if not COVERED[0] <= r["covered"] <= COVERED[1]]
+    told = f"{100 * least:.1f} to {100 * most:.1f} %, {len(outside)} of {len(rows)} outside"
+    record.target("fits: intervals of 95 % cover, each parameter", "90 to 99 %", told, not outside)
+    alarms = sum(
+        any(k["told"] for k in f["known"].values()) for fits in by_law.values() for f in fits
+    )
+    told = f"{alarms} of {sum(map(len, by_law.values()))}"
+    record.target("fits: known parameters told as unknown", "0", told, alarms == 0)
+
+
+def unidentifiable(record: Record, found: Iterable[dict]) -> None:
+    """Add how often data that cannot tell were told."""
+    by_case: dict[str, list[dict]] = {}
+    for one_fit in found:
+        by_case.setdefault(one_fit["name"], []).append(one_fit)
+    for name, fits in by_case.items():
+        silent = [f["seed"] for f in fits if f["silent"]]
+        record.add("unknown", name=name, sets=len(fits), silent=len(silent), seeds=silent)
+        told = f"{len(fits) - len(silent)} of {len(fits)}"
+        record.target(f"fits: told, {name}", f"{len(fits)} of {len(fits)}", told, not silent)
+
+
+def slider(record: Record) -> None:
+    """Add the time of a fit of four parameters to 2,000 points of a spring-driven slider."""
+    when = np.linspace(0.0, 4.0, 2000)
+    rig = SpringDrive(Free(start=1e3), Free(start=1.0))
+    case = Case(
+        st.StaticKinetic(0.4, 0.25), when, 0.02 * np.sin(3.0 * when), rig, SpringDrive(1e3, 1.0)
+    )
+    st.fit(case.drawn(0), st.StaticKinetic, rig)
+    start = time.process_time()
+    st.fit(case.drawn(1), st.StaticKinetic, rig)
+    spent = time.process_time() - start
+    record.target(
+        "fits: four parameters, 2,000 points, slider", "<= 20 s", f"{spent:.1f} s", spent <= 20.0
+    )
+
+
+def long_file(record: Record, rows: int) -> None:
+    """Add the time of reading a long CSV."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long.csv"
+        block = "".join(f"{k * 1e-3:.3f},{k % 97 * 1e-3:.3f},{k % 13:d}\n" for k in range(1000))
+        with path.open("w") as file:
+            file.write("time [s],displacement [mm],force [N]\n")
+            for k in range(rows // 1000):
+                file.write(block.replace("\n", f"{k:04d}\n"))
+        start = time.process_time()
+        curve = st.fits.read_curve(path, normal_force=10.0)
+        spent = time.process_time() - start
+    record.add("read", rows=rows, kept=len(np.asarray(curve.force)), seconds=spent)
+
+
+def main() -> None:
+    """Fit everything on all cores, then time on one."""
+    options = arguments(__doc__)
+    sets, unknown_sets = (4, 4) if options.quick else (SETS, UNKNOWN_SETS)
+    record = Record("fits", options.quick)
+    slider(record)
+    long_file(record, 10**5 if options.quick else 10**7)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        lost = [(name, seed) for name in unknown_cases(8) for seed in range(unknown_sets)]
+        unidentifiable(record, pool.map(untold, lost, chunksize=5))
+        tasks = [(name, seed) for seed in range(sets) for name in cases(8)]
+        identifiable(record, pool.map(one, tasks, chunksize=4), sets)
+    record.close()
+
+
+if __name__ == "__main__":
+    main()
