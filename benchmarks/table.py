@@ -488,8 +488,8 @@ def _fits(lines: list[dict]) -> str:
     head = ("law", "parameter", "median error", "farthest", "covered", "told", "time of a fit")
     return (
         "## Fits of drawn tests\n\n300 rows (steps of speed and LuGre: 900), noise of 1 %, offset "
-        "and drift; farthest in standard errors; covered by the interval of 95 %; told as unknown.\n\n"
-        + _table(head, rows)
+        "and drift; farthest in standard errors; covered by the interval of 95 %; told as "
+        "unknown.\n\n" + _table(head, rows)
     )
 
 
