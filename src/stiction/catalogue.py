@@ -396,6 +396,7 @@ CATALOGUE: Mapping[str, Kind] = {
         "a rig",
         {
             "ImposedSlip": "stiction.fits.rigs",
+            "Simulated": "stiction.fits.rigs",
             "SpringDrive": "stiction.fits.rigs",
         },
         written=False,
@@ -413,6 +414,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Free": "stiction.fits.rigs",
             "compare_fits": "stiction.fits.comparison",
             "fit": "stiction.fits.fitting",
+            "fit_scenario": "stiction.fits.simulated",
             "read_curve": "stiction.fits.curves.reading",
         },
         written=False,

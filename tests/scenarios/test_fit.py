@@ -9,6 +9,7 @@ from fit_cases import cases
 from typer.testing import CliRunner
 
 from stiction.cli.main import app
+from stiction.scenario import read_scenario
 
 RUN = CliRunner()
 
@@ -48,12 +49,35 @@ def test_a_fit_from_the_command_line(file, tmp_path):
     assert "does not exist yet" in again.output
 
 
+def test_fields_of_a_scenario_are_fitted(tmp_path):
+    changes = ["system.law.mu=0.21", "solve.t_end=8"]
+    run = read_scenario("slip-wave", changes).solve(save=200)
+    x = np.asarray(run.data["x"])[:, 2]
+    noise = np.random.default_rng(2).normal(0.0, 0.01 * np.ptp(x), x.size)
+    rows = np.column_stack([run.time, run.time, x + noise])[1:-1:2]
+    path, out = tmp_path / "wave.csv", tmp_path / "fit"
+    head = "time [s],displacement [m],force [N]"
+    np.savetxt(path, rows, delimiter=",", header=head, comments="", fmt="%.9g")
+    asked = ["fit", str(path), "--scenario", "slip-wave", "--force-of", "x[2]", "--drift", "0"]
+    done = RUN.invoke(app, [*asked, "--free", "law.mu", "--out", str(out), "--no-figures"])
+    assert done.exit_code == 0, done.output
+    told = json.loads((out / "fit.json").read_text())["parameters"]["law.mu"]
+    assert abs(told["value"] - 0.21) <= 4.0 * told["error"] < 0.04 * 0.21
+    assert told["low"] < told["value"] < told["high"]
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
         (["--law", "Dahll"], "did you mean 'Dahl'"),
         (["--law", "Dahl", "--unit", "force=m"], "no unit of force"),
         (["--law", "Dahl", "--unit", "force"], "NAME=VALUE"),
+        ([], "--law or --scenario"),
+        (["--law", "Dahl", "--scenario", "slip-wave"], "--law or --scenario"),
+        (["--scenario", "slip-wave", "--free", "law.mu"], "what the force is"),
+        (["--scenario", "slip-wave", "--force-of", "x[2]"], "paths of fields"),
+        (["--scenario", "slip-wafe", "--force-of", "x[2]", "--free", "law.mu"], "slip-wave"),
+        (["--scenario", "slip-wave", "--force-of", "x[2]", "--rig-mass", "1"], "none of them"),
         (["--law", "Dahl", "--rig-mass", "1"], "--rig-stiffness as well"),
         (["--law", "Dahl", "--rig-stiffness", "stiff"], "a number, or free"),
         (["--law", "Dahl", "--fix", "powre=1"], "did you mean 'power'"),

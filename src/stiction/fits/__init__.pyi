@@ -9,4 +9,6 @@ from stiction.fits.intervals import Profile as Profile
 from stiction.fits.outcome import Fit as Fit
 from stiction.fits.rigs import Free as Free
 from stiction.fits.rigs import ImposedSlip as ImposedSlip
+from stiction.fits.rigs import Simulated as Simulated
 from stiction.fits.rigs import SpringDrive as SpringDrive
+from stiction.fits.simulated import fit_scenario as fit_scenario

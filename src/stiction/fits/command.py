@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stiction.errors import ModelError, explain, nearest
+
+if TYPE_CHECKING:
+    from stiction.fits.outcome import Fit
 
 __all__ = ["Asked", "fit_command", "fit_file"]
 
@@ -23,6 +26,8 @@ class Asked:
     ----------
     data : files, each a curve
     laws : names of laws
+    scenario, force_of, along : in place of a law, fields of a scenario are fitted; what of its run
+        is compared
     stiffness, mass : of a rig with a spring: a number, or "free"; no stiffness for imposed slip
     """
 
@@ -44,6 +49,9 @@ class Asked:
     figures: bool = True
     quiet: bool = False
     json: bool = False
+    scenario: str | None = None
+    force_of: str | None = None
+    along: str = "time"
 
 
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
@@ -55,26 +63,20 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     """
     from stiction.fits.comparison import compare_fits
     from stiction.fits.curves.reading import read_curve
-    from stiction.fits.fitting import fit
     from stiction.fits.folder import fit_in
-    from stiction.fits.intervals import Bootstrap, Profile
-    from stiction.fits.parameters import OF_LAWS
 
+    _check_what(asked)
     units, columns = _pairs(asked.units, "--unit"), _pairs(asked.columns, "--column")
     curves = [
         read_curve(path, units=units, columns=columns, normal_force=asked.normal_force)
         for path in asked.data
     ]
-    how = Bootstrap(resamples=asked.bootstrap) if asked.bootstrap else Profile()
-    rig, found = _rig(asked), []
+    found = []
     told: list[dict[str, Any]] = []
     base = Path("out", Path(asked.data[0]).stem) if asked.out is None else Path(asked.out)
-    for name in asked.laws:
-        law, known = _law(name, asked)
-        free = [f for f in asked.free or OF_LAWS[name] if f not in known]
-        one = fit(curves, law, rig, free=free, known=known, intervals=how, seed=asked.seed)
+    for name, one in _fits(asked, curves):
         found.append(one)
-        folder = base if len(asked.laws) == 1 else base / name
+        folder = base if len(asked.laws) < 2 else base / name
         one.save(folder, overwrite=asked.overwrite, figures=asked.figures)
         told.append({"folder": str(folder), **(fit_in(folder) or {})})
         if not (asked.quiet or asked.json):
@@ -91,6 +93,55 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     return 0
 
 
+def _check_what(asked: Asked) -> None:
+    """Refuse what is neither a law nor a scenario, or both."""
+    if bool(asked.laws) == (asked.scenario is not None):
+        got = "both" if asked.laws else "neither"
+        why = "a law is fitted by itself, or fields of a whole scenario."
+        needs, try_ = "--law or --scenario", "--law Dahl, or --scenario FILE.toml --free law.mu."
+        raise ModelError(explain("stiction fit", got, needs, why, try_))
+    if asked.scenario is None:
+        return
+    if asked.force_of is None:
+        why = "a run saves many things."
+        try_ = "--force-of F_x, or the place of a mass, --force-of 'x[0]'."
+        raise ModelError(explain("--force-of", "nothing", "what the force is", why, try_))
+    if asked.stiffness is not None or asked.mass is not None or asked.fixed:
+        got = "--rig-stiffness, --rig-mass or --fix"
+        why, try_ = "the scenario holds all numbers.", "set them in the file."
+        raise ModelError(explain("--scenario", got, "none of them", why, try_))
+
+
+def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
+    """Yield the fits that were asked for, by the names of their laws."""
+    from stiction.fits.fitting import fit
+    from stiction.fits.intervals import Bootstrap, Profile
+    from stiction.fits.parameters import OF_LAWS
+
+    how = Bootstrap(resamples=asked.bootstrap) if asked.bootstrap else Profile()
+    if asked.scenario is not None:
+        from stiction.fits.rigs import Simulated
+        from stiction.fits.simulated import fit_scenario
+
+        run = Simulated(
+            asked.scenario,
+            force=asked.force_of or "",
+            along=asked.along,
+            offset=_value(asked.offset, "--offset"),
+            drift=_value(asked.drift, "--drift"),
+        )
+        yield "", fit_scenario(curves, run, list(asked.free), intervals=how, seed=asked.seed)
+        return
+    rig = _rig(asked)
+    for name in asked.laws:
+        law, known = _law(name, asked)
+        free = [f for f in asked.free or OF_LAWS[name] if f not in known]
+        yield (
+            name,
+            fit(curves, law, rig, free=free, known=known, intervals=how, seed=asked.seed),
+        )
+
+
 def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
     """Return a law's class, and the numbers that are known of it."""
     from stiction.catalogue import attribute, homes
@@ -105,23 +156,26 @@ def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
 
 
 def _rig(asked: Asked) -> Any:
-    from stiction.fits.rigs import Free, ImposedSlip, SpringDrive
+    from stiction.fits.rigs import ImposedSlip, SpringDrive
 
-    def value(text: str, option: str) -> Any:
-        return Free() if text == "free" else _float(text, option)
-
-    offset, drift = value(asked.offset, "--offset"), value(asked.drift, "--drift")
+    offset, drift = _value(asked.offset, "--offset"), _value(asked.drift, "--drift")
     if asked.stiffness is None:
         if asked.mass is not None:
             needs, why = "--rig-stiffness as well", "a mass moves behind a spring."
             raise ModelError(explain("--rig-mass", asked.mass, needs, why, "give both."))
         return ImposedSlip(offset=offset, drift=drift)
     return SpringDrive(
-        stiffness=value(asked.stiffness, "--rig-stiffness"),
-        mass=0.0 if asked.mass is None else value(asked.mass, "--rig-mass"),
+        stiffness=_value(asked.stiffness, "--rig-stiffness"),
+        mass=0.0 if asked.mass is None else _value(asked.mass, "--rig-mass"),
         offset=offset,
         drift=drift,
     )
+
+
+def _value(text: str, option: str) -> Any:
+    from stiction.fits.rigs import Free
+
+    return Free() if text == "free" else _float(text, option)
 
 
 def _float(text: str, option: str) -> float:
@@ -150,7 +204,18 @@ def fit_command(
     data: Annotated[
         list[str], typer.Argument(metavar="DATA.csv...", help="Curves, CSV or NetCDF.")
     ],
-    law: Annotated[list[str], typer.Option(metavar="NAME", help="Such as LuGre; several compare.")],
+    law: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Such as LuGre; several compare.")
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Fit fields of it, by --free law.mu.")
+    ] = None,
+    force_of: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What of its run the force is, as x[0].")
+    ] = None,
+    along: Annotated[
+        str, typer.Option(metavar="NAME", help="What of its run the displacement is.")
+    ] = "time",
     normal_force: Annotated[
         float | None, typer.Option(metavar="N", help="Normal force, if no column holds it.")
     ] = None,
@@ -186,7 +251,8 @@ def fit_command(
 ) -> None:
     """A law's parameters from measured curves, with intervals, and what data cannot tell."""
     asked = Asked(
-        data, law, rig_stiffness, rig_mass, normal_force, offset, drift, free or (), fix or (),
-        unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures, quiet, as_json,
+        data, law or (), rig_stiffness, rig_mass, normal_force, offset, drift, free or (),
+        fix or (), unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures,
+        quiet, as_json, scenario, force_of, along,
     )  # fmt: skip
     raise typer.Exit(fit_file(asked, typer.echo))

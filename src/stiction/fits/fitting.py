@@ -19,7 +19,7 @@ from stiction.fits.search import Found, best
 from stiction.numerics.checks import MOST_SEED, whole
 from stiction.results.audit import Audit, Check
 
-__all__ = ["fit"]
+__all__ = ["checked", "fit", "fitted"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,14 +63,25 @@ def fit(
     Source: Gauss 1809; Levenberg 1944; Marquardt 1963; trust regions of scipy.optimize.
     Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
     """
+    given = checked(curves)
+    problem = Problem(law, ImposedSlip() if rig is None else rig, given, free, known or {})
+    return fitted(problem, intervals, seed)
+
+
+def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
+    """Return the curves as a list; refuse what holds none."""
     given = [curves] if isinstance(curves, Curve) else list(curves)
     if not given or not all(isinstance(curve, Curve) for curve in given):
         needs, why = "a Curve, or a list of them", "a law is found from measured curves."
         raise ModelError(explain("fit.curves", repr(curves), needs, why, "see read_curve."))
+    return given
+
+
+def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
+    """Return the best fit of a problem, with intervals and audit."""
     why, try_ = "it makes a search that can be repeated.", "leave it out."
     whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     how = Profile() if intervals is None else intervals
-    problem = Problem(law, ImposedSlip() if rig is None else rig, given, free, known or {})
     top, agree, ends = best(problem, seed)
     spread = _variance(problem, top)
     errors, correlation = _errors(problem, top, spread[0])
@@ -81,7 +92,7 @@ def fit(
     return Fit(
         law=problem.law_at(values),
         rig=problem.rig_at(values),
-        curves=tuple(given),
+        curves=problem.curves,
         estimates=tuple(estimates),
         correlation=correlation,
         noise=math.sqrt(spread[0]),

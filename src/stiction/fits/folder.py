@@ -59,7 +59,8 @@ def _law_text(scenario: str) -> str:
 
     import tomli_w
 
-    return tomli_w.dumps({"law": tomllib.loads(scenario)["system"]["law"]})
+    system = tomllib.loads(scenario)["system"]
+    return tomli_w.dumps({"law": system.get("law", system.get("model", system))})
 
 
 def _number(value: float) -> float | str | None:

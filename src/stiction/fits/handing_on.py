@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stiction.fits.parameters import law_name
-from stiction.fits.rigs import SpringDrive
+from stiction.fits.rigs import Simulated, SpringDrive
 from stiction.laws.rate_and_state import RateAndState
 from stiction.scenario import Scenario
 
@@ -28,6 +29,11 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     Where slip was imposed, the spring is a stiff one: the block follows it closely.
     """
     curve = fit.curves[0]
+    if isinstance(fit.rig, Simulated):
+        assert isinstance(fit.rig.scenario, Scenario)
+        found = fit.rig.scenario
+        title = f"{found.title}, fitted to {curve.title or 'measured data'}".removeprefix(", ")
+        return dataclasses.replace(found, title=title)
     time = curve.clock - curve.clock[0]
     place = np.cumsum(curve.steps())
     lasts, path = float(time[-1]), max(float(np.ptp(place)), 1e-300)

@@ -67,6 +67,7 @@ class Parameter:
     owner : "law", or the number of the curve it belongs to; -1 for the rig of all
     low, high : bounds of its value
     start : given by the user; None if it was not
+    of_scenario : whether it is a field of a scenario, by its path
     """
 
     name: str
@@ -75,15 +76,20 @@ class Parameter:
     low: float
     high: float
     start: float | None
+    of_scenario: bool = False
 
     @functools.cached_property
     def field(self) -> str:
         """The field it stands for."""
+        if self.of_scenario:
+            return self.name
         return self.name.removeprefix("rig.").partition("[")[0]
 
     @functools.cached_property
     def logarithmic(self) -> bool:
         """Whether it is searched over decades."""
+        if self.of_scenario:
+            return self.low >= 0.0 and (self.start or 0.0) > 0.0
         return self.field in _LOGARITHMIC and self.low >= 0.0
 
     @property

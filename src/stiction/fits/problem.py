@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -24,8 +25,6 @@ Held = tuple[int, float] | None
 
 # fields of laws that a class alone does not say
 _USUAL: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
-# differences by coordinates are taken over this, of the size of the coordinate
-_APART = 2e-5
 # what a set of parameters that cannot be followed counts
 _LOST = 1e6
 
@@ -42,6 +41,11 @@ class Problem:
     free : fields of the law that are fitted; None for all it has
     known : of a class, numbers of fields that are not fitted
     """
+
+    # differences by coordinates are taken over this, of the size of the coordinate
+    apart: float = 2e-5
+    # starts that are looked at, and how many of the best are followed to their end
+    looked_at, followed = 64, 5
 
     def __init__(
         self,
@@ -116,15 +120,14 @@ class Problem:
 
     def only(self, masks: Sequence[Bools]) -> Problem:
         """Return the same problem where some rows do not count."""
-        made = Problem(self.law, self.rig, self.curves, self.free, self.known)
+        made = copy.copy(self)
         made.masks = [old & new for old, new in zip(self.masks, masks, strict=True)]
-        made.data = self.data
         return made
 
     def with_data(self, data: Sequence[Floats]) -> Problem:
         """Return the same problem with other forces."""
-        made = Problem(self.law, self.rig, self.curves, self.free, self.known)
-        made.data, made.masks = [np.asarray(d) for d in data], self.masks
+        made = copy.copy(self)
+        made.data = [np.asarray(d) for d in data]
         return made
 
     # ---- from values to objects
@@ -209,7 +212,7 @@ class Problem:
             elif q.owner != "law" and q.signed:
                 size[i] = max(size[i], 0.02 * self._force_size(), abs(values[i]))
                 if q.field == "drift":
-                    lasts = max(float(p.since[-1]) for p in self.predictors)
+                    lasts = max(float(np.ptp(c.clock)) for c in self.curves)
                     size[i] = max(abs(y[i]), 0.02 * self._force_size() / lasts)
             else:
                 size[i] = max(size[i], self._least(q.field))
@@ -238,7 +241,7 @@ class Problem:
         for i in range(y.size):
             if held is not None and held[0] == i:
                 continue
-            h = _APART * size[i]
+            h = self.apart * size[i]
             made[:, i] = self._slope(y, held, i, h, (low[i], high[i]), base, events)
         return made
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from stiction.errors import ModelError, explain
-from stiction.numerics.checks import Record, number
+from stiction.numerics.checks import Record, number, whole
+from stiction.scenario import Scenario, read_scenario
 
-__all__ = ["Free", "ImposedSlip", "Rig", "SpringDrive"]
+__all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
+
+# a name, or a place in what stands under it
+PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 _TRY = "give a number, or Free() to fit it."
 
@@ -115,3 +121,42 @@ class SpringDrive(Rig):
             impedance=("nonnegative", "N s/m"),
             force_start=("finite", "N"),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulated(Rig):
+    """A run of a scenario stands for the test: a strip that is peeled, a cap that is sheared.
+
+    Parameters
+    ----------
+    scenario : whose fields are fitted, by its name, its file, or itself; its numbers are where
+        searches begin
+    force : what the run saves that the curve's force is: a name, or a place in it as in "x[0]"
+    along : what the run saves that the curve's displacement is, and that rises without turning;
+        "time" for the curve's time
+    rows : times of the run, evenly apart, between which the force is taken as straight
+    offset : of the measured force [N]
+    drift : of the measured force [N/s]; per row where no time was measured
+
+    Verified by: tests/unit/fits/test_simulated.py::test_a_chain_gives_its_numbers_back
+    """
+
+    scenario: Scenario | str | Path
+    force: str
+    along: str = "time"
+    rows: int = 400
+    offset: float | Free = 0.0
+    drift: float | Free = 0.0
+
+    def __post_init__(self) -> None:
+        self._check()
+        if not isinstance(self.scenario, Scenario):
+            object.__setattr__(self, "scenario", read_scenario(self.scenario))
+        why, try_ = "the force is straight between them.", "leave it out."
+        whole("Simulated.rows", self.rows, least=10, most=100_000, why=why, try_=try_)
+        for name in ("force", "along"):
+            given = getattr(self, name)
+            if not (isinstance(given, str) and PLACE.fullmatch(given)):
+                where, needs = f"Simulated.{name}", "a name, or a place such as x[0]"
+                why = "it is read from what a run saves."
+                raise ModelError(explain(where, repr(given), needs, why, 'try "x[0]".'))

@@ -15,8 +15,6 @@ __all__ = ["Found", "best", "polished"]
 
 Floats = npt.NDArray[np.float64]
 
-# starts that are looked at, and how many of the best are followed to their end
-_LOOKED_AT, _FOLLOWED = 64, 5
 _TOLERANCE = 1e-11
 _MOST_ITERATIONS = 200
 
@@ -98,7 +96,8 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
 
     Verified by: tests/unit/fits/test_search.py::test_many_starts_find_the_same
     """
-    places = candidates(problem.parameters, problem.coordinates, problem.curves, _LOOKED_AT, seed)
+    count = problem.looked_at
+    places = candidates(problem.parameters, problem.coordinates, problem.curves, count, seed)
     misfits = []
     for y in places:
         r = problem.residuals(y)
@@ -106,7 +105,7 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
     # the first is what the user gave, where anything was given
     order = np.argsort(misfits, kind="stable")
     given = any(q.start is not None for q in problem.parameters)
-    chosen = list(dict.fromkeys(([0] if given else []) + order[:_FOLLOWED].tolist()))
+    chosen = list(dict.fromkeys(([0] if given else []) + order[: problem.followed].tolist()))
     ends = [polished(problem, places[i], most=60, tolerance=1e-7) for i in chosen]
     ends.sort(key=lambda end: end.rss)
     last = polished(problem, ends[0].y)

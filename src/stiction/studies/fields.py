@@ -7,6 +7,7 @@ are counted from 0, as everywhere in Python.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from stiction.errors import ScenarioError, explain, nearest
 from stiction.scenario import Scenario
 from stiction.scenario.reader import field_value
 
-__all__ = ["Place", "changed", "current", "place_of"]
+__all__ = ["Place", "changed", "current", "place_of", "unit_of"]
 
 _STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
 _PATH = re.compile(r"[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*")
@@ -77,6 +78,43 @@ def current(scenario: Scenario, place: Place) -> Any:
         if step not in known:
             raise _lost(place.path, step, known, owner)
         found, owner = getattr(found, step), step
+    return found
+
+
+def unit_of(scenario: Scenario, place: Place) -> str:
+    """Return the unit of the value at a place, as the docstring of its owner says; "" for none.
+
+    Verified by: tests/unit/studies/test_fields.py::test_units_are_those_of_the_docstrings
+    """
+    owner: Any = scenario
+    names = [step for step in place.steps if isinstance(step, str)]
+    if names[0] in _OF_SOLVE:
+        return str(getattr(scenario.system, "time_unit", "s"))
+    for name in names[:-1]:
+        owner = getattr(owner, name)
+        if isinstance(owner, list | tuple | np.ndarray):
+            return ""
+    for kind in type(owner).__mro__:
+        told = _units_told(inspect.cleandoc(kind.__doc__ or ""))
+        if names[-1] in told:
+            return told[names[-1]]
+    return ""
+
+
+_DESCRIBED = re.compile(r"^(\w+(?:, \w+)*) : ((?:.*)(?:\n {4,}.*)*)", re.MULTILINE)
+_IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+
+
+def _units_told(doc: str) -> dict[str, str]:
+    """Return the units of the parameters that a docstring describes, by name."""
+    found: dict[str, str] = {}
+    for names, text in _DESCRIBED.findall(doc):
+        several = [name.strip() for name in names.split(",")]
+        units = _IN_BRACKETS.findall(text)
+        # one for each name in turn, or one for all
+        if units:
+            each = units if len(units) == len(several) else units[:1] * len(several)
+            found.update(zip(several, each, strict=True))
     return found
 
 

@@ -22,7 +22,7 @@ from stiction.scenario import Scenario, read_scenario, write_scenario
 from stiction.solve import default_method
 from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask
-from stiction.studies.fields import Place, changed, place_of
+from stiction.studies.fields import Place, changed, place_of, unit_of
 from stiction.studies.keep import Reading
 from stiction.studies.members import Job, labels_of, probe, variables_of
 from stiction.studies.store import Held, Store, is_study
@@ -211,7 +211,8 @@ class Sweep(Record):
             kept = probe(job)
             each = clock.perf_counter() - begin
             unit = getattr(self.scenario.system, "time_unit", "")
-            variables = variables_of(kept, values, {}, unit)
+            units = {place.path: unit_of(self.scenario, place) for place in places}
+            variables = variables_of(kept, values, units, unit)
             size = chunk or _chunk_of(each, self.members, workers, variables)
             held = Held(inputs, told, variables, size, ())
             store.begin(held)

@@ -135,7 +135,15 @@ def test_another_error_goes_through(tmp_path, large):
         raise ZeroDivisionError
 
 
-def test_an_interrupt_waits_until_the_file_is_closed(tmp_path, large):
+@pytest.fixture
+def heard():
+    """A SIGINT is heard even where the suite was started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_waits_until_the_file_is_closed(tmp_path, large, heard):
     def press():
         with put_down(tmp_path / "a", 0) as image:
             os.kill(os.getpid(), signal.SIGINT)

@@ -5,7 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.scenario import read_scenario
-from stiction.studies.fields import changed, current, place_of
+from stiction.studies.fields import changed, current, place_of, unit_of
 
 SCENARIO = read_scenario("slip-wave")
 
@@ -68,3 +68,22 @@ def test_values_of_a_wrong_type_are_refused():
         changed(SCENARIO, [place_of(SCENARIO, "load.rate")], ["fast"])
     with pytest.raises(st.ModelError, match="mu"):
         changed(SCENARIO, [place_of(SCENARIO, "law.mu")], [-1.0])
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [
+        ("law.mu", "1"),
+        ("load.rate", "N/s"),
+        ("mass[2]", "kg"),
+        ("x0", "m"),
+        ("v0", "m/s"),
+        ("solve.t_end", "s"),
+    ],
+)
+def test_units_are_those_of_the_docstrings(path, unit):
+    assert unit_of(SCENARIO, place_of(SCENARIO, path)) == unit
+
+
+def test_what_has_no_unit_says_none():
+    assert unit_of(SCENARIO, place_of(SCENARIO, "method.order")) == ""

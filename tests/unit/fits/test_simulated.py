@@ -1,0 +1,100 @@
+"""A whole scenario as the rig: its numbers come back, whatever system it is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.errors import ModelError, ScenarioError
+from stiction.fits import Curve, Free, Simulated, fit_scenario
+from stiction.scenario import read_scenario
+
+CHAIN = dataclasses.replace(read_scenario("slip-wave"), t_end=8.0)
+T = np.linspace(0.1, 7.9, 120)
+
+
+def measured(scenario, name, noise, along="time"):
+    run = scenario.solve(save=400)
+    name, _, place = name.partition("[")
+    values = np.asarray(run.data[name])
+    values = values[:, int(place[:-1])] if place else values
+    x = np.asarray(run.time) if along == "time" else np.asarray(run.data[along])
+    at = T if along == "time" else np.linspace(x[1], x[-2], T.size)
+    size = noise * np.ptp(values)
+    force = np.interp(at, x, values) + np.random.default_rng(3).normal(0.0, size, T.size)
+    return Curve(force=force, time=T, displacement=at, title="drawn")
+
+
+@pytest.fixture(scope="module")
+def chain():
+    true = dataclasses.replace(
+        CHAIN, system=dataclasses.replace(CHAIN.system, law=st.Coulomb(0.21), stiffness=23.0)
+    )
+    curve = measured(true, "x[2]", 0.01)
+    rig = Simulated(CHAIN, force="x[2]", offset=Free())
+    return fit_scenario(curve, rig, ["law.mu", "stiffness"])
+
+
+def test_a_chain_gives_its_numbers_back(chain):
+    for name, truth in (("law.mu", 0.21), ("stiffness", 23.0), ("rig.offset", 0.0)):
+        found = chain[name]
+        assert abs(found.value - truth) <= 4.0 * found.error
+        assert found.low < truth < found.high
+        assert not found.told
+    assert chain["law.mu"].error < 0.01 * 0.21
+    assert (chain["law.mu"].unit, chain["stiffness"].unit) == ("1", "N/m")
+    assert chain.audit.ok
+
+
+def test_what_was_found_runs_on(chain, tmp_path):
+    chain.save(tmp_path / "fit", figures=False)
+    again = read_scenario(tmp_path / "fit/scenario.toml")
+    assert again.system.law.mu == pytest.approx(chain["law.mu"].value, rel=1e-12)
+    assert "mu = 0.2" in (tmp_path / "fit/law.toml").read_text()
+
+
+def test_what_data_do_not_tell_is_told():
+    # the load is given alone: mass does not matter where nothing moves
+    still = dataclasses.replace(CHAIN, t_end=1.0)
+    run = still.solve(save=50)
+    noise = np.random.default_rng(1).normal(0.0, 1e-3, 40)
+    curve = Curve(force=noise, time=run.time[:40], displacement=run.time[:40])
+    found = fit_scenario(curve, Simulated(still, force="x[2]"), ["law.mu"])
+    assert found.unknown == ("law.mu",)
+
+
+def test_along_what_a_run_saves():
+    strip = read_scenario(
+        "strip-peeling", ["system.cells=[40, 1]", "system.u_end=12", "method.steps=12"]
+    )
+    curve = measured(strip, "F_y", 0.01, along="u_y")
+    rig = Simulated(strip, force="F_y", along="u_y", rows=25)
+    found = fit_scenario(curve, rig, {"work": Free(start=0.016)})
+    assert found["work"].value == pytest.approx(0.0153324, rel=0.01)
+    assert found["work"].low < 0.0153324 < found["work"].high
+
+
+@pytest.mark.parametrize(
+    ("rig", "free", "words"),
+    [
+        ({"force": "y"}, ["law.mu"], "one of .*x"),
+        ({"force": "x"}, ["law.mu"], r"x\[0\] to x\[2\]"),
+        ({"force": "x[7]"}, ["law.mu"], r"x\[0\] to x\[2\]"),
+        ({"force": "x[2]", "along": "v"}, ["law.mu"], "one of|v\\[0\\]"),
+        ({"force": "x[2]"}, [], "paths of fields"),
+        ({"force": "x[2]"}, ["law.nu"], "law.mu"),
+        ({"force": "x[2]"}, ["x0"], "one number|bounds"),
+        ({"force": "x[2]"}, ["load"], "one number"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(rig, free, words):
+    curve = Curve(force=np.sin(T), time=T, displacement=T)
+    with pytest.raises((ModelError, ScenarioError), match=words):
+        fit_scenario(curve, Simulated(CHAIN, **rig), free)
+
+
+def test_data_beyond_the_run_are_refused():
+    curve = Curve(force=np.sin(T), time=2.0 * T, displacement=T)
+    with pytest.raises(ModelError, match="where the run leads"):
+        fit_scenario(curve, Simulated(CHAIN, force="x[2]"), ["law.mu"])
