@@ -178,7 +178,7 @@ def _estimates(
     limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, freedom)
     values = problem.coordinates.physical(top.y)
     # searches that came to another place than the best
-    others = [end.y for end in found if end.rss > top.rss * (1.0 + 1e-6) + 1e-30]
+    others = [end.y for end in found if end.rss > top.rss * (1.0 + problem.agreement) + 1e-30]
     ends = [
         profile_ends(problem, top, i, float(errors[i]), variance, float(limit), others)
         for i in range(len(problem.parameters))

@@ -160,7 +160,10 @@ def _side(
         # the others move in proportion, nearly
         ahead = (x - value) / moved if moved else 1.0
         guess = top.y + ahead * (last - top.y) if 0.2 < ahead < 5.0 else last
-        ends = [polished(problem, y, (i, x), 40, _TOLERANCE) for y in starts or (guess,)]
+        ends = [
+            polished(problem, y, (i, x), 40, max(_TOLERANCE, problem.tolerance))
+            for y in starts or (guess,)
+        ]
         found = min(ends, key=lambda one: one.rss)
         last, moved = found.y, x - value
         drop = max((found.rss - top.rss) / variance, 0.0)
@@ -263,7 +266,9 @@ def drawn(problem: Problem, top: Found, how: Bootstrap, block: int) -> Floats:
         for f, d, s in zip(forces, problem.data, problem.scales, strict=True):
             scaled = (d - f) / s
             again.append(f + s * _blocks(scaled - scaled.mean(), block, rng))
-        found = polished(problem.with_data(again), top.y, None, 60, _TOLERANCE)
+        found = polished(
+            problem.with_data(again), top.y, None, 60, max(_TOLERANCE, problem.tolerance)
+        )
         row[:] = problem.coordinates.physical(found.y)
     return made
 

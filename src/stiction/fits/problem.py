@@ -46,6 +46,8 @@ class Problem:
     apart: float = 2e-5
     # starts that are looked at, and how many of the best are followed to their end
     looked_at, followed = 64, 5
+    # of the misfit: where a search ends, and by how much ends of searches at one place differ
+    tolerance, agreement = 1e-11, 1e-6
 
     def __init__(
         self,

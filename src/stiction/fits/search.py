@@ -15,7 +15,8 @@ __all__ = ["Found", "best", "polished"]
 
 Floats = npt.NDArray[np.float64]
 
-_TOLERANCE = 1e-11
+# of the misfit, of searches from many places
+_ROUGH = 1e-7
 _MOST_ITERATIONS = 200
 
 
@@ -40,7 +41,7 @@ def polished(
     y: Floats,
     held: Held = None,
     most: int = _MOST_ITERATIONS,
-    tolerance: float = _TOLERANCE,
+    tolerance: float | None = None,
 ) -> Found:
     """Return the least misfit near `y`, where one parameter may be held.
 
@@ -83,7 +84,7 @@ def polished(
             jac=slopes,
             bounds=(least, largest) if bounded else (-np.inf, np.inf),
             x_scale=size,
-            ftol=tolerance,
+            ftol=problem.tolerance if tolerance is None else tolerance,
             xtol=1e-9,
             gtol=1e-15,
             max_nfev=most,
@@ -106,10 +107,12 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
     order = np.argsort(misfits, kind="stable")
     given = any(q.start is not None for q in problem.parameters)
     chosen = list(dict.fromkeys(([0] if given else []) + order[: problem.followed].tolist()))
-    ends = [polished(problem, places[i], most=60, tolerance=1e-7) for i in chosen]
+    rough = max(_ROUGH, problem.tolerance)
+    ends = [polished(problem, places[i], most=60, tolerance=rough) for i in chosen]
     ends.sort(key=lambda end: end.rss)
-    last = polished(problem, ends[0].y)
-    if last.rss <= ends[0].rss:
-        ends[0] = last
-    close = ends[0].rss * (1.0 + 1e-6) + 1e-30
+    if problem.tolerance < rough:
+        last = polished(problem, ends[0].y)
+        if last.rss <= ends[0].rss:
+            ends[0] = last
+    close = ends[0].rss * (1.0 + problem.agreement) + 1e-30
     return ends[0], sum(end.rss <= close for end in ends), ends

@@ -64,15 +64,16 @@ def test_what_data_do_not_tell_is_told():
     assert found.unknown == ("law.mu",)
 
 
-def test_along_what_a_run_saves():
-    strip = read_scenario(
-        "strip-peeling", ["system.cells=[40, 1]", "system.u_end=12", "method.steps=12"]
-    )
-    curve = measured(strip, "F_y", 0.01, along="u_y")
-    rig = Simulated(strip, force="F_y", along="u_y", rows=25)
-    found = fit_scenario(curve, rig, {"work": Free(start=0.016)})
-    assert found["work"].value == pytest.approx(0.0153324, rel=0.01)
-    assert found["work"].low < 0.0153324 < found["work"].high
+def test_a_contact_of_solids_gives_its_friction_back():
+    """EA's coefficient from the force that pulls a strip sideways while it sticks and slides."""
+    changes = ["system.cells=[20, 2]", "system.u_end=4", "method.steps=5"]
+    strip = read_scenario("strip-peeling", changes)
+    curve = measured(strip, "force_x", 0.01, along="displacement")
+    rig = Simulated(strip, force="force_x", along="displacement", rows=11)
+    found = fit_scenario(curve, rig, {"model.mu": Free(start=0.012)})
+    assert found["model.mu"].low < 0.01 < found["model.mu"].high
+    assert found["model.mu"].error < 0.02 * 0.01
+    assert found.scenario().system.model.mu == found["model.mu"].value
 
 
 @pytest.mark.parametrize(
