@@ -151,11 +151,14 @@ def long_file(record: Record, rows: int) -> None:
     """Add the time of reading a long CSV."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.csv"
-        block = "".join(f"{k * 1e-3:.3f},{k % 97 * 1e-3:.3f},{k % 13:d}\n" for k in range(1000))
         with path.open("w") as file:
             file.write("time [s],displacement [mm],force [N]\n")
-            for k in range(rows // 1000):
-                file.write(block.replace("\n", f"{k:04d}\n"))
+            for first in range(0, rows, 1000):
+                lines = (
+                    f"{k / 1000:.3f},{k % 97 / 1000:.3f},{k % 13}\n"
+                    for k in range(first, first + 1000)
+                )
+                file.write("".join(lines))
         start = time.process_time()
         curve = st.fits.read_curve(path, normal_force=10.0)
         spent = time.process_time() - start

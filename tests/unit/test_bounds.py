@@ -38,6 +38,12 @@ def _normal_form(*numbers):
 
 # what is needed besides the count, where there are no defaults
 GIVEN = {
+    "Simulated": {"scenario": "slip-wave", "force": "x[2]"},
+    "fit_scenario": {
+        "curves": CURVE,
+        "rig": st.fits.Simulated("slip-wave", force="x[2]"),
+        "free": ["law.mu"],
+    },
     "Chain": {"mass": 1.0, "stiffness": 20.0},
     "RegularizedTheta": {"step": 1e-3, "theta": 0.5, "smoothing": 1e-3},
     "ThetaStepper": {"step": 1e-3},

@@ -73,7 +73,7 @@ class RunProblem(Problem):
 
     # runs end within their tolerance: differences are taken over more than that
     apart = 2e-3
-    looked_at, followed = 6, 2
+    looked_at, followed = 8, 3
     # less than noise makes of it at one row in a hundred
     tolerance, agreement = 1e-6, 0.01
 

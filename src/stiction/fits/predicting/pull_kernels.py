@@ -24,13 +24,13 @@ from stiction.fits.predicting.law_kernels import (
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["MOST_STEPS", "pull", "saw"]
+__all__ = ["pull", "saw"]
 
 # (u, w, z): extension of the spring, speed, what the contact remembers
 # a step over the shortest time of the motion
 _PART = 0.05
 # beyond these steps a set of parameters counts as one that cannot be followed
-MOST_STEPS = 3_000_000
+_MOST_STEPS, _MOST_EACH = 200_000, 100
 
 
 @kernel(borrows=True)
@@ -244,6 +244,8 @@ def pull(
     # arcs of slip end in events, and must be followed more closely
     part = _PART if code == STRIBECK else 3.0 * _PART
     s = 1.0
+    # a search looks at springs that no rig has, and must not stay there
+    most = max(_MOST_STEPS, _MOST_EACH * out.size)
     r[2] = normal[0]
     out[0] = _felt(code, p, r, u, w, z)
     for i in range(1, out.size):
@@ -266,7 +268,7 @@ def pull(
             t, u, w, z = _free(code, p, r, drive, s, h, u, w, z)
             left -= t
             steps += 1
-            if steps > MOST_STEPS or not math.isfinite(u + w + z):
+            if steps > most or not math.isfinite(u + w + z):
                 out[i:] = math.nan
                 return events, steps
             if code == STRIBECK and w == 0.0:
