@@ -245,21 +245,29 @@ def _compiled_array_at(cuda: Any) -> Any:
     from numba.core import types as numba_types
     from numba.cuda.extending import intrinsic
 
-    from stiction.numerics.callback import carray
+    try:
+        # numba-cuda has arrays of its own, whose code alone it compiles
+        from numba.cuda.np.arrayobj import make_array, populate_array
+    except ImportError:
+        from numba.np.arrayobj import make_array, populate_array
 
-    kind = numba_types.CPointer(numba_types.float64)
+    kind = numba_types.Array(numba_types.float64, 1, "C")
 
     @intrinsic
-    def pointer(typingctx: Any, address: Any) -> Any:
+    def view(typingctx: Any, address: Any, size: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(kind))
+            made = make_array(kind)(context, builder)
+            width = context.get_constant(numba_types.intp, 8)
+            data = builder.inttoptr(args[0], made.data.type)
+            populate_array(made, data, [args[1]], [width], width, None)
+            return made._getvalue()
 
-        return kind(address), codegen
+        return kind(numba_types.intp, numba_types.intp), codegen
 
     # the first parameter of an intrinsic is Numba's own
-    at = cast(Callable[[Any], Any], pointer)
+    at = cast(Callable[[Any, Any], Any], view)
 
     def array_at(address: Any, size: Any) -> Any:
-        return carray(at(address), (size,))
+        return at(address, size)
 
     return cuda.jit(device=True)(array_at)
