@@ -36,7 +36,7 @@ ALSO = {
         "stiction.solids.assembly",
     ],
     "faults": [],
-    "laws": [],
+    "laws": ["stiction.laws.friction"],
     "studies": ["stiction.studies.sensitivity"],
     "fits": ["stiction.fits.figures"],
 }
