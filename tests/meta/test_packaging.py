@@ -1,8 +1,8 @@
 """Recipe, images and scripts of a release say what pyproject says.
 
-Checked here: names, versions, dependencies, the commands and files that they use, the syntax of what
-is a script. Not checked: that Docker, Binder or conda accept and build them; none of the three runs
-where the tests do.
+Checked here: names, versions, dependencies, the commands and files that they use, the syntax of
+what is a script. Not checked: that Docker, Binder or conda accept and build them; none of the
+three runs where the tests do.
 """
 
 import datetime
