@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 from collections.abc import Sequence
 
@@ -14,7 +15,15 @@ __all__ = ["PaperFigure", "ScaledTicks"]
 
 
 class PaperFigure(Figure):
-    """A matplotlib Figure that lives without pyplot and shows itself in notebooks."""
+    """A matplotlib Figure that lives without pyplot and shows itself in notebooks.
+
+    Attributes
+    ----------
+    remark : how it was drawn, where that is of no matter to a reader of the figure: which package
+        would draw it better, for example. A notebook shows it under the pointer.
+    """
+
+    remark = ""
 
     def _repr_html_(self) -> str:
         """Return the figure as an inline image, sharp on dense screens."""
@@ -22,7 +31,8 @@ class PaperFigure(Figure):
         self.savefig(buffer, format="png", dpi=200)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         width = round(96 * self.get_figwidth())
-        return f'<img width="{width}" src="data:image/png;base64,{data}">'
+        said = f' title="{html.escape(self.remark)}"' if self.remark else ""
+        return f'<img width="{width}"{said} src="data:image/png;base64,{data}">'
 
 
 class ScaledTicks(Formatter):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMN",
+    "DIMENSIONLESS_TIME",
     "INK",
     "MASS_COLOURS",
     "MOST_PIXELS",
@@ -41,6 +42,7 @@ __all__ = [
     "many_colours",
     "mass_colours",
     "new_figure",
+    "plain_time",
     "room",
     "scale_axis",
     "subscript",
@@ -57,6 +59,8 @@ FONT = 8.0  # [pt]
 
 INK = "#262626"
 STUCK = "#c4c4c4"  # a mass at rest
+# the time of a system without units; figures, players and summaries say "dimensionless"
+DIMENSIONLESS_TIME = "time (dimensionless)"
 REST = "#eeeeee"  # shading of the times at which all masses are at rest
 MASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
@@ -162,6 +166,14 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
     axis.set_major_locator(MaxNLocator(nbins=int(np.clip(ticks, 2, 6)), steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(ScaledTicks(factor))
+
+
+def plain_time(ax: Axes) -> None:
+    """Label the horizontal axis as a time without a unit; its limits stay.
+
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_both_strings
+    """
+    scale_axis(ax.xaxis, DIMENSIONLESS_TIME)
 
 
 def time_axis(ax: Axes, span: tuple[float, float]) -> None:

@@ -53,7 +53,7 @@ def scene(
     time : [s]; default the last
     view : elevation and azimuth from which they are seen [degrees]
     tubes : True paints tubes or says what is missing, False draws lines; by default tubes are
-        painted where that is possible, and the figure says so where it is not
+        painted where that is possible, and the `remark` of the figure says so where it is not
 
     Raises
     ------
@@ -69,8 +69,7 @@ def scene(
     stage = Stage(data, looks, shown, pictures, view)
     stage.show(0)
     if reason:
-        text = f"lines, not tubes: {reason}.\n{TUBES_NEED}"
-        stage.figure.text(0.01, 0.01, text, size=6.0, color="#6b6b6b", va="bottom")
+        stage.figure.remark = f"lines, not tubes: {reason}. {TUBES_NEED}"
     return stage.figure
 
 

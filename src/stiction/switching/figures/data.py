@@ -82,7 +82,9 @@ class FlowData(RunData):
         """How time is called: scaled when only the time is without a unit."""
         if self.run.time_unit != "1":
             return "time"
-        return "scaled time τ" if any(self.unit(name) for name in self.names) else "time"
+        if any(self.unit(name) for name in self.names):
+            return "scaled time τ"
+        return style.DIMENSIONLESS_TIME
 
     def time_axis(self, ax: Axes) -> None:
         """Label the horizontal axis of `ax` as time and fit it to the span."""
@@ -92,7 +94,9 @@ class FlowData(RunData):
 
     def label(self, axis: Axis, name: str) -> None:
         """Label an axis with the symbol and the unit of a state."""
-        style.scale_axis(axis, symbol(name), self.unit(name))
+        # the reader of a phase plot has no axis of time that says it
+        plain = " (dimensionless)" if self.time_word == style.DIMENSIONLESS_TIME else ""
+        style.scale_axis(axis, f"{symbol(name)}{plain}", self.unit(name))
 
     def chosen(self, names: Sequence[object]) -> tuple[str, ...]:
         """Return names of states, each checked; a ModelError names the nearest known one."""
