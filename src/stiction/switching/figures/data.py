@@ -92,10 +92,15 @@ class FlowData(RunData):
         ax.set_xlim(*self.span)
         style.scale_axis(ax.xaxis, self.time_word, unit)
 
-    def label(self, axis: Axis, name: str) -> None:
-        """Label an axis with the symbol and the unit of a state."""
-        # the reader of a phase plot has no axis of time that says it
-        plain = " (dimensionless)" if self.time_word == style.DIMENSIONLESS_TIME else ""
+    def label(self, axis: Axis, name: str, *, alone: bool = False) -> None:
+        """Label an axis with the symbol and the unit of a state.
+
+        Parameters
+        ----------
+        alone : whether no axis of time says that the system is dimensionless
+        """
+        without = alone and self.time_word == style.DIMENSIONLESS_TIME
+        plain = " (dimensionless)" if without else ""
         style.scale_axis(axis, f"{symbol(name)}{plain}", self.unit(name))
 
     def chosen(self, names: Sequence[object]) -> tuple[str, ...]:
