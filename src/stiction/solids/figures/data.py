@@ -347,7 +347,10 @@ class SolidData(RunData):
             power, times = _power(axis) if self.plain else (1.0, "")
             symbol = self.ratio(name)
             symbol = symbol.replace("$", f"${times}", 1) if symbol else ""
-            style.scale_axis(axis, f"{word} {symbol}".strip(), unit)
+            # without a length to measure by, the horizontal axis says that there are no units
+            alone = self.plain and not length and axis.axis_name == "x"
+            plain = " (dimensionless)" if alone else ""
+            style.scale_axis(axis, f"{word} {symbol}".strip() + plain, unit)
             if times:
                 axis.set_major_formatter(ScaledTicks(power))
 
