@@ -366,8 +366,16 @@ def completion(
     shell: Annotated[
         str, typer.Argument(metavar="bash|zsh|fish", help="The shell that is to complete.")
     ],
+    json: Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing: only say if there is one.")
+    ] = False,
 ) -> None:
     """The script that completes commands, options and names in a shell."""
     from stiction.cli.completion import script
 
-    put(script(typer.main.get_command(app), shell))
+    text = script(typer.main.get_command(app), shell)
+    if json:
+        put_json({"shell": shell, "script": text})
+    elif not quiet:
+        put(text)
