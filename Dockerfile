@@ -1,5 +1,5 @@
 # Stiction with compiled kernels: docker build -t stiction .
-# docker run --rm -v "$PWD:/work" --user "$(id -u):$(id -g)" stiction run slip-wave
+# docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" stiction run slip-wave
 #
 # The kernels are compiled for a kind of processor that most have (x86-64-v3, arm64), so that they serve
 # where the image runs, not only where it was built.
@@ -19,10 +19,10 @@ COPY tools/constraints.txt /wheels/
 RUN python -m pip install --no-cache-dir --constraint /wheels/constraints.txt /wheels/*.whl \
  && rm -r /wheels \
  && useradd --create-home user \
- && mkdir /work && chmod 1777 /work
+ && mkdir /data && chmod 1777 /data
 ENV MPLCONFIGDIR=/tmp/matplotlib
 USER user
-WORKDIR /work
+WORKDIR /data
 # an image that cannot solve is not built
 RUN stiction doctor --quiet && stiction run slip-wave --no-figures --quiet --out /tmp/first && rm -r /tmp/first
 ENTRYPOINT ["stiction"]

@@ -41,7 +41,7 @@ class ChainUnit:
     instance_name, resources : the name of the instance, and the folder with the scenario
     more : what else PythonFMU3 hands over
 
-    Verified by: tests/unit/fmi/test_unit.py::test_a_unit_agrees_with_a_run
+    Verified by: tests/unit/fmi/test_unit.py::test_fmpy_agrees_with_a_run
     """
 
     vars: Any

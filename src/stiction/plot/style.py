@@ -175,7 +175,7 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
 def plain_time(ax: Axes) -> None:
     """Label the horizontal axis as a time without a unit; its limits stay.
 
-    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_both_strings
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_the_saved_waves
     """
     scale_axis(ax.xaxis, DIMENSIONLESS_TIME)
 
