@@ -333,6 +333,13 @@ class SolidData(RunData):
             return f"${symbol}$" if symbol else ""
         return f"${symbol}/{over}$"
 
+    def place(self, axis: str) -> str:
+        """Return how places along an axis are called, over their unit or with it."""
+        ratio = self.ratio("surface_coordinate").replace("X", axis)
+        if not self.plain:
+            return f"{ratio} (m)"
+        return ratio if "/" in ratio else f"{ratio} (dimensionless)"
+
     def label(self, axis: Axis, name: str, word: str) -> None:
         """Label an axis with a word, the symbol of `name`, and its unit."""
         from stiction.plot.figure import ScaledTicks
@@ -348,7 +355,7 @@ class SolidData(RunData):
             symbol = self.ratio(name)
             symbol = symbol.replace("$", f"${times}", 1) if symbol else ""
             # without a length to measure by, the horizontal axis says that there are no units
-            alone = self.plain and not length and axis.axis_name == "x"
+            alone = self.plain and not length and axis is axis.axes.xaxis
             plain = " (dimensionless)" if alone else ""
             style.scale_axis(axis, f"{word} {symbol}".strip() + plain, unit)
             if times:
