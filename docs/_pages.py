@@ -20,6 +20,7 @@ TITLES = {
     "laws": "what resists",
     "studies": "many runs",
     "fits": "from data to law",
+    "fmi": "chains for other simulators",
 }
 # modules whose names users meet without asking for them by name
 ALSO = {
@@ -36,9 +37,10 @@ ALSO = {
         "stiction.solids.assembly",
     ],
     "faults": [],
-    "laws": [],
+    "laws": ["stiction.laws.friction"],
     "studies": ["stiction.studies.sensitivity"],
     "fits": ["stiction.fits.figures"],
+    "fmi": [],
 }
 
 

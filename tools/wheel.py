@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # what `numerics.compiling.cache.TARGETS` knows, by the name of the machine
 KINDS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3", "aarch64": "arm64", "arm64": "arm64"}
 CPUS = {"x86-64-v3": "x86-64-v3", "arm64": "generic"}
-_BUILT_FROM = ("src", "pyproject.toml", "README.md", "LICENSE")
+_BUILT_FROM = ("src", "tools", "pyproject.toml", "README.md", "LICENSE")
 
 
 def main() -> int:
@@ -74,7 +74,14 @@ def build(tree: Path, out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-        subprocess.run([*pip, "wheel", "--no-deps", "-w", scratch, str(tree)], check=True)
+        # the copy has no tags
+        told = [sys.executable, str(ROOT / "tools" / "version.py")]
+        named = subprocess.run(told, check=True, capture_output=True, text=True).stdout.strip()
+        subprocess.run(
+            [*pip, "wheel", "--no-deps", "-w", scratch, str(tree)],
+            env={**os.environ, "STICTION_VERSION": named},
+            check=True,
+        )
         (plain,) = Path(scratch).glob("*.whl")
         tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
         words = [f"--python-tag={tag}", f"--abi-tag={tag}", f"--platform-tag={_platform()}"]

@@ -3,6 +3,7 @@
 from stiction import chains as chains
 from stiction import faults as faults
 from stiction import fits as fits
+from stiction import fmi as fmi
 from stiction import laws as laws
 from stiction import rods as rods
 from stiction import solids as solids

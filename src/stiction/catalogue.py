@@ -472,6 +472,12 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
+    # ---- for other programs
+    "Export": Kind(
+        "an export",
+        {"export_fmu": "stiction.fmi.export"},
+        written=False,
+    ),
 }
 
 # what every user needs first, found in `stiction` itself as well as in its room

@@ -24,11 +24,14 @@ from stiction.results.run import Request, Run
 __all__ = [
     "BranchChoice",
     "EventDriven",
+    "FollowBranch",
     "Policy",
     "Quasistatic",
     "SlideFrom",
     "Solvable",
+    "StayOnPath",
     "StayStuck",
+    "StopThere",
     "check_newton",
     "runner",
 ]
@@ -170,7 +173,14 @@ class BranchChoice(Record, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StayStuck(BranchChoice):
-    """Rest as long as friction can hold, and slip as long as slip can go on."""
+    """Rest as long as friction can hold, and slip as long as slip can go on.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.Quasistatic().choice == st.chains.StayStuck()  # what is taken when nothing is said
+    True
+    """
 
     def leaves(self, t: float) -> bool:
         """Return False."""
@@ -187,6 +197,12 @@ class SlideFrom(BranchChoice):
     Parameters
     ----------
     time : [s]
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.Quasistatic(choice=st.chains.SlideFrom(time=2.5)).choice.time
+    2.5
     """
 
     time: float = 0.0
@@ -216,7 +232,15 @@ class StopThere(BranchPolicy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StayOnPath(BranchPolicy):
-    """Go on along the path, stable or not; the default. The other one is told."""
+    """Go on along the path, stable or not; the default. The other one is told.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> policy = st.solids.StayOnPath()
+    >>> st.Continuation(on_bifurcation=policy).on_bifurcation
+    StayOnPath()
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,8 @@ COMMANDS = (
     "fit",
     "compile",
     "doctor",
+    "export",
+    "completion",
 )
 
 
@@ -157,3 +159,27 @@ def test_runs_draw_in_other_formats(stiction, here):
     assert stiction("run", "slip-wave", "--format", "svg", "-q").code == 0
     figures = sorted(path.suffix for path in (here / "out/slip-wave/figures").iterdir())
     assert set(figures) == {".svg"}
+
+
+def test_export(stiction, here):
+    pytest.importorskip("pythonfmu3", reason="the extra fmi brings PythonFMU3, which writes units")
+    told = parsed(stiction("export", "fmu", "slip-wave", "--json"))
+    assert (here / told["file"]).is_file()
+    assert told["masses"] == 3
+    assert "law.mu" in told["parameters"]
+    assert stiction("export", "fmu", "slip-wave", "--quiet").out == ""
+    words = stiction("export", "fmu", "slip-wave", "--set", "system.law.mu=0.3").out
+    assert "outputs     x [m], v [m/s], friction [N]" in words
+
+
+def test_export_says_what_it_cannot(refused):
+    assert "export: got 'fum'; needs fmu" in refused("export", "fum", "slip-wave")
+    assert "did you mean" in refused("export", "fmu", "slip-wav").lower()
+
+
+def test_completion(stiction):
+    told = parsed(stiction("completion", "fish", "--json"))
+    assert told["shell"] == "fish"
+    assert told["script"].strip() == stiction("completion", "fish").out.strip()
+    assert stiction("completion", "zsh", "--quiet").out == ""
+    assert stiction("completion", "tcsh", "--quiet").code == 2

@@ -68,7 +68,19 @@ class Pieces:
 
 
 class Load(Record, abc.ABC):
-    """A force that depends on time alone."""
+    """A force that depends on time alone.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> class Twice(st.chains.Load):
+    ...     def __init__(self, load):
+    ...         self.load = load
+    ...     def pieces(self):
+    ...         return st.chains.SumOf([self.load, self.load]).pieces()
+    >>> Twice(st.Ramp(rate=1.5)).at([0.0, 2.0]).tolist()
+    [0.0, 6.0]
+    """
 
     @abc.abstractmethod
     def pieces(self) -> Pieces:

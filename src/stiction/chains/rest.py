@@ -158,6 +158,17 @@ def perturbed(chain: Chain, drive: Floats, bound: Floats, slack: Floats) -> Stab
     chain : the chain
     drive, bound : (n,) R_i and mu_static N_i [N]
     slack : (n,) rounding of R_i [N]: closer to the bound than this counts as on it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> chain = st.Chain(mass=[1.0, 1.0], stiffness=1.0, load=st.Constant(0.0), law=st.Coulomb(0.5))
+    >>> near = st.chains.perturbed(chain, np.array([0.5, 0.1]), np.full(2, 0.5), np.full(2, 1e-15))
+    >>> near.side
+    ('lower', 'interior')
+    >>> near.right
+    ('stays', 'moves a neighbour')
     """
     on_bound = np.abs(drive) >= bound - slack
     ready_right = on_bound & (drive >= 0.0)

@@ -38,7 +38,9 @@ def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = F
         raise ModelError(explain("compile", why_unusable(source), needs, why, repair))
     from stiction.numerics.compiling.beforehand import compile_lines
 
-    lines = {line for name in names or known for line in known[name].read_text().splitlines()}
+    lines = {
+        line for name in names or known for line in known[name].read_text("utf-8").splitlines()
+    }
     begin = time.perf_counter()
     if not (sys.stderr.isatty() or quiet):
         # where no bar is shown

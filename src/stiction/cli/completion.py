@@ -64,6 +64,8 @@ def _values(metavar: str, command: str) -> tuple[str, ...]:
     word = metavar.strip("[].").partition("]")[0]
     if "|" in word:
         return tuple(word.split("|"))
+    if word == "fmu":
+        return (word,)
     if word == "DIR":
         return (_FOLDERS,)
     if word == "PAPER":

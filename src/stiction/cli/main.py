@@ -13,6 +13,7 @@ import typer
 from stiction.cli.output import open_streams, put, put_json, silence, width
 from stiction.errors import StictionError, explain
 from stiction.fits.command import fit_command
+from stiction.fmi.command import export_command
 from stiction.numerics.direct.heap import say_ours
 from stiction.results.interrupts import exit_code, hear_terminate
 
@@ -236,6 +237,7 @@ def sweep(
 
 
 app.command("fit")(guarded(fit_command))
+app.command("export")(guarded(export_command))
 
 
 @app.command()
@@ -364,8 +366,16 @@ def completion(
     shell: Annotated[
         str, typer.Argument(metavar="bash|zsh|fish", help="The shell that is to complete.")
     ],
+    json: Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing: only say if there is one.")
+    ] = False,
 ) -> None:
     """The script that completes commands, options and names in a shell."""
     from stiction.cli.completion import script
 
-    put(script(typer.main.get_command(app), shell))
+    text = script(typer.main.get_command(app), shell)
+    if json:
+        put_json({"shell": shell, "script": text})
+    elif not quiet:
+        put(text)

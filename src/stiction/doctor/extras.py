@@ -17,6 +17,7 @@ _FOR = {
     "mesh": "meshes of solids from files",
     "viz3d": "rods as tubes",
     "cluster": "studies on many machines",
+    "fmi": "chains for other simulators",
     "zarr": "other programs that read a study",
 }
 _LINE = re.compile(r"^([\w.-]+)\s*(?:\[[\w,.-]*\])?\s*\(?([^;)]*)\)?\s*(?:;(.*))?$")

@@ -138,6 +138,14 @@ class SpringSlider(Cells):
 
     Source: Ruina 1983; Rice 1993 for the damping by radiation.
     Verified by: tests/exact/test_spring_slider.py::test_the_frozen_cycle
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.AgeingLaw(a=0.010, b=0.015, length=1e-5)
+    >>> slider = st.faults.SpringSlider(law, normal_stress=5e6, spring=1e9)
+    >>> slider.spring < 5e6 * (law.b - law.a) / law.length  # softer than critical: it stick-slips
+    True
     """
 
     energy_unit: ClassVar[str] = "J/m^2"
@@ -215,6 +223,13 @@ class Fault(Cells):
 
     Source: Rice 1993, J. Geophys. Res. 98, 9885; Erickson et al. 2020 for the benchmark BP1-QD.
     Verified by: tests/unit/faults/test_cycles.py::test_a_fault_that_slips_as_one_is_a_slider
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> fault = st.faults.Fault(cells=64, length=32e3, surface="periodic")
+    >>> fault.length / fault.cells  # [m]
+    500.0
     """
 
     energy_unit: ClassVar[str] = "J/m"
@@ -311,6 +326,12 @@ class Cycles(Record):
 
     Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
     Verified by: tests/exact/test_spring_slider.py::test_the_error_falls_with_the_tolerance
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solve(st.faults.SpringSlider(), st.faults.Cycles(rtol=1e-6), t_span=(0.0, 10.0)).status
+    <Status.SOLVED: 'solved'>
     """
 
     rtol: float = 1e-9

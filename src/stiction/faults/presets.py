@@ -35,6 +35,12 @@ class StrikeSlipFault(FaultSystem):
 
     Source: Erickson et al. 2020, Seismol. Res. Lett. 91, 874; its parameters.
     Verified by: tests/unit/faults/test_cycles.py::test_the_benchmark_starts_in_balance
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.faults.StrikeSlipFault(cells=100).assembled().cells
+    100
     """
 
     cells: int = 400

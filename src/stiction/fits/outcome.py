@@ -81,6 +81,16 @@ class Fit:
     intervals : how intervals were found
     evaluations : how often curves were predicted
     problem : what was solved
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> speed = np.linspace(-0.1, 0.1, 20)
+    >>> told = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
+    >>> found = st.fit(told, st.Coulomb)
+    >>> isinstance(found, st.fits.Fit), round(float(found.law.mu), 6)
+    (True, 0.3)
     """
 
     law: Law

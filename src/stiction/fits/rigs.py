@@ -105,6 +105,18 @@ class SpringDrive(Rig):
     drift : of the measured force [N/s]
 
     Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> time, mu = np.linspace(0.0, 0.5, 26), 0.3
+    >>> end = 0.1 * time  # of the spring [m]
+    >>> pull = np.minimum(10.0 * end, mu)  # it loads the slider, which then slides evenly
+    >>> told = st.fits.Curve(force=pull, time=time, displacement=end, noise=0.01)
+    >>> rig = st.fits.SpringDrive(stiffness=10.0)
+    >>> round(float(st.fit(told, st.Coulomb, rig).law.mu), 3)
+    0.3
     """
 
     stiffness: float | Free

@@ -29,7 +29,15 @@ _WORK = 15.0 ** (1.0 / 3.0) / 8.0
 
 
 class Adhesion(Record, abc.ABC):
-    """Base of normal laws with adhesion: traction, stiffness and potential at a gap."""
+    """Base of normal laws with adhesion: traction, stiffness and potential at a gap.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.LennardJones(hamaker=1.0, r0=1.0)
+    >>> isinstance(law, st.laws.Adhesion), bool(abs(law.traction(law.gap_eq)) < 1e-15)
+    (True, True)
+    """
 
     @abc.abstractmethod
     def traction(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:

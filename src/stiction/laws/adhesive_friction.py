@@ -29,7 +29,15 @@ _TAIL = 40.0
 
 
 class AdhesiveFriction(Record, abc.ABC):
-    """Base of friction laws that know the gap: a threshold for sliding, and its slope."""
+    """Base of friction laws that know the gap: a threshold for sliding, and its slope.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> laws = st.DI(mu=1.0), st.EA(mu=0.3), st.laws.Frictionless()
+    >>> all(isinstance(law, st.laws.AdhesiveFriction) for law in laws)
+    True
+    """
 
     @property
     @abc.abstractmethod
@@ -301,6 +309,13 @@ def amontons(mu: float) -> EA:
     mu : coefficient of friction [1], >= 0
 
     Verified by: tests/unit/laws/test_adhesive_friction.py::test_ea_values
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.amontons(0.3)
+    >>> type(law).__name__, law.mu
+    ('EA', 0.3)
     """
     return EA(mu, 0.0)
 
@@ -322,6 +337,17 @@ class UserThreshold(AdhesiveFriction):
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (12): any non-negative threshold will do.
     Verified by: tests/unit/laws/test_adhesive_friction.py::test_user_threshold
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.UserThreshold(
+    ...     function=lambda gap: 1.0 / (1.0 + gap),
+    ...     slope_function=lambda gap: -1.0 / (1.0 + gap) ** 2,
+    ...     probe=(0.0, 2.0),
+    ... )
+    >>> float(law.threshold(1.0, st.LennardJones(hamaker=1.0, r0=1.0)))
+    0.5
     """
 
     function: Callable[[float], float]

@@ -113,6 +113,15 @@ class Friction(Record, abc.ABC):
         if only a little, and the law is a `ForceLaw`
     convex : whether mu falls with speed from mu_static to mu_kinetic along a convex curve,
         at rest by (mu_static - mu_kinetic) / v_scale; `slowed` is then known in closed form
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> laws = st.Coulomb(0.3), st.StaticKinetic(0.4, 0.3)
+    >>> all(isinstance(law, st.laws.Friction) for law in laws)
+    True
+    >>> [(float(law.static()), float(law.coefficient(0.0))) for law in laws]
+    [(0.3, 0.3), (0.4, 0.3)]
     """
 
     states: ClassVar[tuple[StateVariable, ...]] = ()

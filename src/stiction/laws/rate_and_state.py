@@ -131,6 +131,13 @@ class AgeingLaw(RateAndState):
 
     Source: Dieterich 1979; the name and form after Ruina 1983.
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.AgeingLaw(length=1e-5)
+    >>> float(law.state_rate(0.0, 1.0))  # contacts at rest age with the clock
+    1.0
     """
 
     evolution: ClassVar[int] = AGEING
@@ -155,6 +162,13 @@ class SlipLaw(RateAndState):
 
     Source: Ruina 1983.
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.SlipLaw(length=1e-5)
+    >>> round(float(law.steady_state(1e-6)), 9)  # L / V, in which nothing changes
+    10.0
     """
 
     evolution: ClassVar[int] = SLIP
@@ -215,6 +229,13 @@ class RateAndStateFriction(ForceLaw):
 
     Source: Dieterich 1979; Ruina 1983; Rice 1993 for what waves carry away.
     Verified by: tests/unit/chains/creep/test_rate_and_state.py::test_slider_against_the_fault
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.RateAndStateFriction(st.laws.AgeingLaw(length=1e-5), age_start=10.0)
+    >>> law.sticks  # every force moves it, if only a little
+    False
     """
 
     states: ClassVar[tuple[StateVariable, ...]] = (

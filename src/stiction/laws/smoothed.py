@@ -20,7 +20,20 @@ Floats = npt.NDArray[np.float64]
 
 
 class SmoothSign(Record, abc.ABC):
-    """A smooth stand-in for the set-valued sign; its width is a field of the method."""
+    """A smooth stand-in for the set-valued sign; its width is a field of the method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> class Arctangent(st.laws.SmoothSign):
+    ...     def sign(self, v, width):
+    ...         return 2.0 / np.pi * np.arctan(v / width)
+    ...     def slope(self, v, width):
+    ...         return 2.0 / np.pi * width / (v**2 + width**2)
+    >>> float(Arctangent().sign(1.0, 1.0))
+    0.5
+    """
 
     @abc.abstractmethod
     def sign(self, v: npt.ArrayLike, width: float) -> Floats:
@@ -37,6 +50,12 @@ class SquareRootSign(SmoothSign):
 
     Source: formulas sheet of the chains paper, section 5 (the paper's own form is lost).
     Verified by: tests/conformance/test_laws.py::test_smooth_sign_slope
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> float(st.laws.SquareRootSign().sign(3.0, 4.0))
+    0.6
     """
 
     def sign(self, v: npt.ArrayLike, width: float) -> Floats:
@@ -56,6 +75,12 @@ class TanhSign(SmoothSign):
 
     Source: formulas sheet of the chains paper, section 5.
     Verified by: tests/conformance/test_laws.py::test_smooth_sign_slope
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.laws.TanhSign().sign([-1e3, 0.0, 1e3], 0.1).tolist()
+    [-1.0, 0.0, 1.0]
     """
 
     def sign(self, v: npt.ArrayLike, width: float) -> Floats:

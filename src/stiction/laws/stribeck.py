@@ -179,6 +179,13 @@ class AgeingCoulomb(Friction):
 
     Source: Dieterich 1972; Rabinowicz 1958 for the length of slip.
     Verified by: tests/unit/laws/test_stribeck.py::test_longer_rest_carries_more
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.AgeingCoulomb(mu_fresh=0.3, growth=0.02, time=1.0, length=1e-5)
+    >>> round(float(law.static([9.0])), 4)  # after 9 s of rest: 0.3 + 0.02 ln 10
+    0.3461
     """
 
     states: ClassVar[tuple[StateVariable, ...]] = (
@@ -263,6 +270,13 @@ class RestingCoulomb(Friction):
 
     Source: Rabinowicz 1958; Dieterich 1972 for the logarithm.
     Verified by: tests/unit/laws/test_state_jump.py::test_stick_and_slip_in_closed_form
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> law = st.laws.RestingCoulomb(mu_kinetic=0.3, mu_held=0.35, growth=0.02, time=1.0)
+    >>> round(float(law.static([9.0])), 4), float(law.coefficient(0.1))
+    (0.3961, 0.3)
     """
 
     states: ClassVar[tuple[StateVariable, ...]] = (

@@ -22,7 +22,18 @@ Floats = npt.NDArray[np.float64]
 
 
 class TyreLaw(Record, abc.ABC):
-    """Base of tyre laws that a wheel can carry: force and moment at slip velocities."""
+    """Base of tyre laws that a wheel can carry: force and moment at slip velocities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> class Viscous(st.laws.TyreLaw):
+    ...     def contact(self, h, g):
+    ...         return -2.0 * np.asarray(h), 0.0 * np.asarray(g)
+    >>> [float(value) for value in Viscous().contact(0.5, 1.0)]
+    [-1.0, 0.0]
+    """
 
     @abc.abstractmethod
     def contact(self, h: npt.ArrayLike, g: npt.ArrayLike) -> tuple[Floats, Floats]:

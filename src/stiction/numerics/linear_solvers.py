@@ -60,6 +60,16 @@ class SuperLU(LinearSolver):
     -----
     Source: Li 2005, An overview of SuperLU; Demmel et al. 1999 (pivoting by threshold).
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_solution_is_the_dense_one
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> import stiction as st
+    >>> workspace = st.solids.SuperLU().start()
+    >>> factors = workspace.factorise(sp.csr_matrix([[2.0, 0.0], [0.0, 4.0]]))
+    >>> factors.solve(np.array([2.0, 2.0])).tolist()
+    [1.0, 0.5]
     """
 
     pivot_threshold: float = 0.01
@@ -96,6 +106,12 @@ class Pardiso(LinearSolver):
 
     Source: Schenk, Gaertner 2004 (PARDISO).
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_solution_is_the_dense_one
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.Quasistatic(solver=st.solids.Pardiso(threads=2)).solver.threads
+    2
     """
 
     threads: int | None = None
@@ -141,6 +157,12 @@ class Multigrid(LinearSolver):
     Source: Vanek, Mandel, Brezina 1996 (smoothed aggregation); Saad, Schultz 1986 (GMRES);
     Bell, Olson, Schroder 2022 (pyamg).
     Verified by: tests/unit/numerics/test_multigrid.py::test_solution_is_the_direct_one
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.Quasistatic(solver=st.solids.Multigrid(tolerance=1e-8)).solver.tolerance
+    1e-08
     """
 
     tolerance: float = 1e-10

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import Formatter
+from matplotlib.ticker import Formatter, MaxNLocator
 
-__all__ = ["PaperFigure", "ScaledTicks"]
+__all__ = ["EvenTicks", "PaperFigure", "ScaledTicks"]
 
 
 class PaperFigure(Figure):
-    """A matplotlib Figure that lives without pyplot and shows itself in notebooks."""
+    """A matplotlib Figure that lives without pyplot and shows itself in notebooks.
+
+    Attributes
+    ----------
+    remark : how it was drawn, where that is of no matter to a reader of the figure: which package
+        would draw it better, for example. A notebook shows it under the pointer.
+    """
+
+    remark = ""
 
     def _repr_html_(self) -> str:
         """Return the figure as an inline image, sharp on dense screens."""
@@ -22,7 +31,28 @@ class PaperFigure(Figure):
         self.savefig(buffer, format="png", dpi=200)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         width = round(96 * self.get_figwidth())
-        return f'<img width="{width}" src="data:image/png;base64,{data}">'
+        said = f' title="{html.escape(self.remark)}"' if self.remark else ""
+        return f'<img width="{width}"{said} src="data:image/png;base64,{data}">'
+
+
+class EvenTicks(MaxNLocator):
+    """At most so many ticks, that are round over a factor.
+
+    Parameters
+    ----------
+    most : how many
+    factor : what a tick is divided by when it is written
+    """
+
+    def __init__(self, most: int, factor: float = 1.0) -> None:
+        super().__init__(nbins=most, steps=[1, 2, 2.5, 5, 10])
+        # what is round over a power of ten is round anyway
+        self.factor = factor if factor > 1.0 and np.log10(factor) % 1.0 else 1.0
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Return the places of the ticks between two values, and one beyond each."""
+        inner = super().tick_values(vmin / self.factor, vmax / self.factor)
+        return [tick * self.factor for tick in inner]
 
 
 class ScaledTicks(Formatter):

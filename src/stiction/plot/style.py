@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMN",
+    "DIMENSIONLESS_TIME",
     "INK",
     "MASS_COLOURS",
     "MOST_PIXELS",
@@ -41,6 +42,7 @@ __all__ = [
     "many_colours",
     "mass_colours",
     "new_figure",
+    "plain_time",
     "room",
     "scale_axis",
     "subscript",
@@ -57,12 +59,16 @@ FONT = 8.0  # [pt]
 
 INK = "#262626"
 STUCK = "#c4c4c4"  # a mass at rest
+# the time of a system without units; figures, players and summaries say "dimensionless"
+DIMENSIONLESS_TIME = "time (dimensionless)"
 REST = "#eeeeee"  # shading of the times at which all masses are at rest
 MASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 MOST_POINTS = 2000  # of one line; more cannot be told apart on a page
 MOST_PIXELS = 1600  # of one side of an image
 
+_YEAR = 365.25 * 86400.0
+_YEARS_FROM = 10.0 * _YEAR
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _TICK_ROOM = (0.35, 0.24)  # least distance of ticks across and upwards [in]
 _PLAIN = (0.1, 1e4)  # largest values between these are written without a prefix
@@ -140,18 +146,20 @@ def dress(ax: Axes) -> Axes:
 def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
 
+    Times of more than ten years are told in years of 365.25 days.
+
     The data stay in SI units: only the tick labels are scaled. Call it when the limits are
     set or all is drawn.
 
     Verified by: tests/unit/plot/test_style.py::test_prefixes_scale_labels_not_data
     """
-    from matplotlib.ticker import MaxNLocator
-
-    from stiction.plot.figure import ScaledTicks
+    from stiction.plot.figure import EvenTicks, ScaledTicks
 
     largest = float(np.abs(axis.get_view_interval()).max())
     factor, prefix = 1.0, ""
-    plain = _PLAIN[0] <= largest < (np.inf if unit == "s" else _PLAIN[1])
+    if unit == "s" and np.isfinite(largest) and largest >= _YEARS_FROM:
+        factor, unit = _YEAR, "years"
+    plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "years") else _PLAIN[1])
     if unit and np.isfinite(largest) and largest > 0.0 and not plain:
         fitting = [entry for entry in _PREFIXES if entry[0] <= largest * 1.0001]
         factor, prefix = fitting[0] if fitting else _PREFIXES[-1]
@@ -160,8 +168,16 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     width, height = _root(axis.axes).get_size_inches()
     across = axis is axis.axes.xaxis
     ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
-    axis.set_major_locator(MaxNLocator(nbins=int(np.clip(ticks, 2, 6)), steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(EvenTicks(int(np.clip(ticks, 2, 6)), factor))
     axis.set_major_formatter(ScaledTicks(factor))
+
+
+def plain_time(ax: Axes) -> None:
+    """Label the horizontal axis as a time without a unit; its limits stay.
+
+    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_the_saved_waves
+    """
+    scale_axis(ax.xaxis, DIMENSIONLESS_TIME)
 
 
 def time_axis(ax: Axes, span: tuple[float, float]) -> None:

@@ -195,6 +195,14 @@ class Run:
     size : how large the system is, in words: "3 masses"
     unverified : why the files that it was loaded from are not known to be what was saved; ""
         for a live run, and for one whose digests fit
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> chain = st.Chain(mass=[1.0], stiffness=1.0, load=st.Ramp(1.0), law=st.Coulomb(0.25))
+    >>> run = st.solve(chain, t_span=(0.0, 1.0))
+    >>> isinstance(run, st.Run), run.status.value
+    (True, 'solved')
     """
 
     system: object | None

@@ -117,7 +117,7 @@ def _scaled(run: Run) -> str:
     if run.time_unit != "1":
         return ""
     scaled = any(_unit(variable.unit) for variable in run.variables.values())
-    return " of scaled time" if scaled else ", no units"
+    return " of scaled time" if scaled else ", dimensionless"
 
 
 def _unverified(run: Run) -> list[str]:

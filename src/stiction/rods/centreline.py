@@ -30,7 +30,19 @@ def vector(where: str, value: object, *, unit: str, why: str) -> Floats:
 
 
 class Centreline(Record, abc.ABC):
-    """A curve in space on which the nodes of a rod start."""
+    """A curve in space on which the nodes of a rod start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> class Parabola(st.rods.Centreline):
+    ...     def points(self, count):
+    ...         x = np.linspace(0.0, 0.1, count)
+    ...         return np.stack([x, 5.0 * x**2, 0.0 * x], axis=1)
+    >>> Parabola().points(3).tolist()
+    [[0.0, 0.0, 0.0], [0.05, 0.012500000000000002, 0.0], [0.1, 0.05000000000000001, 0.0]]
+    """
 
     @abc.abstractmethod
     def points(self, count: int) -> Floats:
@@ -110,6 +122,13 @@ class Helix(Centreline):
     pitch : advance along the axis per turn [m]
     turns : how many
     phase : angle of the first node about the axis [rad]
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> helix = st.rods.Helix([0, 0, 0], [0, 0, 1], radius=0.02, pitch=0.1, turns=2.0)
+    >>> helix.points(9).shape, float(helix.points(9)[-1, 2])
+    ((9, 3), 0.2)
     """
 
     start: Vector
@@ -149,6 +168,12 @@ class Curve(Centreline):
     Parameters
     ----------
     nodes : (elements + 1, 3) points [m], or the same numbers in one flat list
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.rods.Curve([[0, 0, 0], [1, 0, 0], [2, 0.5, 0]]).points(3).shape
+    (3, 3)
     """
 
     nodes: Sequence[float] | Floats

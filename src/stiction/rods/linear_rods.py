@@ -170,6 +170,17 @@ def linear_crossed_rods(
     Source: formulas sheet of the rods paper, sections 2 and 3; docs/theory/strings.md.
     Verified by: tests/unit/rods/test_linear_rods.py::test_equations_of_motion_by_differences,
     tests/convergence/test_linear_rods.py::test_difference_is_of_second_order
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> from stiction.rods.linear_rods import CrossedRods
+    >>> rest = np.zeros((2, 21, 3)), np.zeros((2, 20, 3))
+    >>> rods = CrossedRods(elements=20)
+    >>> motion = st.rods.linear_crossed_rods(rods, np.linspace(0.0, 1e-3, 3), *rest)
+    >>> bool(np.all(motion.contact_force == 0.0))  # what is at rest stays at rest
+    True
     """
     n = rods.elements
     speeds = _shaped("velocity", velocity, (2, n + 1, 3))

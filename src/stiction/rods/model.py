@@ -31,7 +31,15 @@ LEAST_MARGIN = 8
 
 
 class RodSystem(Record, abc.ABC):
-    """Base of systems of rods; presets describe themselves as `Rods`."""
+    """Base of systems of rods; presets describe themselves as `Rods`.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> crossed = st.CrossedRods()
+    >>> isinstance(crossed, st.rods.RodSystem), type(crossed.assembled()).__name__
+    (True, 'Rods')
+    """
 
     default_method: ClassVar[str] = "RollingLeapfrog"
     # methods by name, and the functions that run them on this system

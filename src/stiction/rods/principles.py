@@ -112,6 +112,15 @@ class Skate(RollingBody):
     pull : g times the sine of the slope [m/s^2]
 
     Verified by: tests/unit/rods/test_principles.py::test_skate_against_its_closed_form
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> skate, time = st.rods.Skate(pull=1.0), np.linspace(0.0, 2.0, 3)
+    >>> motion = st.rods.dalembert(skate, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], time)
+    >>> motion.q[0].round(6).tolist()  # t^2 / 2: it runs straight downhill
+    [0.0, 0.5, 2.0]
     """
 
     mass: float = 1.0
@@ -161,6 +170,15 @@ class CrossedCylinders(RollingBody):
 
     Source: the rolling condition, equation (4) of Gay-Balmaz and Putkaradze 2012, for rigid rods.
     Verified by: tests/unit/rods/test_principles.py::test_crossed_cylinders_keep_their_integral
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> rods, time = st.rods.CrossedCylinders(radius=0.1), np.linspace(0.0, 0.1, 3)
+    >>> motion = st.rods.dalembert(rods, [0.0, 0.0, np.pi / 2, 0.0], [0.0, 0.0, 1.0, 0.0], time)
+    >>> bool(motion.slip.max() < 1e-9)
+    True
     """
 
     mass: float = 1.0
@@ -286,6 +304,16 @@ def rough(body: RollingBody, q: Numbers, v: Numbers, times: Floats, viscosity: f
     viscosity : c [N s/m]
 
     Verified by: tests/unit/rods/test_principles.py::test_strong_friction_gives_dalembert
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> skate, time = st.rods.Skate(pull=1.0), np.linspace(0.0, 1.0, 5)
+    >>> start = [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]  # it turns while it runs down
+    >>> slip = [st.rods.rough(skate, *start, time, c).slip[-1] for c in (1e3, 1e4)]
+    >>> bool(9.0 < slip[0] / slip[1] < 11.0)  # slip is of order 1 / c
+    True
     """
     q0, v0 = _start(body, q, v)
     n = q0.size

@@ -165,6 +165,12 @@ class SineSpin(RodMotion):
     ----------
     mode_number : half waves along the rod
     rate : amplitude [rad/s]
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.rods.SineSpin(mode_number=1, rate=2.0).rate
+    2.0
     """
 
     mode_number: int
@@ -221,6 +227,13 @@ class GivenMotion(RodMotion):
     ----------
     velocity : (n + 1, 3) [m/s], or one flat list
     angular_velocity : (n, 3) in space [rad/s], or one flat list; None is zero
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> st.rods.GivenMotion(np.ones((5, 3)), np.zeros((4, 3))).velocity.size  # five nodes
+    15
     """
 
     velocity: Sequence[float] | Floats
@@ -297,6 +310,13 @@ class LineForce(RodLoad):
     ----------
     force : per rest length [N/m]
     times, factors : history, see `RodLoad`
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> weight = st.rods.LineForce([0.0, 0.0, -9.81e-3], times=[0.0, 1.0], factors=[0.0, 1.0])
+    >>> weight.force.tolist()  # [N/m], there in full after 1 s
+    [0.0, 0.0, -0.00981]
     """
 
     force: Vector
@@ -336,6 +356,12 @@ class PointMoment(RodLoad):
     moment : in space [N m]
     at : place along the rod [1], 0 its start and 1 its end
     times, factors : history, see `RodLoad`
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.rods.PointMoment([0.0, 0.0, 1e-4], at=1.0).moment.tolist()
+    [0.0, 0.0, 0.0001]
     """
 
     moment: Vector

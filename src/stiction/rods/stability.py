@@ -25,6 +25,13 @@ def fastest_frequency(rod: CosseratRod) -> float:
 
     Source: formulas sheet of the rods paper, section 6, from the discrete equations.
     Verified by: tests/unit/rods/test_stability.py::test_the_limit_is_sharp
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> rod = st.CrossedRods().assembled().rods[0]
+    >>> 2.0 / st.rods.fastest_frequency(rod) >= st.rods.step_limit(rod)
+    True
     """
     with np.errstate(all="ignore"):
         omega = _fastest(rod)
@@ -55,6 +62,13 @@ def step_limit(rod: CosseratRod) -> float:
     """Return the longest stable step of the leapfrog for a rod [s].
 
     2 / omega without internal damping; damping shortens it.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> rod = st.CrossedRods().assembled().rods[0]
+    >>> 0.0 < st.rods.step_limit(rod) < 1.0
+    True
     """
     omega = fastest_frequency(rod)
     ratio = 0.5 * omega * rod.internal_damping

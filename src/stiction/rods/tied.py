@@ -55,6 +55,12 @@ class Braid(RodSystem):
 
     Source: several contacts, formulas sheet of the rods paper, section 4.
     Verified by: tests/unit/rods/test_presets.py::test_strands_of_a_braid_start_just_apart
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> len(st.rods.Braid(strands=3, elements=60).assembled().rods)
+    3
     """
 
     strands: int = 3
@@ -151,6 +157,13 @@ class TighteningKnot(RodSystem):
     Source: self-contact, formulas sheet of the rods paper, section 4; the curve is the torus
     knot (2, 3), cut where it is outermost.
     Verified by: tests/unit/rods/test_presets.py::test_a_knot_tightens_against_friction
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> knot = st.rods.TighteningKnot(elements=80).assembled()
+    >>> len(knot.rods), knot.contacts
+    (1, ())
     """
 
     size: float = 0.02

@@ -92,6 +92,12 @@ class Term(Record):
     where : a node, a rigid partner, or a boundary, of which it is the mean over the length
     component : 0 for x, 1 for y
     factor : [1]
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solids.Term(st.solids.Nearest(0, (0.0, 0.5)), component=1, factor=-0.5).factor
+    -0.5
     """
 
     where: Where | Boundary = field(default_factory=Boundary)
@@ -116,6 +122,15 @@ class Linear(Condition):
     program : their sum over time [m]
 
     Verified by: tests/unit/solids/equilibria/test_constraining.py::test_linear_constraints
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> left, right = st.solids.Boundary(0, "left"), st.solids.Boundary(0, "right")
+    >>> ends = [st.solids.Term(left, 0, -1.0), st.solids.Term(right, 0, 1.0)]
+    >>> stretch = st.solids.Linear(ends, st.solids.Program([0.0, 1.0], [0.0, 0.1]))
+    >>> [term.factor for term in stretch.terms]
+    [-1.0, 1.0]
     """
 
     terms: Sequence[Term] = ()

@@ -38,6 +38,13 @@ class Traction(Condition):
     program : force per reference area over time [Pa]
 
     Verified by: tests/unit/solids/equilibria/test_boundary_loads.py::test_a_bar_under_traction
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> right = st.solids.Boundary(0, "right")
+    >>> st.solids.Traction(right, 0, st.solids.Program([0.0, 1.0], [0.0, 1e3])).where.name
+    'right'
     """
 
     where: Boundary = field(default_factory=Boundary)
@@ -61,6 +68,13 @@ class Pressure(Condition):
     program : force per current area over time [Pa], positive into the body
 
     Verified by: tests/unit/solids/equilibria/test_boundary_loads.py::test_a_thick_ring
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> top = st.solids.Boundary(0, "top")
+    >>> st.solids.Pressure(top, st.solids.Program([0.0, 1.0], [0.0, 2e3])).where.name
+    'top'
     """
 
     where: Boundary = field(default_factory=Boundary)

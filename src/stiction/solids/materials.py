@@ -196,6 +196,12 @@ class Yeoh(Material):
 
     Source: Yeoh 1993; the split of Bonet and Wood 1997, section 5.5.
     Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> 2.0 * st.solids.Yeoh(c1=0.2, c2=-0.01).c1  # shear modulus at small strain [Pa]
+    0.4
     """
 
     c1: float = 0.15

@@ -230,7 +230,15 @@ class Assembled(Record):
 
 
 class SolidSystem(Record, abc.ABC):
-    """Base of every system of deformable bodies; presets make themselves a plain one."""
+    """Base of every system of deformable bodies; presets make themselves a plain one.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> peeling = st.StripPeeling()
+    >>> isinstance(peeling, st.solids.SolidSystem), len(peeling.assembled().bodies)
+    (True, 1)
+    """
 
     default_method: ClassVar[str] = "Quasistatic"
     # methods by name, and the functions that run them on this system

@@ -88,6 +88,13 @@ class Grid(Design):
     """Every value of each field with every value of the others.
 
     Verified by: tests/unit/studies/test_designs.py::test_grids_hold_every_combination
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> members = st.studies.Grid().columns({"law.mu": [0.1, 0.2], "load.rate": [1.0, 2.0, 3.0]})
+    >>> members["law.mu"]
+    array([0.1, 0.1, 0.1, 0.2, 0.2, 0.2])
     """
 
     def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
@@ -105,6 +112,13 @@ class Paired(Design):
     """The first value of each field together, then the second of each, and so on.
 
     Verified by: tests/unit/studies/test_designs.py::test_pairs_go_together
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> members = st.studies.Paired().columns({"law.mu": [0.1, 0.2], "load.rate": [1.0, 2.0]})
+    >>> members["load.rate"]
+    array([1., 2.])
     """
 
     def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
@@ -157,6 +171,14 @@ class LatinHypercube(_Sample):
     seed : fixes the sample
 
     Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> design = st.studies.LatinHypercube(10, seed=3)
+    >>> members = design.columns({"law.mu": st.studies.Range(0.0, 1.0)})
+    >>> sorted(int(10 * mu) for mu in members["law.mu"])  # one in each tenth
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
 
     extends = False
@@ -178,6 +200,13 @@ class Sobol(_Sample):
     seed : fixes the scrambling
 
     Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> members = st.studies.Sobol(8, seed=1).columns({"law.mu": st.studies.Range(0.0, 1.0)})
+    >>> sorted(int(8 * mu) for mu in members["law.mu"])
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
     def _shares(self, size: int) -> Floats:

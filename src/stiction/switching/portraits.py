@@ -69,6 +69,13 @@ def portrait(system: SwitchingSystem, x: npt.ArrayLike) -> Portrait:
 
     Source: Szalai, Jeffrey 2014, section III.
     Verified by: tests/unit/switching/test_portraits.py::test_regions_and_sticking_flow
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> found = st.switching.portrait(st.switching.NormalForm(-1.0, -1.0), [[0.0, 1.0, 1.0]])
+    >>> found.l_plus.round(9).tolist(), found.l_minus.round(9).tolist()
+    ([-1.0], [1.0])
     """
     points = np.array(x, dtype=np.float64)
     rows = points.reshape(-1, points.shape[-1])

@@ -145,6 +145,12 @@ class RelayFeedback(SwitchingSystem):
 
     Source: closed form of the cycle in `stiction.exact.switching.relay_half_period`.
     Verified by: tests/unit/switching/test_presets.py::test_relay_half_period
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.switching.RelayFeedback(order=2, gain=3.0).state_names
+    ('x1', 'x2')
     """
 
     order: int = 3
@@ -449,6 +455,13 @@ class StaticJumpOscillator(SwitchingSystem):
 
     Source: Newton's law; the friction law is `ExponentialWeakening` of stiction.laws.
     Verified by: tests/unit/switching/test_presets.py::test_fields_by_hand
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> block = st.switching.StaticJumpOscillator(belt_speed=0.1)
+    >>> block.state_names, block.state_units
+    (('x', 'v'), ('m', 'm/s'))
     """
 
     mu_static: float = 0.6

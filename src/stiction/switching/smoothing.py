@@ -118,6 +118,15 @@ def smoothed_run(
     SolveError : if LSODA gives up.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_sliding_is_approached
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> belt, sign = st.BeltOscillator(), st.laws.TanhSign()
+    >>> states = st.switching.smoothed_run(belt, sign, 1e-3, np.linspace(0.0, 1.0, 5))
+    >>> states.shape
+    (5, 2)
     """
     from scipy.integrate import solve_ivp
 

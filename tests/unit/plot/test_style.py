@@ -42,6 +42,23 @@ def test_prefixes_scale_labels_not_data(largest, unit, label, factor):
         assert float(text.replace("−", "-")) == pytest.approx(at / factor, abs=1e-9)
 
 
+def test_long_times_are_told_in_years():
+    year = 365.25 * 86400.0
+    ax = axes_with([0.0, 600.0 * year])
+    ax.set_ylim(0.0, 600.0 * year)
+    style.scale_axis(ax.yaxis, "time", "s")
+    assert ax.get_ylabel() == "time (years)"
+    ticks = [(at, float(text)) for at, text in tick_texts(ax.yaxis)]
+    assert len(ticks) > 2
+    for at, years in ticks:
+        assert at == pytest.approx(years * year)
+        assert years % 50.0 == 0.0
+    style.scale_axis(axes_with([0.0, 9.0 * year]).yaxis, "time", "s")
+    shorter = axes_with([0.0, 9.0 * year])
+    style.scale_axis(shorter.yaxis, "time", "s")
+    assert shorter.get_ylabel() == "time (s)"
+
+
 def test_ticks_of_an_axis_have_equal_decimals():
     ax = axes_with([0.0, 1.0])
     style.scale_axis(ax.yaxis, "velocity", "m/s")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["Solver", "solve_event_driven"]
+__all__ = ["Solver", "refuse", "solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,6 +62,16 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
     Source: formulas sheet of the chains paper, section 6.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
     """
+    _refuse_policy(method)
+    if not chain.law.sticks:
+        from stiction.chains.creep.run import solve_in_place
+
+        return solve_in_place(chain, method, request)
+    refuse(chain, method, request.t_start)
+    return Solver(method, chain, request).run()
+
+
+def _refuse_policy(method: EventDriven) -> None:
     if method.policy is not None and not isinstance(method.policy, SlipAtTouch):
         raise ModelError(
             explain(
@@ -73,10 +83,11 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
                 "leave policy out, or use SlipAtTouch() to take the other future.",
             )
         )
-    if not chain.law.sticks:
-        from stiction.chains.creep.run import solve_in_place
 
-        return solve_in_place(chain, method, request)
+
+def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
+    """Raise ModelError for what these steps cannot follow, of a law that sticks."""
+    _refuse_policy(method)
     without_memory(
         chain.law,
         "EventDriven",
@@ -93,8 +104,7 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
                 "use ThetaStepper(step=...), whose cost per step is O(n).",
             )
         )
-    check_load(chain.load, request.t_start)
-    return Solver(method, chain, request).run()
+    check_load(chain.load, t_start)
 
 
 class Solver:
@@ -143,10 +153,11 @@ class Solver:
         """Return the run from where it stands."""
         if not self._resume():
             self.ek.first_modes(self.problem, self.state)
-        status = self._loop()
+        status = self.advance()
         return build_run(self.chain, self.method, self.request, self._history(status))
 
-    def _loop(self) -> Status:
+    def advance(self) -> Status:
+        """Go on to the end of what is requested, and return how that went."""
         ek, er, request = self.ek, self.er, self.request
         counter = self.state.counter
         span = request.t_end - request.t_start
@@ -308,6 +319,10 @@ class Solver:
 
     def _touches(self) -> Floats:
         return np.concatenate([np.empty((0, self.er.N_COLUMN)), *self.touches])
+
+    def changes(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return time, mass, mode before and after of the events that were noted."""
+        return tuple(self._columns()[:4])
 
     def _columns(self) -> list[npt.NDArray[Any]]:
         if not self.log:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.figures.bands import SLIP_MINUS, SLIP_PLUS, envelope, is_dense, zoom
 from stiction.chains.figures.data import ChainData
 from stiction.plot import style
 
@@ -23,7 +24,7 @@ _WORDS = {"x": ("displacement", "m"), "v": ("velocity", "m/s")}
 _SINGLE = len(style.MASS_COLOURS)  # up to here every mass has its own colour and label
 _MOST_LINES = 50
 _MOST_ROWS = 400
-_SLIP_PLUS, _SLIP_MINUS = "#0072B2", "#D55E00"
+_ZOOM_GAP = 0.4  # between a strip and its zoom [in]
 
 
 def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
@@ -40,7 +41,9 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
     strip = 0.11 * data.n_mass + 0.06 if few else 0.55
     heights = [1.55] * len(names) + [strip]
     spare = style.digit_room(data.n_mass)
-    margins = (0.56 + spare, 0.52 if few else 0.62 + spare, 0.38, 0.08)
+    # changes that run together get a strip of their own below
+    more = strip + _ZOOM_GAP if is_dense(data) else 0.0
+    margins = (0.56 + spare, 0.52 if few else 0.62 + spare, 0.38 + more, 0.08)
     gap = 0.1
     total = sum(heights) + gap * len(names) + margins[2] + margins[3]
     figure = style.new_figure(style.COLUMN, total)
@@ -57,6 +60,11 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
         series_panel(ax, data, name)
     stick_strip(axes[-1], data)
     style.time_axis(axes[-1], data.span)
+    if more:
+        box = axes[-1].get_position()
+        below = figure.add_axes((box.x0, 0.38 / total, box.width, box.height))
+        style.dress(below)
+        zoom(below, axes[-1], data)
     figure.align_ylabels(axes[:-1])
     return figure
 
@@ -115,10 +123,14 @@ def _shade_rest(ax: Axes, data: ChainData) -> None:
 def stick_strip(ax: Axes, data: ChainData) -> None:
     """Draw one row per mass: grey where it sticks, coloured where it slips.
 
+    Where it changes too often to be seen, colours are mixed by the shares of time.
+
     Verified by: tests/unit/chains/figures/test_motion.py::test_grey_bars_agree_with_the_saved_modes
     """
-    few = data.n_mass <= _SINGLE
-    if few:
+    few, dense = data.n_mass <= _SINGLE, is_dense(data)
+    if dense:
+        envelope(ax, data)
+    elif few:
         _bars(ax, data)
     else:
         _mode_image(ax, data)
@@ -132,16 +144,16 @@ def stick_strip(ax: Axes, data: ChainData) -> None:
         ax.set_ylabel("mass")
     words = (
         [("stuck", "#8a8a8a")]
-        if few
+        if few and not dense
         else [
-            ("slip +", _SLIP_PLUS),
+            ("slip +", SLIP_PLUS),
             ("stuck", "#8a8a8a"),
-            ("slip −", _SLIP_MINUS),
+            ("slip −", SLIP_MINUS),
         ]
     )
     middle = 0.5 * (data.n_mass + 1.0)
     low_high = ax.get_ylim()
-    places = [middle] if few else np.linspace(low_high[1], low_high[0], 5)[1:-1]
+    places = [middle] if len(words) == 1 else np.linspace(low_high[1], low_high[0], 5)[1:-1]
     style.end_labels(ax, places, [w for w, _ in words], [c for _, c in words])
 
 
@@ -165,7 +177,7 @@ def _mode_image(ax: Axes, data: ChainData) -> None:
     extent = (*data.span, 0.5, data.n_mass + 0.5)
     ax.imshow(
         image,
-        cmap=ListedColormap([_SLIP_MINUS, style.STUCK, _SLIP_PLUS]),
+        cmap=ListedColormap([SLIP_MINUS, style.STUCK, SLIP_PLUS]),
         vmin=-1,
         vmax=1,
         aspect="auto",

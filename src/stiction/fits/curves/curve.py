@@ -42,6 +42,14 @@ class Curve(Record):
     ModelError : on missing columns, different lengths, NaN, times out of order, too few rows.
 
     Verified by: tests/unit/fits/test_curve.py::test_bad_columns_are_refused
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> speed = np.linspace(-0.1, 0.1, 20)
+    >>> st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, title="sweep 1").force.size
+    20
     """
 
     force: Numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -69,7 +70,10 @@ def read_curve(
     """
     place = Path(path)
     if not place.is_file():
-        why, try_ = "a fit begins with measured data.", "check the path."
+        why, near = "a fit begins with measured data.", []
+        with contextlib.suppress(OSError):
+            near = [str(one) for one in sorted(place.parent.iterdir()) if one.is_file()]
+        try_ = nearest(str(path), near) if near else "check the path."
         raise ModelError(explain("data", f"{path}, no file", "a file", why, try_))
     named: Any
     if place.suffix in (".nc", ".h5", ".netcdf"):

@@ -14,9 +14,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from stiction._version import __version__
 from stiction.numerics.compiling import clock
+from stiction.numerics.compiling.held import TAKEN, kernel_lock
 
 __all__ = [
     "CANNOT_KEEP",
@@ -151,7 +153,7 @@ def mark_ready(what: str) -> None:
         return
     name = folder / _ready_name(what)
     try:
-        name.write_text(what)
+        name.write_text(what, encoding="utf-8")
     except OSError:
         # a full disk leaves an empty file, and that would be a note, too
         with contextlib.suppress(OSError):
@@ -189,18 +191,31 @@ def alone(path: Path, patience: float = 600.0) -> Iterator[None]:
     A process that ends, however it does, lets go of what it held. Where files cannot be
     held, or after `patience` [s], it goes on: work may be done twice then, and nothing is wrong.
     """
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(OSError, ImportError):
-            import fcntl
-
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = held.enter_context(path.open("w"))
-            held.callback(path.unlink, missing_ok=True)
-            until = time.monotonic() + patience
-            while time.monotonic() < until:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    time.sleep(0.05)
+    file = None
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+        until = time.monotonic() + patience
+        while time.monotonic() < until:
+            try:
+                kernel_lock(file.fileno())
+                break
+            except OSError as error:
+                if error.errno not in TAKEN:
+                    raise
+                time.sleep(0.05)
+    try:
         yield
+    finally:
+        if file is not None:
+            _let_go(file, path)
+
+
+def _let_go(file: IO[str], path: Path) -> None:
+    """Remove and close a file that was held; Windows removes no open files."""
+    if os.name != "nt":
+        path.unlink(missing_ok=True)
+    file.close()
+    if os.name == "nt":
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ locks the presence of the file counts; one whose process is gone is taken over t
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import platform
 import secrets
@@ -20,23 +19,11 @@ from pathlib import Path
 
 import msgspec
 
+from stiction.numerics.compiling.held import TAKEN as _TAKEN
+from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
+
 __all__ = ["Busy", "Lock", "Owner", "in_use", "mark_in_use", "take"]
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _kernel_lock(descriptor: int) -> None:
-        # a byte far behind the text, which others must be able to read
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _kernel_lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-_TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _READ_FOR = 0.5
 _MOST = 4096
 

@@ -6,6 +6,7 @@ of HDF5 is hashed, not opened, because a damaged one can keep its reader busy wi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError, explain, nearest
 from stiction.results.places.contents import MARK, MOST_OF_SUMMARY
 from stiction.results.places.swap import whereabouts
 from stiction.results.trust.digests import (
@@ -97,7 +98,8 @@ def examine(folder: Path) -> Verdict:
     if not regular(folder / MARK):
         got = f"no {MARK}" if folder.is_dir() else "no such folder"
         why = "`stiction run` and `run.save` write such folders."
-        raise StoreError(explain(str(folder), got, "the folder of a saved run", why, _TRY_LOAD))
+        try_ = f"{_near(folder)}{_TRY_LOAD}"
+        raise StoreError(explain(str(folder), got, "the folder of a saved run", why, try_))
     wrong: dict[str, str] = {}
     try:
         if (folder / MARK).stat().st_size > MOST_OF_SUMMARY:
@@ -137,6 +139,17 @@ def examine(folder: Path) -> Verdict:
 _MISSING = "is missing"
 _CHANGED = "was changed since it was saved"
 _OTHER = f"is not what {MARK} says"
+
+
+def _near(folder: Path) -> str:
+    """Return a question for a folder beside, where one is called nearly so."""
+    with contextlib.suppress(OSError):
+        near = [str(path) for path in sorted(folder.parent.iterdir()) if (path / MARK).is_file()]
+        asked = nearest(str(folder), near) if near and not folder.is_dir() else ""
+        return f"{asked} Or " if asked.startswith("did you mean") else ""
+    return ""
+
+
 _TRY_LOAD = f"check the path; a folder that holds {MARK} is a saved run."
 
 

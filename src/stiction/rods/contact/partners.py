@@ -114,6 +114,12 @@ class SpherePartner(RodPartner):
     rise : time in which both grow linearly from zero [s]
 
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_tip_bounces_off_a_sphere
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.rods.SpherePartner([0.0, 0.0, -0.05], radius=0.04, velocity=[0.0, 0.0, 0.1]).radius
+    0.04
     """
 
     centre: Vector

@@ -38,7 +38,7 @@ class RodFigures(Figures):
         return (*contact, *paths, "energy", "scene")
 
     def contact(self) -> PaperFigure:
-        """Return the audit of the contacts: forces, det A, speed, gap, and slip.
+        """Return the audit of the contacts: forces, crossing, speed, gap, and slip.
 
         Raises
         ------

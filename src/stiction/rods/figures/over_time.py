@@ -33,9 +33,10 @@ _LIMIT: dict[str, Any] = {"color": style.INK, "lw": 0.7, "ls": (0, (4, 2)), "zor
 def contact(data: RodData) -> PaperFigure:
     """Return what the audit of a contact looks at, over time, with its limits dashed.
 
-    Pressure force -lambda_n, tangential over normal force, det A of the tangency conditions,
-    speed of the contact points over that of shear waves, gap, and slip if a contact ever slips.
-    The shading says when one contact is open or slips.
+    Pressure force -lambda_n, tangential over normal force, how the rods cross (det A of the
+    tangency conditions: -sin^2 of the angle where they are straight, 0 where the nearest points
+    are no longer single), speed of the contact points over that of shear waves, gap, and slip if
+    a contact ever slips. The shading says when one contact is open or slips.
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_contact_audit_shows_forces_and_limits
     """
@@ -118,7 +119,7 @@ def _tangency(ax: Axes, data: RodData) -> None:
     _lines(ax, data, values)
     ax.axhline(0.0, **_LIMIT)
     style.room(ax.set_ylim, np.append(values, 0.0))
-    style.scale_axis(ax.yaxis, "det A")
+    style.scale_axis(ax.yaxis, "crossing of\nthe rods")
 
 
 def _speed(ax: Axes, data: RodData) -> None:

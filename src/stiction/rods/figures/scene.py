@@ -53,7 +53,7 @@ def scene(
     time : [s]; default the last
     view : elevation and azimuth from which they are seen [degrees]
     tubes : True paints tubes or says what is missing, False draws lines; by default tubes are
-        painted where that is possible, and the figure says so where it is not
+        painted where that is possible, and the `remark` of the figure says so where it is not
 
     Raises
     ------
@@ -69,8 +69,7 @@ def scene(
     stage = Stage(data, looks, shown, pictures, view)
     stage.show(0)
     if reason:
-        text = f"lines, not tubes: {reason}.\n{TUBES_NEED}"
-        stage.figure.text(0.01, 0.01, text, size=6.0, color="#6b6b6b", va="bottom")
+        stage.figure.remark = f"lines, not tubes: {reason}. {TUBES_NEED}"
     return stage.figure
 
 
@@ -111,6 +110,7 @@ class Stage:
     ) -> None:
         self.data = data
         self.view, self.scenes, self.pictures, self.angles = view, scenes, pictures, angles
+        self.zoom, self.fitted = 1.1, False
         height = _LINES_HEIGHT
         if pictures:
             height = _WIDTH * view.half[0] / view.half[1] + _TOP + _FOOT
@@ -186,7 +186,7 @@ class Stage:
         ax.view_init(elev=self.angles[0], azim=self.angles[1])
         low, high = self._limits()
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-        ax.set_box_aspect(high - low, zoom=1.1)
+        ax.set_box_aspect(high - low, zoom=self.zoom)
         style.dress_3d(ax, ("x (m)", "y (m)", "z (m)"))
         lengths, axes = (high - low) / (high - low).max(), (ax.xaxis, ax.yaxis, ax.zaxis)
         for axis, part, towards in zip(axes, lengths, self.view.out, strict=True):
@@ -214,6 +214,22 @@ class Stage:
             ax.plot(*point[:, None], ls="", marker="o", ms=3.5, color=colour, zorder=6.0)
             if tip.any():
                 ax.quiver(*point, *tip, color=colour, lw=1.4, arrow_length_ratio=0.25, zorder=5.0)
+        if not self.fitted:
+            self.zoom, self.fitted = self.zoom * self._room(ax), True
+            ax.set_box_aspect(high - low, zoom=self.zoom)
+
+    def _room(self, ax: Any) -> float:
+        """Return by how much the axes must shrink for their labels to be in the figure, 1 at most.
+
+        They shrink about their middle; a label is as far from it as the axes are large.
+        """
+        self.figure.draw_without_rendering()
+        tight, whole = ax.get_tightbbox(), self.figure.bbox
+        box = ax.get_window_extent()
+        middle = np.array([0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)])
+        reach = np.abs(np.array([tight.min - middle, tight.max - middle]))
+        spare = np.abs(np.array([whole.min - middle, whole.max - middle]))
+        return float(min(1.0, (spare / np.maximum(reach, 1.0)).min()))
 
     def _limits(self) -> tuple[Floats, Floats]:
         """Return the corners of a box around all scenes that is nowhere very flat."""

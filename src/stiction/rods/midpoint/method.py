@@ -30,6 +30,12 @@ class RollingMidpoint(Record):
 
     Source: formulas sheet of the rods paper, sections 3 and 6.
     Verified by: tests/convergence/test_midpoint.py::test_second_order
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.rods.RollingMidpoint(step=1e-3).tolerance
+    1e-11
     """
 
     step: float

@@ -26,7 +26,20 @@ _TRY = "give a finite number."
 
 
 class Shape(Record, abc.ABC):
-    """A function of the place along a string."""
+    """A function of the place along a string.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> class Parabola(st.rods.Shape):
+    ...     def value(self, x, length, ends):
+    ...         return x * (length - x)
+    ...     def slope(self, x, length, ends):
+    ...         return length - 2.0 * x
+    >>> Parabola().value(np.array([0.5]), 1.0, "fixed").tolist()
+    [0.25]
+    """
 
     @abc.abstractmethod
     def value(self, x: Floats, length: float, ends: str) -> Floats:
@@ -107,6 +120,14 @@ class Bump(Shape):
     height : value in the middle [1]
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_slope_is_the_derivative
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> hump = st.rods.Bump(at=1.0, width=0.5, height=0.2)
+    >>> hump.value(np.array([0.4, 1.0]), 2.0, "fixed").tolist()
+    [0.0, 0.2]
     """
 
     at: float
@@ -160,6 +181,13 @@ class Pluck(Shape):
     height : how far [1]
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_pluck_has_a_corner
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> st.rods.Pluck(at=0.5, height=0.1).value(np.array([0.25, 0.5, 1.0]), 2.0, "fixed").tolist()
+    [0.05, 0.1, 0.06666666666666667]
     """
 
     at: float
@@ -224,6 +252,14 @@ class Samples(Shape):
     values : (n,) n >= 6 [1]
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_samples_follow_a_smooth_function
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> shape = st.rods.Samples(np.sin(np.linspace(0.0, np.pi, 21)))
+    >>> bool(abs(shape.value(np.array([0.3]), 1.0, "fixed") - np.sin(0.3 * np.pi)) < 1e-6)
+    True
     """
 
     values: Numbers
@@ -276,6 +312,14 @@ class Sum(Shape):
     parts : at least one shape
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_sum_adds_and_keeps_corners
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> both = st.rods.Sum([st.rods.Pluck(at=0.5, height=0.1), st.rods.Pluck(at=1.5, height=0.1)])
+    >>> both.corners(2.0, "fixed").tolist()
+    [0.5, 1.5]
     """
 
     parts: Sequence[Shape]
@@ -318,6 +362,14 @@ class UserShape(Shape):
     kinks : places where a derivative jumps
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_user_shape_needs_a_derivative
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> shape = st.rods.UserShape(lambda x: x * (1.0 - x), lambda x: 1.0 - 2.0 * x)
+    >>> shape.slope(np.array([0.0, 0.5]), 1.0, "fixed").tolist()
+    [1.0, 0.0]
     """
 
     function: Callable[[Floats], Floats]

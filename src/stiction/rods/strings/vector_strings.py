@@ -57,6 +57,14 @@ class VectorStrings(Record):
 
     Source: Gay-Balmaz, Putkaradze 2012, eqs (14), (15), (10); formulas sheet, section 2.
     Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> strings = st.rods.VectorStrings(np.eye(6), 4.0 * np.eye(6))
+    >>> strings.waves[0].tolist()  # speeds of the six waves [m/s]
+    [2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
     """
 
     inertia: Floats
@@ -225,6 +233,15 @@ def vector_motion(
     SolveError : if a contact runs into an end or gets as fast as the slowest wave.
 
     Verified by: tests/unit/rods/strings/test_vector_strings.py::test_order_in_the_step
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> strings = st.rods.VectorStrings(np.eye(6), np.eye(6), angle=1.1, s1=0.45, s2=0.55)
+    >>> motion = st.rods.vector_motion(strings, np.array([0.0, 0.05]), width=0.05)
+    >>> bool(np.all(motion.contact_force == 0.0))  # what is at rest stays at rest
+    True
     """
     times = np.asarray(time, dtype=np.float64)
     march = _March(system, float(width))

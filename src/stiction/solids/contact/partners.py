@@ -179,6 +179,12 @@ class RigidSphere(RigidShape):
     Bodies may touch it anywhere but on the opposite point, where directions of slip have no name.
 
     Verified by: tests/unit/solids/contact/test_space.py::test_rigid_ball
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solids.RigidSphere(centre=(0.0, -2.0, 0.0), radius=2.0).radius
+    2.0
     """
 
     centre: Sequence[float] | Floats = (0.0, 0.0, -1.0)

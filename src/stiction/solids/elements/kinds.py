@@ -118,6 +118,12 @@ class Q2N2(Element):
 
     Source: Corbett and Sauer 2014.
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solids.Q2N2(contact_points=3).contact_points
+    3
     """
 
     ORDER, SPLINE = 2, 2
@@ -130,6 +136,12 @@ class Q1H(Element):
 
     Source: Sauer 2011.
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solids.Body(st.solids.rectangle(2.0, 1.0, (2, 1)), st.solids.Q1H()).element
+    Q1H()
     """
 
     SPLINE = 3

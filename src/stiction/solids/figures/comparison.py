@@ -58,6 +58,15 @@ def compare_solids(
 
     Source: Mergel, Scheibert, Sauer 2021, Figs. 8, 10, 13 and 14.
     Verified by: tests/unit/solids/figures/test_comparison.py::test_families_are_drawn
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> try:
+    ...     st.solids.compare_solids([])
+    ... except st.ModelError as error:
+    ...     print(str(error).splitlines()[0])
+    plot.compare_solids.runs: got no runs; needs at least one.
     """
     if len(runs) == 0:
         raise ModelError(

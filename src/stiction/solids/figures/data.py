@@ -333,6 +333,13 @@ class SolidData(RunData):
             return f"${symbol}$" if symbol else ""
         return f"${symbol}/{over}$"
 
+    def place(self, axis: str) -> str:
+        """Return how places along an axis are called, over their unit or with it."""
+        ratio = self.ratio("surface_coordinate").replace("X", axis)
+        if not self.plain:
+            return f"{ratio} (m)"
+        return ratio if "/" in ratio else f"{ratio} (dimensionless)"
+
     def label(self, axis: Axis, name: str, word: str) -> None:
         """Label an axis with a word, the symbol of `name`, and its unit."""
         from stiction.plot.figure import ScaledTicks
@@ -347,7 +354,10 @@ class SolidData(RunData):
             power, times = _power(axis) if self.plain else (1.0, "")
             symbol = self.ratio(name)
             symbol = symbol.replace("$", f"${times}", 1) if symbol else ""
-            style.scale_axis(axis, f"{word} {symbol}".strip(), unit)
+            # without a length to measure by, the horizontal axis says that there are no units
+            alone = self.plain and not length and axis is axis.axes.xaxis
+            plain = " (dimensionless)" if alone else ""
+            style.scale_axis(axis, f"{word} {symbol}".strip() + plain, unit)
             if times:
                 axis.set_major_formatter(ScaledTicks(power))
 

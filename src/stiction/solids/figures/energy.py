@@ -49,7 +49,9 @@ def energy(data: SolidData) -> PaperFigure:
         data.displacement_axis(below)
     else:
         below.set_xlim(*ledgered.span)
-        style.scale_axis(below.xaxis, "time of the program")
+        unit = data.run.time_unit
+        plain = "" if unit != "1" else " (dimensionless)"
+        style.scale_axis(below.xaxis, f"time of the program{plain}", "" if plain else unit)
     figure.align_ylabels([above, below])
     return figure
 

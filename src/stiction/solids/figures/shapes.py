@@ -94,16 +94,11 @@ def _panel(
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
     ax.set_aspect("equal")
-    style.scale_axis(ax.xaxis, _place(data, "x") if below else "")
-    style.scale_axis(ax.yaxis, _place(data, "y") if left else "")
+    style.scale_axis(ax.xaxis, data.place("x") if below else "")
+    style.scale_axis(ax.yaxis, data.place("y") if left else "")
     ax.tick_params(labelbottom=below, labelleft=left)
     time = float(data.snapshot_time[k])
     ax.set_title(data.state(time), size=style.FONT, color=style.INK, pad=3.0, loc="left")
-
-
-def _place(data: SolidData, axis: str) -> str:
-    ratio = data.ratio("surface_coordinate").replace("X", axis)
-    return ratio if data.plain else f"{ratio} (m)"
 
 
 def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:

@@ -143,22 +143,23 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     data.require("footprint", "surface_x", "surface_z", "normal_traction", "slides")
     rows = data.rows(times, 3)
     figure = style.new_figure(style.PAGE, _PANEL_HIGH)
-    part = (1.0 - _PANEL_SIDE / style.PAGE) / len(rows)
+    left, gap = 0.62, 0.14  # [in]
+    wide = (style.PAGE - _PANEL_SIDE - left - gap * (len(rows) - 1)) / len(rows)
     end = float(np.abs(data.values("normal_traction")[rows]).max()) or 1.0
     touching = np.zeros(data.values("slides").shape[1], dtype=bool)
     for row in rows:
         touching |= data.values("slides")[row] > 0.0
     box = _box(data, rows, touching)
     for number, row in enumerate(rows):
-        left = 0.5 / style.PAGE if number == 0 else number * part + 0.1 / style.PAGE
-        ax = figure.add_axes((left, 0.17, (number + 1) * part - left - 0.06 / style.PAGE, 0.7))
+        begin = (left + number * (wide + gap)) / style.PAGE
+        ax = figure.add_axes((begin, 0.19, wide / style.PAGE, 0.68))
         _seen_from_above(ax, data, row, end)
         ax.set(xlim=box[0], ylim=box[1], aspect="equal")
         ax.tick_params(labelleft=number == 0, labelsize=style.FONT)
-        ax.set_xlabel("x", size=style.FONT)
+        ax.set_xlabel(data.place("x"), size=style.FONT)
         ax.set_title(data.state(float(data.time[row])), size=style.FONT, color=style.INK, pad=3.0)
         if number == 0:
-            ax.set_ylabel("z", size=style.FONT)
+            ax.set_ylabel(data.place("z"), size=style.FONT)
     word = data.ratio("normal_traction") + ("" if data.plain else " (Pa)")
     _scale(figure, _Paint(np.zeros(0), (-end, end), _SIGNED, word))
     return figure

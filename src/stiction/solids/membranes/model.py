@@ -46,6 +46,13 @@ class Membrane(Record):
 
     Source: Sauer, Duong, Corbett 2014; Mergel, Scheibert, Sauer 2021, section 4.3.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> patch = st.solids.flat_patch(2.0, 1.0, (2, 1))
+    >>> st.solids.Membrane(patch, young=1.5, prestretch=1.1).prestretch
+    (1.1, 1.1)
     """
 
     patch: Patch = field(default_factory=flat_patch)

@@ -39,6 +39,14 @@ class Patch(Record):
 
     Source: Piegl and Tiller 1997, section 4.4.
     Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> across, along = np.meshgrid(np.linspace(0, 1, 3), np.linspace(0, 1, 3), indexing="ij")
+    >>> st.solids.Patch(np.stack([along, 0.0 * along, across], axis=-1)).points.shape
+    (3, 3, 3)
     """
 
     points: Floats
@@ -196,6 +204,12 @@ def flat_patch(
     origin : its corner with the smallest coordinates [m]
 
     Verified by: tests/unit/solids/membranes/test_patch.py::test_flat_patch
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solids.flat_patch(2.0, 1.0, cells=(4, 2)).points.shape
+    (4, 6, 3)
     """
     why, try_ = "it is an extent of the patch.", "give 1."
     extents = [

@@ -210,7 +210,15 @@ class Mesh(Record):
 
 
 def rotated(mesh: Mesh) -> Mesh:
-    """Return the mesh turned by half a turn about the origin, exactly."""
+    """Return the mesh turned by half a turn about the origin, exactly.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> mesh = st.solids.rectangle(2.0, 1.0, (1, 1))
+    >>> st.solids.rotated(mesh).points.min(axis=0).tolist()
+    [-2.0, -1.0]
+    """
     return Mesh(-mesh.points, mesh.cells, mesh.boundaries)
 
 
@@ -292,6 +300,13 @@ def cap(
     half_width : of the base [m]; the sides are vertical
     cells : how many along x and along y
     grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> mesh = st.solids.cap(radius=10.0, height=2.0, half_width=3.0, cells=(6, 2))
+    >>> float(mesh.points[:, 1].max()), len(mesh.cells)
+    (2.0, 12)
     """
     _extents("cap", radius=radius, height=height, half_width=half_width)
     edge = height - radius + math.sqrt(max(radius * radius - half_width * half_width, 0.0))
@@ -332,6 +347,14 @@ def half_disc(
     grading_across : values from 0 to 1 between the cells of the ring, outward
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_half_disc
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> mesh = st.solids.half_disc(radius=1.0, along=(4, 2), across=3)
+    >>> bool(np.hypot(*mesh.points.T).max() <= 1.0 + 1e-15), sorted(mesh.boundaries)
+    (True, ['arc', 'base'])
     """
     _extents("half_disc", radius=radius, inner=inner)
     if not inner < 0.9:
@@ -379,6 +402,13 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     ModelError : if some have corners alone and others more nodes, or cells overlap.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_merging_joins_nodes
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> left, right = (st.solids.rectangle(1.0, 1.0, (2, 2), origin=(x, 0.0)) for x in (0.0, 1.0))
+    >>> len(left.points) + len(right.points) - len(st.solids.merged([left, right]).points)
+    5
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

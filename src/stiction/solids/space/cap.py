@@ -79,6 +79,13 @@ class CapSliding3D(SolidSystem):
     Source: Mergel, Scheibert, Sauer 2021, section 5, in space; Lengiewicz et al. 2020 for the
     question.
     Verified by: tests/unit/solids/space/test_space_cap.py::test_cap_slides
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> parts = st.solids.CapSliding3D(cells=(2, 1, 1)).assembled()
+    >>> [type(body).__name__ for body in parts.bodies]
+    ['SweptBody']
     """
 
     normal_force: float = 10.0

@@ -47,6 +47,13 @@ class SweptBody(Record):
 
     Source: Corbett and Sauer 2015, for the layers.
     Verified by: tests/unit/solids/space/test_space_bodies.py::test_a_block_in_tension
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> section = st.solids.rectangle(2.0, 1.0, (2, 1))
+    >>> st.solids.SweptBody(section, breaks=[0.0, 1.0, 2.0, 3.0]).layers
+    3
     """
 
     mesh: Mesh = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))

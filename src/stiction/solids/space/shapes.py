@@ -20,7 +20,18 @@ Floats = npt.NDArray[np.float64]
 
 
 class BodyShape(Record, abc.ABC):
-    """Base of shapes; one of your own gives `moved`."""
+    """Base of shapes; one of your own gives `moved`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> class Sheared(st.solids.BodyShape):
+    ...     def moved(self, places):
+    ...         return places + 0.1 * places[:, 1:2] * np.array([1.0, 0.0, 0.0])
+    >>> Sheared().moved(np.array([[0.0, 1.0, 0.0]])).tolist()
+    [[0.1, 1.0, 0.0]]
+    """
 
     @abc.abstractmethod
     def moved(self, places: Floats) -> Floats:
@@ -42,6 +53,14 @@ class Dome(BodyShape):
     base : second coordinate of the face that stays flat [m]
 
     Verified by: tests/unit/solids/space/test_space_bodies.py::test_faces_go_through_the_sphere
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> dome = st.solids.Dome(tip=(0.0, 3.0, 0.0), radius=5.0)
+    >>> dome.moved(np.array([[0.0, 3.0, 0.0], [3.0, 3.0, 0.0], [3.0, 0.0, 0.0]])).round(12).tolist()
+    [[0.0, 3.0, 0.0], [3.0, 2.0, 0.0], [3.0, 0.0, 0.0]]
     """
 
     tip: Sequence[float] | Floats = (0.0, 1.0, 0.0)

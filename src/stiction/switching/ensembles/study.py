@@ -279,6 +279,14 @@ def ensemble(
     ModelError : on starts, signs or kinds that do not fit the system.
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> belt = st.BeltOscillator()
+    >>> found = st.ensemble(belt, [[1.0, 0.0], [2.0, 0.0]], t_end=1.0, workers=1)
+    >>> found.end.tolist(), found.time.tolist()
+    (['time', 'time'], [1.0, 1.0])
     """
     x = check_starts(system, starts)
     n_starts = len(x)

@@ -82,7 +82,9 @@ class FlowData(RunData):
         """How time is called: scaled when only the time is without a unit."""
         if self.run.time_unit != "1":
             return "time"
-        return "scaled time τ" if any(self.unit(name) for name in self.names) else "time"
+        if any(self.unit(name) for name in self.names):
+            return "scaled time τ"
+        return style.DIMENSIONLESS_TIME
 
     def time_axis(self, ax: Axes) -> None:
         """Label the horizontal axis of `ax` as time and fit it to the span."""
@@ -90,9 +92,16 @@ class FlowData(RunData):
         ax.set_xlim(*self.span)
         style.scale_axis(ax.xaxis, self.time_word, unit)
 
-    def label(self, axis: Axis, name: str) -> None:
-        """Label an axis with the symbol and the unit of a state."""
-        style.scale_axis(axis, symbol(name), self.unit(name))
+    def label(self, axis: Axis, name: str, *, alone: bool = False) -> None:
+        """Label an axis with the symbol and the unit of a state.
+
+        Parameters
+        ----------
+        alone : whether no axis of time says that the system is dimensionless
+        """
+        without = alone and self.time_word == style.DIMENSIONLESS_TIME
+        plain = " (dimensionless)" if without else ""
+        style.scale_axis(axis, f"{symbol(name)}{plain}", self.unit(name))
 
     def chosen(self, names: Sequence[object]) -> tuple[str, ...]:
         """Return names of states, each checked; a ModelError names the nearest known one."""

@@ -56,8 +56,8 @@ def phase(data: FlowData, axes: Sequence[str | None] = (None, None, None)) -> Pa
     else:
         style.room(ax.set_xlim, series[0])
         style.room(ax.set_ylim, series[1])
-        data.label(ax.xaxis, names[0])
-        data.label(ax.yaxis, names[1])
+        data.label(ax.xaxis, names[0], alone=True)
+        data.label(ax.yaxis, names[1], alone=True)
     _legend(figure, data, kinds)
     return figure
 
@@ -86,7 +86,8 @@ def _one_mode(data: FlowData) -> Ints:
 
 
 def _label(data: FlowData, name: str) -> str:
-    unit = data.unit(name)
+    plain = "dimensionless" if data.time_word == style.DIMENSIONLESS_TIME else ""
+    unit = data.unit(name) or plain
     return f"{symbol(name)} ({unit})" if unit else symbol(name)
 
 

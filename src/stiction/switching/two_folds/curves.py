@@ -204,6 +204,19 @@ def continue_two_fold(
 
     Source: pseudo-arclength continuation (Keller 1977) of h = L+ = L- = 0.
     Verified by: tests/unit/switching/two_folds/test_curves.py::test_changes_on_the_normal_form
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> curve = st.switching.continue_two_fold(
+    ...     lambda J1: st.switching.NormalForm(J1, -1.5),
+    ...     guess=[0.1, 0.1, 0.1],
+    ...     start=-1.0,
+    ...     span=(-1.0, -0.5),
+    ...     step=0.5,
+    ... )
+    >>> [(change.boundary, round(change.parameter, 6)) for change in curve.changes]
+    [('J1 J2 = 1', -0.666667)]
     """
     where = "continue_two_fold"
     _check_steps(where, make_system, step, most_points)
@@ -263,6 +276,20 @@ def continue_boundary(
     Source: pseudo-arclength continuation (Keller 1977); boundaries of the formulas sheet,
     section 5.
     Verified by: tests/unit/switching/two_folds/test_curves.py::test_boundaries_of_the_wheel
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> curve = st.switching.continue_boundary(
+    ...     st.switching.NormalForm,
+    ...     "J1 = 0",
+    ...     guess=[0.1, 0.1, 0.1],
+    ...     start=(0.01, -1.0),
+    ...     spans=((-0.1, 0.1), (-1.05, -0.95)),
+    ...     step=0.5,
+    ... )
+    >>> bool(abs(curve.parameters[:, 0]).max() < 1e-9)
+    True
     """
     where = "continue_boundary"
     _check_steps(where, make_system, step, most_points)

@@ -98,6 +98,14 @@ def all_two_folds(
 
     Source: multi-start Newton; the wheel has at most four by the formulas sheet, section 4.
     Verified by: tests/unit/switching/two_folds/test_finding.py::test_all_two_folds_of_the_wheel
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> form = st.switching.NormalForm(-1.2, -1.5)
+    >>> folds = st.switching.all_two_folds(form, [-1.0] * 3, [1.0] * 3, n=3)
+    >>> len(folds), round(folds[0].J1, 9)
+    (1, -1.2)
     """
     where = "all_two_folds"
     checked_system(where, system, surface)

@@ -41,6 +41,13 @@ def spiral(J1: float, J2: float) -> Spiral:
 
     Source: Szalai, Jeffrey 2014, (30); formulas sheet, section 5.
     Verified by: tests/unit/switching/two_folds/test_spiral.py::test_spiral_of_the_run
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> found = st.switching.spiral(-1.2, -1.5)
+    >>> round(found.growth, 9), round(found.ray_out, 9)
+    (5.0, -0.4)
     """
     for name, value in (("J1", J1), ("J2", J2)):
         why = "it turns one field against the other."

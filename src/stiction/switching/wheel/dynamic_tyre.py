@@ -548,6 +548,18 @@ def lyapunov_exponent(
 
     Source: Benettin's method.
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_lyapunov_exponent_of_a_spiral
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> wheel = st.switching.DynamicTyreWheel(
+    ...     d=0.1, m=1.0, c1=0.1, c2=0.1, beta=1.0, r0=0.1, omega0=0.0, mu=1e-12, gamma=0.0,
+    ...     kappa=1e-3, k2=1.0, nodes=8,
+    ... )
+    >>> start = (0.1, 0.01, 0.0)
+    >>> rates, states = st.switching.lyapunov_exponent(wheel, start, window=0.01, windows=2)
+    >>> states.shape
+    (2, 3)
     """
     why, try_ = "the motion lasts so many windows.", "give 200."
     whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)

@@ -56,6 +56,13 @@ def escaping_points(
 
     Source: Szalai, Jeffrey 2014, (9), (18); formulas sheet, section 3.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_points_of_the_escaping_region
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> wheel = st.WheelOnTurntable.at_two_fold(0.1859, -1.037)
+    >>> st.switching.escaping_points(wheel, 1, 0.152, 0.186).shape
+    (1, 3)
     """
     wheel.only_for_the_paper_law("escaping_points")
     why = "it makes draws repeatable."

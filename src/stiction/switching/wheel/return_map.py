@@ -105,6 +105,15 @@ def line_return(
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_returns_of_single_runs
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> from stiction.switching.wheel.return_map import LineWay
+    >>> wheel = st.WheelOnTurntable.at_two_fold(0.1859, -1.037)
+    >>> found = st.switching.line_return(wheel, [0.17], LineWay.SLIP_MINUS, workers=1)
+    >>> found.end.tolist(), found.r.round(4).tolist()
+    (['line'], [0.1697])
     """
     wheel.only_for_the_paper_law("line_return")
     places = numbers(
@@ -264,6 +273,15 @@ def line_orbits(
     slopes : whether a twin of each orbit gives the slope of the map, which doubles the work
 
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_rules_and_fates
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> from stiction.switching.wheel.return_map import AlwaysSlip
+    >>> wheel = st.WheelOnTurntable.at_two_fold(0.1859, -1.037)
+    >>> found = st.switching.line_orbits(wheel, [0.17], AlwaysSlip(), 1, slopes=False)
+    >>> found.fate.tolist(), found.r[:, 0].round(4).tolist()
+    (['line'], [0.17, 0.1697])
     """
     wheel.only_for_the_paper_law("line_orbits")
     why = "it makes draws repeatable."

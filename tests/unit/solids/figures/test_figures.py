@@ -211,7 +211,7 @@ def test_a_path_that_turns_back_is_drawn_over_time(run):
     u = run.variables["displacement"]
     back = dataclasses.replace(u, values=np.sin(4.0 * run.time))
     turned = dataclasses.replace(run, variables={**run.variables, "displacement": back})
-    assert figures_of(turned).energy().axes[1].get_xlabel() == "time of the program"
+    assert figures_of(turned).energy().axes[1].get_xlabel() == "time of the program (dimensionless)"
 
 
 def test_fracture_energy_has_its_reference(run):

@@ -19,7 +19,7 @@ def run():
 
 def test_footprint():
     figure = figures_of(run()).footprint([1.0, 2.0])
-    panels = [ax for ax in figure.axes if ax.get_xlabel() == "x"]
+    panels = [ax for ax in figure.axes if ax.get_xlabel().startswith("$x")]
     assert len(panels) == 2
     data = SolidData(run())
     drawn = panels[1].collections[0].get_array()

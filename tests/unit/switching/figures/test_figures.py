@@ -85,7 +85,7 @@ def test_phase_axes_are_chosen(wheel, belt):
     (ax,) = figures.phase("v").axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("v (m/s)", "r (m)")
     (ax,) = figures_of(belt).phase().axes
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "v")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x (dimensionless)", "v (dimensionless)")
     with pytest.raises(ModelError, match="one of r, v, omega"):
         figures.phase("rho")
 

@@ -144,9 +144,11 @@ class StringData(RunData):
 
     def time_axis(self, ax: Axes, span: tuple[float, float] | None = None) -> None:
         """Label the horizontal axis of `ax` as time and fit it to the span."""
-        unit = "" if self.run.time_unit == "1" else self.run.time_unit
         ax.set_xlim(*(span or self.span))
-        style.scale_axis(ax.xaxis, "time", unit)
+        if self.run.time_unit == "1":
+            style.plain_time(ax)
+        else:
+            style.scale_axis(ax.xaxis, "time", self.run.time_unit)
 
     def end_lines(self, ax: Axes) -> None:
         """Draw a dashed line where the model ended."""

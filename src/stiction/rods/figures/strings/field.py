@@ -92,10 +92,11 @@ def overview(data: StringData) -> PaperFigure:
 
 
 def field_colours() -> Colormap:
-    """Return a scale with white at rest, blue below and grey above, on which red stands out."""
+    """Return a scale from violet below to green above, alike in depth, on which red stands out."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    stops = ("#08306b", "#2f6fb0", "#9ecae1", "#ffffff", "#bdbdbd", "#6b6b6b", "#1a1a1a")
+    # of equal lightness at equal distance from rest; after Brewer's PRGn
+    stops = ("#40004b", "#8a60a2", "#d5c0dd", "#ffffff", "#bfe0ba", "#3f9650", "#00441b")
     return LinearSegmentedColormap.from_list("strings", stops)
 
 

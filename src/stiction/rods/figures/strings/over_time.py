@@ -182,7 +182,7 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
     ax.set_ylabel("distance")
     ends = [time[[0, -1]] for time, _ in curves.values()]
     ax.set_xlim(min(end[0] for end in ends), max(end[1] for end in ends))
-    style.scale_axis(ax.xaxis, "time")
+    style.plain_time(ax)
     style.key(ax, columns=2)
     return figure
 

@@ -112,7 +112,7 @@ def test_field_shows_the_saved_waves(run):
     assert image.get_clim()[1] == pytest.approx(np.abs(shown).max())
     red = [line for line in upper.lines if line.get_color() == "#d7191c"]
     assert np.asarray(red[0].get_ydata()) == pytest.approx(run.variables["s1"].values)
-    assert lower.get_xlabel() == "time"
+    assert lower.get_xlabel() == "time (dimensionless)"
     (ax, _) = figures_of(run).field("v", window=(10.0, 20.0)).axes
     assert ax.get_xlim() == (10.0, 20.0)
     assert ax.get_ylabel() == "place on v"

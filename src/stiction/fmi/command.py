@@ -1,0 +1,56 @@
+"""What `stiction export` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["export_command"]
+
+
+def export_command(
+    format_: Annotated[str, typer.Argument(metavar="fmu", help="What to write: a unit of FMI 3.")],
+    scenario: Annotated[
+        str, typer.Argument(metavar="NAME-or-FILE.toml", help="A scenario of a chain.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="path=value", help="Change a key, such as system.law.mu=0.3."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE.fmu", help="File. Default: out/NAME.fmu.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document, for programs.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """A chain as a file that other simulators run (FMI 3, co-simulation)."""
+    import json as writer
+
+    from stiction.errors import ModelError, explain
+    from stiction.fmi.export import export_fmu
+    from stiction.fmi.parameters import parameters_of
+    from stiction.scenario import read_scenario
+
+    if format_ != "fmu":
+        why, try_ = "nothing else is written.", "stiction export fmu slip-wave."
+        raise ModelError(explain("export", repr(format_), "fmu", why, try_))
+    made = read_scenario(scenario, changes or ())
+    path = export_fmu(made, out or Path("out") / f"{Path(scenario).stem}.fmu")
+    names = list(parameters_of(made))
+    if json:
+        told = {"file": str(path), "fmi": "3.0", "masses": made.system.n_mass, "parameters": names}
+        typer.echo(writer.dumps(told, indent=2))
+    elif not quiet:
+        typer.echo(f"{path}: FMI 3.0 co-simulation, {made.system.n_mass} masses")
+        typer.echo(f"parameters  {', '.join(names)}")
+        typer.echo("input       force [N], added to the load")
+        typer.echo(
+            "outputs     x [m], v [m/s], friction [N], mode, load [N], heat [J], "
+            "event.count, event.time [s], event.mass, event.kind"
+        )

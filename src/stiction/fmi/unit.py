@@ -1,0 +1,198 @@
+"""What a unit holds while another program runs it: a chain that goes on when it is told.
+
+It is mixed into the class `Fmi3Slave` of PythonFMU3, which stands in the unit itself; nothing of
+that package is imported before a unit runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.chains.stepping import KINDS, ChainStepper
+from stiction.errors import ModelError, StictionError, explain
+from stiction.fmi.parameters import parameters_of, with_parameters
+from stiction.scenario import Scenario, read_scenario
+
+__all__ = ["SCENARIO", "ChainUnit"]
+
+# file of the unit that says what is solved
+SCENARIO = "scenario.toml"
+# steps that do not begin where the last one ended are refused beyond this, relative
+_ROUNDING = 1e-12
+_UNITS: Mapping[str, Mapping[str, int]] = {
+    "s": {"s": 1},
+    "m": {"m": 1},
+    "m/s": {"m": 1, "s": -1},
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2},
+}
+
+
+class ChainUnit:
+    """A chain of a scenario file, as FMI sees it: parameters, one input, outputs.
+
+    Parameters
+    ----------
+    instance_name, resources : the name of the instance, and the folder with the scenario
+    more : what else PythonFMU3 hands over
+
+    Verified by: tests/unit/fmi/test_unit.py::test_fmpy_agrees_with_a_run
+    """
+
+    vars: Any
+    log: Callable[..., None]
+    register_variable: Callable[..., None]
+
+    def __init__(self, instance_name: str, resources: str, **more: Any) -> None:
+        super().__init__(instance_name=instance_name, resources=resources, **more)  # type: ignore[call-arg]
+        self._scenario: Scenario = read_scenario(Path(resources) / SCENARIO)
+        self._given = parameters_of(self._scenario)
+        self._held: ChainStepper | None = None
+        self._force, self._begin, self._runs = 0.0, self._scenario.t_start, False
+        self._describe()
+
+    # ---- what a simulator calls
+
+    def setup_experiment(self, start_time: float) -> None:
+        """Take the time at which the simulator begins [s]."""
+        self._begin, self._held = float(start_time), None
+
+    def exit_initialization_mode(self) -> None:
+        """Make the chain of the parameters that were given, which stay from now on."""
+        self._chain()
+        self._runs = True
+
+    def do_step(self, current_time: float, step_size: float) -> Any:
+        """Go on by one step; a failure is logged, and told as an error."""
+        from pythonfmu3.enums import Fmi3Status
+        from pythonfmu3.fmi3slave import Fmi3StepResult
+
+        try:
+            chain = self._chain()
+            chain.push(self._force)
+            chain.go_to(_continued(chain.time, current_time, step_size))
+        except StictionError as error:
+            self.log(str(error), Fmi3Status.error)
+            return Fmi3StepResult(status=Fmi3Status.error)
+        return Fmi3StepResult()
+
+    # ---- what it shows
+
+    def _chain(self) -> ChainStepper:
+        if self._held is None:
+            scenario = with_parameters(self._scenario, self._given)
+            span = scenario.t_end - scenario.t_start
+            self._held = ChainStepper(scenario.system, scenario.method, self._begin, span)
+        return self._held
+
+    def _set(self, name: str, value: float) -> None:
+        if self._runs:
+            why, try_ = "it describes what already moves.", "set it before the simulation begins."
+            raise ModelError(explain(name, f"{value!r} on the way", "no change", why, try_))
+        self._given[name] = float(value)
+        self._held = None
+
+    def _describe(self) -> None:
+        from pythonfmu3 import DefaultExperiment, Unit
+        from pythonfmu3.enums import Fmi3Causality, Fmi3Variability
+        from pythonfmu3.variables import Float64
+
+        scenario = self._scenario
+        start, end = scenario.t_span
+        self.default_experiment = DefaultExperiment(start, end, (end - start) / 1000.0)
+        self.description = scenario.title or "a chain of masses under friction"
+        self.register_units([Unit(name, **powers) for name, powers in _UNITS.items()])  # type: ignore[attr-defined]
+        self._add(
+            Float64(
+                "time",
+                unit="s",
+                description="simulated time",
+                causality=Fmi3Causality.independent,
+                variability=Fmi3Variability.continuous,
+                getter=lambda: self._chain().time,
+            )
+        )
+        fixed = {"causality": Fmi3Causality.parameter, "variability": Fmi3Variability.fixed}
+        for name in self._given:
+            get, put = functools.partial(self._given.get, name), functools.partial(self._set, name)
+            said = f"{name} of the scenario"
+            self._add(Float64(name, getter=get, setter=put, description=said, **fixed))
+        self._add(
+            Float64(
+                "force",
+                unit="N",
+                description="added to the load; held from one communication point to the next",
+                causality=Fmi3Causality.input,
+                variability=Fmi3Variability.continuous,
+                getter=lambda: self._force,
+                setter=self._push,
+            )
+        )
+        self._add_outputs()
+
+    def _add_outputs(self) -> None:
+        from pythonfmu3.enums import Fmi3Causality, Fmi3Variability
+        from pythonfmu3.variables import Float64, Int64
+
+        smooth = {"causality": Fmi3Causality.output, "variability": Fmi3Variability.continuous}
+        jumps = {"causality": Fmi3Causality.output, "variability": Fmi3Variability.discrete}
+        for name, unit, said in (
+            ("x", "m", "displacement of mass"),
+            ("v", "m/s", "velocity of mass"),
+            ("friction", "N", "friction force on mass"),
+        ):
+            for i in range(self._scenario.system.n_mass):
+                text, get = f"{said} {i + 1}", _entry(self._chain, name, i)
+                self._add(
+                    Float64(f"{name}[{i + 1}]", unit=unit, description=text, getter=get, **smooth)
+                )
+        for i in range(self._scenario.system.n_mass):
+            text = f"-1 slip-, 0 stick, 1 slip+ of mass {i + 1}"
+            get = _entry(self._chain, "mode", i)
+            self._add(Int64(f"mode[{i + 1}]", description=text, getter=get, **jumps))
+        for name, unit, said in (
+            ("load", "N", "load f(t), with the force from outside"),
+            ("heat", "J", "what friction has turned into heat"),
+        ):
+            get = _attribute(self._chain, name)
+            self._add(Float64(name, unit=unit, description=said, getter=get, **smooth))
+        codes = ", ".join(f"{code} {kind}" for code, kind in enumerate(KINDS))
+        for name, said in (
+            ("count", "events so far: how often a mass changed between stick and slip"),
+            ("mass", "mass of the last event, from 1; 0 where there is none"),
+            ("kind", f"kind of the last event: {codes}"),
+        ):
+            get = _attribute(lambda: self._chain().events, name)
+            self._add(Int64(f"event.{name}", description=said, getter=get, **jumps))
+        get = _attribute(lambda: self._chain().events, "time")
+        text = "time of the last event, located as in a run; the start where there is none"
+        self._add(Float64("event.time", unit="s", description=text, getter=get, **jumps))
+
+    def _add(self, variable: Any) -> None:
+        self.register_variable(variable, nested=False)
+
+    def _push(self, force: float) -> None:
+        self._force = float(force)
+
+
+def _continued(stands: float, time: float, step: float) -> float:
+    """Return the end of a step, which begins where the chain stands."""
+    close = _ROUNDING * max(abs(stands), abs(time), abs(step))
+    if not (np.isfinite(step) and step > 0.0 and abs(time - stands) <= max(close, 1e-300)):
+        got = f"a step of {step!r} from {time!r}"
+        needs, why = f"a step > 0 from {stands!r} [s]", "it goes on from where it stands."
+        raise ModelError(explain("doStep", got, needs, why, "ask for steps one after the other."))
+    return time + step
+
+
+def _entry(owner: Callable[[], Any], name: str, i: int) -> Callable[[], Any]:
+    return lambda: getattr(owner(), name)[i]
+
+
+def _attribute(owner: Callable[[], Any], name: str) -> Callable[[], Any]:
+    return lambda: getattr(owner(), name)

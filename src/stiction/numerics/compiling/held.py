@@ -1,0 +1,35 @@
+"""One process at a time: the kernel's lock on an open file, of POSIX and of Windows."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+__all__ = ["TAKEN", "kernel_lock"]
+
+# what a lock that somebody else holds is told by
+TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+# on Windows nobody can read what is locked, so a byte far behind any text is
+_FAR = 1 << 30
+
+
+def kernel_lock(descriptor: int) -> None:
+    """Lock an open file for this process alone, until it is closed; or raise OSError at once.
+
+    Raises
+    ------
+    OSError : of a number in `TAKEN` if another process holds it; of another one where files have
+        no locks.
+
+    Verified by: tests/unit/numerics/compiling/test_held.py::test_both_systems_lock_files
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, _FAR, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
