@@ -12,6 +12,8 @@ from stiction.errors import ModelError, explain
 
 __all__ = ["explore_command"]
 
+_LAST = "Ctrl-C ends it. Whoever on this machine has this address may use the page."
+
 
 def explore_command(
     port: Annotated[
@@ -36,9 +38,7 @@ def explore_command(
     server = Server(WorkingFolder(folder), port)
 
     def ready() -> None:
-        sys.stdout.write(
-            f"{server.address}\nCtrl-C ends it. Whoever has this address may use it.\n"
-        )
+        sys.stdout.write(f"{server.address}\n{_LAST}\n")
         sys.stdout.flush()
         if not no_browser:
             import webbrowser

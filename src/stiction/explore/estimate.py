@@ -152,7 +152,7 @@ def known_of(name: str = "") -> tuple[Known, ...]:
 
 
 def _kinds(table: Mapping[str, Any]) -> tuple[object, object]:
-    return tuple(_part(table, key).get("type") for key in ("system", "method"))  # type: ignore[return-value]
+    return _part(table, "system").get("type"), _part(table, "method").get("type")
 
 
 def _part(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import re
@@ -114,7 +115,7 @@ def _field(path: str, value: float | int, words: str) -> Field:
 
 
 def _range(name: str, value: float, *, listed: bool) -> tuple[float, float]:
-    """Return ends about a value: from a tenth to three times it; about zero to one or both sides."""
+    """Return ends about a value: a tenth and three times it, or one or both sides of zero."""
     whole = isinstance(value, int)
     if value == 0:
         size = 10.0 if whole else 1.0
@@ -163,10 +164,9 @@ def value_of(field: Field, value: object) -> float | int:
     """
     why = "a scenario holds numbers that a solver can reckon with."
     if isinstance(value, str):
-        try:
+        # Python reads 1_000, which nobody means
+        with contextlib.suppress(ValueError):
             value = float(value.strip().replace("_", "!"))
-        except ValueError:
-            pass
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(float(str(value))) or abs(float(str(value))) > _LARGEST:
         got = repr(value)[:40]

@@ -77,7 +77,7 @@ class Hub:
 
     def start(self) -> None:
         """Start the process; a job does it too."""
-        if self._process is not None or self._closed:
+        if self._process is not None:
             return
         process = subprocess.Popen(
             self._command,
@@ -180,7 +180,7 @@ class Hub:
         elif job is not None:
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
             job.told({"error": _ENDED.format(how)})
-        if self._ends < _MOST_ENDS:
+        if self._ends < _MOST_ENDS and not self._closed:
             self.start()
         self._next()
 

@@ -241,6 +241,7 @@ export function render({ model }) {
       const known = [...chooser.options].some((one) => one.value === told.name);
       if (known) { chooser.value = told.name; } else { chooser.selectedIndex = -1; }
       inputs.clear();
+      idle(true);
       waiting = null;
       fault.replaceChildren();
       kept.textContent = "";

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import importlib.resources
 import logging
+import signal
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from types import FrameType
+from typing import Any, ClassVar
 
 import panel as pn
 from bokeh.server.server import BaseServer
@@ -24,9 +27,11 @@ from tornado.web import OutputTransform, RequestHandler
 
 from stiction.errors import StictionError, explain
 from stiction.explore.gate import HOST, Gate, new_token, policy
-from stiction.explore.hub import Hub
+from stiction.explore.hub import Hub, Job
 from stiction.explore.places import WorkingFolder
-from stiction.explore.session import Session
+from stiction.explore.session import FIRST, Session
+from stiction.scenario.built_in import built_in
+from stiction.scenario.source import parse
 
 __all__ = ["Server"]
 
@@ -42,10 +47,10 @@ class ExplorePage(JSComponent):  # type: ignore[misc]
     """All of the page: one component, whose script asks and is answered by messages."""
 
     _esm = _own("page.js")
-    _stylesheets = [_own("page.css")]
+    _stylesheets: ClassVar[list[str]] = [_own("page.css")]
 
 
-class _Headers(OutputTransform):
+class _Headers(OutputTransform):  # type: ignore[misc]
     """Puts our headers on every answer."""
 
     def __init__(self, told: Mapping[str, str], request: HTTPServerRequest) -> None:
@@ -60,7 +65,7 @@ class _Headers(OutputTransform):
         return status_code, headers, chunk
 
 
-class _Refused(RequestHandler):
+class _Refused(RequestHandler):  # type: ignore[misc]
     """Answers what the gate refuses."""
 
     def initialize(self, why: str) -> None:
@@ -72,7 +77,7 @@ class _Refused(RequestHandler):
         self.finish(f"Refused: {self._why}.\n")
 
 
-class _NoIcon(RequestHandler):
+class _NoIcon(RequestHandler):  # type: ignore[misc]
     """Answers browsers, which ask for an icon unasked."""
 
     async def get(self) -> None:
@@ -117,7 +122,6 @@ class Server:
     def __init__(self, folder: WorkingFolder, port: int = 0) -> None:
         self.loop = IOLoop.current()
         self.hub = Hub(self.loop.add_callback)
-        self.hub.start()
         self._folder = folder
         # Bokeh logs every connection
         logging.getLogger("bokeh").setLevel(logging.ERROR)
@@ -131,6 +135,9 @@ class Server:
             raise StictionError(
                 explain("--port", got, "a port that is free", why, "leave --port out.")
             ) from error
+        # code is loaded while the browser starts
+        table = parse(built_in()[FIRST].read_text(encoding="utf-8"), FIRST)
+        self.hub.ask(Job("", {"do": "run", "table": table}, lambda told: None))
         self.gate = Gate(new_token(), self.port)
         application = _Guarded(
             build_applications({"/": self._page}, title=_TITLE, location=False),
@@ -155,7 +162,10 @@ class Server:
         return self.gate.address
 
     def run(self, ready: Callable[[], None]) -> None:
-        """Serve until the loop is stopped; call `ready` as soon as requests are answered."""
+        """Serve until Ctrl-C or SIGTERM; call `ready` as soon as requests are answered."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, self._end)
         self._server.start()
         self.loop.add_callback(ready)
         try:
@@ -163,6 +173,9 @@ class Server:
         finally:
             self._server.stop()
             self.hub.close()
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self.loop.add_callback_from_signal(self.loop.stop)
 
     def _page(self) -> Any:
         """Return a page with a session of its own."""

@@ -64,16 +64,16 @@ class Session:
             "figure": self._figure,
             "folder": lambda told: self._listing(),
         }
-        what = told.get("do") if isinstance(told, Mapping) else None
+        asked: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+        what = asked.get("do")
         if not isinstance(what, str) or what not in known:
-            self._tell(
-                {"kind": "error", "text": f"The page asked for {what!r:.40}, which is unknown."}
-            )
+            text = f"The page asked for {what!r:.40}, which is unknown."
+            self._tell({"kind": "error", "text": text})
             return
         try:
-            known[what](told)  # type: ignore[arg-type]
+            known[what](asked)
         except StictionError as error:
-            field = str(told.get("path", ""))[:200] if what == "set" else ""  # type: ignore[union-attr]
+            field = str(asked.get("path", ""))[:200] if what == "set" else ""
             self._tell({"kind": "error", "text": str(error), "field": field, "about": what})
 
     def close(self) -> None:
@@ -107,11 +107,14 @@ class Session:
 
     def _take(self, name: str, text: str) -> None:
         """Offer the numbers of a scenario."""
-        self._hub.stop(self.owner)
         table = parse(text, name)
         if not isinstance(table.get("system"), dict):
             needs, why = "a scenario with [system] and [solve]", "a run needs something that moves."
             raise ScenarioError(explain(name, "a file without [system]", needs, why, "another."))
+        # whatever still runs was of another scenario
+        self._serial += 1
+        self._running = self._again = False
+        self._hub.stop(self.owner)
         self._table, self._name, self._values = table, name, {}
         self._fields = {field.path: field for field in fields_of(table, text)}
         self._measured = []
@@ -177,6 +180,8 @@ class Session:
         self._hub.ask(Job(self.owner, {"do": "run", "table": table}, told))
 
     def _answered(self, answer: Mapping[str, Any], table: Table, serial: int) -> None:
+        if serial != self._serial:
+            return
         if "progress" in answer:
             self._tell({"kind": "progress", "part": answer["progress"], "note": answer["note"]})
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from stiction.errors import ModelError, Status
 from stiction.results.ledger import COLUMNS
 from stiction.results.run import Run
@@ -182,8 +184,8 @@ def _word(value: object) -> str:
         return "none"
     if isinstance(value, bool | str):
         return str(value)
-    if isinstance(value, list | tuple) or getattr(value, "ndim", 0):
-        entries = list(value)  # type: ignore[call-overload]
+    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+        entries = list(value)
         shown = ", ".join(_word(entry) for entry in entries[:6])
         return f"{shown}, ... ({len(entries)})" if len(entries) > 6 else shown
     try:

@@ -123,7 +123,7 @@ class Worker:
         return file.getvalue()
 
     def _solved(self, scenario: Scenario, number: int) -> Run:
-        """Solve with the kernels that suit: as `stiction run`, but compiled where they are ready."""
+        """Solve as `stiction run` does, but with compiled kernels wherever they are ready."""
         method = scenario.method or default_method(scenario.system)
         place = place_of_runner(scenario.system, method)
         known = getattr(scenario.system, "plain_seconds", None)
