@@ -19,8 +19,6 @@ __all__ = ["LIVE_S", "MOST_BYTES", "MOST_S", "Estimate", "Known", "estimate", "k
 
 # a run that takes less begins as soon as a slider moves
 LIVE_S = 0.2
-# the first run of its kind in a process loads code, and may be this long
-_COLD_S = 1.5
 # what takes longer is for a terminal
 MOST_S = 600.0
 MOST_BYTES = 2 << 30
@@ -30,6 +28,7 @@ _LEAST_S = 0.02
 _SAVES = 1001
 # numbers kept of each part of a system at each saved time, and beside them
 _COLUMNS, _BESIDE = 12, 32
+_MOST = 1e15
 # what a method divides time or a program into
 _INVERSE = re.compile(r"^(step|dt|part)$")
 _WORK = re.compile(r"^(steps|corners)$")
@@ -46,19 +45,16 @@ class Estimate:
     seconds : of the processor; None where nothing like it was ever timed
     bytes : of saved states
     measured : whether a run on this machine stands behind it
-    cold : whether that run loaded code too
     """
 
     seconds: float | None
     bytes: float
     measured: bool = False
-    cold: bool = False
 
     @property
     def live(self) -> bool:
         """Whether it may run at every move of a slider."""
-        most = _COLD_S if self.cold else LIVE_S
-        return self.measured and self.seconds is not None and self.seconds <= most
+        return self.measured and self.seconds is not None and self.seconds <= LIVE_S
 
     @property
     def at_once(self) -> bool:
@@ -78,7 +74,7 @@ class Estimate:
             return "how long it takes is not known"
         if self.seconds < 0.095:
             return "less than 0.1 s"
-        return f"about {_duration(self.seconds)}" + " or less" * self.cold
+        return f"about {_duration(self.seconds)}"
 
     def check(self) -> None:
         """Refuse a run that is too large for a page.
@@ -107,13 +103,11 @@ class Known:
     table : as plain values
     seconds : what it takes
     measured : whether on this machine
-    cold : whether code was loaded in that time
     """
 
     table: Mapping[str, Any]
     seconds: float
     measured: bool = False
-    cold: bool = False
 
 
 def estimate(table: Table, known: Sequence[Known]) -> Estimate:
@@ -137,7 +131,7 @@ def estimate(table: Table, known: Sequence[Known]) -> Estimate:
         # nothing like it was timed; what is large is so all the same
         grown = max(1.0, _parts(table) / 1e4) * max(1.0, _counts(table) / 1e5)
         return Estimate(None if grown <= 1.0 else MOST_S * grown, size)
-    return Estimate(base.seconds * _growth(table, base.table), size, base.measured, base.cold)
+    return Estimate(base.seconds * _growth(table, base.table), size, base.measured)
 
 
 @functools.cache
@@ -168,9 +162,9 @@ def _growth(table: Mapping[str, Any], base: Mapping[str, Any]) -> float:
         old = its.get(name)
         if _is_number(value) and _is_number(old):
             if _INVERSE.match(name):
-                grown *= _ratio(float(old), float(value))  # type: ignore[arg-type]
+                grown *= _ratio(_float(old), _float(value))
             elif _WORK.match(name):
-                grown *= _ratio(float(value), float(old))  # type: ignore[arg-type]
+                grown *= _ratio(_float(value), _float(old))
     return min(max(grown, 1e-12), 1e30)
 
 
@@ -182,21 +176,25 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
+def _float(value: Any) -> float:
+    """Return a number, a whole one beyond floating point cut."""
+    return float(min(value, 10**30))
+
+
 def _span(table: Mapping[str, Any]) -> float:
     solve = _part(table, "solve")
     end, start = solve.get("t_end"), solve.get("t_start", 0.0)
-    whole = isinstance(end, int | float) and isinstance(start, int | float)
-    return float(end - start) if whole else 0.0  # type: ignore[operator]
+    return _float(end) - (_float(start) if _is_number(start) else 0.0) if _is_number(end) else 0.0
 
 
 def _saves(table: Mapping[str, Any]) -> float:
     save = _part(table, "solve").get("save", _SAVES)
-    return float(len(save)) if isinstance(save, list) else float(save) if _is_number(save) else 0.0
+    return float(len(save)) if isinstance(save, list) else _float(save) if _is_number(save) else 0.0
 
 
 def _parts(table: Mapping[str, Any]) -> float:
     """Return about how many parts a system has: its counts multiplied, or its longest list."""
-    return max(1.0, min(_counts(table), 1e15))
+    return max(1.0, min(_counts(table), _MOST))
 
 
 def _counts(table: Mapping[str, Any]) -> float:
@@ -206,9 +204,9 @@ def _counts(table: Mapping[str, Any]) -> float:
             longest = max(longest, float(len(value)))
             # cells = [60, 2] counts in two directions
             if value and all(isinstance(v, int) and v > 0 for v in value):
-                product *= math.prod(min(float(v), 1e15) for v in value)
+                product *= math.prod(_float(v) for v in value)
         elif isinstance(value, int) and value > 1 and not _NO_SIZE.search(name):
-            product = min(product * min(float(value), 1e15), 1e15)
+            product = min(product * _float(value), _MOST)
     return max(product, longest)
 
 

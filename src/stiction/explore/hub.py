@@ -119,9 +119,7 @@ class Hub:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()  # type: ignore[union-attr]
+            _close(self._process)
 
     def _next(self) -> None:
         if self._now is not None or not self._waiting or self._closed:
@@ -136,7 +134,7 @@ class Hub:
         assert self._process is not None
         assert self._process.stdin is not None
         # whoever reads no more has ended, which the reading thread tells
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(json.dumps(told).encode() + b"\n")
             self._process.stdin.flush()
 
@@ -152,6 +150,7 @@ class Hub:
                 told = json.loads(line)
                 self._post(lambda told=told: self._heard(told))  # type: ignore[misc]
         code = process.wait()
+        _close(process)
         if not self._closed:
             self._post(lambda: self._ended(process, code))
 
@@ -183,6 +182,13 @@ class Hub:
         if self._ends < _MOST_ENDS and not self._closed:
             self.start()
         self._next()
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        # what could not be written is lost with its reader
+        with contextlib.suppress(OSError, ValueError):
+            pipe.close()  # type: ignore[union-attr]
 
 
 _ENDED = (
