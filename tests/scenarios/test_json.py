@@ -15,6 +15,7 @@ COMMANDS = (
     "fit",
     "compile",
     "doctor",
+    "explore",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json as json_text
 import sys
 from typing import Annotated
 
@@ -25,12 +26,10 @@ def explore_command(
     folder: Annotated[
         str, typer.Option(metavar="DIR", help="The folder that the page may read and write.")
     ] = ".",
+    json: Annotated[bool, typer.Option("--json", help="Tell the address as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Tell the address alone.")] = False,
 ) -> None:
-    """A page on this machine: choose a system, move sliders, run, watch, save.
-
-    It listens on 127.0.0.1 alone, and answers only who knows the token in the address. Ctrl-C ends
-    it.
-    """
+    """A page on this machine: choose a system, move sliders, run, watch, save; Ctrl-C ends it."""
     check_panel()
     from stiction.explore.places import WorkingFolder
     from stiction.explore.server import Server
@@ -38,7 +37,9 @@ def explore_command(
     server = Server(WorkingFolder(folder), port)
 
     def ready() -> None:
-        sys.stdout.write(f"{server.address}\n{_LAST}\n")
+        lines = [server.address] if quiet else [server.address, _LAST]
+        text = json_text.dumps({"address": server.address}) if json else "\n".join(lines)
+        sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
         if not no_browser:
             import webbrowser

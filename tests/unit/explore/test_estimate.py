@@ -89,8 +89,15 @@ def test_what_was_never_timed_is_told_and_bounded():
 
 @pytest.mark.parametrize(
     "odd",
-    [{}, {"system": 3}, {"system": {"n": -5}, "solve": {"t_end": "x"}}, {"solve": {"save": "x"}}]
-    + [{"system": {"n": 10**400}}, {"solve": {"t_end": float("nan")}}, {"method": {"step": -1.0}}],
+    [
+        {},
+        {"system": 3},
+        {"system": {"n": -5}, "solve": {"t_end": "x"}},
+        {"solve": {"save": "x"}},
+        {"system": {"n": 10**400}},
+        {"solve": {"t_end": float("nan")}},
+        {"method": {"step": -1.0}},
+    ],
 )
 def test_odd_tables_have_an_estimate_too(odd):
     told = estimate(odd, known_of(""))

@@ -73,8 +73,17 @@ def test_of_many_moves_the_last_one_counts(wave):
 
 @pytest.mark.parametrize(
     "asked",
-    [None, 3, [], "run", {}, {"do": 3}, {"do": "__class__"}, {"do": "exec", "code": "1"}]
-    + [{"do": ["run"]}],
+    [
+        None,
+        3,
+        [],
+        "run",
+        {},
+        {"do": 3},
+        {"do": "__class__"},
+        {"do": "exec", "code": "1"},
+        {"do": ["run"]},
+    ],
 )
 def test_unknown_requests_are_refused(talk, asked):
     talk.session.hear(asked)
@@ -231,8 +240,16 @@ def test_every_scenario_goes_through_its_file(name):
 
 @pytest.mark.parametrize(
     ("do", "name"),
-    [("save", "../mine.toml"), ("save", "/tmp/mine.toml"), ("save", "x.txt"), ("save", None)]
-    + [("open", "../secret.toml"), ("open", "/etc/passwd"), ("open", 3), ("choose", "../x")],
+    [
+        ("save", "../mine.toml"),
+        ("save", "/tmp/mine.toml"),
+        ("save", "x.txt"),
+        ("save", None),
+        ("open", "../secret.toml"),
+        ("open", "/etc/passwd"),
+        ("open", 3),
+        ("choose", "../x"),
+    ],
 )
 def test_no_path_leads_outside(talk, tmp_path, do, name):
     (tmp_path.parent / "secret.toml").write_text("secret = 1\n", encoding="utf-8")
