@@ -4,6 +4,7 @@
 const GROUPS = { system: "system", method: "method", solve: "time" };
 const FRAME_MS = 30;
 const TYPED_MS = 250;
+const LATE_MS = 1500;
 
 function made(kind, more = {}, ...inner) {
   const node = document.createElement(kind);
@@ -181,14 +182,17 @@ export function render({ model }) {
     next.srcdoc = page;
     coming?.remove();
     coming = next;
-    next.addEventListener("load", () => {
+    const take = () => {
       if (coming !== next) { return; }
       next.classList.remove("coming");
       for (const old of [...stage.children]) { if (old !== next) { old.remove(); } }
       frame = next;
       coming = null;
       stage.dataset.shown = String(Number(stage.dataset.shown || 0) + 1);
-    });
+    };
+    next.take = take;
+    // a page that cannot unpack its picture says so itself
+    next.addEventListener("load", () => setTimeout(take, LATE_MS));
     stage.append(next);
   }
 
@@ -324,7 +328,9 @@ export function render({ model }) {
     const told = event.data ?? event;
     if (Object.hasOwn(heard, told.kind)) { heard[told.kind](told); }
   });
-  document.body.style.margin = "0";
+  window.addEventListener("message", (event) => {
+    if (coming && event.source === coming.contentWindow && event.data === "player ready") { coming.take(); }
+  });
   main.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && busy) { say({ do: "stop" }); }
   });

@@ -36,6 +36,11 @@ from stiction.scenario.source import parse
 __all__ = ["Server"]
 
 _TITLE = "stiction explore"
+# a phone shows pages as wide as it is only if they say so; browsers ask for icons unasked
+_HEAD = """{% block preamble %}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+{% endblock %}"""
 _MOST_MESSAGE = 20 << 20
 
 
@@ -75,14 +80,6 @@ class _Refused(RequestHandler):  # type: ignore[misc]
         self.set_status(403)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(f"Refused: {self._why}.\n")
-
-
-class _NoIcon(RequestHandler):  # type: ignore[misc]
-    """Answers browsers, which ask for an icon unasked."""
-
-    async def get(self) -> None:
-        """Return nothing."""
-        self.set_status(204)
 
 
 class _Guarded(BokehTornado):  # type: ignore[misc]
@@ -142,7 +139,6 @@ class Server:
         application = _Guarded(
             build_applications({"/": self._page}, title=_TITLE, location=False),
             prefix=self.gate.prefix,
-            extra_patterns=[("/favicon.ico", _NoIcon)],
             extra_websocket_origins=self.gate.origins,
             websocket_max_message_size_bytes=_MOST_MESSAGE,
             unused_session_lifetime_milliseconds=5000,
@@ -181,6 +177,7 @@ class Server:
         """Return a page with a session of its own."""
         page = ExplorePage(sizing_mode="stretch_width", margin=0)
         document = pn.state.curdoc
+        document.template = _HEAD
 
         def tell(message: dict[str, Any]) -> None:
             # messages come from the worker too, outside of any request
