@@ -101,13 +101,15 @@ class Known:
     Parameters
     ----------
     table : as plain values
-    seconds : what it takes
+    seconds : what solving it takes
     measured : whether on this machine
+    fixed : what telling and drawing it takes, whatever its size [s]
     """
 
     table: Mapping[str, Any]
     seconds: float
     measured: bool = False
+    fixed: float = 0.0
 
 
 def estimate(table: Table, known: Sequence[Known]) -> Estimate:
@@ -131,7 +133,8 @@ def estimate(table: Table, known: Sequence[Known]) -> Estimate:
         # nothing like it was timed; what is large is so all the same
         grown = max(1.0, _parts(table) / 1e4) * max(1.0, _counts(table) / 1e5)
         return Estimate(None if grown <= 1.0 else MOST_S * grown, size)
-    return Estimate(base.seconds * _growth(table, base.table), size, base.measured)
+    grown = base.seconds * _growth(table, base.table) + base.fixed
+    return Estimate(grown, size, base.measured)
 
 
 @functools.cache

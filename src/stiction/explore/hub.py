@@ -51,7 +51,7 @@ class Hub:
     post : calls a function soon, in the thread of the hub
     command : of the worker; the default is our own
 
-    Verified by: tests/unit/explore/test_hub.py::test_a_killed_worker_is_told_and_survived
+    Verified by: tests/unit/explore/test_session.py::test_a_killed_worker_is_told_and_survived
     """
 
     def __init__(self, post: Post, command: list[str] | None = None) -> None:
@@ -96,10 +96,10 @@ class Hub:
 
     def stop(self, owner: str) -> None:
         """Stop what a page asked for, and forget what it waits for."""
-        for job in [job for job in self._waiting if job.owner == owner]:
-            self._waiting.remove(job)
-            job.told({"error": "Stopped.", "stopped": True})
-        job = self._now  # type: ignore[assignment]
+        for late in [job for job in self._waiting if job.owner == owner]:
+            self._waiting.remove(late)
+            late.told({"error": "Stopped.", "stopped": True})
+        job = self._now
         if job is None or job.owner != owner or job.stopped:
             return
         job.stopped = True

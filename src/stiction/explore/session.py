@@ -188,8 +188,8 @@ class Session:
         self._running = False
         again, self._again = self._again, False
         if "done" in answer:
-            seconds = float(answer["done"]["seconds"])
-            self._measured.insert(0, Known(table, seconds, measured=True))
+            seconds, fixed = float(answer["done"]["seconds"]), float(answer["done"]["fixed"])
+            self._measured.insert(0, Known(table, seconds, measured=True, fixed=fixed))
             del self._measured[_MOST_KNOWN:]
             self._tell({**answer["done"], "kind": "result", "of": answer["done"]["kind"]})
             self._tell_estimate()

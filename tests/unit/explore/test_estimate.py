@@ -49,6 +49,14 @@ def test_the_last_measured_run_counts():
     assert str(told) == "about 0.1 s"
 
 
+def test_what_telling_takes_does_not_grow():
+    wave = table()
+    known = [Known(wave, 0.01, measured=True, fixed=0.05)]
+    assert estimate(wave, known).seconds == pytest.approx(0.06)
+    longer = with_values(wave, {"solve.t_end": 80.0})
+    assert estimate(longer, known).seconds == pytest.approx(0.15)
+
+
 def test_small_measured_runs_are_live():
     assert Estimate(LIVE_S, 1.0, measured=True).live
     assert not Estimate(1.01 * LIVE_S, 1.0, measured=True).live

@@ -224,7 +224,11 @@ def test_a_killed_worker_is_told(tab, served):
     psutil = pytest.importorskip("psutil")
     process = psutil.Process(served[1].pid)
     count = tab.results()
-    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("40000")
+    tab.page.get_by_label("scenario", exact=True).select_option("belt")
+    tab.after(count)
+    count = tab.results()
+    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("300000")
+    tab.until(lambda: "press Run" in tab.text("form"))
     tab.page.get_by_role("button", name="Run").click()
     tab.until(lambda: "%" in tab.text(".right"))
     for child in process.children():
@@ -234,7 +238,7 @@ def test_a_killed_worker_is_told(tab, served):
     tab.page.get_by_role("button", name="Run").click()
     tab.after(count)
     # and a run is stopped
-    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("40000")
+    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("300000")
     tab.page.get_by_role("button", name="Run").click()
     tab.until(lambda: "%" in tab.text(".right"))
     tab.page.get_by_role("button", name="Stop").click()

@@ -37,6 +37,15 @@ def wave(talk):
     return talk
 
 
+def long(talk):
+    """Begin a run of some ten seconds, and wait until it is on its way."""
+    talk.say("choose", name="belt")
+    talk.until("result")
+    talk.say("set", path="solve.t_end", value=300_000.0)
+    talk.say("run")
+    talk.until("progress")
+
+
 def test_from_a_slider_to_a_picture(talk):
     talk.say("hello")
     names = [entry["name"] for entry in talk.until("catalogue")["scenarios"]]
@@ -133,13 +142,7 @@ def test_a_killed_worker_is_told_and_survived(wave):
 
 
 def test_a_run_is_stopped(wave):
-    wave.say("choose", name="slip-wave")
-    wave.until("result")
-    # about a minute of events
-    wave.say("set", path="method.rtol", value=1e-12)
-    wave.say("set", path="solve.t_end", value=40000.0)
-    wave.say("run")
-    wave.until("progress")
+    long(wave)
     begin = time.monotonic()
     wave.say("stop")
     told = wave.until("error")
@@ -185,9 +188,7 @@ def test_a_closed_hub_leaves_no_process(tmp_path):
 
 
 def test_a_closed_page_is_told_nothing_and_stops(wave):
-    wave.say("set", path="solve.t_end", value=40000.0)
-    wave.say("run")
-    wave.until("progress")
+    long(wave)
     wave.told.clear()
     wave.session.close()
     end = time.monotonic() + 20.0
