@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Hub", "Job"]
+__all__ = ["WORKER", "Hub", "Job"]
 
 # after it was asked to stop; code that reports no progress cannot hear
 _PATIENCE_S = 1.5
 # ends in a row of a process that did nothing
 _MOST_ENDS = 3
+
+# -P: a numpy.py in the working folder is data, and not imported
+WORKER = [sys.executable, "-P", "-m", "stiction.explore.worker"]
 
 Post = Callable[[Callable[[], None]], None]
 Told = Callable[[Mapping[str, Any]], None]
@@ -56,7 +59,7 @@ class Hub:
 
     def __init__(self, post: Post, command: list[str] | None = None) -> None:
         self._post = post
-        self._command = command or [sys.executable, "-m", "stiction.explore.worker"]
+        self._command = command or WORKER
         self._waiting: deque[Job] = deque()
         self._now: Job | None = None
         self._number = 0

@@ -68,7 +68,7 @@ export function render({ model }) {
   form.append(fields, made("div", { className: "row" }, button, stop, guess),
     made("div", { className: "row" }, auto, label("run as I move", auto)));
   const left = made("section", { className: "left" },
-    label("scenario", chooser), chooser, about, form,
+    made("div", { className: "row" }, label("scenario", chooser), chooser), about, form,
     made("h2", { textContent: "save" }),
     made("div", { className: "row" }, label("file", file), file),
     made("div", { className: "row" }, replace, label("replace", replace), save),
@@ -77,11 +77,18 @@ export function render({ model }) {
     made("div", { className: "row" }, label("load", opener), opener, open, again));
   left.setAttribute("aria-label", "what is run");
   const shown = made("details", {}, made("summary", { textContent: "summary" }), summary);
-  const right = made("section", { className: "right" },
-    made("div", { className: "row" }, bar, note), fault, verdicts, stage, tables, shown,
+  const outcome = made("div", { className: "outcome" },
+    made("div", { className: "row" }, bar, note), fault, verdicts, stage);
+  const right = made("section", { className: "right" }, tables, shown,
     made("div", { className: "row" }, label("figure", figures), figures), picture);
   right.setAttribute("aria-label", "what came out");
   const main = made("main", {}, title, made("div", { className: "columns" }, left, right));
+
+  // on a phone the picture stands above the sliders, also for those who go from one to the next
+  const narrow = window.matchMedia("(max-width: 760px)");
+  const place = () => { if (narrow.matches) { about.after(outcome); } else { right.prepend(outcome); } };
+  narrow.addEventListener("change", place);
+  place();
 
   // ---- what is done
 
@@ -329,7 +336,11 @@ export function render({ model }) {
     if (Object.hasOwn(heard, told.kind)) { heard[told.kind](told); }
   });
   window.addEventListener("message", (event) => {
-    if (coming && event.source === coming.contentWindow && event.data === "player ready") { coming.take(); }
+    const found = /^player ready (\d{1,5})$/.exec(String(event.data));
+    const from = [coming, frame].find((one) => one && one.contentWindow === event.source);
+    if (!found || !from) { return; }
+    from.style.height = `${Math.min(Math.max(Number(found[1]) + 4, 160), 2000)}px`;
+    if (from === coming) { from.take(); }
   });
   main.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && busy) { say({ do: "stop" }); }

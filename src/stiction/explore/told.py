@@ -80,10 +80,10 @@ def told_of_study(study: Any) -> dict[str, Any]:
 def _verdicts(run: Run) -> list[list[object]]:
     """Return the status, determinism, audit and ledger: name, whether it is good, words."""
     unit = _unit(run.time_unit)
-    until = f"until t = {run.t_end:.6g}{unit}"
-    status = f"{run.status.value.replace('_', ' ')} {until}"
+    status = f"solved until t = {run.t_end:.6g}{unit}"
     if run.status is not Status.SOLVED:
-        status += f": {run.reason}"
+        word = run.status.value.replace("_", " ")
+        status = f"{word} at t = {run.t_end:.6g}{unit}: {run.reason}"
     losses = run.determinism.losses
     future = "the future was unique"
     if losses:

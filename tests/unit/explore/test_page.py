@@ -227,7 +227,7 @@ def test_a_killed_worker_is_told(tab, served):
     tab.page.get_by_label("scenario", exact=True).select_option("belt")
     tab.after(count)
     count = tab.results()
-    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("300000")
+    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("100000")
     tab.until(lambda: "press Run" in tab.text("form"))
     tab.page.get_by_role("button", name="Run").click()
     tab.until(lambda: "%" in tab.text(".right"))
@@ -238,7 +238,7 @@ def test_a_killed_worker_is_told(tab, served):
     tab.page.get_by_role("button", name="Run").click()
     tab.after(count)
     # and a run is stopped
-    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("300000")
+    tab.page.get_by_label(re.compile(r"^t_end(?!, slider)")).fill("100000")
     tab.page.get_by_role("button", name="Run").click()
     tab.until(lambda: "%" in tab.text(".right"))
     tab.page.get_by_role("button", name="Stop").click()

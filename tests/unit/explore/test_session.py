@@ -14,6 +14,7 @@ from explorer import Talk, alive
 import stiction as st
 from stiction.errors import StoreError
 from stiction.explore.fields import fields_of
+from stiction.explore.hub import WORKER
 from stiction.scenario import read_scenario, write_scenario
 from stiction.scenario.built_in import built_in
 from stiction.studies import Sweep
@@ -38,10 +39,10 @@ def wave(talk):
 
 
 def long(talk):
-    """Begin a run of some ten seconds, and wait until it is on its way."""
+    """Begin a run of some seconds, and wait until it is on its way."""
     talk.say("choose", name="belt")
     talk.until("result")
-    talk.say("set", path="solve.t_end", value=300_000.0)
+    talk.say("set", path="solve.t_end", value=100_000.0)
     talk.say("run")
     talk.until("progress")
 
@@ -168,6 +169,21 @@ def test_a_worker_that_ends_at_once_is_not_started_for_ever(tmp_path):
         for _ in range(2):
             talk.say("choose", name="slip-wave")
             assert "exit code 3" in talk.until("error")["text"]
+
+
+def test_no_code_of_the_working_folder_is_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("numpy", "json", "stiction", "msgspec", "sitecustomize"):
+        text = f"open({str(tmp_path / 'was_run')!r}, 'w').close()"
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    with Talk(tmp_path) as talk:
+        talk.say("hello")
+        assert talk.until("result")["sound"]
+    assert not (tmp_path / "was_run").exists()
+    # without the flag that the worker has they are run
+    command = [WORKER[0], *(word for word in WORKER[1:] if word != "-P")]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    assert (tmp_path / "was_run").exists()
 
 
 def test_workers_end_with_their_parent(tmp_path):
