@@ -17,6 +17,7 @@ COMMANDS = (
     "doctor",
     "export",
     "completion",
+    "explore",
 )
 
 

@@ -12,6 +12,7 @@ import typer
 
 from stiction.cli.output import open_streams, put, put_json, silence, width
 from stiction.errors import StictionError, explain
+from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
 from stiction.numerics.direct.heap import say_ours
@@ -238,6 +239,7 @@ def sweep(
 
 app.command("fit")(guarded(fit_command))
 app.command("export")(guarded(export_command))
+app.command("explore")(guarded(explore_command))
 
 
 @app.command()

@@ -1,0 +1,64 @@
+"""What `stiction explore` does; Panel is imported when it is called."""
+
+from __future__ import annotations
+
+import importlib.util
+import json as json_text
+import sys
+from typing import Annotated
+
+import typer
+
+from stiction.errors import ModelError, explain
+
+__all__ = ["explore_command"]
+
+_LAST = "Ctrl-C ends it. Whoever on this machine has this address may use the page."
+
+
+def explore_command(
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port. Default: any that is free.")
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address only.")
+    ] = False,
+    folder: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder that the page may read and write.")
+    ] = ".",
+    json: Annotated[bool, typer.Option("--json", help="Tell the address as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Tell the address alone.")] = False,
+) -> None:
+    """A page on this machine: choose a system, move sliders, run, watch, save; Ctrl-C ends it."""
+    check_panel()
+    from stiction.explore.places import WorkingFolder
+    from stiction.explore.server import Server
+
+    server = Server(WorkingFolder(folder), port)
+
+    def ready() -> None:
+        lines = [server.address] if quiet else [server.address, _LAST]
+        text = json_text.dumps({"address": server.address}) if json else "\n".join(lines)
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(server.address)
+
+    server.run(ready)
+
+
+def check_panel() -> None:
+    """Say what to install where Panel is missing.
+
+    Raises
+    ------
+    ModelError : if it is.
+
+    Verified by: tests/unit/explore/test_command.py::test_it_says_what_to_install
+    """
+    if importlib.util.find_spec("panel") is None:
+        why = "it serves the page; it takes 170 MB with Bokeh, so it is an extra."
+        try_ = 'pip install "stiction[explore]"'
+        raise ModelError(explain("explore", "no Panel", "the package `panel`", why, try_))

@@ -1,0 +1,210 @@
+"""The numbers of a scenario that a page offers, each with a range about its value."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stiction.errors import ScenarioError, explain, nearest
+from stiction.scenario.source import Table
+
+__all__ = ["Field", "comments", "fields_of", "value_of", "with_values"]
+
+_ROOTS = ("system", "method", "solve")
+# lists longer than this are no parameters but data
+_MOST_ENTRIES = 4
+_MOST_FIELDS = 80
+_LARGEST = 1e300
+
+# what has bounds by its meaning
+_BOUNDED = {
+    "theta": (0.0, 1.0),
+    "restitution": (0.0, 1.0),
+    "spectral_radius": (0.0, 1.0),
+    "nu": (0.0, 0.49),
+    "poisson": (0.0, 0.5),
+}
+# what is chosen by its power of ten
+_BY_POWERS = re.compile(r"(^|_)(rtol|atol|tol|tolerance|step|dt|smoothing|part)$")
+# what starts at zero and is no place or velocity, which have two directions
+_ONE_SIDED = re.compile(
+    r"damping|^mu|friction|gravity|drag|force|stiffness|alpha|gamma0|restitution|seed|t_start"
+)
+_HEAD = re.compile(r"\[([\w.]+)\]\s*(?:#.*)?$")
+_LINE = re.compile(r"([A-Za-z_]\w*)\s*=\s*([^#\"']+?)\s*#\s*(.+)$")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A number of a scenario.
+
+    Parameters
+    ----------
+    path : where it stands, such as system.law.mu or system.mass[0]
+    value : what it is
+    low, high : ends of its slider; its box takes any number
+    step : of the slider; of the power of ten where `powers`
+    whole : whether it counts something
+    powers : whether the slider moves the power of ten
+    words : what the file says behind it: unit and meaning, "" for nothing
+    """
+
+    path: str
+    value: float | int
+    low: float
+    high: float
+    step: float
+    whole: bool
+    powers: bool
+    words: str = ""
+
+
+def fields_of(table: Table, text: str = "") -> list[Field]:
+    """Return every number of a scenario, entries of short lists too.
+
+    Parameters
+    ----------
+    table : the scenario as plain values
+    text : its file, whose comments tell units
+
+    Verified by: tests/unit/explore/test_fields.py::test_every_number_has_a_range_about_it
+    """
+    told = comments(text)
+    found = []
+    for path, value in _numbers({key: table.get(key) for key in _ROOTS}, ""):
+        words = told.get(path, told.get(path.partition("[")[0], ""))
+        found.append(_field(path, value, words))
+    return found[:_MOST_FIELDS]
+
+
+def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
+    """Give the path and value of every number, in the order of the file."""
+    if isinstance(value, bool):
+        return
+    if isinstance(value, int | float):
+        # neither NaN nor a whole number beyond floating point
+        if abs(value) < _LARGEST:
+            yield path, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            # a key that is no name could not be told from a path
+            if re.fullmatch(r"[A-Za-z_]\w*", str(key)):
+                yield from _numbers(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and len(value) <= _MOST_ENTRIES:
+        for i, inner in enumerate(value):
+            yield from _numbers(inner, f"{path}[{i}]")
+
+
+def _field(path: str, value: float | int, words: str) -> Field:
+    name = path.rpartition(".")[2].partition("[")[0]
+    whole = isinstance(value, int)
+    if name in _BOUNDED and not whole:
+        low, high = _BOUNDED[name]
+        return Field(path, value, min(low, value), max(high, value), 0.01, False, False, words)
+    if not whole and value > 0.0 and _BY_POWERS.search(name):
+        return Field(path, value, value / 100.0, value * 100.0, 0.05, False, True, words)
+    low, high = _range(name, value, listed=path.endswith("]"))
+    if whole:
+        return Field(path, value, math.floor(low), math.ceil(high), 1.0, True, False, words)
+    step = _round((high - low) / 200.0)
+    return Field(path, value, low, high, step, False, False, words)
+
+
+def _range(name: str, value: float, *, listed: bool) -> tuple[float, float]:
+    """Return ends about a value: a tenth and three times it, or one or both sides of zero."""
+    whole = isinstance(value, int)
+    if value == 0:
+        size = 10.0 if whole else 1.0
+        both = (listed or not _ONE_SIDED.search(name)) and not whole
+        return (-size if both else 0.0), size
+    size = abs(float(value))
+    if whole:
+        return (1.0 if value > 0 else float(value) - 5.0), max(2.0 * value, value + 5.0)
+    near, far = _round(0.1 * size), _round(3.0 * size)
+    # a place or a velocity may change its direction
+    if listed and not _ONE_SIDED.search(name) and name not in ("mass", "stiffness", "time"):
+        return -far, far
+    return (near, far) if value > 0.0 else (-far, -near)
+
+
+def _round(size: float) -> float:
+    """Return 1, 2, 3 or 5 times a power of ten, near a positive number."""
+    power = 10.0 ** math.floor(math.log10(size))
+    best = min((1.0, 2.0, 3.0, 5.0, 10.0), key=lambda m: abs(math.log(m * power / size)))
+    return float(f"{best * power:.3g}")
+
+
+def comments(text: str) -> dict[str, str]:
+    """Return what stands behind numbers in a TOML file, {path: words}.
+
+    Verified by: tests/unit/explore/test_fields.py::test_comments_tell_units
+    """
+    table, told = "", {}
+    for line in text.splitlines():
+        stripped = line.strip()
+        if head := _HEAD.match(stripped):
+            table = head[1]
+        elif found := _LINE.match(stripped):
+            told[f"{table}.{found[1]}" if table else found[1]] = found[3].strip()[:80]
+    return told
+
+
+def value_of(field: Field, value: object) -> float | int:
+    """Return what a page sent for a field as a number.
+
+    Raises
+    ------
+    ScenarioError : if it is no finite number, or no whole one where something is counted.
+
+    Verified by: tests/unit/explore/test_fields.py::test_bad_values_are_refused
+    """
+    why = "a scenario holds numbers that a solver can reckon with."
+    if isinstance(value, str):
+        # Python reads 1_000, which nobody means
+        with contextlib.suppress(ValueError):
+            value = float(value.strip().replace("_", "!"))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(float(str(value))) or abs(float(str(value))) > _LARGEST:
+        got = repr(value)[:40]
+        raise ScenarioError(explain(field.path, got, "a finite number", why, f"{field.value:g}."))
+    assert isinstance(value, int | float)
+    if field.whole:
+        if value != int(value):
+            why = "it counts something."
+            try_ = f"{round(value)}."
+            raise ScenarioError(explain(field.path, f"{value:g}", "a whole number", why, try_))
+        return int(value)
+    return float(value)
+
+
+_STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
+
+
+def with_values(table: Table, values: Mapping[str, float | int]) -> Table:
+    """Return a copy of a scenario with other numbers, {path: number}.
+
+    Raises
+    ------
+    ScenarioError : if there is no number at a path.
+
+    Verified by: tests/unit/explore/test_fields.py::test_values_are_put_in_place
+    """
+    made = copy.deepcopy(table)
+    known = [path for path, _ in _numbers({key: table.get(key) for key in _ROOTS}, "")]
+    for path, value in values.items():
+        if path not in known:
+            needs, why = "the path of a number of this scenario", "others cannot be set here."
+            raise ScenarioError(
+                explain("field", repr(path)[:80], needs, why, nearest(path[:80], known[:200]))
+            )
+        owner: Any = made
+        *before, last = [int(w[1:-1]) if w.startswith("[") else w for w in _STEP.findall(path)]
+        for step in before:
+            owner = owner[step]
+        owner[last] = value
+    return made

@@ -1,0 +1,105 @@
+"""Who may ask the server: whoever knows the token, on this machine, from its own page."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+__all__ = ["HOST", "Gate", "new_token", "policy"]
+
+HOST = "127.0.0.1"
+_NAMES = (HOST, "localhost")
+_TOKEN = re.compile(r"/([\w-]+)(?:/|$)")
+
+
+def new_token() -> str:
+    """Return a random word of 43 letters, the first part of every address."""
+    return secrets.token_urlsafe(32)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is asked of every request, websockets included.
+
+    Parameters
+    ----------
+    token : must be the first part of the path
+    port : of this server; a Host or Origin with another is not ours
+    """
+
+    token: str
+    port: int
+
+    @property
+    def prefix(self) -> str:
+        """What every path begins with."""
+        return f"/{self.token}"
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{HOST}:{self.port}{self.prefix}/"
+
+    @property
+    def origins(self) -> list[str]:
+        """Hosts whose pages may open a websocket: our own."""
+        return [f"{name}:{self.port}" for name in _NAMES]
+
+    def refusal(
+        self, path: str, hosts: Sequence[str], origins: Sequence[str], site: str = ""
+    ) -> str:
+        """Return why a request is refused, "" for one that is not.
+
+        Parameters
+        ----------
+        path : of the address, as it came
+        hosts, origins : values of the headers Host and Origin; there must be one host, and an
+            origin may be absent
+        site : value of the header Sec-Fetch-Site, which newer browsers send
+
+        Verified by: tests/unit/explore/test_gate.py::test_strangers_are_refused
+        """
+        # a name that a stranger points to this machine (DNS rebinding) is another host
+        if len(hosts) != 1 or hosts[0].lower() not in self.origins:
+            return "this server answers to 127.0.0.1 and localhost alone"
+        for origin in origins:
+            parts = urlsplit(origin)
+            if parts.scheme != "http" or parts.netloc.lower() not in self.origins:
+                return "other pages may not ask this server"
+        if site not in ("", "none", "same-origin"):
+            return "other pages may not ask this server"
+        found = _TOKEN.match(path)
+        if found is None or not hmac.compare_digest(found[1], self.token):
+            return "the address lacks the token that `stiction explore` printed"
+        return ""
+
+
+def policy(port: int) -> dict[str, str]:
+    """Return headers of every answer: nothing is loaded from elsewhere, nobody frames the page."""
+    own = " ".join(f"ws://{name}:{port}" for name in _NAMES)
+    rules = {
+        "default-src": "'none'",
+        # Bokeh starts pages by inline scripts, and components are modules of their own (blob:)
+        "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data:",
+        "font-src": "'self' data:",
+        "connect-src": f"'self' {own} blob:",
+        "frame-src": "'self'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return {
+        "Content-Security-Policy": "; ".join(f"{name} {what}" for name, what in rules.items()),
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    }

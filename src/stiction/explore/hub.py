@@ -1,0 +1,202 @@
+"""The process that solves for all pages: one job at a time, stopped, killed, and started again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["WORKER", "Hub", "Job"]
+
+# after it was asked to stop; code that reports no progress cannot hear
+_PATIENCE_S = 1.5
+# ends in a row of a process that did nothing
+_MOST_ENDS = 3
+
+# -P: a numpy.py in the working folder is data, and not imported
+WORKER = [sys.executable, "-P", "-m", "stiction.explore.worker"]
+
+Post = Callable[[Callable[[], None]], None]
+Told = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(eq=False)
+class Job:
+    """Something to be done.
+
+    Parameters
+    ----------
+    owner : the page that asks
+    asked : what the worker reads, less its number
+    told : takes progress, and at last what came out or an error
+    """
+
+    owner: str
+    asked: Mapping[str, Any]
+    told: Told
+    number: int = 0
+    stopped: bool = False
+
+
+class Hub:
+    """Keeps a worker busy with the jobs of all pages.
+
+    Methods are called from one thread, in which `post` runs what the reading thread has for it.
+
+    Parameters
+    ----------
+    post : calls a function soon, in the thread of the hub
+    command : of the worker; the default is our own
+
+    Verified by: tests/unit/explore/test_session.py::test_a_killed_worker_is_told_and_survived
+    """
+
+    def __init__(self, post: Post, command: list[str] | None = None) -> None:
+        self._post = post
+        self._command = command or WORKER
+        self._waiting: deque[Job] = deque()
+        self._now: Job | None = None
+        self._number = 0
+        self._ends = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self._timer: threading.Timer | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process that solves, None where there is none."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done."""
+        return self._now is not None
+
+    def start(self) -> None:
+        """Start the process; a job does it too."""
+        if self._process is not None:
+            return
+        process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C in the terminal is for the server, which ends the worker
+            start_new_session=True,
+        )
+        self._process = process
+        threading.Thread(target=self._read, args=(process,), daemon=True).start()
+
+    def ask(self, job: Job) -> None:
+        """Do a job as soon as those before it are done."""
+        self._waiting.append(job)
+        self._next()
+
+    def stop(self, owner: str) -> None:
+        """Stop what a page asked for, and forget what it waits for."""
+        for late in [job for job in self._waiting if job.owner == owner]:
+            self._waiting.remove(late)
+            late.told({"error": "Stopped.", "stopped": True})
+        job = self._now
+        if job is None or job.owner != owner or job.stopped:
+            return
+        job.stopped = True
+        self._send({"do": "stop", "id": job.number})
+        self._timer = threading.Timer(
+            _PATIENCE_S, lambda: self._post(lambda: self._kill(job.number))
+        )
+        self._timer.daemon = True
+        self._timer.start()
+
+    def close(self) -> None:
+        """End the process."""
+        self._closed = True
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            _close(self._process)
+
+    def _next(self) -> None:
+        if self._now is not None or not self._waiting or self._closed:
+            return
+        self.start()
+        self._number += 1
+        self._now = self._waiting.popleft()
+        self._now.number = self._number
+        self._send({**self._now.asked, "owner": self._now.owner, "id": self._number})
+
+    def _send(self, told: Mapping[str, Any]) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        # whoever reads no more has ended, which the reading thread tells
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(json.dumps(told).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _kill(self, number: int) -> None:
+        if self._now is not None and self._now.number == number and self._process is not None:
+            self._process.kill()
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        """Pass on what a process says until it ends; runs in a thread of its own."""
+        assert process.stdout is not None
+        with contextlib.suppress(ValueError, OSError):
+            for line in process.stdout:
+                told = json.loads(line)
+                self._post(lambda told=told: self._heard(told))  # type: ignore[misc]
+        code = process.wait()
+        _close(process)
+        if not self._closed:
+            self._post(lambda: self._ended(process, code))
+
+    def _heard(self, told: Mapping[str, Any]) -> None:
+        job = self._now
+        if job is None or told["id"] != job.number:
+            return
+        if "progress" not in told:
+            self._now = None
+            self._ends = 0
+            if self._timer is not None:
+                self._timer.cancel()
+        job.told(told)
+        self._next()
+
+    def _ended(self, process: subprocess.Popen[bytes], code: int) -> None:
+        """Tell whoever waits that the process is gone, and start another."""
+        if process is not self._process:
+            return
+        self._process = None
+        job, self._now = self._now, None
+        self._ends += 1
+        if job is not None and job.stopped:
+            self._ends = 0
+            job.told({"error": "Stopped.", "stopped": True})
+        elif job is not None:
+            how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            job.told({"error": _ENDED.format(how)})
+        if self._ends < _MOST_ENDS and not self._closed:
+            self.start()
+        self._next()
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        # what could not be written is lost with its reader
+        with contextlib.suppress(OSError, ValueError):
+            pipe.close()  # type: ignore[union-attr]
+
+
+_ENDED = (
+    "The process that solved ended {}; another one is started.\n"
+    "Why: it was killed, by somebody or for want of memory, or it met a fault of the program, "
+    "which the terminal tells then.\n"
+    "Try: press Run again; if it ends again, make the run smaller, or try it by `stiction run`."
+)

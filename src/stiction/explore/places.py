@@ -1,0 +1,188 @@
+"""The working folder: what lies in it may be read and written, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stiction.errors import StoreError, explain
+from stiction.results.places.contents import MARK
+
+__all__ = ["Place", "WorkingFolder"]
+
+_STUDY = "study.json"
+_MOST_BYTES = 1 << 20  # of a scenario
+_MOST_DEPTH = 3
+_MOST_FOUND = 300
+_MOST_LOOKED_AT = 20_000
+_MOST_LETTERS = 300
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .+-]{0,80}\.toml")
+_WHY = "the page reads and writes in its working folder alone."
+
+
+@dataclass(frozen=True)
+class Place:
+    """Something of the working folder that can be loaded.
+
+    Parameters
+    ----------
+    kind : "run", "study" or "scenario"
+    name : its path from the working folder, with slashes
+    """
+
+    kind: str
+    name: str
+
+
+class WorkingFolder:
+    """The folder that a page may see.
+
+    Parameters
+    ----------
+    root : where it is
+
+    Raises
+    ------
+    StoreError : if it is no folder.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        try:
+            self.root = Path(root).resolve(strict=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            needs, try_ = "a folder that is there", "make it, or name another with --folder."
+            raise StoreError(explain("--folder", repr(str(root)), needs, _WHY, try_)) from error
+        if not self.root.is_dir():
+            needs, try_ = "a folder", "name the folder in which the file lies."
+            raise StoreError(explain("--folder", repr(str(root)), needs, _WHY, try_))
+
+    def found(self, name: object) -> Path:
+        """Return the path of something in the folder.
+
+        Raises
+        ------
+        StoreError : if it is not there, or a name or a link leads outside.
+
+        Verified by: tests/unit/explore/test_places.py::test_nothing_outside_is_found
+        """
+        path = self.root / self._checked(name)
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            needs, try_ = "something that is there", "look at the list again."
+            raise StoreError(explain("open", repr(name)[:80], needs, _WHY, try_)) from error
+        self._inside(real, name)
+        if real.is_dir():
+            for inner in _walk(real):
+                if inner.is_symlink():
+                    self._inside(inner.resolve(), name)
+        return real
+
+    def text_of(self, name: object) -> str:
+        """Return the text of a file in the folder.
+
+        Raises
+        ------
+        StoreError : if it cannot be found or read, or is too long for a scenario.
+        """
+        path = self.found(name)
+        needs, try_ = "a TOML file in UTF-8 of at most 1 MB", "choose another file."
+        # a pipe would wait for a writer
+        if not path.is_file() or path.suffix != ".toml" or path.stat().st_size > _MOST_BYTES:
+            raise StoreError(explain("open", repr(name)[:80], needs, _WHY, try_))
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise StoreError(explain("open", repr(name)[:80], needs, _WHY, try_)) from error
+
+    def write(self, name: object, text: str, *, overwrite: bool = False) -> Path:
+        """Write a scenario into the folder in one step and return its path.
+
+        Raises
+        ------
+        StoreError : if the name is no plain name of a TOML file in the folder, something is there
+            that was not to be replaced, or the file cannot be written.
+
+        Verified by: tests/unit/explore/test_places.py::test_nothing_outside_is_written
+        """
+        parts = Path(self._checked(name))
+        if not _FILE.fullmatch(parts.name):
+            needs = "a name of letters, digits and _ - + . that ends in .toml"
+            raise StoreError(explain("save", repr(name)[:80], needs, _WHY, "mine.toml."))
+        folder = self.found(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
+        path = folder / parts.name
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            needs, try_ = "a plain file, or none", "choose another name."
+            raise StoreError(explain("save", repr(name)[:80], needs, _WHY, try_))
+        if path.exists() and not overwrite:
+            got, why = f"{parts.name!r}, which is there", "nothing is replaced unasked."
+            try_ = "choose another name, or tick `replace`."
+            raise StoreError(explain("save", got, "a name that is free", why, try_))
+        try:
+            number, partial = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
+            try:
+                with os.fdopen(number, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.replace(partial, path)
+            except OSError:
+                os.unlink(partial)
+                raise
+        except OSError as error:
+            got, needs = error.strerror or str(error), "a folder that can be written"
+            raise StoreError(
+                explain("save", got, needs, _WHY, "free space, or change its permissions.")
+            ) from error
+        return path
+
+    def listed(self) -> list[Place]:
+        """Return the saved runs, studies and scenarios of the folder, links left out.
+
+        Verified by: tests/unit/explore/test_places.py::test_what_can_be_loaded_is_listed
+        """
+        return sorted(self._places(), key=lambda place: (place.kind, place.name))[:_MOST_FOUND]
+
+    def _places(self) -> Iterator[Place]:
+        looked = 0
+        for top, folders, files in os.walk(self.root):
+            here = Path(top).relative_to(self.root)
+            looked += len(files) + len(folders)
+            mark = {MARK: "run", _STUDY: "study"}
+            kind = next((kind for file, kind in mark.items() if file in files), "")
+            deep = len(here.parts) >= _MOST_DEPTH or looked > _MOST_LOOKED_AT
+            if kind or deep:
+                folders.clear()
+            folders[:] = [name for name in sorted(folders) if not name.startswith((".", "__"))]
+            if kind and here.parts:
+                yield Place(kind, here.as_posix())
+                continue
+            for name in files:
+                if _FILE.fullmatch(name) and not Path(top, name).is_symlink():
+                    yield Place("scenario", (here / name).as_posix())
+
+    def _checked(self, name: object) -> str:
+        """Return a name that stays in the folder as it is written."""
+        bad = not isinstance(name, str) or not name or len(name) > _MOST_LETTERS
+        if not bad:
+            assert isinstance(name, str)
+            odd = any(ord(letter) < 32 or letter in "\\:\x7f" for letter in name)
+            bad = odd or name.startswith(("/", "~")) or ".." in name.split("/")
+        if bad:
+            needs = "a path within the working folder, without .."
+            raise StoreError(explain("path", repr(name)[:80], needs, _WHY, "a name of the list."))
+        return str(name)
+
+    def _inside(self, real: Path, name: object) -> None:
+        if not real.is_relative_to(self.root):
+            got, needs = f"{name!r:.80}, which leads outside", "a path within the working folder"
+            raise StoreError(explain("path", got, needs, _WHY, "start it with another --folder."))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Give everything below a folder, without following links."""
+    for top, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            yield Path(top, name)

@@ -1,0 +1,265 @@
+"""One page: what it may ask for, and what it is told. No server is needed for it.
+
+Whatever a page sends is taken for written by a stranger: names are looked up, numbers checked,
+paths kept within the working folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stiction.errors import ScenarioError, StictionError, explain, nearest
+from stiction.explore.estimate import Estimate, Known, estimate, known_of
+from stiction.explore.fields import Field, fields_of, value_of, with_values
+from stiction.explore.hub import Hub, Job
+from stiction.explore.places import WorkingFolder
+from stiction.scenario.built_in import built_in, entries
+from stiction.scenario.source import Table, parse
+
+__all__ = ["FIRST", "Session"]
+
+FIRST = "slip-wave"
+_MOST_KNOWN = 8
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Session:
+    """The state of a page.
+
+    Parameters
+    ----------
+    folder : what it may read and write
+    hub : what solves
+    tell : takes messages for the page
+
+    Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
+    """
+
+    def __init__(self, folder: WorkingFolder, hub: Hub, tell: Tell) -> None:
+        self._folder, self._hub, self._tell = folder, hub, tell
+        self.owner = uuid.uuid4().hex
+        self._table: Table = {}
+        self._name = ""
+        self._fields: dict[str, Field] = {}
+        self._values: dict[str, float | int] = {}
+        self._measured: list[Known] = []
+        self._running = False
+        self._again = False
+        self._serial = 0
+
+    def hear(self, told: object) -> None:
+        """Do what a page asks; what is wrong with it is told to the page."""
+        known: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "hello": self._hello,
+            "choose": self._choose,
+            "set": self._set,
+            "run": lambda told: self._run(live=False),
+            "stop": lambda told: self._hub.stop(self.owner),
+            "save": self._save,
+            "open": self._open,
+            "figure": self._figure,
+            "folder": lambda told: self._listing(),
+        }
+        asked: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+        what = asked.get("do")
+        if not isinstance(what, str) or what not in known:
+            text = f"The page asked for {what!r:.40}, which is unknown."
+            self._tell({"kind": "error", "text": text})
+            return
+        try:
+            known[what](asked)
+        except StictionError as error:
+            field = str(asked.get("path", ""))[:200] if what == "set" else ""
+            self._tell({"kind": "error", "text": str(error), "field": field, "about": what})
+
+    def close(self) -> None:
+        """Stop what runs for this page."""
+        self._tell = lambda message: None
+        self._hub.stop(self.owner)
+
+    # ---- what there is
+
+    def _hello(self, told: Mapping[str, Any]) -> None:
+        every = [dataclasses.asdict(entry) for entry in entries()]
+        self._tell({"kind": "catalogue", "scenarios": every, "folder": self._folder.root.name})
+        self._listing()
+        self._choose({"name": FIRST})
+
+    def _listing(self) -> None:
+        places = [dataclasses.asdict(place) for place in self._folder.listed()]
+        self._tell({"kind": "folder", "places": places})
+
+    def _choose(self, told: Mapping[str, Any]) -> None:
+        name, known = told.get("name"), built_in()
+        if not isinstance(name, str) or name not in known:
+            why = "the list names them."
+            needs = "the name of a built-in scenario"
+            raise ScenarioError(
+                explain("scenario", f"{name!r:.60}", needs, why, nearest(str(name)[:60], known))
+            )
+        self._take(name, known[name].read_text(encoding="utf-8"))
+        if self._estimate().at_once:
+            self._run(live=True)
+
+    def _take(self, name: str, text: str) -> None:
+        """Offer the numbers of a scenario."""
+        table = parse(text, name)
+        if not isinstance(table.get("system"), dict):
+            needs, why = "a scenario with [system] and [solve]", "a run needs something that moves."
+            raise ScenarioError(explain(name, "a file without [system]", needs, why, "another."))
+        # whatever still runs was of another scenario
+        self._serial += 1
+        self._running = self._again = False
+        self._hub.stop(self.owner)
+        self._table, self._name, self._values = table, name, {}
+        self._fields = {field.path: field for field in fields_of(table, text)}
+        self._measured = []
+        self._tell(
+            {
+                "kind": "scenario",
+                "name": name,
+                **{key: str(table.get(key, "")) for key in ("title", "paper", "figure", "note")},
+                "system": str(table["system"].get("type", "")),
+                "fields": [dataclasses.asdict(field) for field in self._fields.values()],
+            }
+        )
+        self._tell_estimate()
+
+    # ---- numbers
+
+    def _set(self, told: Mapping[str, Any]) -> None:
+        path = told.get("path")
+        if not isinstance(path, str) or path not in self._fields:
+            needs, why = "the path of a number of this scenario", "others cannot be set here."
+            raise ScenarioError(explain("field", f"{path!r:.60}", needs, why, "choose it again."))
+        self._values[path] = value_of(self._fields[path], told.get("value"))
+        self._tell_estimate()
+        if told.get("live") is True and self._estimate().live:
+            self._run(live=True)
+
+    def _changed(self) -> Table:
+        return with_values(self._table, self._values)
+
+    def _estimate(self) -> Estimate:
+        return estimate(self._changed(), [*self._measured, *known_of(self._name)])
+
+    def _tell_estimate(self) -> None:
+        found = self._estimate()
+        self._tell(
+            {
+                "kind": "estimate",
+                "text": str(found),
+                "live": found.live,
+                "too_large": found.too_large,
+            }
+        )
+
+    # ---- runs
+
+    def _run(self, *, live: bool) -> None:
+        if not self._table:
+            raise ScenarioError(explain("run", "no scenario", "one", "a run needs it.", "choose."))
+        self._estimate().check()
+        if self._running:
+            # of the moves of a slider the last one counts
+            self._again = True
+            return
+        table = self._changed()
+        self._running, self._again = True, False
+        self._serial += 1
+        serial = self._serial
+        self._tell({"kind": "begins", "live": live})
+
+        def told(answer: Mapping[str, Any]) -> None:
+            self._answered(answer, table, serial)
+
+        self._hub.ask(Job(self.owner, {"do": "run", "table": table}, told))
+
+    def _answered(self, answer: Mapping[str, Any], table: Table, serial: int) -> None:
+        if serial != self._serial:
+            return
+        if "progress" in answer:
+            self._tell({"kind": "progress", "part": answer["progress"], "note": answer["note"]})
+            return
+        self._running = False
+        again, self._again = self._again, False
+        if "done" in answer:
+            seconds, fixed = float(answer["done"]["seconds"]), float(answer["done"]["fixed"])
+            self._measured.insert(0, Known(table, seconds, measured=True, fixed=fixed))
+            del self._measured[_MOST_KNOWN:]
+            self._tell({**answer["done"], "kind": "result", "of": answer["done"]["kind"]})
+            self._tell_estimate()
+        else:
+            stopped = bool(answer.get("stopped"))
+            self._tell(
+                {"kind": "error", "text": answer["error"], "about": "run", "stopped": stopped}
+            )
+        if again and not answer.get("stopped"):
+            try:
+                self._run(live=True)
+            except StictionError as error:
+                self._tell({"kind": "error", "text": str(error), "about": "run"})
+
+    # ---- files
+
+    def _save(self, told: Mapping[str, Any]) -> None:
+        name, overwrite = told.get("name"), told.get("overwrite") is True
+
+        def written(answer: Mapping[str, Any]) -> None:
+            if "progress" in answer:
+                return
+            try:
+                if "error" in answer:
+                    raise ScenarioError(answer["error"])
+                path = self._folder.write(name, answer["done"]["text"], overwrite=overwrite)
+            except StictionError as error:
+                self._tell({"kind": "error", "text": str(error), "about": "save"})
+                return
+            shown = path.relative_to(self._folder.root).as_posix()
+            self._tell({"kind": "saved", "name": shown})
+            self._listing()
+
+        self._hub.ask(Job(self.owner, {"do": "write", "table": self._changed()}, written))
+
+    def _open(self, told: Mapping[str, Any]) -> None:
+        name = told.get("name")
+        path = self._folder.found(name)
+        if path.is_file():
+            self._take(path.name, self._folder.text_of(name))
+            return
+        kinds = {place.name: place.kind for place in self._folder.listed()}
+        kind = kinds.get(path.relative_to(self._folder.root).as_posix())
+        if kind not in ("run", "study"):
+            needs, why = "a saved run, a study, or a TOML file", "these can be loaded."
+            raise ScenarioError(explain("open", f"{name!r:.80}", needs, why, "another name."))
+
+        def loaded(answer: Mapping[str, Any]) -> None:
+            if "progress" in answer:
+                return
+            if "error" in answer:
+                self._tell({"kind": "error", "text": answer["error"], "about": "open"})
+                return
+            done = dict(answer["done"])
+            text = done.pop("scenario", "")
+            if text and not text.startswith("# This scenario cannot"):
+                self._take(str(name), text)
+            self._tell({**done, "kind": "result", "of": kind, "name": str(name)})
+
+        self._tell({"kind": "begins", "live": False})
+        asked = {"do": f"{kind}-folder", "path": str(path)}
+        self._hub.ask(Job(self.owner, asked, loaded))
+
+    def _figure(self, told: Mapping[str, Any]) -> None:
+        name = str(told.get("name", ""))[:60]
+
+        def drawn(answer: Mapping[str, Any]) -> None:
+            if "error" in answer:
+                self._tell({"kind": "error", "text": answer["error"], "about": "figure"})
+            elif "done" in answer:
+                self._tell({"kind": "figure", "name": name, "svg": answer["done"]["figure"]})
+
+        self._hub.ask(Job(self.owner, {"do": "figure", "name": name}, drawn))

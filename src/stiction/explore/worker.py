@@ -1,0 +1,246 @@
+"""The process that solves: one line of JSON asks, others answer; it ends with its parent.
+
+`python -m stiction.explore.worker` reads from its standard input. Whatever a library prints goes
+to standard error, as answers have standard output for themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from stiction.errors import ModelError, Status, StictionError, explain
+from stiction.explore.told import told_of_run, told_of_study
+from stiction.methods import place_of_runner
+from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
+from stiction.numerics.compiling.folders import is_ready
+from stiction.numerics.jit import GIVEN, use
+from stiction.results.run import Run
+from stiction.results.store import load
+from stiction.scenario import Scenario, scenario_text, write_scenario
+from stiction.scenario.reader import scenario_of
+from stiction.solve import default_method, solve
+
+__all__ = ["Worker", "main"]
+
+_EVERY_S = 0.1
+# a first run that took less is timed again
+_SOON_S = 3.0
+# runs whose figures may be drawn
+_MOST_KEPT = 4
+
+Answer = Callable[[dict[str, Any]], None]
+
+
+class Worker:
+    """Does what it is asked, one after the other.
+
+    Parameters
+    ----------
+    answer : takes what is told: `id`, and `progress` with `note`, `done`, or `error`
+
+    Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._kept: dict[str, Run] = {}
+        self._met: set[str] = set()
+        # numbers of what is to be stopped
+        self.stopped: set[int] = set()
+
+    def do(self, asked: Mapping[str, Any]) -> None:
+        """Do what is asked, and answer: what it was, or why it is refused."""
+        number = int(asked["id"])
+        try:
+            if number in self.stopped:
+                raise KeyboardInterrupt
+            self._answer({"id": number, "done": self._told(asked, number)})
+        except StictionError as error:
+            self._answer({"id": number, "error": str(error)})
+        except MemoryError:
+            self._answer({"id": number, "error": _TOO_LARGE})
+        except KeyboardInterrupt:
+            self._answer({"id": number, "error": "Stopped.", "stopped": True})
+
+    def _told(self, asked: Mapping[str, Any], number: int) -> dict[str, Any]:
+        what = asked["do"]
+        if what == "run":
+            scenario = scenario_of(asked["table"])
+            return self._timed(scenario, number, str(asked.get("owner", "")))
+        if what == "write":
+            return {"text": write_scenario(scenario_of(asked["table"]))}
+        if what == "run-folder":
+            run = load(Path(asked["path"]))
+            self._keep(str(asked.get("owner", "")), run)
+            text = "" if run.system is None or run.method is None else _text(run)
+            return {**told_of_run(run), "scenario": text}
+        if what == "study-folder":
+            from stiction.studies import Study
+
+            return told_of_study(Study(asked["path"]))
+        if what == "figure":
+            return {"figure": self._figure(str(asked.get("owner", "")), str(asked["name"]))}
+        raise AssertionError(what)
+
+    def _timed(self, scenario: Scenario, number: int, owner: str) -> dict[str, Any]:
+        """Return what a run is told as, with what solving (`seconds`) and the rest (`fixed`) take.
+
+        Both without loading code, where a run is short.
+        """
+        while True:
+            begin = time.perf_counter()
+            run = self._solved(scenario, number)
+            solved = time.perf_counter()
+            told = told_of_run(run)
+            end = time.perf_counter()
+            kind = f"{run.system_name} by {run.method_name}"
+            # the first of its kind loads code, and says nothing of the next
+            if kind in self._met or end - begin > _SOON_S:
+                break
+            self._met.add(kind)
+        self._met.add(kind)
+        self._keep(owner, run)
+        return {**told, "seconds": solved - begin, "fixed": end - solved}
+
+    def _keep(self, owner: str, run: Run) -> None:
+        self._kept.pop(owner, None)
+        self._kept[owner] = run
+        while len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    def _figure(self, owner: str, name: str) -> str:
+        """Return a figure of the last run as SVG."""
+        import io
+
+        run = self._kept.get(owner)
+        names = run.plot.NAMES if run is not None else ()
+        if run is None or name not in names:
+            needs = "one of " + ", ".join(names) if names else "a run before"
+            why, try_ = "figures are drawn of the last run.", "press Run."
+            raise ModelError(explain("figure", repr(name)[:40], needs, why, try_))
+        import matplotlib
+
+        file = io.StringIO()
+        with matplotlib.rc_context({"svg.fonttype": "path"}):
+            getattr(run.plot, name)().savefig(file, format="svg")
+        return file.getvalue()
+
+    def _solved(self, scenario: Scenario, number: int) -> Run:
+        """Solve as `stiction run` does, but with compiled kernels wherever they are ready."""
+        method = scenario.method or default_method(scenario.system)
+        place = place_of_runner(scenario.system, method)
+        known = getattr(scenario.system, "plain_seconds", None)
+        span = scenario.t_end - scenario.t_span[0]
+        ours = GIVEN is None and place.startswith("stiction.")
+        # what is loaded once serves every move of a slider
+        ready = ours and (is_ready(place) or is_ready(system_of(place)))
+        plain_s = known(method, span) if known is not None else None
+        mode, open_ = choose(place, "compiled" if ready else None, plain_s)
+        use(mode)
+        try:
+            run = self._run(scenario, number, Trial(active=open_))
+        except (TooSlow, ArithmeticError, ValueError) as error:
+            # as `stiction run`: some errors of plain Python are numbers in compiled code
+            if isinstance(error, StictionError) or not open_:
+                raise
+            self._answer({"id": number, "progress": 0.0, "note": _COMPILES})
+            use("compiled")
+            run = self._run(scenario, number, Trial(active=False))
+        if run.status.ok and run.provenance["kernels"] == "compiled":
+            note_ready(place)
+        return run
+
+    def _run(self, scenario: Scenario, number: int, trial: Trial) -> Run:
+        last = time.monotonic()
+
+        def report(fraction: float, note: str) -> None:
+            nonlocal last
+            if number in self.stopped:
+                raise KeyboardInterrupt
+            trial.report(fraction)
+            now = time.monotonic()
+            if now - last >= _EVERY_S:
+                last = now
+                self._answer({"id": number, "progress": float(fraction), "note": str(note)})
+
+        with np.errstate(all="ignore"), trial:
+            run = solve(
+                scenario.system,
+                scenario.method,
+                scenario.t_span,
+                save=scenario.save,
+                throw=False,
+                progress=report,
+            )
+        if run.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return run
+
+
+_COMPILES = "plain Python would take longer than compiling: kernels are compiled, once per machine"
+_TOO_LARGE = explain(
+    "memory",
+    "a problem larger than this machine's memory",
+    "arrays that fit",
+    "a run keeps its system and every saved state in memory.",
+    "fewer parts, or fewer saved states with solve.save.",
+)
+
+
+def _text(run: Run) -> str:
+    return scenario_text(run)
+
+
+def main() -> None:
+    """Answer what stands on standard input, line by line, until it ends."""
+    warnings.simplefilter("ignore")
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    answer = _teller(out)
+    worker = Worker(answer)
+    asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(worker, asked), daemon=True).start()
+    answer({"id": 0, "done": {"ready": True}})
+    while True:
+        worker.do(asked.get())
+
+
+def _teller(out: IO[bytes]) -> Answer:
+    lock = threading.Lock()
+
+    def answer(told: dict[str, Any]) -> None:
+        line = json.dumps(told).encode() + b"\n"
+        try:
+            with lock:
+                out.write(line)
+                out.flush()
+        except BrokenPipeError:
+            os._exit(0)
+
+    return answer
+
+
+def _listen(worker: Worker, asked: queue.SimpleQueue[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        told = json.loads(line)
+        if told["do"] == "stop":
+            worker.stopped.add(int(told["id"]))
+        else:
+            asked.put(told)
+    # the parent is gone, whatever is being solved
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
