@@ -73,6 +73,22 @@ def test_a_force_from_outside_is_a_load():
     assert stepper.load == pytest.approx(0.5 * 10.0 + forces[-1])
 
 
+def test_a_chaotic_chain_parts_as_runs_with_other_steps_do():
+    """Rounding grows until nothing agrees; before, and as fast, as between two runs."""
+    scenario = st.read_scenario("burridge-knopoff")
+    times = np.linspace(0.0, 30.0, 101)
+    one = st.solve(scenario.system, METHOD, (0.0, 30.0), save=times)
+    other = st.solve(scenario.system, st.EventDriven(max_step=0.3), (0.0, 30.0), save=times)
+    rows, _ = driven(scenario.system, times)
+    n = scenario.system.n_mass
+    stepped = np.abs(rows[:, :n] - one.data["x"].values).max(axis=1)
+    run = np.abs(other.data["x"].values - one.data["x"].values).max(axis=1)
+    assert stepped[times <= 20.0].max() < 1e-9
+    assert run[-1] > 1e3 * run[times <= 15.0].max()
+    # reason: both grow from different roundings, by e^0.6 per second
+    assert 1e-2 < stepped[-1] / run[-1] < 1e2
+
+
 def test_a_jump_frees_what_sticks():
     stepper = ChainStepper(chain(st.Constant(0.0)), METHOD, 0.0, 1.0)
     stepper.go_to(0.5)
