@@ -95,7 +95,7 @@ $(VENV)/.stamp-package: pyproject.toml $(VENV)/.stamp-venv
 
 # One stamp per extra of pyproject.toml: .stamp-test, .stamp-lint, .stamp-docs, .stamp-bench, ...
 $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-docs $(VENV)/.stamp-bench \
-  $(VENV)/.stamp-wheel: $(VENV)/.stamp-package
+  $(VENV)/.stamp-wheel $(VENV)/.stamp-browser: $(VENV)/.stamp-package
 	@echo "installing the extra '$(subst .stamp-,,$(notdir $@))'"
 	@$(PIP) install --constraint tools/constraints.txt --editable ".[$(subst .stamp-,,$(notdir $@))]"
 	@touch $@
