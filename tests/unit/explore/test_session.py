@@ -15,6 +15,7 @@ import stiction as st
 from stiction.errors import StoreError
 from stiction.explore.fields import fields_of
 from stiction.explore.hub import WORKER
+from stiction.explore.worker import Worker
 from stiction.scenario import read_scenario, write_scenario
 from stiction.scenario.built_in import built_in
 from stiction.studies import Sweep
@@ -335,3 +336,17 @@ def test_files_that_are_no_scenario_are_told(talk, tmp_path):
         assert "Try:" in talk.until("error")["text"], name
     with pytest.raises(StoreError):
         st.load(tmp_path)
+
+
+def test_compiling_is_no_part_of_what_a_run_will_take(monkeypatch):
+    """Kernels that are compiled once must not keep the next move of a slider from running."""
+    worker = Worker([].append)
+    run = read_scenario("slip-wave").solve()
+
+    def solved(scenario, number):
+        time.sleep(0.4)
+        return run.told({**run.provenance, "compile_s": 0.3}, None)
+
+    monkeypatch.setattr(worker, "_solved", solved)
+    told = worker._timed(read_scenario("slip-wave"), 1, "")
+    assert 0.05 < told["seconds"] < 0.3
