@@ -1,6 +1,7 @@
 """What every test shares: figures without a screen, and the same random cases on every run."""
 
 import os
+from pathlib import Path
 
 # before anything imports matplotlib
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -19,3 +20,38 @@ _COMMON = {
 settings.register_profile("ci", derandomize=True, database=None, max_examples=40, **_COMMON)
 settings.register_profile("explore", max_examples=400, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# tests that take more than about two seconds, one to a line, or files of them
+SLOW = Path(__file__).with_name("slow.txt")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--speed",
+        choices=("all", "quick", "slow"),
+        default="all",
+        help="leave out the tests of tests/slow.txt, or all others",
+    )
+
+
+def pytest_report_header(config):
+    words = {"quick": "slow tests are left out: make test-slow", "slow": "slow tests alone"}
+    return words.get(config.getoption("--speed"))
+
+
+def pytest_collection_modifyitems(config, items):
+    speed = config.getoption("--speed")
+    if speed == "all":
+        return
+    listed = set(SLOW.read_text(encoding="utf-8").splitlines())
+    slow = {
+        item
+        for item in items
+        if item.get_closest_marker("slow")
+        or not listed.isdisjoint((item.nodeid, item.nodeid.partition("::")[0]))
+    }
+    kept = [item for item in items if (item in slow) == (speed == "slow")]
+    config.hook.pytest_deselected(
+        items=[item for item in items if (item in slow) != (speed == "slow")]
+    )
+    items[:] = kept
