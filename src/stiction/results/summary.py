@@ -21,6 +21,7 @@ __all__ = ["doubts", "screen", "shown_html"]
 _WIDTH = 92
 _MOST_WIDTH = 100
 _MOST_ROWS = 6
+_OF_SCALED = " of scaled time"
 _MOST_LOSSES = 3
 _MOST_FAILED = 2
 _MOST_RESULTS = 4
@@ -117,7 +118,12 @@ def _scaled(run: Run) -> str:
     if run.time_unit != "1":
         return ""
     scaled = any(_unit(variable.unit) for variable in run.variables.values())
-    return " of scaled time" if scaled else ", dimensionless"
+    return _OF_SCALED if scaled else ", dimensionless"
+
+
+def _clock(run: Run) -> str:
+    """Return what follows a time: its unit, that it is scaled, or nothing."""
+    return " (scaled)" if _scaled(run) == _OF_SCALED else _unit(run.time_unit)
 
 
 def _unverified(run: Run) -> list[str]:
@@ -293,7 +299,7 @@ def _determinism(run: Run) -> list[str]:
         return [_row("determinism", "the future was unique" + _nearest(run))]
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
     lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
-    unit = _unit(run.time_unit)
+    unit = _clock(run)
     for loss in losses[:_MOST_LOSSES]:
         units = {key: _unit(loss.units.get(key, "")) for key in loss.where}
         places = {key: text + units[key] for key, x in loss.where.items() if (text := _few(x))}
@@ -329,7 +335,7 @@ def _few(value: object) -> str:
 def _audit(run: Run) -> list[str]:
     checks = list(run.audit)
     failed = [check for check in checks if not check.ok]
-    lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, run.time_unit)]
+    lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, _clock(run))]
     if len(failed) > _MOST_FAILED:
         lines.append(_row("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
     held = [check.check for check in checks if check.ok]
@@ -338,11 +344,11 @@ def _audit(run: Run) -> list[str]:
     return lines or [_row("audit", "nothing was checked")]
 
 
-def _failure(check: Check, time_unit: str) -> list[str]:
+def _failure(check: Check, clock: str) -> list[str]:
     unit = _unit(check.unit)
     value = "" if check.value is None else f" {check.value:.3g}{unit}"
     limit = "" if check.limit is None else f" (limit {check.limit:.3g}{unit})"
-    when = "" if check.time is None else f" at t = {_short(check.time)}{_unit(time_unit)}"
+    when = "" if check.time is None else f" at t = {_short(check.time)}{clock}"
     note = f": {check.note}" if check.note else ""
     return _wrapped("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}")[:2]
 
