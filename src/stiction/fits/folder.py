@@ -154,7 +154,9 @@ def report(fit: Fit) -> str:
         ("BIC", f"{fit.bic:.6g}"),
     )
     parts.append(table_html(("", ""), numbers))
-    parts += [f"<h2>{name}</h2>{_image(getattr(fit.plot, name)())}" for name in fit.plot.NAMES]
+    parts += [
+        f"<h2>{name}</h2>{_image(getattr(fit.plot, name)(), name)}" for name in fit.plot.NAMES
+    ]
     parts.append("<h2>audit</h2>" + _audit(fit.audit))
     parts.append(f"<h2>the law</h2><pre>{html.escape(repr(fit.law))}</pre>")
     title = html.escape(f"{law_name(fit.law)} fitted to {', '.join(c.title for c in fit.curves)}")
@@ -171,12 +173,11 @@ def _audit(audit: Audit) -> str:
     return str(made)
 
 
-def _image(figure: PaperFigure) -> str:
+def _image(figure: PaperFigure, name: str) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
-    return (
-        f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
-    )
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="{name}" src="data:image/png;base64,{data}">'
 
 
 # ---- folders that were written

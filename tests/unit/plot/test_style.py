@@ -117,7 +117,7 @@ def test_colours_of_single_masses_differ():
 def test_figures_show_themselves_in_notebooks():
     figure = style.new_figure(style.COLUMN, 2.0)
     text = figure._repr_html_()
-    assert text.startswith('<img width="326" src="data:image/png;base64,')
+    assert text.startswith('<img width="326" alt="a figure" src="data:image/png;base64,')
 
 
 def test_labels_stand_at_their_values():
@@ -126,3 +126,13 @@ def test_labels_stand_at_their_values():
     style.end_labels(ax, [1.5, 2.5], ["low", "high"], ["k", "k"])
     heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
     assert heights == pytest.approx({"low": 0.25, "high": 0.75}, abs=1e-12)
+
+
+def test_a_figure_says_what_stands_on_its_axes():
+    """A page that holds it is heard, too."""
+    figure = style.new_figure(style.COLUMN, 2.0)
+    ax = figure.subplots()
+    assert 'alt="a figure"' in figure._repr_html_()
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel('"force" (N)')
+    assert 'alt="&quot;force&quot; (N) against time (s)"' in figure._repr_html_()
