@@ -16,7 +16,7 @@ from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, para
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import Rig
 
-__all__ = ["Held", "Problem"]
+__all__ = ["Held", "Problem", "noise_known"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -27,6 +27,15 @@ Held = tuple[int, float] | None
 _USUAL: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
 # what a set of parameters that cannot be followed counts
 _LOST = 1e6
+
+
+def noise_known(curves: Sequence[Curve]) -> bool:
+    """Return whether the noise of all curves is given; refuse where it is that of some."""
+    told = [curve.noise is not None for curve in curves]
+    if any(told) and not all(told):
+        got, why = "noise of some curves", "they are weighed against each other."
+        raise ModelError(explain("Curve.noise", got, "noise of all or none", why, "give all."))
+    return all(told)
 
 
 class Problem:
@@ -68,11 +77,7 @@ class Problem:
         self.coordinates = Coordinates(self.parameters, self._fixed)
         self.predictors = [Predictor(curve, rig, self.cls) for curve in self.curves]
         self.data = [np.asarray(curve.force, dtype=np.float64) for curve in self.curves]
-        told = [curve.noise is not None for curve in self.curves]
-        if any(told) and not all(told):
-            got, why = "noise of some curves", "they are weighed against each other."
-            raise ModelError(explain("Curve.noise", got, "noise of all or none", why, "give all."))
-        self.known_noise = all(told)
+        self.known_noise = noise_known(self.curves)
         self.scales = [
             np.asarray(c.noise) if c.noise is not None else np.ones(c.rows) for c in self.curves
         ]

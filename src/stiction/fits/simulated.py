@@ -16,7 +16,7 @@ from stiction.fits.fitting import checked, fitted
 from stiction.fits.intervals import Intervals
 from stiction.fits.outcome import Fit
 from stiction.fits.parameters import OF_CURVES, Coordinates, Parameter
-from stiction.fits.problem import Problem
+from stiction.fits.problem import Problem, noise_known
 from stiction.fits.rigs import PLACE, Free, Simulated
 from stiction.results.run import Run
 from stiction.scenario import Scenario
@@ -86,7 +86,7 @@ class RunProblem(Problem):
             raise ModelError(explain("fit.free", repr(free), needs, why, 'try ["law.mu"].'))
         self.scenario = rig.scenario
         self.rig: Simulated = rig
-        self.curves, self.known_noise = tuple(curves), all(c.noise is not None for c in curves)
+        self.curves, self.known_noise = tuple(curves), noise_known(curves)
         self.name = type(self.scenario.system).__name__
         self.places = [place_of(self.scenario, path) for path in free]
         bounds = free if isinstance(free, Mapping) else {path: Free() for path in free}

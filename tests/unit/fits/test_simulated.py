@@ -99,3 +99,11 @@ def test_data_beyond_the_run_are_refused():
     curve = Curve(force=np.sin(T), time=2.0 * T, displacement=T)
     with pytest.raises(ModelError, match="where the run leads"):
         fit_scenario(curve, Simulated(CHAIN, force="x[2]"), ["law.mu"])
+
+
+def test_noise_of_some_curves_alone_is_refused():
+    """Curves of known noise would be weighed against others in newtons."""
+    one = Curve(force=np.sin(T), time=T, displacement=T, noise=1e-3)
+    other = Curve(force=np.sin(T), time=T, displacement=T)
+    with pytest.raises(ModelError, match="all or none"):
+        fit_scenario([one, other], Simulated(CHAIN, force="x[2]"), ["law.mu"])
