@@ -89,6 +89,7 @@ def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
     values = problem.coordinates.physical(top.y)
     forces, _ = problem.forces(values)
     checks = _checks(problem, top, (agree, len(ends)), forces, spread[0], estimates)
+    checks += problem.checks(values)
     return Fit(
         law=problem.law_at(values),
         rig=problem.rig_at(values),

@@ -15,6 +15,7 @@ from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import Rig
+from stiction.results.audit import Check
 
 __all__ = ["Held", "Problem", "noise_known"]
 
@@ -157,6 +158,10 @@ class Problem:
         return found
 
     # ---- misfit
+
+    def checks(self, values: Floats) -> list[Check]:
+        """Return what else must hold of a fit that found these values."""
+        return []
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
         """Return the forces of all curves as they would be measured, and how many events."""

@@ -18,7 +18,9 @@ from stiction.fits.outcome import Fit
 from stiction.fits.parameters import OF_CURVES, Coordinates, Parameter
 from stiction.fits.problem import Problem, noise_known
 from stiction.fits.rigs import PLACE, Free, Simulated
+from stiction.results.audit import Check
 from stiction.results.run import Run
+from stiction.results.summary import doubts
 from stiction.scenario import Scenario
 from stiction.studies.fields import Place, changed, current, place_of, unit_of
 
@@ -144,6 +146,13 @@ class RunProblem(Problem):
         return replace(self.rig, **fields)
 
     # ---- misfit
+
+    def checks(self, values: Floats) -> list[Check]:
+        """Return whether the run that was found may be believed itself."""
+        run = self.scenario_at(values).solve(save=self.rig.rows, throw=False)
+        found = doubts(run)
+        note = "; ".join(found) or "its audit held, and its future was unique"
+        return [Check("run_can_be_trusted", not found, float(len(found)), 0.0, note=note)]
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
         """Return the forces of all curves as they would be measured, and how many events."""

@@ -32,14 +32,10 @@ class PaperFigure(Figure):
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         width = round(96 * self.get_figwidth())
         said = f' title="{html.escape(self.remark)}"' if self.remark else ""
-        alt = html.escape(self._in_words())
-        return f'<img width="{width}" alt="{alt}"{said} src="data:image/png;base64,{data}">'
-
-    def _in_words(self) -> str:
-        """Return what stands on the axes, for whoever hears a figure."""
         pairs = [(ax.get_ylabel(), ax.get_xlabel()) for ax in self.axes]
         told = dict.fromkeys(f"{y} against {x}" for y, x in pairs if x and y)
-        return "; ".join(told) or "a figure"
+        alt = html.escape("; ".join(told) or "a figure")
+        return f'<img width="{width}" alt="{alt}"{said} src="data:image/png;base64,{data}">'
 
 
 class EvenTicks(MaxNLocator):

@@ -8,6 +8,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, ScenarioError
 from stiction.fits import Curve, Free, Simulated, fit_scenario
+from stiction.fits.simulated import RunProblem
 from stiction.scenario import read_scenario
 
 CHAIN = dataclasses.replace(read_scenario("slip-wave"), t_end=8.0)
@@ -74,6 +75,7 @@ def test_a_contact_of_solids_gives_its_friction_back():
     assert found["model.mu"].low < 0.01 < found["model.mu"].high
     assert found["model.mu"].error < 0.02 * 0.01
     assert found.scenario().system.model.mu == found["model.mu"].value
+    assert "run_can_be_trusted" not in [check.check for check in found.audit if not check.ok]
 
 
 @pytest.mark.parametrize(
@@ -107,3 +109,15 @@ def test_noise_of_some_curves_alone_is_refused():
     other = Curve(force=np.sin(T), time=T, displacement=T)
     with pytest.raises(ModelError, match="all or none"):
         fit_scenario([one, other], Simulated(CHAIN, force="x[2]"), ["law.mu"])
+
+
+@pytest.mark.fails_audit("fits", "run_can_be_trusted")
+def test_what_the_run_does_not_hold_the_fit_does_not_either():
+    """So few elements do not resolve the zone that peels: the run says so, and its fit too."""
+    changes = ["system.cells=[40, 2]", "system.u_end=8", "method.steps=16"]
+    strip = read_scenario("strip-peeling", changes)
+    curve = Curve(force=1e-3 * T, time=T, displacement=T)
+    rig = Simulated(strip, force="force_x", along="displacement", rows=17)
+    (check,) = RunProblem([curve], rig, ["model.mu"]).checks(np.array([0.01]))
+    assert not check.ok
+    assert "process_zone_resolved" in check.note
