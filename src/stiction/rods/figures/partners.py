@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PARTNER_COLOUR", "near", "surface"]
+__all__ = ["PARTNER_COLOUR", "faces_near", "near", "surface"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,3 +65,10 @@ def _across(axis: Floats) -> tuple[Floats, Floats]:
     a = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
     a /= np.linalg.norm(a)
     return a, np.cross(axis, a)
+
+
+def faces_near(body: Floats, box: tuple[Floats, Floats]) -> Floats:
+    """Return the whole faces (face, corner, 3) of a grid of points (n, m, 3) that are near."""
+    faces = np.stack([body[:-1, :-1], body[:-1, 1:], body[1:, 1:], body[1:, :-1]], axis=2)
+    faces = faces.reshape(-1, 4, 3)
+    return np.asarray(faces[near(faces, box).all(axis=1)])

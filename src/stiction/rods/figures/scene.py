@@ -12,7 +12,7 @@ from stiction.errors import ModelError, explain
 from stiction.plot import style
 from stiction.rods.figures.data import RodData, Scene
 from stiction.rods.figures.paint import paint
-from stiction.rods.figures.partners import PARTNER_COLOUR, near
+from stiction.rods.figures.partners import PARTNER_COLOUR, faces_near, near
 from stiction.rods.figures.view import ROLL_COLOUR, SLIP_COLOUR, View, rod_colours, view_of
 
 if TYPE_CHECKING:
@@ -199,10 +199,7 @@ class Stage:
             # a rod that is near a surface is not hidden by a piece of it that is nearer
             ax.computed_zorder = False
         for body in shown.surfaces:
-            # what is far from the rods is left out
-            part = np.where(near(body, self.data.box)[..., None], body, np.nan)
-            look: dict[str, Any] = {"color": PARTNER_COLOUR, "alpha": 0.45, "lw": 0.0}
-            ax.plot_surface(*np.moveaxis(part, -1, 0), rstride=1, cstride=1, zorder=1.0, **look)
+            self._show_surface(faces_near(body, self.data.box))
         points = 72.0 * _WIDTH / (2.0 * self.view.half[1])  # per metre, about
         named = zip(shown.rods, shown.radii, rod_colours(len(shown.rods)), strict=True)
         for rod, thick, colour in named:
@@ -217,6 +214,14 @@ class Stage:
         if not self.fitted:
             self.zoom, self.fitted = self.zoom * self._room(ax), True
             ax.set_box_aspect(high - low, zoom=self.zoom)
+
+    def _show_surface(self, faces: Floats) -> None:
+        """Draw faces (face, 4, 3), all whole: matplotlib leaves memory unset beside cut ones."""
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
+
+        if len(faces):
+            look: dict[str, Any] = {"facecolors": PARTNER_COLOUR, "alpha": 0.45, "lw": 0.0}
+            self.ax.add_collection3d(Poly3DCollection(faces, shade=True, zorder=1.0, **look))
 
     def _room(self, ax: Any) -> float:
         """Return by how much the axes must shrink for their labels to be in the figure, 1 at most.

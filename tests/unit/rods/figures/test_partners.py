@@ -15,6 +15,7 @@ from stiction.rods import (
     Straight,
 )
 from stiction.rods.figures.data import RodData
+from stiction.rods.figures.partners import faces_near, near
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +42,15 @@ def test_lines_show_them(run):
     figure = run.plot.scene(tubes=False)
     assert len(figure.axes[0].collections) >= 3
     assert "rigid" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_faces_that_are_cut_are_left_out_whole(run):
+    scene = RodData(run).scene(1)
+    low, high = np.array([0.0, 0.0, 0.0]), np.array([0.1, 0.1, 0.1])
+    faces = [faces_near(body, (low, high)) for body in scene.surfaces]
+    whole = (scene.surfaces[0].shape[0] - 1) * (scene.surfaces[0].shape[1] - 1)
+    assert 0 < len(faces[0]) < whole
+    for part in faces:
+        assert part.shape[1:] == (4, 3)
+        assert np.isfinite(part).all()
+        assert near(part, (low, high)).all()
