@@ -1,57 +1,93 @@
 """Problems of cosseratbench 0.3 by this package and by the solvers it has adapters for.
 
-python bench_cosserat.py [catenary cantilever pendulum crossing twist]
+python bench_cosserat.py [--quick]
 
 Errors are those that cosseratbench measures, at its own numbers of elements. A solver that is not
-installed, or whose model lacks what a problem needs, is named as such.
+installed, or whose model lacks what a problem needs, is named as such. `exact` is what the same
+measures say of an exact answer, see `cosserat_exact.py`. It needs `cosseratbench[pyelastica]` and
+MuJoCo 3 (`mujoco<4`: cosseratbench 0.3 writes cables in a form that MuJoCo 4 refuses).
 """
 
 from __future__ import annotations
 
-import sys
+import time
 
+from cosserat_exact import EXACT
 from cosseratbench.experiment import Experiment
 from cosseratbench.registry import load_experiment, load_solver
 from cosseratbench.solver import Solver
+from cosseratbench.trajectory import Trajectory
 from peer_cosseratbench import StictionSolver
+from record import Record, arguments
 
 PROBLEMS = ("catenary", "cantilever", "pendulum", "crossing", "twist")
 PEERS = ("pyelastica", "mujoco")
 
 
-def told(experiment: Experiment, solver: Solver | None) -> str:
+def measured(experiment: Experiment, trajectory: Trajectory) -> dict[str, float]:
+    """Return what cosseratbench measures."""
+    return {n: float(f(experiment.scenario, trajectory)) for n, f in experiment.metrics.items()}
+
+
+def solved(experiment: Experiment, solver: Solver | None) -> dict[str, object]:
     """Return the measures of one solver on one problem, or why there are none."""
     if solver is None:
-        return "not installed"
-    scenario = experiment.build(**{p.name: p.default for p in experiment.parameters})
+        return {"failed": "not installed"}
     size = {"n_elements": experiment.n_elements, "n_frames": experiment.n_frames}
+    begin = time.process_time()
     try:
-        trajectory = solver.run(scenario, **size)
+        trajectory = solver.run(experiment.scenario, **size)
     except NotImplementedError as error:
-        return f"not supported: {error}"
+        return {"failed": f"not supported: {error}"}
     except (FloatingPointError, ValueError) as error:
-        return f"failed: {str(error).splitlines()[0]}"
-    found = {name: float(f(scenario, trajectory)) for name, f in experiment.metrics.items()}
-    return ", ".join(f"{name} {value:.3e}" for name, value in found.items())
+        return {"failed": str(error).splitlines()[0]}
+    spent = time.process_time() - begin
+    return {"measures": measured(experiment, trajectory), "processor_seconds": round(spent, 2)}
 
 
-def peer(name: str) -> Solver | None:
-    """Return a peer; None where it is not installed."""
+def solver_of(name: str) -> Solver | None:
+    """Return a solver; None where it is not installed."""
+    if name == "stiction":
+        return StictionSolver()
     try:
         return load_solver(name)
     except ImportError:
         return None
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Print a line for each problem and solver."""
-    for name in names:
+def judge(record: Record, name: str, found: dict[str, dict[str, object]]) -> None:
+    """Add a verdict for each error: ours beside the best of the peers."""
+    ours = found["stiction"].get("measures", {})
+    for measure, value in ours.items():
+        if not measure.endswith("_error"):
+            continue
+        peers = {p: found[p]["measures"][measure] for p in PEERS if "measures" in found[p]}
+        if not peers:
+            continue
+        best = min(peers, key=peers.__getitem__)
+        told = f"{value:.3e}; {best} {peers[best]:.3e}"
+        if "exact" in found:
+            told += f"; an exact answer {found['exact']['measures'][measure]:.3e}"
+        what = f"cosseratbench 0.3, {name}: {measure}"
+        record.target(what, "at most the best peer's", told, bool(value <= peers[best]))
+
+
+def main() -> None:
+    """Measure every problem by every solver."""
+    quick = arguments(__doc__).quick
+    record = Record("cosserat", quick)
+    for name in PROBLEMS[1:2] if quick else PROBLEMS:
         experiment = load_experiment(name)
-        for label in ("stiction", *PEERS):
-            solver = StictionSolver() if label == "stiction" else peer(label)
+        found = {label: solved(experiment, solver_of(label)) for label in ("stiction", *PEERS)}
+        if name in EXACT:
+            trajectory = EXACT[name](experiment.scenario, experiment.n_elements)
+            found["exact"] = {"measures": measured(experiment, trajectory)}
+        for label, point in found.items():
             size = experiment.n_elements
-            print(f"{name:11} {label:11} n = {size}: {told(experiment, solver)}", flush=True)
+            record.add("cosserat", problem=name, solver=label, elements=size, **point)
+        judge(record, name, found)
+    record.close()
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or PROBLEMS)
+    main()

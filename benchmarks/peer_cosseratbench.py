@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from cosseratbench import Capability, Scenario, Trajectory
-from cosseratbench.scenario import End, EndCondition, Rod
+from cosseratbench.scenario import End, EndCondition, Motion, Rod
 
 import stiction as st
 from stiction.rods import (
@@ -24,7 +24,9 @@ from stiction.rods import (
     PointForce,
     Rods,
     RollingLeapfrog,
+    Turned,
 )
+from stiction.rods.rod import RodEnd
 
 ENDS = {
     EndCondition.FREE: Free,
@@ -33,10 +35,26 @@ ENDS = {
 }
 
 
+def turned(motion: Motion) -> Turned:
+    """Return the clamp that a motion describes, if it only turns about one axis."""
+    turns = np.asarray(motion.rotation)
+    axis = turns[np.argmax((turns**2).sum(axis=1))]
+    slides = motion.slides_along is not None
+    way = motion.axis if slides else axis / np.linalg.norm(axis)
+    angles = turns @ way
+    if np.any(motion.displacement) or not np.allclose(np.outer(angles, way), turns, atol=1e-12):
+        raise NotImplementedError("clamps that move, or turn about changing axes, are not built")
+    return Turned(way, motion.times, angles, slides=slides)
+
+
+def held(spec: Rod, end: End) -> RodEnd:
+    """Return what holds an end."""
+    motion = spec.motion(end)
+    return ENDS[spec.condition(end)]() if motion is None else turned(motion)
+
+
 def ours(spec: Rod, elements: int, rate: float) -> CosseratRod:
     """Return one of our rods; `rate` is that at which drag takes momentum [1/s]."""
-    if spec.start_motion is not None or spec.end_motion is not None:
-        raise NotImplementedError("clamps that turn and stop, or slide, are not built")
     material = spec.material
     poisson = 0.5 * material.youngs_modulus / material.shear_modulus - 1.0
     section = CircularSection(spec.radius, material.youngs_modulus, poisson, material.density)
@@ -45,8 +63,8 @@ def ours(spec: Rod, elements: int, rate: float) -> CosseratRod:
         Curve(spec.nodes(elements)),
         length=spec.length,
         elements=elements,
-        left=ENDS[spec.condition(End.START)](),
-        right=ENDS[spec.condition(End.END)](),
+        left=held(spec, End.START),
+        right=held(spec, End.END),
         loads=[PointForce(load.force, at=float(load.at is End.END)) for load in spec.loads],
         drag=rate * section.line_density,
         rotational_drag=rate * section.line_inertia,

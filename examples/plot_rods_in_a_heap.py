@@ -16,7 +16,9 @@ package; rods as in Gay-Balmaz and Putkaradze, Phys. Rev. Lett. (2012).
 # %%
 # The model
 # ---------
-# Rods of 30 cm in directions that differ by 35 degrees, a little above each other, and a floor.
+# Rods of 11 cm in directions that differ by 35 degrees, a little above each other, and a floor.
+# Contacts with a floor stand at nodes: elements are a little longer than a radius, so that a rod
+# that is bent by a blow is nowhere deeper in the floor than a thousandth of its radius.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -32,17 +34,17 @@ from stiction.rods import (
     Straight,
 )
 
-section = CircularSection(radius=0.012, young=1e6, density=1000.0)
+section = CircularSection(radius=0.012, young=5e5, density=1000.0)
 
 
 def rod(k):
     """Return rod k, level, at its height."""
     angle = np.deg2rad(35.0 * k)
-    half = 0.15 * np.array([np.cos(angle), np.sin(angle), 0.0])
-    middle = np.array([0.01 * (-1) ** k, 0.015 * (k % 3 - 1), 0.014 + 0.027 * k])
+    half = 0.055 * np.array([np.cos(angle), np.sin(angle), 0.0])
+    middle = np.array([0.005 * (-1) ** k, 0.008 * (k % 3 - 1), 0.014 + 0.027 * k])
     line = Straight((middle - half).tolist(), (middle + half).tolist())
     free = {"left": Free(), "right": Free()}
-    return CosseratRod(section, line, elements=8, internal_damping=2e-4, **free)
+    return CosseratRod(section, line, elements=7, internal_damping=1e-3, **free)
 
 
 # %%
@@ -54,14 +56,16 @@ search = ContactSearch(friction=st.Coulomb(0.4), self_contact=False, most=64)
 # %%
 # Method and solve
 # ----------------
-# The leapfrog; contacts of one kick are solved together.
+# The leapfrog; contacts of one kick are solved together. Blows start the fastest waves of the
+# elements, whose energy a step of a quarter of the limit knows to a few per cent only; a thirtieth
+# closes the ledger to 1e-5, and damping in the rubber takes those waves out before the next blow.
 system = Rods(
     [rod(k) for k in range(4)],
     search=search,
     gravity=[0.0, 0.0, -9.81],
     partners=[PlanePartner()],
 )
-run = st.solve(system, RollingLeapfrog(part=0.25), (0.0, 0.3), save=151)
+run = st.solve(system, RollingLeapfrog(part=0.03), (0.0, 0.25), save=126)
 print(run)
 
 # %%
@@ -80,11 +84,9 @@ ax.legend(fontsize=7)
 run.plot.scene(tubes=False, view=(35.0, -60.0))
 
 # %%
-# Contacts per body, from the saved state alone: those that press at the end. Three lines of the
-# audit do not hold, and say where. A rod that lies on the floor touches it at its nodes, and is up
-# to three per cent of a radius deep between them, which finer elements mend. The ledger is open by
-# a thousandth, and friction gave back a millionth: it is what the many blows of a heap leave of
-# steps this long, and steps of two fifths leave a quarter of it.
+# Contacts per body, from the saved state alone: those that press at the end. The audit holds in
+# every line: no overlap of any two bodies beyond a thousandth of a radius, the ledger closed, and
+# friction that only takes.
 data = run.data
 last = data.isel(time=-1)
 pressing = last["contact_mode"].values > 0.0
@@ -92,10 +94,7 @@ pairs = np.column_stack([last["first_body"], last["second_body"]])[pressing].ast
 found = sorted({(int(a), int(b)) for a, b in pairs})
 print(f"{pressing.sum()} points press at the end, between bodies {found}; 5 is the floor")
 print(f"energy closes to {energy.imbalance_rel:.1e} of {energy.scale:.3f} J")
+assert run.audit.ok
 audit = {line.check: line.value for line in run.audit}
-assert energy.imbalance_rel < 2e-3
-assert audit["no_overlap"] < 0.05
-assert audit["friction_dissipates"] < 2e-6 * energy.scale
 assert audit["contacts_solved"] == 0.0
-assert audit["friction_within_bound"] <= 0.4 * (1.0 + 1e-6)
-assert audit["rolls_without_slip"] < 1e-12
+assert audit["no_overlap"] < 1e-3

@@ -38,6 +38,7 @@ from stiction.rods.rod import PointMoment as PointMoment
 from stiction.rods.rod import RigidMotion as RigidMotion
 from stiction.rods.rod import SineSpin as SineSpin
 from stiction.rods.rod import SineVelocity as SineVelocity
+from stiction.rods.rod import Turned as Turned
 from stiction.rods.section import CircularSection as CircularSection
 from stiction.rods.stability import fastest_frequency as fastest_frequency
 from stiction.rods.stability import step_limit as step_limit

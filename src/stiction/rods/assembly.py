@@ -23,9 +23,12 @@ from stiction.rods.driving_kernels import (
     LOAD_COLUMNS,
     ORIGIN,
     RISE,
+    SLIDES,
     SLOT,
     SPIN,
     START,
+    TOLD_FROM,
+    TOLD_UPTO,
     UPTO,
     VELOCITY,
 )
@@ -40,6 +43,7 @@ from stiction.rods.rod import (
     PointForce,
     PointMoment,
     RodEnd,
+    Turned,
 )
 from stiction.rods.rod_kernels import (
     AXIAL,
@@ -75,7 +79,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what joints at a clamp, and shares at the free end of a clamped rod, have more than the
+# what joints at a clamp, and shares at the free end of a held rod, have more than the
 # trapezoidal rule, from the end inwards, in elements. Their first moment of 1/18 takes off two
 # thirds of that rule's error at an end, h^2/12 times a slope; moments of order 0 and 2 are zero, so
 # that nothing of third order comes in
@@ -137,7 +141,9 @@ class Flat:
 
     def mobility(self, step: float) -> Floats:
         """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
-        free, turns = self.mat[FREE], self.mat[TURNS]
+        free, turns = self.mat[FREE].copy(), self.mat[TURNS]
+        # contacts act on what slides as on a clamp, which takes their part along the axis too
+        free[self.driven[self.driven[:, SLIDES] == 1.0, SLOT].astype(np.int64)] = 0.0
         lag = 0.5 * step * self.drag
         return np.array(
             [
@@ -192,7 +198,7 @@ def assemble(rods: Rods) -> Flat:
         _place(flat, rod, start)
         _stiffen(flat, rod, start)
         for end, at_start in ((rod.left, True), (rod.right, False)):
-            driven += _hold(flat, rod, start, end, at_start)
+            driven += _hold(flat, rod, start, end, at_start, history)
         loads += _load(flat, rod, start, history)
         part = slice(start, start + rod.elements + 1)
         flat.constant[:, part] += np.outer(rods.gravity, flat.mat[MASS, part])
@@ -374,7 +380,7 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
 
 def holds_section(end: RodEnd) -> bool:
     """Return whether an end is a clamp that is joined to the first frame."""
-    return isinstance(end, Clamped | Driven) and end.hold == "section"
+    return isinstance(end, Clamped | Driven | Turned) and end.hold == "section"
 
 
 def end_lengths(rod: CosseratRod) -> Floats:
@@ -403,7 +409,7 @@ def end_shares(rod: CosseratRod) -> Floats:
     shares[[0, -1]] = 0.5
     ends = ((rod.left, rod.right, shares), (rod.right, rod.left, shares[::-1]))
     for end, other, weights in ends:
-        if isinstance(end, Free) and holds_section(other):
+        if isinstance(end, Free) and (holds_section(other) or isinstance(other, Pinned)):
             weights[: END_WEIGHTS.size] += END_WEIGHTS
     return shares
 
@@ -415,7 +421,14 @@ def clamp_frame(inner: Floats, other: Floats) -> Floats:
     return np.asarray(frame / np.linalg.norm(frame))
 
 
-def _hold(flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool) -> list[Floats]:
+def _hold(
+    flat: Flat,
+    rod: CosseratRod,
+    start: int,
+    end: RodEnd,
+    at_start: bool,
+    history: tuple[list[float], list[float]],
+) -> list[Floats]:
     """Fix what the end holds; return the rows of a moving clamp."""
     n = rod.elements
     node, inner, element = (
@@ -423,6 +436,8 @@ def _hold(flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool)
     )
     if isinstance(end, Pinned):
         _fix_node(flat, node)
+    if isinstance(end, Turned):
+        return _turn(flat, end, node, start - 1 if at_start else start + n, history)
     if not isinstance(end, Clamped | Driven):
         return []
     held = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
@@ -447,6 +462,27 @@ def _hold(flat: Flat, rod: CosseratRod, start: int, end: RodEnd, at_start: bool)
         row[START : START + first.size] = first
         rows.append(row)
     return rows
+
+
+def _turn(
+    flat: Flat, end: Turned, node: int, frame: int, history: tuple[list[float], list[float]]
+) -> list[Floats]:
+    """Hold the section of an end that turns; return the rows of its frame, and of what slides."""
+    row = np.zeros(DRIVEN_COLUMNS)
+    row[SLOT], row[IS_FRAME] = frame, 1.0
+    row[ORIGIN : ORIGIN + 3], row[SPIN : SPIN + 3] = flat.r[:, node], end.axis
+    row[START : START + 4] = flat.q[:, frame]
+    row[TOLD_FROM] = len(history[0])
+    history[0].extend(end.times)
+    history[1].extend(end.angles)
+    row[TOLD_UPTO] = len(history[0])
+    if not end.slides:
+        _fix_node(flat, node)
+        return [row]
+    flat.v[:, node] = (flat.v[:, node] @ end.axis) * np.asarray(end.axis)
+    sliding = np.zeros(DRIVEN_COLUMNS)
+    sliding[SLOT], sliding[SLIDES], sliding[SPIN : SPIN + 3] = node, 1.0, end.axis
+    return [row, sliding]
 
 
 def _fix_node(flat: Flat, slot: int) -> None:

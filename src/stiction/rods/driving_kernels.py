@@ -32,9 +32,11 @@ LOAD_COLUMNS = 7
 # columns of driven, the clamps that move: SLOT, 1 for a frame and 0 for a node, then with (3)
 # entries each where the clamp is at first [m], its velocity [m/s] and its angular velocity
 # [1/s]; the time it takes to rise to them [s]; (4) position [m] or quaternion of the slot at
-# first; the time at which the clamp starts [s]
+# first; the time at which the clamp starts [s]; first entry of its history and one past the last,
+# of angles [rad] about SPIN, which is then a direction; 1 for a node that is free along it
 IS_FRAME, ORIGIN, VELOCITY, SPIN, RISE, START, SINCE = 1, 2, 5, 8, 11, 12, 16
-DRIVEN_COLUMNS = 17
+TOLD_FROM, TOLD_UPTO, SLIDES = 17, 18, 19
+DRIVEN_COLUMNS = 20
 
 Floats = npt.NDArray[np.float64]
 
@@ -280,18 +282,74 @@ def add_damping(
 
 
 @kernel(borrows=True)
+def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
+    """Return the rate of `load_factor` just behind time t [1/s]."""
+    for j in range(first + 1, last):
+        if times[j - 1] <= t < times[j]:
+            return (factors[j] - factors[j - 1]) / (times[j] - times[j - 1])
+    return 0.0
+
+
+@kernel(borrows=True)
+def way_of(d: Vector, times: Vector, factors: Vector, late: float) -> float:
+    """Return by what the motion of a row of driven is multiplied `late` after its start."""
+    if d[TOLD_UPTO] > d[TOLD_FROM]:
+        return load_factor(times, factors, int(d[TOLD_FROM]), int(d[TOLD_UPTO]), late)
+    if late < d[RISE]:
+        return 0.5 * late * late / d[RISE]
+    return late - 0.5 * d[RISE]
+
+
+@kernel(borrows=True)
+def rate_of(d: Vector, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
+    """Return the rate of `way_of` [1/s], and the rate of that where it is not a jump."""
+    if d[TOLD_UPTO] > d[TOLD_FROM]:
+        return load_slope(times, factors, int(d[TOLD_FROM]), int(d[TOLD_UPTO]), late), 0.0
+    if late < d[RISE]:
+        return late / d[RISE], 1.0 / d[RISE]
+    return 1.0, 0.0
+
+
+@kernel(borrows=True)
+def keep_along(d: Vector, rows: Matrix, i: int) -> None:
+    """Leave of rows[:, i] what points along the axis of a clamp that slides."""
+    along = d[SPIN] * rows[0, i] + d[SPIN + 1] * rows[1, i] + d[SPIN + 2] * rows[2, i]
+    for a in range(3):
+        rows[a, i] = along * d[SPIN + a]
+
+
+@kernel(borrows=True)
+def hold_slides(v: Matrix, driven: Matrix) -> None:
+    """Leave nodes that slide the velocity along their axes."""
+    for k in range(driven.shape[0]):
+        if driven[k, SLIDES] == 1.0:
+            keep_along(driven[k], v, int(driven[k, SLOT]))
+
+
+@kernel(borrows=True)
 def follow_clamps(
-    r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float, h: float
+    r: Matrix,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
+    driven: Matrix,
+    times: Vector,
+    factors: Vector,
+    now: float,
+    h: float,
 ) -> None:
-    """Give driven slots the velocities that take them where they must be at now + h."""
+    """Give driven slots the velocities that take them where they must be at now + h.
+
+    `times`, `factors` : histories, as of loads
+    """
     for k in range(driven.shape[0]):
         d = driven[k]
         i = int(d[SLOT])
+        if d[SLIDES] == 1.0:
+            continue
         rise = d[RISE]
         late = now - d[SINCE] + h
-        tau = late - 0.5 * rise
-        if late < rise:
-            tau = 0.5 * late * late / rise
+        tau = way_of(d, times, factors, late)
         wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
@@ -310,6 +368,8 @@ def follow_clamps(
             v[2, i] = (tz - r[2, i]) / h
         else:
             rate = 1.0 if late >= rise else (late - 0.5 * h) / rise
+            if d[TOLD_UPTO] > d[TOLD_FROM]:
+                rate = (tau - way_of(d, times, factors, late - h)) / h
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -320,17 +380,14 @@ def follow_clamps(
 
 
 @kernel(borrows=True)
-def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
+def place_frames(q: Matrix, driven: Matrix, times: Vector, factors: Vector, now: float) -> None:
     """Put driven frames exactly where they must be."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d[IS_FRAME] == 0.0:
             continue
         i = int(d[SLOT])
-        late = now - d[SINCE]
-        tau = late - 0.5 * d[RISE]
-        if late < d[RISE]:
-            tau = 0.5 * late * late / d[RISE]
+        tau = way_of(d, times, factors, now - d[SINCE])
         wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
@@ -346,10 +403,12 @@ def place_frames(q: Matrix, driven: Matrix, now: float) -> None:
 
 @kernel(borrows=True)
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -> float:
-    """Return the kinetic energy of the driven slots [J]."""
+    """Return the kinetic energy of the driven slots [J]; what slides is not driven."""
     total = 0.0
     for k in range(driven.shape[0]):
         i = int(driven[k, SLOT])
+        if driven[k, SLIDES] == 1.0:
+            continue
         if driven[k, IS_FRAME] == 0.0:
             vx, vy, vz = v[0, i], v[1, i], v[2, i]
             total += 0.5 * mat[MASS, i] * (vx * vx + vy * vy + vz * vz)
@@ -362,10 +421,12 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -
 
 @kernel(borrows=True)
 def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Matrix) -> float:
-    """Return the power of forces f and torques t on the driven slots [W]."""
+    """Return the power of forces f and torques t on the driven slots [W]; not on what slides."""
     total = 0.0
     for k in range(driven.shape[0]):
         i = int(driven[k, SLOT])
+        if driven[k, SLIDES] == 1.0:
+            continue
         if driven[k, IS_FRAME] == 0.0:
             total += f[0, i] * v[0, i] + f[1, i] * v[1, i] + f[2, i] * v[2, i]
         else:
@@ -376,15 +437,23 @@ def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: M
 
 @kernel(borrows=True)
 def clamp_velocities(
-    r: Matrix, q: Matrix, v: Matrix, p: Matrix, driven: Matrix, now: float
+    r: Matrix,
+    q: Matrix,
+    v: Matrix,
+    p: Matrix,
+    driven: Matrix,
+    times: Vector,
+    factors: Vector,
+    now: float,
 ) -> None:
     """Give driven slots the velocities that they have at `now`, where they are then."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        i, late, rise = int(d[SLOT]), now - d[SINCE], d[RISE]
-        rate, tau = 1.0, late - 0.5 * rise
-        if late < rise:
-            rate, tau = late / rise, 0.5 * late * late / rise
+        if d[SLIDES] == 1.0:
+            continue
+        i, late = int(d[SLOT]), now - d[SINCE]
+        tau = way_of(d, times, factors, late)
+        rate, _ = rate_of(d, times, factors, late)
         wx, wy, wz = rate * d[SPIN], rate * d[SPIN + 1], rate * d[SPIN + 2]
         if d[IS_FRAME] == 0.0:
             x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
@@ -400,14 +469,25 @@ def clamp_velocities(
 
 
 @kernel(borrows=True)
-def clamp_rates(r: Matrix, q: Matrix, av: Matrix, ap: Matrix, driven: Matrix, now: float) -> None:
+def clamp_rates(
+    r: Matrix,
+    q: Matrix,
+    av: Matrix,
+    ap: Matrix,
+    driven: Matrix,
+    times: Vector,
+    factors: Vector,
+    now: float,
+) -> None:
     """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        i, late, rise = int(d[SLOT]), now - d[SINCE], d[RISE]
-        rate, tau, grow = 1.0, late - 0.5 * rise, 0.0
-        if late < rise:
-            rate, tau, grow = late / rise, 0.5 * late * late / rise, 1.0 / rise
+        i, late = int(d[SLOT]), now - d[SINCE]
+        if d[SLIDES] == 1.0:
+            keep_along(d, av, i)
+            continue
+        tau = way_of(d, times, factors, late)
+        rate, grow = rate_of(d, times, factors, late)
         if d[IS_FRAME] == 0.0:
             sx, sy, sz = d[SPIN], d[SPIN + 1], d[SPIN + 2]
             x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]

@@ -29,6 +29,7 @@ __all__ = [
     "RodMotion",
     "SineSpin",
     "SineVelocity",
+    "Turned",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -116,6 +117,61 @@ class Driven(RodEnd):
             why="the motion grows from zero in this time.",
             try_="give 0 for motion at full speed at once.",
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Turned(RodEnd):
+    """A clamp that turns about an axis through the end node by a given history.
+
+    Between the times the angle is linear, outside them it stays as it is at the first and the
+    last. Times are those of the run, as for loads. It holds the section, see `Clamped`.
+
+    Parameters
+    ----------
+    axis : it turns about, in space; any length
+    times : rising [s]
+    angles : by which it has turned from where it starts, right-handed about the axis [rad]
+    slides : whether the end node is free to move along the axis, under loads and the rod alone
+
+    Verified by: tests/unit/rods/test_turned.py::test_twist_alone_has_a_closed_form
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> end = st.rods.Turned([1.0, 0.0, 0.0], times=[0.0, 2.0], angles=[0.0, 3.0], slides=True)
+    >>> end.angles
+    (0.0, 3.0)
+    """
+
+    axis: Vector
+    times: Sequence[float]
+    angles: Sequence[float]
+    slides: bool = False
+
+    # the section at the end, as `Clamped` calls it
+    hold = "section"
+
+    def __post_init__(self) -> None:
+        why = "the clamp turns about it."
+        axis = vector("Turned.axis", self.axis, unit="1", why=why)
+        long = float(np.linalg.norm(axis))
+        if not 0.0 < long < np.inf:
+            try_ = "give [1.0, 0.0, 0.0]."
+            raise ModelError(explain("Turned.axis", self.axis, "a direction", why, try_))
+        object.__setattr__(self, "axis", axis / long)
+        why, try_ = "they say how far the clamp has turned when.", "give as many as rising times."
+        times = numbers("Turned.times", self.times, why=why, try_=try_)
+        angles = numbers("Turned.angles", self.angles, why=why, try_=try_)
+        if times.size < 2 or times.size != angles.size or not (np.diff(times) > 0.0).all():
+            got = f"{times.size} times and {angles.size} angles"
+            needs = "as many angles as rising times [s], at least two"
+            raise ModelError(explain("Turned.angles", got, needs, why, try_))
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "angles", tuple(angles.tolist()))
+        slides: object = self.slides
+        if not isinstance(slides, bool):
+            why, try_ = "the end slides along the axis or is held.", "give True."
+            raise ModelError(explain("Turned.slides", repr(slides), "True or False", why, try_))
 
 
 class RodMotion(Record):
@@ -478,6 +534,11 @@ class CosseratRod(Record):
                 )
             )
         return points
+
+    @property
+    def slides(self) -> bool:
+        """Whether an end slides."""
+        return any(isinstance(end, Turned) and end.slides for end in (self.left, self.right))
 
     @property
     def rest_length(self) -> float:

@@ -36,6 +36,7 @@ from stiction.rods.rod import (
     Pinned,
     PointForce,
     PointMoment,
+    Turned,
 )
 
 __all__ = ["Equilibrium", "Path", "equilibrium", "follow_path"]
@@ -382,7 +383,7 @@ class _Solver:
         rod = self.rod
         held = [isinstance(end, Clamped) for end in (rod.left, rod.right)]
         pinned = [isinstance(end, Pinned) for end in (rod.left, rod.right)]
-        if isinstance(rod.left, Driven) or isinstance(rod.right, Driven):
+        if isinstance(rod.left, Driven | Turned) or isinstance(rod.right, Driven | Turned):
             got, needs, why = "a driven end", "ends that stay", "a rod at rest has no moving end."
         elif not any(held) and not all(pinned):
             got = "a pin and a free end" if any(pinned) else "two free ends"

@@ -30,8 +30,9 @@ _STILL = 1e-12
 
 
 def changes_modes(rods: Rods) -> bool:
-    """Return whether any contact may slip or open."""
-    return rods.search is not None or any(contact.may_open for contact in rods.contacts)
+    """Return whether any contact may slip or open, or an end slides."""
+    may_open = any(contact.may_open for contact in rods.contacts)
+    return rods.search is not None or may_open or any(rod.slides for rod in rods.rods)
 
 
 class HalvesMarcher(Marcher):
@@ -59,7 +60,8 @@ class HalvesMarcher(Marcher):
         state, table, touch, spare = self._tables()
         kept, forcing = self._kept(), self.forcing
         if f.driven.size:
-            clamp_velocities(f.r, f.q, f.v, f.p, f.driven, float(self.save[0]))
+            now = float(self.save[0])
+            clamp_velocities(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now)
         self.worst[tk.LAST_KICK] = -1.0
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
         log = (self.buffer, self.written)

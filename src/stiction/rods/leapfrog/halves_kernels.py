@@ -64,6 +64,7 @@ from stiction.rods.driving_kernels import (
     clamp_rates,
     clamp_velocities,
     follow_clamps,
+    hold_slides,
     internal_damping,
     place_frames,
     power,
@@ -169,7 +170,9 @@ def set_mobility(table: Table, forcing: Forcing, spare: Spare, w: float) -> None
     for i in range(table.mobility.shape[1]):
         free, turns = table.mat[FREE, i], table.mat[TURNS, i]
         lag = 0.5 * w * forcing.drag[TURN_DRAG, i] * turns
-        table.mobility[0, i] = free / (1.0 + 0.5 * w * forcing.drag[DRAG, i] * free)
+        # contacts do not move what slides, see `Flat.mobility`
+        if table.mobility[0, i] > 0.0:
+            table.mobility[0, i] = free / (1.0 + 0.5 * w * forcing.drag[DRAG, i] * free)
         table.mobility[1, i] = turns / (1.0 + lag)
         table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
 
@@ -223,6 +226,7 @@ def free_half(state: State, table: Table, forcing: Forcing, spare: Spare, w: flo
         damped_kick(q, v, p, f, t, table.mat, forcing.drag, w)
     else:
         kick(v, p, f, t, table.mat, w)
+    hold_slides(v, forcing.driven)
     if forcing.retarded:
         for a in range(3):
             for i in range(f.shape[1]):
@@ -261,10 +265,11 @@ def hand_over(
         sums[EXTERNAL, TOTAL] += 0.5 * w * clamp_power(q, v, p, fe, te, driven)
     if w > 0.0 and forcing.retarded:
         sums[VISCOUS, TOTAL] -= 0.5 * w * clamp_power(q, v, p, fd, td, driven)
+    times, factors, now = forcing.times, forcing.factors, spare.clock[NOW]
     if h > 0.0:
-        follow_clamps(state.r, q, v, p, driven, spare.clock[NOW], h)
+        follow_clamps(state.r, q, v, p, driven, times, factors, now, h)
     else:
-        clamp_velocities(state.r, q, v, p, driven, spare.clock[NOW])
+        clamp_velocities(state.r, q, v, p, driven, times, factors, now)
     sums[EXTERNAL, TOTAL] += clamp_energy(q, v, p, table.mat, driven)
     if w > 0.0 and forcing.loaded:
         sums[EXTERNAL, TOTAL] -= 0.5 * w * clamp_power(q, v, p, fe, te, driven)
@@ -339,7 +344,7 @@ def end_half(
     if closed:
         if driven:
             # with the velocity of what is driven that it has now
-            measure_kicked(state, table, touch, spare, w)
+            measure_kicked(state, table, forcing.driven, touch, spare, w)
         solve_end(q, touch, table.mobility, v, p, spare.worst)
         spare.sums[ALGORITHMIC, TOTAL] += book_half(q, touch, v, p, 0.0)
         judge_end(touch, spare.worst)
@@ -353,11 +358,16 @@ def end_half(
 
 
 @kernel(borrows=True)
-def measure_kicked(state: State, table: Table, touch: Touch, spare: Spare, w: float) -> None:
+def measure_kicked(
+    state: State, table: Table, driven: Matrix, touch: Touch, spare: Spare, w: float
+) -> None:
     """Put u before a half kick that was taken already into kick[U], forces being known."""
-    kick(state.v, state.p, spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD], table.mat, -w)
+    f, t = spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD]
+    kick(state.v, state.p, f, t, table.mat, -w)
+    hold_slides(state.v, driven)
     measure_slip(state.q, touch, state.v, state.p)
-    kick(state.v, state.p, spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD], table.mat, w)
+    kick(state.v, state.p, f, t, table.mat, w)
+    hold_slides(state.v, driven)
 
 
 @kernel(borrows=True, apart=True)
@@ -406,7 +416,8 @@ def full_rates(
         for a in range(3):
             av[a, i] = mat[FREE, i] * (av[a, i] - drag * v[a, i])
     if forcing.driven.shape[0] > 0:
-        clamp_rates(state.r, q, av, ap, forcing.driven, spare.clock[NOW])
+        times, factors, now = forcing.times, forcing.factors, spare.clock[NOW]
+        clamp_rates(state.r, q, av, ap, forcing.driven, times, factors, now)
 
 
 @kernel(borrows=True)
@@ -454,7 +465,7 @@ def take_step(
     if onto == 0.0 and arrives(state, touch):
         return STRUCK
     if forcing.driven.shape[0] > 0:
-        place_frames(state.q, forcing.driven, clock[NOW])
+        place_frames(state.q, forcing.driven, forcing.times, forcing.factors, clock[NOW])
     put_forces(state, table.mat, forcing, spare.scratch, clock[NOW])
     end_half(state, table, forcing, touch, spare, h)
     find_law(state, table, forcing, touch, spare, kept)

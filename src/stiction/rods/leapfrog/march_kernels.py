@@ -251,7 +251,8 @@ def lead_clamps(state: State, mat: Matrix, forcing: Forcing, spare: Spare, h: fl
     """Give moving clamps their velocities for the next step, and account for the work."""
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums
     sums[EXTERNAL, TOTAL] -= clamp_energy(q, v, p, mat, driven)
-    follow_clamps(state.r, q, v, p, driven, spare.clock[BEFORE], h)
+    times, factors, before = forcing.times, forcing.factors, spare.clock[BEFORE]
+    follow_clamps(state.r, q, v, p, driven, times, factors, before, h)
     sums[EXTERNAL, TOTAL] += clamp_energy(q, v, p, mat, driven)
     # the second half of the last kick, at the velocity the clamp has from here on
     scratch = spare.scratch
@@ -311,7 +312,8 @@ def march(
                 return code, k
         if todo[NEXT] == KICK or todo[NEXT] == FORCES:
             if forcing.driven.shape[0] > 0 and todo[NEXT] == KICK:
-                place_frames(state.q, forcing.driven, clock[NOW])
+                times, factors = forcing.times, forcing.factors
+                place_frames(state.q, forcing.driven, times, factors, clock[NOW])
             put_forces(state, table.mat, forcing, scratch, clock[NOW])
             if todo[NEXT] == FORCES:
                 break

@@ -20,6 +20,8 @@ from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import (
     SINCE,
+    TOLD_FROM,
+    TOLD_UPTO,
     Switches,
     add_damping,
     add_loads,
@@ -70,8 +72,9 @@ class Marcher:
         self.rods, self.method, self.request = rods, method, request
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
-        # clamps start to move when the run starts; histories of loads keep their own time
-        self.flat.driven[:, SINCE] = self.save[0]
+        # clamps start to move when the run starts; histories keep their own time
+        told = self.flat.driven[:, TOLD_UPTO] > self.flat.driven[:, TOLD_FROM]
+        self.flat.driven[~told, SINCE] = self.save[0]
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
         self.step = chosen_step(rods, method, span, limited)

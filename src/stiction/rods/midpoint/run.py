@@ -64,6 +64,11 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
                 "solve with RollingLeapfrog.",
             )
         )
+    if any(rod.slides for rod in rods.rods):
+        got, needs = "an end that slides", "ends that are held or free"
+        why = "what slides is not part of the implicit equations."
+        try_ = "solve with RollingLeapfrog."
+        raise ModelError(explain("RollingMidpoint", got, needs, why, try_))
     if rods.partners:
         raise ModelError(
             explain(
@@ -135,7 +140,7 @@ class _Midpoint(Marcher):
         slots = f.r.shape[1]
         if f.driven.shape[0]:
             before = clamp_energy(f.q, f.v, f.p, f.mat, f.driven)
-            follow_clamps(f.r, f.q, f.v, f.p, f.driven, now, h)
+            follow_clamps(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now, h)
             gained = clamp_energy(f.q, f.v, f.p, f.mat, f.driven) - before
             self.sums[mk.EXTERNAL, mk.TOTAL] += gained
         unknown = self.change

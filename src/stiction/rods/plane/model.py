@@ -13,7 +13,7 @@ from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb, Friction
 from stiction.numerics.checks import Record, number, whole
 from stiction.rods.centreline import vector
-from stiction.rods.rod import CosseratRod, Driven
+from stiction.rods.rod import CosseratRod, Driven, Turned
 from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
 
 if TYPE_CHECKING:
@@ -91,9 +91,16 @@ class RodOnPlane(Record):
 
     def _check_rod(self) -> None:
         for name in ("left", "right"):
-            if isinstance(getattr(self.rod, name), Driven):
+            end = getattr(self.rod, name)
+            if isinstance(end, Driven | Turned):
                 why = "no moving clamp is built into the method for a plane."
-                _refuse(f"rod.{name}", "Driven", "Free, Pinned or Clamped", why, "give Free().")
+                _refuse(
+                    f"rod.{name}",
+                    type(end).__name__,
+                    "Free, Pinned or Clamped",
+                    why,
+                    "give Free().",
+                )
         for name in ("drag", "rotational_drag", "internal_damping"):
             if getattr(self.rod, name) > 0.0:
                 why = "the method for a plane has no damping but friction and impacts."

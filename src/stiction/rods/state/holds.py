@@ -8,9 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.rods.assembly import Flat, holds_section, third_directors
-from stiction.rods.driving_kernels import IS_FRAME, RISE, SINCE, SLOT, SPIN, VELOCITY
+from stiction.rods.driving_kernels import (
+    IS_FRAME,
+    RISE,
+    SINCE,
+    SLIDES,
+    SLOT,
+    SPIN,
+    TOLD_FROM,
+    TOLD_UPTO,
+    VELOCITY,
+)
 from stiction.rods.model import Rods
-from stiction.rods.rod import Clamped, Driven, Pinned
+from stiction.rods.rod import Clamped, Driven, Pinned, Turned
 from stiction.rods.rod_kernels import INERTIA, MASS
 
 __all__ = ["PIN", "Hold", "holds_of", "reactions"]
@@ -53,7 +63,7 @@ def holds_of(rods: Rods, flat: Flat) -> list[Hold]:
         ):
             if isinstance(end, Pinned):
                 found.append(Hold(PIN, number, node, (node,), (), frame))
-            elif isinstance(end, Clamped | Driven) and holds_section(end):
+            elif isinstance(end, Clamped | Driven | Turned) and holds_section(end):
                 found.append(Hold(SECTION, number, node, (node,), (outer,), outer))
             elif isinstance(end, Clamped | Driven):
                 found.append(Hold(ELEMENT, number, node, (node, inner), (frame,), frame))
@@ -78,6 +88,10 @@ def reactions(
     ends = np.array([hold.node for hold in holds])[owner]
     part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
     part += _of_moving(flat, slots, arm, now)
+    for row in flat.driven[flat.driven[:, SLIDES] == 1.0]:
+        # nothing holds the end along its way
+        axis, here = row[SPIN : SPIN + 3], slots == int(row[SLOT])
+        part[here] -= np.outer(part[here] @ axis, axis)
     np.add.at(pull, owner, part)
     np.add.at(turn, owner, np.cross(arm, part))
     for k, slot in frames:
@@ -99,7 +113,7 @@ def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
     where = {int(slot): j for j, slot in enumerate(slots)}
     for row in flat.driven:
         j = where.get(int(row[SLOT]), -1)
-        if row[IS_FRAME] or j < 0:
+        if row[IS_FRAME] or row[SLIDES] or j < 0:
             continue
         (_, faster), (spin, rate) = _rates(row, now)
         faster = faster + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
@@ -109,6 +123,10 @@ def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
 
 def _rates(row: Floats, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """Return velocity and angular velocity of a moving clamp, each with its rate."""
+    if row[TOLD_UPTO] > row[TOLD_FROM]:
+        # the frame of a section has no inertia
+        still = np.zeros(3)
+        return (still, still), (still, still)
     late, rise = now - row[SINCE], row[RISE]
     part = 1.0 if late >= rise else late / rise
     grows = 0.0 if late >= rise else 1.0 / rise
