@@ -2,17 +2,25 @@
 
 ::
 
-    python benchmarks/trust_snap.py [strip | cap]
+    python benchmarks/trust_snap.py [NAME ...]
 
 The support is driven slowly to just beyond the limit point and held there, until drag has
-brought the solid to rest on the far branch. Heat of drag and what the scheme took since the
-limit point is the energy set free; continuation knows it from both branches, beforehand.
+brought the solid to rest on the far branch. What is told:
+
+- *predicted*: energy at the limit point, and the work to where the support is held, less the
+  energy of the far branch there. Continuation alone knows it, and it is a difference of two
+  states: whatever way leads from one to the other, drag, friction and the scheme share it.
+- *released*: what they took in motion since the limit point.
+- *area*: between the branch that snaps back and the jump. It is the prediction less the heat
+  of friction on the way back and forth; without friction they are the same.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,16 +40,36 @@ from stiction.solids import (
 
 # how far beyond the limit point supports are held
 BEYOND = 1.002
+FREE = st.laws.Frictionless()
 
 
-def strip(times, values):
-    """A short strip on a plane without friction, lifted at its end."""
+class Free(NamedTuple):
+    """Energy that a snap sets free, its parts on both ways, and the imbalance of motion [E L0^2].
+
+    Parameters
+    ----------
+    predicted : from both states
+    released : in motion, by all that takes energy
+    area : between the branch of continuation and the jump
+    rubbed : heat of friction along that branch
+    dragged, heated : by drag and the scheme, and by friction, in motion
+    ledger : imbalance of the motion [1]
+    """
+
+    predicted: float
+    released: float
+    area: float
+    rubbed: float
+    dragged: float
+    heated: float
+    ledger: float
+
+
+def strip(times, values, model=FREE, sizes=(30.0, 20.0, 4.0), cells=(60, 2)):
+    """A short strip on a plane, lifted at its end."""
+    long, adhering, high = sizes
     parts = st.StripPeeling(
-        length=30.0,
-        adhering=20.0,
-        height=4.0,
-        cells=(60, 2),
-        model=st.laws.Frictionless(),
+        length=long, adhering=adhering, height=high, cells=cells, model=model
     ).assembled()
     drive, held = parts.conditions
     conditions = [Driven(drive.where, 1, Program(times, values)), held]
@@ -50,15 +78,18 @@ def strip(times, values):
     )
 
 
-def cap(times, values):
-    """A coarse cap under a plate without friction that is pulled away."""
-    parts = st.CapSliding(model=st.laws.Frictionless(), cells=(60, 6)).assembled()
+def cap(times, values, model=FREE, shear=0.0, cells=(60, 6)):
+    """A coarse cap under a plate that is moved sideways by `shear`, and then pulled away."""
+    parts = st.CapSliding(model=model, cells=cells).assembled()
+    sideways = Fixed(Rigid(0), (0,))
+    if shear:
+        sideways = Driven(Rigid(0), 0, Program((0.1, times[0]), (0.0, shear)))
     return Solid(
         parts.bodies,
         parts.contacts,
         [
             Driven(Rigid(0), 1, Program(times, values)),
-            Fixed(Rigid(0), (0,)),
+            sideways,
             Fixed(Boundary(0, "bottom")),
         ],
         attraction=parts.attraction,
@@ -67,9 +98,10 @@ def cap(times, values):
     )
 
 
-def predicted(run) -> tuple[float, float]:
-    """Return the displacement at which supports are held, and the energy set free there."""
+def predicted(run) -> tuple[float, float, float, float]:
+    """Return where supports are held, the energy set free there, the area, the heat beside it."""
     e, u = run.energy, run.variables["displacement"].values
+    told = e.columns()
     total, force = e.stored + e.adhesive, run.variables["force_y"].values
     first = int(np.argmax(np.diff(u) < 0.0))
     # the parabola through three points around the limit point
@@ -78,46 +110,80 @@ def predicted(run) -> tuple[float, float]:
     bend, slope, level = np.polyfit(way, u[near], 2)
     top = -0.5 * slope / bend
     limit = float(np.polyval([bend, slope, level], top))
-    at_limit = float(np.polyval(np.polyfit(way, total[near], 2), top))
     held = BEYOND * limit
     back = first + int(np.argmax(np.diff(u[first:]) > 0.0))
-    after = float(np.interp(held, u[back:], total[back:]))
-    return held, at_limit + abs(float(force[first])) * (held - limit) - after
+    passed = back + int(np.argmax(u[back:] > held))
+
+    def change(values) -> float:
+        at_limit = float(np.polyval(np.polyfit(way, values[near], 2), top))
+        after = float(np.interp(held, u[passed - 1 : passed + 1], values[passed - 1 : passed + 1]))
+        return after - at_limit
+
+    done = abs(float(force[first])) * (held - limit)
+    area = done - change(told["external_work"])
+    return held, done - change(total), area, change(told["friction_heat"])
 
 
-def set_free(run, begin: float) -> float:
-    """Return what drag and the scheme took from a time on, and what still moves."""
-    e = run.energy
-    lost = e.kinetic + e.viscous_heat + e.algorithmic
-    return float(lost[-1] - np.interp(begin, e.time, lost))
+def set_free(run, begin: float) -> tuple[float, float]:
+    """Return what drag and the scheme took from a time on, with what still moves, and friction."""
+    told, t = run.energy.columns(), run.energy.time
+    lost = told["kinetic"] + told["viscous_heat"] + told["algorithmic"]
+    dragged, heated = (
+        float(values[-1] - np.interp(begin, t, values)) for values in (lost, told["friction_heat"])
+    )
+    return dragged, heated
 
 
-def compare(make, start, u_end, steps, density, drag, tolerance) -> tuple[float, float, float]:
-    """Return the energy predicted, that of motion, and the imbalance of its ledger."""
+def compare(
+    make: Callable, start: float, u_end: float, steps: int, density: float, drag: float
+) -> Free:
+    """Return the energies that both ways tell; `make` takes the times of a program, and values."""
     path = st.solve(make((start, 1.0), (0.0, u_end)), Continuation(steps=steps))
-    held, energy = predicted(path)
+    held, energy, area, rubbed = predicted(path)
     end = 1.0 + 40.0 / drag
-    method = GeneralisedAlpha(steps=round(100 * end), tolerance=tolerance)
+    method = GeneralisedAlpha(steps=round(100 * end), tolerance=3e-3)
     moving = MovingSolid(make((start, 1.0, end), (0.0, held, held)), density, drag)
     run = st.solve(moving, method, (0.0, end))
-    return energy, set_free(run, start + (1.0 - start) / BEYOND), run.energy.imbalance_rel
+    dragged, heated = set_free(run, start + (1.0 - start) / BEYOND)
+    ledger = run.energy.imbalance_rel
+    return Free(energy, dragged + heated, area, rubbed, dragged, heated, ledger)
 
 
+def _made(make: Callable, **more) -> Callable:
+    return lambda times, values: make(times, values, **more)
+
+
+STRIP = (0.0, 30.0, 240, 1e-10, 100.0)
+# coarser, the frictionless cap lets go of its elements one by one, and has a limit point at each
 CASES = {
-    "strip": (strip, 0.0, 30.0, 240, 1e-10, 100.0, 3e-3),
-    "cap": (cap, 0.1, 1.5, 200, 1e-8, 400.0, 3e-3),
+    "strip": (strip, *STRIP),
+    "strip-ea-0.005": (_made(strip, model=st.laws.EA(0.005)), *STRIP),
+    "strip-ea-0.02": (_made(strip, model=st.laws.EA(0.02)), *STRIP),
+    "strip-di-0.1": (_made(strip, model=st.laws.DI(0.1)), *STRIP),
+    "cap": (_made(cap, cells=(120, 8)), 0.1, 0.75, 400, 1e-8, 400.0),
+    "cap-di-1": (_made(cap, model=st.laws.DI(1.0)), 0.1, 1.5, 400, 1e-8, 400.0),
+    "cap-di-1-sheared": (
+        _made(cap, model=st.laws.DI(1.0), shear=0.2),
+        *(0.3, 0.75, 400, 1e-8, 400.0),
+    ),
 }
 
 
 def main() -> None:
     """Print a line for each case."""
+    print(
+        "| case | predicted | released | ratio | area | friction, path | drag and scheme "
+        "| friction, motion | ledger | CPU [s] |"
+    )
+    print("|" + "---|" * 10)
     for name in sys.argv[1:] or CASES:
         begin = time.process_time()
-        energy, moved, closed = compare(*CASES[name])
+        f = compare(*CASES[name])
+        ratio = f.released / f.predicted
         print(
-            f"{name}: continuation {energy:.6g}, motion {moved:.6g}, "
-            f"ratio {moved / energy:.4f}, ledger {closed:.1e}, "
-            f"{time.process_time() - begin:.0f} s of CPU",
+            f"| {name} | {f.predicted:.6g} | {f.released:.6g} | {ratio:.4f} | {f.area:.4g} "
+            f"| {f.rubbed:.4g} | {f.dragged:.4g} | {f.heated:.4g} | {f.ledger:.1e} "
+            f"| {time.process_time() - begin:.0f} |",
             flush=True,
         )
 

@@ -256,9 +256,11 @@ def _tell_friction(
         (HEAT, per * dot(traction, slip)),
         (SPRING, per * dot(traction, traction) / (2.0 * penalty)),
         *((ORIGIN + a, history[a] + moved[a]) for a in range(d - 1)),
-        *((SLIP_X + p, slip[p]) for p in range(d)),
     ):
         out[column] = np.where(there, value, out[column])
+    # where friction has just come to its end, the spring that it leaves goes with its last slip
+    for p in range(d):
+        out[SLIP_X + p] = np.where(told.rubs, slip[p], out[SLIP_X + p])
 
 
 def _tell(

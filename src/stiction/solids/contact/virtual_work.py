@@ -474,10 +474,12 @@ class MortarPass(ContactPass):
             (k.SPRING, w * tau * tau / (2.0 * penalty)),
             (k.SHEAR, -per * tau / stretch * k.dot(unit, tangent)),
             (k.RUB, w * tau),
-            (k.SLID, step),
-            *((k.SLIP_X + p, step * stretch * unit[p]) for p in range(self.dim)),
         ):
             out[column] = np.where(there, value, out[column])
+        # where friction has just come to its end, the spring that it leaves goes with its last slip
+        out[k.SLID] = np.where(rubs, step, out[k.SLID])
+        for p in range(self.dim):
+            out[k.SLIP_X + p] = np.where(rubs, step * stretch * unit[p], out[k.SLIP_X + p])
         out[k.EXCESS] = np.where(rubs, (size - most) / stretch, -out[k.THRESHOLD])
         none = np.zeros_like(area)
         sticks = np.where(there & holds, per * penalty / area, none)

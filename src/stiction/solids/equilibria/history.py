@@ -17,7 +17,7 @@ from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.readings import columns, covered, force_on, lengths
+from stiction.solids.equilibria.readings import columns, covered, force_on, forces_between, lengths
 from stiction.solids.equilibria.works import (
     force_of,
     moment_on_circle,
@@ -215,16 +215,16 @@ def _friction(out: Floats, dim: int) -> Floats:
 def _spread_springs(p: ContactPass, a: Floats, b: Floats) -> float:
     """Return what springs of stick gain because the area they count on grows [J/m].
 
-    Tractions do not follow from this part of the energy; it vanishes with a stiff penalty. One
-    coordinate along a partner leaves no remainder: (tau j) d tau against d(tau^2 j / 2).
+    Tractions do not follow from this part of the energy; it vanishes with a stiff penalty. The
+    trapezoidal rule of (t j) . dt against d(t . t j / 2) leaves t_0 . t_1 (j_1 - j_0) / 2.
     """
-    grown = b[:, k.OWN_STRETCH] - a[:, k.OWN_STRETCH]
+    stretches = a[:, k.OWN_STRETCH], b[:, k.OWN_STRETCH]
     if p.mortar:
-        both = a[:, k.RUB] * b[:, k.RUB] / (a[:, k.OWN_STRETCH] * b[:, k.OWN_STRETCH])
-        per = 2.0 * p.contact.tangential_stiffness * a[:, k.WEIGHT]
-        return float(np.sum(both * grown / per))
-    springs = a[:, k.SPRING] / a[:, k.OWN_STRETCH] + b[:, k.SPRING] / b[:, k.OWN_STRETCH]
-    return 0.5 * float(np.sum(springs * grown))
+        both = a[:, k.RUB] * b[:, k.RUB]
+    else:
+        both = np.sum(_friction(a, p.dim) * _friction(b, p.dim), axis=1)
+    per = 2.0 * p.contact.tangential_stiffness * a[:, k.WEIGHT] * stretches[0] * stretches[1]
+    return float(np.sum(both * (stretches[1] - stretches[0]) / per))
 
 
 def _near(t: float) -> float:
@@ -343,9 +343,8 @@ class Recorder:
         self.missed.append((lost, t))
         for i, contact in enumerate(self.problem.assembled.contacts):
             if isinstance(contact.partner, Boundary):
-                sides = (contact.boundary.body, contact.partner.body)
-                pair = [force_on(self.problem, trial, i, side) for side in sides]
-                self.balances.setdefault(i, []).append((pair[0], pair[1]))
+                pair = forces_between(self.problem, trial, i)
+                self.balances.setdefault(i, []).append(pair)
         if self.every_step or (at is None and self.asks_for(t)):
             self.rows.append(self.last)
         due = self._picture_times[len(self.pictures) :]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
+from stiction.laws.adhesive_friction import Frictionless
 from stiction.methods import FollowBranch, StayOnPath, StopThere
 from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
 from stiction.results.determinism import Loss
@@ -24,7 +25,7 @@ from stiction.solids.equilibria.history import (
 )
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.stability import Watch
+from stiction.solids.equilibria.stability import Watch, find_snap
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ _SNAPSHOTS = 13
 _PARTS = (2, 4, 8, 16)
 # part of the energy turned over in a step that may be missing before it counts as a jump
 _JUMP = 0.25
+# the same where no law pulls, and of the energy: there the step is taken again in parts
+_OPEN, _LEAST = 5e-4, 1e-7
 # residuals that stay below this many times the floor of rounding are at it
 _AT_FLOOR = 30.0
 
@@ -118,6 +121,9 @@ class March:
         self.watch = Watch(problem, self.solver, request.t_start)
         # whether bodies touch by virtual work alone: then energies close in short steps
         self.joined = problem.joined
+        # what neither adheres nor rubs has one energy, which a smooth path conserves
+        smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
+        self.holds = smooth and problem.deepest == 0.0
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
@@ -458,10 +464,21 @@ class March:
         if self.joined:
             # what the boundaries could give; less is not worth the name of a jump
             scale = max(scale, self.problem.deepest)
-        if missing > _JUMP * turned and missing > 1e-3 * scale:
+        where: dict[str, object] = {"from": times[0], "energy_missing": missing}
+        least = max(_OPEN * turned, _LEAST * scale)
+        if self.holds and missing > least:
+            assert self.trial is not None
+            begin, beside = (self.state, self.trial, last), self.problem.alike()
+            energies, first = (missing, least), self.watch.begin
+            snap = find_snap(beside, begin, times[1], energies, self.limits, self.solver, first)
+            if snap is not None:
+                place = 0.5 * (snap.low + snap.high)
+                where |= {"program_time": place, "from": snap.low, "to": snap.high}
+                choice = "the state at which Newton's method arrived; inertia would decide"
+                self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
+        elif missing > _JUMP * turned and missing > 1e-3 * scale:
             if self.joined and self._closes_in_parts(last, times, missing):
                 return
-            where = {"from": times[0], "energy_missing": missing}
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 

@@ -119,8 +119,28 @@ def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, 
     return found
 
 
+def forces_between(problem: Problem, trial: Trial, contact: int) -> tuple[Floats, Floats]:
+    """Return the forces (d,) of a contact of two boundaries on the one and on the other [N/m].
+
+    Verified by: tests/unit/solids/equilibria/test_self_contact.py::test_legs_of_a_fold_press
+    """
+    forces = columns(k.FORCE_X, problem.dim)
+    owners = zip(problem.contact_of_pass, trial.outs, strict=True)
+    found = [out[:, forces].sum(axis=0) for number, out in owners if number == contact]
+    # one pass loads both
+    return (found[0], -found[0]) if len(found) == 1 else (found[0], found[1])
+
+
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
-    """Return the force (d,) of a contact on a body [N/m], [N] in space."""
+    """Return the force (d,) of a contact on a body [N/m], [N] in space.
+
+    Of a body that touches itself it is the force on the contact's own boundary.
+    """
+    described = problem.assembled.contacts[contact]
+    if isinstance(described.partner, Boundary) and (
+        described.partner.body == described.boundary.body == body
+    ):
+        return forces_between(problem, trial, contact)[0]
     total = np.zeros(problem.dim)
     forces = columns(k.FORCE_X, problem.dim)
     owners = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)

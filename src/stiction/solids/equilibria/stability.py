@@ -17,15 +17,16 @@ import numpy.typing as npt
 
 from stiction.numerics.linear_solvers import LinearSolveError, LinearSolver
 from stiction.results.determinism import Loss
+from stiction.solids.equilibria.history import Energies, missing_energy, step_energies
 from stiction.solids.equilibria.newton import Limits, Outcome, solve_step
-from stiction.solids.equilibria.problem import Problem, State
+from stiction.solids.equilibria.problem import Problem, State, Trial
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from stiction.numerics.linear_solvers import Factors
+    from stiction.numerics.linear_solvers import Factors, Workspace
 
-__all__ = ["Watch", "Ways"]
+__all__ = ["Snap", "Watch", "Ways", "find_snap", "softest"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,6 +36,12 @@ _HALVINGS, _PLACES = 12, 20
 # halvings at most, and part of the time travelled to which a place is found then: where steps are
 # long beside it
 _MOST, _PART = 26, 2e-4
+# of the iteration for the softest way, whose eigenvalue has just passed zero
+_ITERATIONS = 8
+# parts in which a step is taken again where its energies do not close, the part of what was
+# missing that a smooth path may still miss then (a sixteenth, near a limit point an eighth),
+# how often parts are taken in parts, and halvings for the place of a snap
+_PARTS, _SMOOTH, _DEEP, _PLACED = 4, 0.25, 3, 24
 
 
 class Ways(NamedTuple):
@@ -165,3 +172,112 @@ class Watch:
         finally:
             space.close()
         return low, high
+
+
+def softest(space: Workspace, matrix: csr_matrix) -> Floats:
+    """Return the direction (n,) of length 1 of the eigenvalue of a matrix that is nearest to zero.
+
+    Parameters
+    ----------
+    space : of the solver
+    matrix : (n, n), symmetric
+
+    Raises
+    ------
+    LinearSolveError : if the matrix is singular.
+
+    Source: inverse iteration; Golub, Van Loan 2013, sect. 8.2.2.
+    Verified by: tests/unit/solids/motion/test_stability.py::test_the_softest_way
+    """
+    factors = space.factorise(matrix)
+    way = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    for _ in range(_ITERATIONS):
+        way = factors.solve(way / np.linalg.norm(way))
+    return np.asarray(way / np.linalg.norm(way))
+
+
+class Snap(NamedTuple):
+    """Where no balance is near the last one: program times around it, and the energy it frees."""
+
+    low: float
+    high: float
+    energy: float
+
+
+def find_snap(
+    problem: Problem,
+    start: tuple[State, Trial, Energies],
+    target: float,
+    missing: tuple[float, float],
+    limits: Limits,
+    solver: LinearSolver,
+    begin: float,
+) -> Snap | None:
+    """Return where a load step leaves its path for another one, None if it does not.
+
+    A step is taken again in parts, beside the path. The trapezoidal rule for work misses less
+    and less of a smooth path; what a snap frees stays missing, in the part where it lies.
+
+    Parameters
+    ----------
+    problem : equations that nothing else uses
+    start : state, trial and energies at the begin of the step
+    target : program time of its end
+    missing : energy that the whole step misses, and that a part may miss without being taken in
+        parts itself [J/m]
+    begin : program time at which the path begins
+
+    Verified by: tests/convergence/test_arches.py::test_no_arch_snaps_in_silence
+    """
+    space = solver.start()
+    lost, least = missing
+
+    def taken(at: tuple[State, Trial, Energies], t: float) -> tuple[State, Trial, Energies] | None:
+        state, trial, energy = at
+        outcome = solve_step(problem, state, t, None, limits, space)
+        if outcome.trial is None:
+            return None
+        times = (state.time, t)
+        energy = step_energies(problem, trial, outcome.trial, times, energy, rough=True)
+        return problem.accepted(state, outcome.trial, t), outcome.trial, energy
+
+    def left(
+        at: tuple[State, Trial, Energies], end: float, lost: float, depth: int
+    ) -> tuple[float, tuple[State, Trial, Energies], float] | None:
+        """Return what is missing in a part that no smooth path leaves, its begin and its end."""
+        parts = []
+        for t in np.linspace(at[0].time, end, _PARTS + 1)[1:]:
+            there = taken(at, float(t))
+            less = np.inf if there is None else missing_energy(at[2], there[2])[0]
+            parts.append((less, at, float(t)))
+            if there is None:
+                break
+            at = there
+        if sum(part[0] for part in parts) > _SMOOTH * lost:
+            return max(parts, key=lambda part: part[0])
+        for less, begin, t in parts:
+            if less > least and depth < _DEEP:
+                found = left(begin, t, less, depth + 1)
+                if found is not None:
+                    return found
+        return None
+
+    try:
+        found = left(start, target, lost, 0)
+        if found is None:
+            return None
+        less, at, high = found
+        freed = min(less, lost)
+        for _ in range(_PLACED):
+            low = at[0].time
+            if high - low <= 0.1 * _PART * (low - begin):
+                break
+            middle = taken(at, 0.5 * (low + high))
+            less = np.inf if middle is None else missing_energy(at[2], middle[2])[0]
+            if middle is not None and less <= 0.5 * freed:
+                at = middle
+            else:
+                high = 0.5 * (low + high)
+        return Snap(at[0].time, high, freed)
+    finally:
+        space.close()

@@ -9,10 +9,12 @@ import numpy.typing as npt
 
 from stiction.errors import Status
 from stiction.results.audit import Check
+from stiction.results.determinism import Loss
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, solve_step
 from stiction.solids.equilibria.problem import Trial
+from stiction.solids.equilibria.stability import softest
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 from stiction.solids.outcome import build_run
@@ -32,6 +34,8 @@ _GROWTH, _SHRINK, _SAFE = 1.5, 0.2, 0.9
 _HARD = 10
 # of the length of the bodies: displacements below count as none where nothing touches
 _STILL = 1e-3
+# part of a motion along an unstable way from which on it goes that way
+_ALONG = 1e-6
 # part of velocities by which that of a support must change to count
 _KICK = 1e-9
 # energy that may be missing, that the scheme may take, and local error, over their scales
@@ -187,6 +191,46 @@ class Motion(March):
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         told = self._told(moved.after, self.v, self.a)
         self.record.add(self.state, told, self.energy, outcome.iterations, residual)
+        if self.scheme.stability:
+            self._look_for_ways()
+
+    def _look_for_ways(self) -> None:
+        """Tell a way that balance has lost its hold on, if the motion has not gone that way.
+
+        A snap goes along its unstable way, and is decided. What stays beside, as a column upright
+        by symmetry, is decided by rounding.
+        """
+        problem, t = self.moving, self.state.time
+        if not problem.free.size or not self.watch.symmetric(problem, t):
+            return
+        _, matrix = problem.evaluate(self.state, self.state.u, t, None, data=True)
+        now = self.watch.ways(problem, t, matrix, None)
+        before = self.watch.change_to(now)
+        if now is None or before is None or not now.counted or now.number <= before.number:
+            return
+        assert matrix is not None
+        way = softest(self.watch.space, problem.reduced(matrix))
+        mode = np.zeros_like(self.v)
+        mode.reshape(-1)[problem.free] = way
+        size = self._length(mode)
+        if not size > 0.0:
+            return
+        weighed = problem.weigh(mode) / (size * self.total)
+        first = self.record.path[0].time if self.record.path else t
+        for moved in (self.v, self.state.u):
+            free = np.where(problem.fixed, 0.0, moved)
+            if abs(float(np.sum(weighed * free))) > _ALONG * self._length(free):
+                return
+        square = float(way @ (problem.reduced(matrix) @ way)) / (size**2 * self.total)
+        where: dict[str, object] = {
+            "program_time": t,
+            "from": max(first, self.record.path[-2].time if len(self.record.path) > 1 else t),
+            "to": t,
+            "unstable_ways": now.number,
+            "growth_rate": float(np.sqrt(max(-square, 0.0))),
+        }
+        choice = "the motion went on as it was; what leads off this way would grow"
+        self.record.losses.append(Loss(t, "bifurcation", where, choice))
 
     def _stage_ends(self, t: float) -> bool:
         return bool(self.stages) and t >= self.stages[self.problem.stage].until

@@ -37,6 +37,8 @@ class GeneralisedAlpha(Record):
     tolerance : local error of a step over the range of adhesion, or without contact over the
         largest displacement so far [1]; None keeps steps as long as Newton's method lets them
     lumped : whether masses are diagonal
+    stability : count the ways in which balance is unstable after every step, without friction, and
+        tell one that the motion does not take; it costs a factorisation a step
     max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
     max_cuts : how often the longest step may be halved before the run gives up
     newton_tolerance : residual over the forces in balance [1]
@@ -51,6 +53,7 @@ class GeneralisedAlpha(Record):
     steps: int = 200
     tolerance: float | None = 1e-3
     lumped: bool = False
+    stability: bool = True
     max_steps: int = 100_000
     max_cuts: int = 24
     newton_tolerance: float = 1e-9
@@ -71,6 +74,10 @@ class GeneralisedAlpha(Record):
         if not isinstance(lumped, bool):
             where, why = "GeneralisedAlpha.lumped", "masses are diagonal or they are not."
             raise ModelError(explain(where, repr(lumped), "True or False", why, "give False."))
+        stability: object = self.stability
+        if not isinstance(stability, bool):
+            where, why = "GeneralisedAlpha.stability", "unstable ways are counted or not."
+            raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
         check_counts(
             self,
             ("steps", 1, 10_000_000, 0),

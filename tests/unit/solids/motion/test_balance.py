@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.laws import Frictionless, LennardJones
+from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids import (
     Q1N2,
     Body,
@@ -67,6 +67,49 @@ def test_ledger_of_random_steps(radius):
         # the rule of degree five leaves a little
         assert abs(rest) <= 1e-6 * max(abs(part) for part in parts)
         assert last.viscous >= 0.0
+
+
+@pytest.mark.parametrize("friction", [DI(0.4), EA(0.5), EA(0.5, 0.5)], ids=repr)
+def test_ledger_of_steps_with_friction(friction):
+    """A block is rubbed and stretched on a plane, and lifted to where friction ends, and beyond.
+
+    The spring that the last step with friction leaves, and springs of model DI whose area grows,
+    are in the ledger to rounding, however long a step is.
+    """
+    body = Body(rectangle(2.0, 1.0, (4, 2), (0.0, LAW.gap_eq)), Q1N2(), NeoHookean(1.0, 0.3))
+    contact = Contact(Boundary(0, "bottom"), RigidPlane(), LAW, friction, penalty=1.0)
+    solid = st.Solid([body], [contact], [Fixed(Boundary(0, "top"))], dimensionless=True)
+    made, method = MovingProblem(MovingSolid(solid), False), GeneralisedAlpha()
+    made.fixed[:] = True
+    cut = friction.gap_cut(LAW) - LAW.gap_eq
+    at = made.points[: made.first[1]]
+    state, rest, heats = made.start(0.0), np.zeros_like(made.points), []
+    before, first, u0 = None, None, rest
+    path = [(0.5, 0.0, 0.0), (0.5, 0.1, 0.1), (0.9, 0.15, 0.03), (1.1, 0.2, 0.1), (1.6, 0.1, 0.0)]
+    for number, (lift, shear, wide) in enumerate(path):
+        u = rest.copy()
+        u[: made.first[1], 0] = shear + wide * at[:, 0] * (1.0 + at[:, 1])
+        u[: made.first[1], 1] = lift * cut
+        if before is None:
+            before, _ = made.evaluate(state, u, 0.0, None, data=False)
+            state, u0 = made.accepted(state, before, 0.0), u
+            first = energies_at(made, before, 0.0)._replace(kinetic=0.0)
+            continue
+        step = Step(1.0, u0, rest, rest, before.residual, method.weights())
+        made.begin(step)
+        told, _ = made.evaluate(state, u, float(number), None, data=False)
+        after = made.end(told)
+        moved = Moved(before, after, told.residual, *step.rates(u))
+        last = balance(made, state, step, moved, (number - 1.0, float(number)), first)
+        change = last.kinetic + last.stored + last.adhesive - first.stored - first.adhesive
+        spent = last.algorithmic - first.algorithmic + sum(last.heat) - sum(first.heat)
+        assert abs(change - last.work + first.work + spent) <= 1e-9 * abs(last.adhesive)
+        heats.append(sum(last.heat) - sum(first.heat))
+        state, before, u0 = made.accepted(state, after, float(number)), after, u
+        first = last._replace(kinetic=0.0)
+    assert heats[1] > 0.0
+    if isinstance(friction, EA):
+        assert heats[2] == 0.0  # beyond its gap no law rubs
 
 
 def test_an_energy_that_is_not_that_of_the_forces_leaves_the_ledger_open(monkeypatch):

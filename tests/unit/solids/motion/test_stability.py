@@ -1,0 +1,80 @@
+"""Motions tell ways that balance has lost its hold on, unless they go that way."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from scipy.sparse import csr_matrix
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.numerics.linear_solvers import SuperLU
+from stiction.solids import (
+    Q2,
+    Body,
+    Boundary,
+    Driven,
+    Fixed,
+    GeneralisedAlpha,
+    Loaded,
+    MovingSolid,
+    Nearest,
+    NeoHookean,
+    Program,
+    rectangle,
+)
+from stiction.solids.equilibria.stability import softest
+
+LONG = 20.0
+EULER = np.pi**2 / 12.0 / LONG**2
+
+
+def column(times, values, push=0.0):
+    """A column between a clamp and a guide, pressed slowly by parts of Euler's shortening."""
+    right = Boundary(0, "right")
+    moved = tuple(-EULER * LONG * v for v in values)
+    held = [Driven(right, 0, Program(times, moved)), Fixed(Boundary(0, "left"))]
+    if push:
+        held.append(Loaded(Nearest(0, (LONG, 0.5)), 1, Program((0.0,), (push,))))
+    body = Body(rectangle(LONG, 1.0, (16, 1)), Q2(), NeoHookean(1.0, 0.0))
+    solid = st.Solid([body], [], held, dimensionless=True)
+    # waves pass it 400 times in the time in which it is pressed
+    return MovingSolid(solid, (times[-1] / 400.0 / LONG) ** 2, 20.0)
+
+
+def test_an_upright_column_tells_that_it_could_bend():
+    run = st.solve(column((0.0, 1.0), (0.0, 2.0)), GeneralisedAlpha(steps=100, tolerance=None))
+    told = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
+    assert told
+    # it is told after a step, and steps are hundredths
+    assert 0.5 <= told[0].time <= 0.53
+    assert told[0].where["unstable_ways"] == 1
+    assert told[0].where["growth_rate"] > 0.0
+    off = GeneralisedAlpha(steps=100, tolerance=None, stability=False)
+    silent = st.solve(column((0.0, 1.0), (0.0, 2.0)), off)
+    assert not silent.determinism.losses
+    assert np.array_equal(run.energy.stored, silent.energy.stored)
+
+
+def test_a_column_that_bends_tells_nothing():
+    """A small force leads the motion that way, and its future is one."""
+    pushed = column((0.0, 1.0), (0.0, 2.0), push=1e-3 * EULER)
+    run = st.solve(pushed, GeneralisedAlpha(steps=100, tolerance=None))
+    assert not run.determinism.losses
+    assert run.energy.imbalance_rel <= 1e-7
+
+
+def test_the_softest_way():
+    rng = np.random.default_rng(5)
+    q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
+    values = np.concatenate([[-1e-3], np.linspace(0.5, 3.0, 11)])
+    matrix = (q * values) @ q.T
+    matrix = 0.5 * (matrix + matrix.T)
+    with SuperLU().start() as space:
+        way = softest(space, csr_matrix(matrix))
+    _, vectors = eigh(matrix)
+    assert abs(way @ vectors[:, 0]) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_switch_is_checked():
+    with pytest.raises(ModelError, match=r"GeneralisedAlpha\.stability"):
+        GeneralisedAlpha(stability=1)
