@@ -1,123 +1,69 @@
-"""Bodies in space beside closed forms: Hertz on refined meshes, and the sheared cap.
+"""Bodies in space beside closed forms: spheres pressed and drawn off, and the sheared cap.
 
-python benchmarks/solids_space.py [--quick] [hertz] [cap]
+python benchmarks/solids_space.py [--quick] [hertz] [jkr] [cap]
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from record import Record
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from axisymmetric_oracle import pull_off as self_consistent
+from sphere_cases import hertz, pull_off
+
 import stiction as st
-from stiction.laws import LennardJones
-from stiction.solids import (
-    Q1N2,
-    Boundary,
-    CapSliding3D,
-    Contact,
-    Driven,
-    Fixed,
-    NeoHookean,
-    Program,
-    Readings,
-    Rigid,
-    RigidSphere,
-    Solid,
-    SweptBody,
-    rectangle,
-)
-from stiction.solids.equilibria.problem import Problem
+from stiction.solids import CapSliding3D
 
-# a sphere of radius one on a block of nu = 0.3; the contact's radius of Hertz, and the block's size
-RADIUS, SIZE, POISSON = 0.05, 0.6, 0.3
-MODULUS = 1.0 / (1.0 - POISSON**2)
-FORCE = 4.0 / 3.0 * MODULUS * RADIUS**3
-# fine cells reach this far beyond the contact; outside they grow by this factor
-BEYOND, GROWTH = 1.25, 1.7
+# cells on the radius of contact
+PRESSED = (4, 6, 9)
+DRAWN = {0.5: (2, 3, 4), 1.0: (3, 4, 6), 2.0: (6, 9)}
 
 
-def lines(fine: float, stop: float) -> np.ndarray:
-    """Return places from 0 to SIZE, in steps of `fine` up to `stop` and growing ones after."""
-    made = list(np.linspace(0.0, stop, max(2, round(stop / fine)) + 1))
-    step = fine
-    while made[-1] < SIZE:
-        step *= GROWTH
-        made.append(made[-1] + step)
-    kept = np.array(made)
-    kept[kept > stop] = stop + (kept[kept > stop] - stop) * (SIZE - stop) / (kept[-1] - stop)
-    kept[-1] = SIZE
-    return kept
-
-
-def hertz(cells: int, depth: float) -> dict:
-    """Return the contact of a rigid sphere on a quarter of a block, pressed as deep as Hertz says.
-
-    Radius and force are compared with each other: both know less of the block's size than the
-    approach does. The radius is that of the pressure; the place up to which the gap is within reach
-    of the law lies farther out, by the length of the law over the approach to the power 2/3.
-
-    Parameters
-    ----------
-    cells : on the radius of contact
-    depth : length of the normal law over the approach of Hertz
-    """
-    fine = RADIUS / cells
-    wide, high = lines(fine, BEYOND * RADIUS), lines(fine, 2.0 * fine)
-    mesh = rectangle(
-        SIZE,
-        SIZE,
-        (wide.size - 1, high.size - 1),
-        (0.0, -SIZE),
-        wide / SIZE,
-        np.append(0.0, 1.0 - high[-2::-1] / SIZE),
-    )
-    element = Q1N2(reduced=True, contact_points=3)
-    body = SweptBody(mesh, wide, element, NeoHookean(1.0, POISSON))
-    strength, length = 0.03, depth * RADIUS**2
-    law = LennardJones.from_strength(strength, strength * length, adhesive=False)
-    ball = RigidSphere((0.0, 1.0 + law.gap_eq, 0.0), 1.0)
-    conditions = [
-        Fixed(Boundary(0, "bottom"), (0, 1, 2)),
-        Fixed(Boundary(0, "left"), (0,)),
-        Fixed(Boundary(0, "back"), (2,)),
-        Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, -(RADIUS**2)))),
-    ]
-    solid = Solid(
-        [body],
-        [Contact(Boundary(0, "top"), ball, law)],
-        conditions,
-        readings=Readings(displacement=3, support=True),
-        dimensionless=True,
-    )
+def timed(made: Callable[..., dict], *given: float, **more: float) -> dict:
+    """Return what a case finds, and how long it took."""
     wall, cpu = time.perf_counter(), time.process_time()
-    run = st.solve(solid, st.Quasistatic(steps=4), t_span=(0.0, 1.0))
-    area = 4.0 * float(run.data["nominal_area"].values[-1])
-    known = run.data["normal_traction"].values[-1]
-    share = known * Problem(solid.assembled()).passes[0].own.areas.ravel()
-    square = sum(run.data[f"surface_{axis}"].values[-1] ** 2 for axis in "xz")
-    # of Hertz' pressure the mean square distance is two fifths of that of the edge
-    radius = math.sqrt(2.5 * float((share * square).sum() / share.sum()))
-    pressure = float(known.max())
-    force = 4.0 * abs(float(run.data["force_y"].values[-1]))
-    peak = 1.5 * force / (math.pi * radius**2)
-    return {
-        "cells_on_radius": cells,
-        "law_over_approach": depth,
-        "unknowns": run.stats["unknowns"],
-        "radius": radius / RADIUS,
-        "radius_where_near": math.sqrt(area / math.pi) / RADIUS,
-        "force": force / FORCE,
-        "force_error": force / FORCE * (RADIUS / radius) ** 3 - 1.0,
-        "peak_pressure_error": pressure / peak - 1.0,
-        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
-        "iterations": run.stats["newton_iterations"],
-        "wall": time.perf_counter() - wall,
-        "cpu": time.process_time() - cpu,
-    }
+    found = made(*given, **more)
+    spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    return found | spent
+
+
+def balls(record: Record, quick: bool) -> None:
+    """Add a pressed sphere on refined meshes, with a stiffer law, and in a larger block."""
+    for cells in PRESSED[: 2 if quick else 3]:
+        best = timed(hertz, cells)
+        record.add("hertz", **best)
+    if not quick:
+        record.add("hertz", **timed(hertz, 6, law_over_approach=0.05))
+        record.add("hertz", **timed(hertz, 6, size=24.0))
+        record.add("hertz", **timed(hertz, 6, radius=0.05))
+    worst = abs(best["force_error"])
+    record.target(
+        "Hertz in space: force for a radius", "1 %", f"{100 * worst:.2f} %", worst <= 0.01
+    )
+
+
+def pulls(record: Record, quick: bool) -> None:
+    """Add spheres that are drawn off, beside the self-consistent answer."""
+    for tabor, meshes in DRAWN.items():
+        exact = self_consistent(tabor, rings=250)
+        for cells in meshes[: 1 if quick else 3]:
+            found = timed(pull_off, tabor, cells)
+            error = found["pull_off"] / exact - 1.0
+            record.add("pull-off", **found, exact=exact, error=error)
+        record.target(
+            f"pull-off of a sphere, Tabor number {tabor:g}, against rings on a half space",
+            "2 %",
+            f"{100.0 * error:+.2f} % ({found['pull_off']:.4f} against {exact:.4f} pi W R)",
+            bool(abs(error) <= 0.02),
+        )
 
 
 def sheared(cells: tuple[int, int, int], steps: int) -> dict:
@@ -147,16 +93,13 @@ def main() -> None:
     """Measure what is named, or all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("parts", nargs="*", default=["hertz", "cap"])
+    parser.add_argument("parts", nargs="*", default=["hertz", "jkr", "cap"])
     given = parser.parse_args()
     record = Record("solids_space", given.quick)
     if "hertz" in given.parts:
-        best = {}
-        for cells in (4, 6) if given.quick else (4, 6, 9):
-            best = hertz(cells, 0.05)
-            record.add("hertz", **best)
-        worst = abs(best["force_error"])
-        record.target("Hertz: force for a radius", "1 %", f"{100 * worst:.2f} %", worst <= 0.01)
+        balls(record, given.quick)
+    if "jkr" in given.parts:
+        pulls(record, given.quick)
     if "cap" in given.parts:
         meshes = [(10, 2, 5), (16, 3, 8), (22, 4, 12)]
         for cells in meshes[: 2 if given.quick else 3]:

@@ -1,0 +1,162 @@
+"""A rigid sphere on a quarter of a block in space: pressed as Hertz has it, and drawn off."""
+
+import math
+
+import numpy as np
+
+import stiction as st
+from stiction.laws import LennardJones
+from stiction.solids import (
+    Q1N2,
+    Boundary,
+    Contact,
+    Driven,
+    Fixed,
+    NeoHookean,
+    Program,
+    Readings,
+    Rigid,
+    RigidSphere,
+    Solid,
+    SweptBody,
+    rectangle,
+)
+from stiction.solids.equilibria.problem import Problem
+
+POISSON = 0.3
+MODULUS = 1.0 / (1.0 - POISSON**2)
+
+
+def places(fine, stop, size, growth):
+    """Return places from 0 to `size`, in steps of `fine` up to `stop` and growing ones after."""
+    made = list(np.linspace(0.0, stop, max(2, round(stop / fine)) + 1))
+    step = fine
+    while made[-1] < size:
+        step *= growth
+        made.append(made[-1] + step)
+    kept = np.array(made)
+    beyond = kept > stop
+    kept[beyond] = stop + (kept[beyond] - stop) * (size - stop) / (kept[-1] - stop)
+    kept[-1] = size
+    return kept
+
+
+def on_a_block(law, program, fine, fine_to, size, growth, layers):
+    """Return a rigid sphere of radius 1 over a quarter of a block of modulus 1.
+
+    Parameters
+    ----------
+    law, program : between the two, and of the height of the sphere
+    fine, fine_to, growth : size of cells near the contact, how far they reach, growth beyond
+    layers : fine ones below the surface
+    size : of the block
+    """
+    wide = places(fine, fine_to, size, growth)
+    high = places(fine, layers * fine, size, growth)
+    shares = np.append(0.0, 1.0 - high[-2::-1] / size)
+    cells = (wide.size - 1, high.size - 1)
+    mesh = rectangle(size, size, cells, (0.0, -size), wide / size, shares)
+    element = Q1N2(reduced=True, contact_points=3)
+    ball = RigidSphere((0.0, 1.0 + law.gap_eq, 0.0), 1.0)
+    return Solid(
+        [SweptBody(mesh, wide, element, NeoHookean(1.0, POISSON))],
+        [Contact(Boundary(0, "top"), ball, law)],
+        [
+            Fixed(Boundary(0, "bottom"), (0, 1, 2)),
+            Fixed(Boundary(0, "left"), (0,)),
+            Fixed(Boundary(0, "back"), (2,)),
+            Driven(Rigid(0), 1, program),
+        ],
+        readings=Readings(displacement=3, support=True),
+        dimensionless=True,
+    )
+
+
+def hertz(cells, *, radius=0.025, law_over_approach=0.1, size=12.0, steps=8):
+    """Return what a sphere does that is pressed as deep as Hertz says for a radius.
+
+    Radius and force are compared with each other: both know less of the block's size than the
+    approach does. The radius is that of the pressure; the place up to which the gap is within reach
+    of the law lies farther out, by the length of the law over the approach to the power 2/3. Cells
+    become finer everywhere at once: their growth away from the contact, and the fine layers.
+
+    Parameters
+    ----------
+    cells : on the radius of contact
+    radius, size : of contact, over the sphere's; and of the block, over that of contact
+    law_over_approach : length of the normal law over the approach of Hertz
+    """
+    strength, length = 0.03, law_over_approach * radius**2
+    law = LennardJones.from_strength(strength, strength * length, adhesive=False)
+    down = Program((0.0, 1.0), (0.0, -(radius**2)))
+    solid = on_a_block(
+        law, down, radius / cells, 1.5 * radius, size * radius, 1.0 + 2.4 / cells, 0.75 * cells
+    )
+    run = st.solve(solid, st.Quasistatic(steps=steps), t_span=(0.0, 1.0))
+    area = 4.0 * float(run.data["nominal_area"].values[-1])
+    known = run.data["normal_traction"].values[-1]
+    share = known * Problem(solid.assembled()).passes[0].own.areas.ravel()
+    square = sum(run.data[f"surface_{axis}"].values[-1] ** 2 for axis in "xz")
+    # of Hertz' pressure the mean square distance is two fifths of that of the edge
+    found = math.sqrt(2.5 * float((share * square).sum() / share.sum()))
+    force = 4.0 * abs(float(run.data["force_y"].values[-1]))
+    return {
+        "cells_on_radius": cells,
+        "law_over_approach": law_over_approach,
+        "block_over_radius": size,
+        "unknowns": run.stats["unknowns"],
+        "radius": found / radius,
+        "radius_where_near": math.sqrt(area / math.pi) / radius,
+        "force": force / (4.0 / 3.0 * MODULUS * radius**3),
+        "force_error": force / (4.0 / 3.0 * MODULUS * found**3) - 1.0,
+        "peak_pressure_error": float(known.max()) / (1.5 * force / (math.pi * found**2)) - 1.0,
+        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
+        "iterations": run.stats["newton_iterations"],
+    }
+
+
+# between which places of the sphere its pull is largest, over the range of the attraction
+AROUND = {0.5: (0.2, 0.7), 1.0: (0.4, 1.1), 2.0: (1.2, 1.9)}
+WIDE = {0.5: 3.0, 1.0: 2.0, 2.0: 1.6}
+
+
+def pull_off(tabor, cells, *, radius=0.05, size=12.0, steps=15):
+    """Return the largest pull on a sphere that leaves the block.
+
+    Parameters
+    ----------
+    tabor : Tabor number, 0.5, 1 or 2
+    cells, radius : on the radius of contact at the pull-off of JKR, and that over the sphere's
+    steps : across the largest pull; a third as many lead there
+    """
+    work = radius**3 * 8.0 * MODULUS / (9.0 * math.pi)
+    reach = (work / MODULUS) ** (2.0 / 3.0) / tabor
+    unit = LennardJones.from_strength(1.0, work)
+    law = LennardJones.from_strength(unit.gap_eq / reach, work)
+    # the steep side of the curve, which the paper's default takes straight
+    law = LennardJones(law.hamaker, law.r0, gap_reg=0.75 * law.gap_eq)
+    low, high = AROUND[tabor]
+    # from a height at which both answers of strong attraction are found by one step
+    up = Program((0.0, 0.25, 1.0), (reach, low * reach, high * reach))
+    size, layers = size * radius, max(2.0, 0.5 * cells)
+    growth = 1.0 + 2.0 / max(cells, 4)
+    solid = on_a_block(law, up, radius / cells, WIDE[tabor] * radius, size, growth, layers)
+    run = st.solve(solid, st.Quasistatic(steps=4 * steps // 3), t_span=(0.0, 1.0), throw=False)
+    pull = 4.0 * np.abs(run.data["force_y"].values)
+    at = run.data["displacement"].values
+    i = int(np.argmax(pull))
+    inside = 0 < i < pull.size - 1
+    largest = float(pull[i])
+    if inside:
+        a, b, c = np.polyfit(at[i - 1 : i + 2] - at[i], pull[i - 1 : i + 2], 2)
+        largest = float(c - b * b / (4.0 * a))
+    return {
+        "tabor": tabor,
+        "cells_on_radius": cells,
+        "unknowns": run.stats["unknowns"],
+        "pull_off": largest / (math.pi * work),
+        "inside": inside,
+        "status": run.status.name,
+        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
+        "iterations": run.stats["newton_iterations"],
+    }
