@@ -219,6 +219,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Pinned": "stiction.rods.rod",
             "Free": "stiction.rods.rod",
             "Driven": "stiction.rods.rod",
+            "Turned": "stiction.rods.rod",
         },
     ),
     "RodMotion": Kind(

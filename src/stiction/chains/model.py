@@ -89,9 +89,10 @@ class Chain(Record):
 
     # what is told of a run does not depend on the times at which its state is kept
     fewest_saves: ClassVar[int] = 2
-    # methods by name, and what gives functions that run them many times
-    solved_in_series: ClassVar[Mapping[str, str]] = {
-        "EventDriven": "stiction.chains.event_driven.series_of_runs:runs_of",
+    # methods by name, and what gives functions that run many chains in one call
+    solved_in_blocks: ClassVar[Mapping[str, str]] = {
+        "EventDriven": "stiction.chains.blocks.motions:blocks_of",
+        "ThetaStepper": "stiction.chains.blocks.steps:blocks_of",
     }
 
     mass: Numbers

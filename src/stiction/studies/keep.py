@@ -23,6 +23,8 @@ __all__ = [
     "Unknown",
     "always_of",
     "kept_of",
+    "parted",
+    "reduced",
     "trajectories_of",
 ]
 
@@ -185,18 +187,49 @@ def _is_numeric(value: object) -> bool:
     return isinstance(value, int | float | np.ndarray | np.number)
 
 
-def _named(run: Run, name: str) -> Kept:
+def parted(name: str) -> tuple[str | None, str]:
+    """Return how a result is made one number, None for as it is, and its name within."""
     match = _CALL.fullmatch(name.strip())
     how, inner = (match[1], match[2] or match[3]) if match else (None, name)
+    return how, inner.strip()
+
+
+def reduced(how: str, values: Array) -> Array:
+    """Return one number (m,) of the results (m, ...) of each of many runs, as for one of them.
+
+    Verified by: tests/unit/studies/test_blocks.py::test_reductions_are_those_of_one_run
+    """
+    rows = values.reshape(len(values), -1)
+    one = _REDUCED[how]
+    if rows.shape[1] == 0:
+        return np.full(len(rows), one(np.empty(0)))
+    if how in ("first", "last"):
+        return np.asarray(rows[:, 0 if how == "first" else -1])
+    if how == "count":
+        return np.asarray(np.isfinite(rows).sum(axis=1), dtype=np.float64)
+    if how == "sum":
+        return np.asarray(np.nansum(rows, axis=1))
+    known = np.isfinite(rows).any(axis=1)
+    found = np.full(len(rows), np.nan)
+    if how == "mean":
+        found[known] = np.nanmean(rows[known], axis=1)
+    else:
+        over = np.fmin if how == "min" else np.fmax
+        found[known] = over.reduce(rows[known], axis=1)
+    return found
+
+
+def _named(run: Run, name: str) -> Kept:
+    how, inner = parted(name)
     if how is not None and how not in _REDUCED:
         needs, why = "one of " + ", ".join(_REDUCED), "it makes one number of a list."
         raise ScenarioError(explain(f"keep: {name}", repr(how), needs, why, nearest(how, _REDUCED)))
-    group = inner.strip().partition(".")[0]
+    group = inner.partition(".")[0]
     if how is None and group in _LISTS:
         got, needs = repr(name), "one number of it, such as " + f"first({name})"
         why = "members have different numbers of events."
         raise ScenarioError(explain("keep", got, needs, why, f"keep mean({name})."))
-    found = _found(run, inner.strip())
+    found = _found(run, inner)
     if how is None:
         return found
     value = np.asarray(_REDUCED[how](found.values))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, StictionError
-from stiction.results.run import Request, Run
-from stiction.results.summary import doubts
+from stiction.numerics.jit import mode
+from stiction.results.run import Run
 from stiction.scenario import Scenario
+from stiction.studies.blocks import block_of
 from stiction.studies.fields import Place, changed
 from stiction.studies.keep import (
     ALWAYS,
@@ -36,6 +36,7 @@ __all__ = [
     "solve_chunk",
     "solve_member",
     "variables_of",
+    "warm",
 ]
 
 Array = npt.NDArray[Any]
@@ -80,35 +81,6 @@ def solve_member(job: Job, values: Sequence[Any]) -> Run:
         # times at which nobody looks are not kept, where the results do not depend on them
         save = getattr(scenario.system, "fewest_saves", None)
     return scenario.solve(save=save, throw=False)
-
-
-def series_of(job: Job) -> Callable[[Sequence[Any]], Run] | None:
-    """Return what solves many members without making anything twice; None where nothing does.
-
-    The runs are those of `solve_member`, to the last bit.
-    """
-    scenario = job.scenario
-    system, method = scenario.system, scenario.method
-    place = getattr(system, "solved_in_series", {}).get(type(method).__name__, "")
-    plain = job.rows or scenario.save is not None or job.reading.functions
-    if not place or plain or any(p.steps[0] != "system" for p in job.places):
-        return None
-    module, _, name = place.partition(":")
-    request = Request(scenario.t_start, scenario.t_end, np.array(scenario.t_span))
-    paths = [".".join(map(str, p.steps[1:])) for p in job.places]
-    made = getattr(importlib.import_module(module), name)(system, method, request, paths)
-    if made is None:
-        return None
-
-    def run(values: Sequence[Any]) -> Run:
-        # what is infinite or no number ends as a status, as in `solve`
-        with np.errstate(all="ignore"):
-            found: Run = made(values)
-        good = found.status.ok and np.isfinite(found.energy.imbalance_rel) and not doubts(found)
-        # what is doubtful is solved again, alone
-        return found if good else solve_member(job, values)
-
-    return run
 
 
 def probe(job: Job) -> dict[str, Kept]:
@@ -195,13 +167,27 @@ def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None)
     begin, end = job.held.span(chunk)
     arrays = _empty(job, batch, begin, end)
     notes: list[Note] = []
-    one = series_of(job)
-    for member in range(begin, end):
+    for member in _in_a_block(job, batch, begin, end, arrays):
         if check is not None:
             check()
-        _one(job, batch, member, arrays, notes, chunk * job.held.chunk, one=one)
+        _one(job, batch, member, arrays, notes, chunk * job.held.chunk)
     Store(job.folder).write_chunk(job.held, chunk, arrays, notes)
     return {"members": end - begin, **counted(notes)}
+
+
+def warm(job: Job) -> None:
+    """Solve one member in a block, where that can be: workers are copies that need not compile."""
+    if mode() == "compiled":
+        _in_a_block(job, len(job.columns) - 1, 0, 1, _empty(job, len(job.columns) - 1, 0, 1))
+
+
+def _in_a_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, Array]) -> list[int]:
+    """Solve members at once where that can be; return those that are left."""
+    fill, every = block_of(job), list(range(begin, end))
+    if fill is None:
+        return every
+    done = fill([job.columns[batch][p.path][begin:end] for p in job.places], arrays)
+    return [member for member, is_done in zip(every, done.tolist(), strict=True) if not is_done]
 
 
 def died(
@@ -270,7 +256,6 @@ def _one(
     notes: list[Note],
     first: int,
     begin: int | None = None,
-    one: Callable[[Sequence[Any]], Run] | None = None,
 ) -> None:
     """Solve one member into its row; whatever goes wrong is its status and a note."""
     start = job.held.span(first // job.held.chunk)[0] if begin is None else begin
@@ -278,7 +263,7 @@ def _one(
     slot = first + row
     try:
         values = job.values(batch, member)
-        run = solve_member(job, values) if one is None else one(values)
+        run = solve_member(job, values)
         found = _kept(job, run)
     except (KeyboardInterrupt, MemoryError):
         raise

@@ -24,7 +24,7 @@ from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask
 from stiction.studies.fields import Place, changed, place_of, unit_of
 from stiction.studies.keep import Reading
-from stiction.studies.members import Job, labels_of, probe, variables_of
+from stiction.studies.members import Job, labels_of, probe, variables_of, warm
 from stiction.studies.store import Held, Store, is_study
 from stiction.studies.study import Study
 
@@ -180,6 +180,7 @@ class Sweep(Record):
                 left = [k for k in left if k % shard[1] == shard[0] - 1]
             if left:
                 crew = most_workers(workers, len(left))
+                warm(job)
                 if engine == "dask":
                     found = on_dask(job, left, crew, address)
                 else:

@@ -125,29 +125,16 @@ class Solver:
         self.problem = _problem(method, chain, request, self.load_call, self.law)
         self.events = _events(chain.n_mass, _track(chain, method))
         self.scratch = _scratch(chain.n_mass, method.order)
-        self._fresh = tuple(array.copy() for array in self.scratch)
-        self._begin()
-
-    def _begin(self) -> None:
-        self.state = _start(self.chain, self.request)
-        self.saved = _saved(self.chain, self.request)
+        self.state = _start(chain, request)
+        self.saved = _saved(chain, request)
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
-        self.trail = TrailKeeper(self.chain.n_mass)
+        self.trail = TrailKeeper(chain.n_mass)
         self.touches: list[Floats] = []
         self.stop_time: float | None = None
         # time and steps when it was last judged whether the run gets anywhere
         self.judged = np.array([self.state.clock[self.er.TIME], 0.0])
         self.reason = ""
-
-    def begin_again(self, chain: Chain) -> None:
-        """Stand at the start of a chain that differs in constant friction alone."""
-        static, kinetic = _plain(chain.friction.mu_static), _plain(chain.friction.mu_kinetic)
-        self.chain = chain
-        self.problem = self.problem._replace(mu_static=static, mu_kinetic=kinetic)
-        for array, fresh in zip(self.scratch, self._fresh, strict=True):
-            array[...] = fresh
-        self._begin()
 
     def run(self) -> Run:
         """Return the run from where it stands."""

@@ -16,7 +16,7 @@ from stiction.laws.friction import with_stick
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
 
-__all__ = ["solve_exactly", "solve_smoothed"]
+__all__ = ["scheme_of", "solve_exactly", "solve_smoothed"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,15 @@ _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     """Return the run of `chain` with set-valued friction, exact in every step."""
     with_stick(chain.law, type(method).__name__)
-    scheme = Scheme(
+    march = March(scheme_of(method), chain, request)
+    march.run()
+    checks = [*_common_checks(march), *_exact_checks(march)]
+    return build_run(chain, method, request, march.history(checks))
+
+
+def scheme_of(method: ThetaStepper) -> Scheme:
+    """Return what kernels know of the method."""
+    return Scheme(
         name=type(method).__name__,
         step=method.step,
         theta=method.theta,
@@ -41,10 +49,6 @@ def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
         max_steps=method.max_steps,
         max_events=method.max_events,
     )
-    march = March(scheme, chain, request)
-    march.run()
-    checks = [*_common_checks(march), *_exact_checks(march)]
-    return build_run(chain, method, request, march.history(checks))
 
 
 def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> Run:

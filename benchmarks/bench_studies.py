@@ -1,0 +1,147 @@
+"""Studies: members a second, what is spent around the kernels, memory, two workers beside one."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from record import Record, arguments, load
+
+import stiction as st
+from stiction.chains.blocks import motion_kernels
+from stiction.chains.blocks.motions import blocks_of
+from stiction.results.run import Request
+
+# the example of DESIGN.md
+CHAIN = st.Chain(
+    mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(mu=0.25)
+)
+SPAN = (0.0, 8.0)
+KEEP = ("max(onset_force)", "final.x", "events.slip")
+
+
+def frictions(count: int) -> np.ndarray:
+    """Return coefficients of friction, evenly spread."""
+    return np.linspace(0.1, 0.4, count)
+
+
+def swept(sweep: st.Sweep, workers: int, **given: object) -> tuple[float, st.studies.Study]:
+    """Return the wall time of a sweep into a new folder, and the study."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        study = sweep.run(Path(folder) / "study", workers=workers, **given)
+        seconds = time.perf_counter() - begin
+        # read before the folder goes
+        study.table  # noqa: B018
+        return seconds, study
+
+
+def in_kernels(count: int) -> float:
+    """Return the processor time that the kernels of so many ramps take, on one core [s]."""
+    request = Request(*SPAN, np.array(SPAN))
+    solve = blocks_of(CHAIN, st.EventDriven(), request, [("law", "mu")], [])
+    values, real, spent = frictions(count), motion_kernels.solve_motions, [0.0]
+    solve([values[:2]])
+
+    def timed(*given: object) -> None:
+        begin = time.process_time()
+        real(*given)
+        spent[0] += time.process_time() - begin
+
+    motion_kernels.solve_motions = timed
+    try:
+        solve([values])
+    finally:
+        motion_kernels.solve_motions = real
+    return spent[0]
+
+
+def ramps(record: Record, quick: bool) -> None:
+    """Sweep DESIGN's ramp over its friction: members a second, and what goes beside the kernels."""
+    count, cores = 2_000 if quick else 10_000, 2
+    sweep = st.Sweep(CHAIN, {"law.mu": frictions(count)}, t_span=SPAN, keep=KEEP)
+    # once for what is compiled or loaded
+    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, keep=KEEP), 1)
+    best = {1: np.inf, cores: np.inf}
+    for _ in range(1 if quick else 5):
+        for workers in best:
+            seconds, study = swept(sweep, workers)
+            best[workers] = min(best[workers], seconds)
+            assert study.complete
+            assert not any(study.counts().values())
+    kernels = in_kernels(count)
+    over = 1e3 * (cores * best[cores] - kernels) / count
+    record.add(
+        "sweep", what="ramp", members=count, seconds=best[cores], one=best[1], kernels=kernels,
+        over=over, load=load(),
+    )  # fmt: skip
+    what = f"{count:,} ramps of three masses, friction varied, {cores} cores, store included"
+    measured = f"{best[cores]:.2f} s ({1e3 * kernels / count:.3f} ms a member in kernels)"
+    met = None if quick else best[cores] <= 6.0
+    record.target(what, "10^4 in <= 6 s", measured, met)
+    what = "the same: (workers x wall - kernel time) / members"
+    record.target(what, "<= .3 ms", f"{over:.3f} ms", None if quick else over <= 0.3)
+
+
+def steps(record: Record, quick: bool) -> None:
+    """Stream three-mass chains of 10^4 fixed steps, and compare one core with two."""
+    count, cores = 4_000 if quick else 1_000_000, 2
+    method = st.ThetaStepper(step=8e-4)
+
+    def sweep_of(members: int) -> st.Sweep:
+        fields = {"law.mu": frictions(members)}
+        return st.Sweep(CHAIN, fields, t_span=SPAN, keep=KEEP, method=method)
+
+    swept(sweep_of(8), 1)
+    seconds, study = swept(sweep_of(count), cores)
+    assert study.complete
+    assert not any(study.counts().values())
+    kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    own, theirs = (resource.getrusage(kind).ru_maxrss / 2**20 for kind in kinds)
+    memory = own + cores * theirs
+    begin = time.process_time()
+    st.solve(CHAIN, method, SPAN, save=2)
+    alone = time.process_time() - begin
+    each = cores * seconds / count
+    record.add(
+        "sweep", what="theta", members=count, seconds=seconds, alone=alone, each=each,
+        memory=memory, load=load(),
+    )  # fmt: skip
+    measured = f"{seconds:.1f} s, {1e6 * each:.0f} us of a core a member ({1e6 * alone:.0f} alone)"
+    what = f"{count:,} three-mass chains of 10^4 steps, {cores} cores, streamed"
+    record.target(what, "10^6 in <= 2 min", measured, None if quick else seconds <= 120.0)
+    within = None if quick else memory <= 2.0
+    record.target("the same: peak memory of all processes", "<= 2 GiB", f"{memory:.2f} GiB", within)
+
+
+def workers(record: Record, quick: bool) -> None:
+    """Compare two workers with one, over a study that is long beside what begins it."""
+    count, cores = 2_000 if quick else 200_000, 2
+    fields = {"law.mu": frictions(count)}
+    method = st.ThetaStepper(step=8e-4)
+    sweep = st.Sweep(CHAIN, fields, t_span=SPAN, keep=KEEP, method=method)
+    best = {number: swept(sweep, number)[0] for number in (1, cores)}
+    ratio = best[1] / best[cores]
+    record.add("workers", members=count, one=best[1], two=best[cores], load=load())
+    what = f"{count:,} of these chains: two workers against one, store included"
+    known = not quick and (os.cpu_count() or 1) >= cores
+    met = ratio >= 1.8 if known else None
+    record.target(what, ">= 1.8 times", f"{ratio:.2f} times", met)
+
+
+def main() -> None:
+    options = arguments(__doc__)
+    record = Record("studies", options.quick)
+    ramps(record, options.quick)
+    steps(record, options.quick)
+    workers(record, options.quick)
+    record.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

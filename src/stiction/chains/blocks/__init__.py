@@ -1,0 +1,1 @@
+"""Many chains that differ in a few numbers, solved in one call of compiled code."""

@@ -1,0 +1,258 @@
+"""From event to event through the motions of many chains, one after the other, in one call.
+
+Each motion is that of `EventDriven` alone, by the same kernels and to the same bits. What takes
+several calls of these kernels, or is looked at by people, is left to runs of single chains.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks.replay_kernels import Second, replay
+from stiction.chains.event_driven.state import (
+    EXPANSIONS,
+    GAP,
+    N_EVENTS,
+    N_TOUCH,
+    NEXT_SAVE,
+    REST_SEEN,
+    STEPS,
+    TAU,
+    TIME,
+    TOUCHES,
+    Events,
+    Problem,
+    Saved,
+    Scratch,
+    State,
+)
+from stiction.chains.event_driven.step_kernels import ALL_STUCK, DONE, advance, first_modes
+from stiction.numerics.jit import kernel
+
+__all__ = ["Many", "Told", "solve_motions"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# kinds of events in the order of `Told.kinds`
+_SLIP, _STICK, _REVERSE = 0, 1, 2
+
+
+class Many(NamedTuple):
+    """The chains, see `Stack`; `rate` and `response` as in `Problem`, (m,) and (m, n)."""
+
+    mass: Floats
+    link_k: Floats
+    link_c: Floats
+    share: Floats
+    plate_k: Floats
+    normal: Floats
+    x0: Floats
+    v0: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    belt: Floats
+    plate_speed: Floats
+    piece_time: Floats
+    piece_offset: Floats
+    piece_rate: Floats
+    amplitude: Floats
+    frequency: Floats
+    phase: Floats
+    rate: Floats
+    response: Floats
+
+
+class Told(NamedTuple):
+    """What is told of each motion.
+
+    done : (m,) 1 where it came to its end and nothing was left undecided
+    x, v, mode, friction, heat : (m, 2, n) at the start and at the end
+    sums : (m, 2, 4) kinetic and stored energy, work, heat in dampers
+    onset : (m, n) time of the first event in which each mass slips, NaN for none
+    rest : (m, n + 1) where all masses stick from then on: their places, and last the time; NaN
+        where something moves at the end
+    kinds : (m, 3) numbers of events slip, stick, reverse
+    counts : (m, 3) steps, expansions, touches
+    replayed : (m, 2) by how much a second look differs, and the limit; zero without one
+    """
+
+    done: npt.NDArray[np.int8]
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    heat: Floats
+    sums: Floats
+    onset: Floats
+    rest: Floats
+    kinds: Ints
+    counts: Ints
+    replayed: Floats
+
+
+@kernel(nogil=True)
+def solve_motions(
+    p: Problem,
+    many: Many,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    second: Second,
+    told: Told,
+    span: tuple[float, float],
+    most: tuple[int, int],
+) -> None:
+    """Solve every motion from the start of its chain and write what is told of it.
+
+    Parameters
+    ----------
+    p : what the chains have in common; its other numbers are not read
+    state, saved, events, s, second : work space of one chain; `saved` has two rows
+    span : start and end [s]
+    most : steps and events beyond which a chain is left to itself
+
+    Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
+    """
+    for b in range(many.mass.shape[0]):
+        q = _problem(p, many, b)
+        _start(q, many, b, state, saved, events, s, span)
+        first_modes(q, state)
+        told.rest[b, :] = np.nan
+        at_rest = -1
+        code = ALL_STUCK
+        while code == ALL_STUCK and state.counter[STEPS] < most[0]:
+            left = most[0] - state.counter[STEPS]
+            code = advance(q, state, saved, events, s, span[1], left, most[1])
+            if code == ALL_STUCK:
+                state.counter[REST_SEEN] = 1
+                at_rest = state.counter[N_EVENTS]
+                _note_rest(state, told.rest, b)
+        if at_rest != state.counter[N_EVENTS]:
+            # what moved afterwards did not rest for good
+            told.rest[b, :] = np.nan
+        good = code == DONE and (state.counter[N_TOUCH] == 0)
+        told.done[b] = 1 if good else 0
+        if good:
+            _tell(state, saved, events, told, b)
+            replay(q, state, saved, events, second, told.replayed, b)
+
+
+@kernel
+def _problem(p: Problem, many: Many, b: int) -> Problem:
+    """Return the problem of chain b."""
+    return Problem(
+        many.mass[b],
+        many.link_k[b],
+        many.link_c[b],
+        many.share[b],
+        many.plate_k[b],
+        many.plate_speed[b],
+        many.normal[b],
+        many.mu_static[b],
+        many.mu_kinetic[b],
+        p.law_start,
+        p.law_step,
+        p.constant,
+        p.jump,
+        p.fitted,
+        many.belt[b],
+        many.piece_time[b],
+        many.piece_offset[b],
+        many.piece_rate[b],
+        many.amplitude[b],
+        many.frequency[b],
+        many.phase[b],
+        p.load_address,
+        p.mu_address,
+        p.share_address,
+        many.rate[b],
+        p.order,
+        p.tolerance,
+        p.fit_tolerance,
+        p.longest_fit,
+        p.longest,
+        p.start,
+        many.response[b],
+        p.slip_after,
+        p.slip_before,
+    )
+
+
+@kernel
+def _start(
+    p: Problem,
+    many: Many,
+    b: int,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    span: tuple[float, float],
+) -> None:
+    """Stand at the start of chain b, with all work space as it was made."""
+    n = p.mass.size
+    state.clock[:] = 0.0
+    state.clock[TIME], state.clock[TAU], state.clock[GAP] = span[0], 0.25, 1.0
+    state.counter[:] = 0
+    state.x[:] = 0.0
+    state.v[:] = 0.0
+    for i in range(n):
+        state.x[i + 1], state.v[i + 1] = many.x0[b, i], many.v0[b, i]
+        state.mode[i] = state.shown[i] = state.lead[i] = state.side[i] = state.band[i] = 0
+        state.heat[i] = 0.0
+        s.root[i] = s.touch[i] = s.length[i] = s.open[i] = np.inf
+        s.active[i] = s.corner[i] = s.started[i] = 0
+    s.x[:, :] = 0.0
+    s.drive[:, :] = 0.0
+    s.mu[:, :] = 0.0
+    s.heat[:, :] = 0.0
+    s.bernstein[:, :] = 0.0
+    for row in (s.load, s.work, s.viscous, s.fit, s.poly, s.norm, s.xs, s.vs):
+        row[:] = 0.0
+    saved.time[0], saved.time[1] = span
+    events.track.filled[0] = 0
+
+
+@kernel
+def _note_rest(state: State, rest: Floats, b: int) -> None:
+    """Note where and when all masses stick."""
+    n = state.mode.size
+    for i in range(n):
+        rest[b, i] = state.x[i + 1]
+    rest[b, n] = state.clock[TIME]
+
+
+@kernel
+def _tell(state: State, saved: Saved, events: Events, told: Told, b: int) -> None:
+    """Write what is told of a motion that came to its end."""
+    n = state.mode.size
+    for row in range(2):
+        for i in range(n):
+            told.x[b, row, i], told.v[b, row, i] = saved.x[row, i], saved.v[row, i]
+            told.mode[b, row, i] = saved.mode[row, i]
+            told.friction[b, row, i] = saved.friction[row, i]
+            told.heat[b, row, i] = saved.heat[row, i]
+        told.sums[b, row, 0], told.sums[b, row, 1] = saved.kinetic[row], saved.stored[row]
+        told.sums[b, row, 2], told.sums[b, row, 3] = saved.work[row], saved.viscous[row]
+    told.kinds[b, :] = 0
+    told.onset[b, :] = np.nan
+    for e in range(state.counter[N_EVENTS]):
+        i = events.mass[e]
+        if events.before[e] == 0:
+            told.kinds[b, _SLIP] += 1
+            if np.isnan(told.onset[b, i]):
+                told.onset[b, i] = events.time[e]
+        elif events.after[e] == 0:
+            told.kinds[b, _STICK] += 1
+        else:
+            told.kinds[b, _REVERSE] += 1
+    told.counts[b, 0] = state.counter[STEPS]
+    told.counts[b, 1] = state.counter[EXPANSIONS]
+    told.counts[b, 2] = state.counter[TOUCHES]
+    # both rows were written: a run that came to its end has no other
+    told.done[b] = 1 if state.counter[NEXT_SAVE] == 2 else 0

@@ -1,0 +1,209 @@
+"""Blocks of chains that `EventDriven` solves in one call, and what is told of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
+from stiction.chains.blocks.told import Told, in_parts, ledger_of, named, onsets
+from stiction.chains.event_driven.run import Solver
+from stiction.chains.loads import check_load
+from stiction.chains.model import Chain
+from stiction.methods import EventDriven
+from stiction.numerics.jit import mode
+from stiction.results.run import Request
+from stiction.results.trust.block import Block, Solve
+
+if TYPE_CHECKING:
+    from stiction.chains.blocks.motion_kernels import Many
+    from stiction.chains.blocks.motion_kernels import Told as Raw
+    from stiction.chains.blocks.replay_kernels import Second
+
+__all__ = ["blocks_of"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+# of more masses the kernels take so long that nothing else counts
+_MOST_MASSES = 100
+# beyond so many steps a run is judged on its way, which runs of single chains do
+_MOST_STEPS = 10_000
+# numbers that are told of the members of one call, and those that describe them
+_MOST_NUMBERS = 4_000_000
+_ROOM_FOR_TERMS = 512
+_NAMES = ("steps", "expansions", "touches")
+
+
+def blocks_of(
+    chain: Chain,
+    method: EventDriven,
+    request: Request,
+    paths: Sequence[Path],
+    names: Sequence[str],
+) -> Solve | None:
+    """Return what solves many chains that differ at `paths`; None where it cannot.
+
+    The numbers are those of `solve_event_driven`, to the last bit.
+
+    Parameters
+    ----------
+    request : with two saved states, the first and the last
+    paths : fields of the chain and below, see `stack.fits`
+    names : results that will be asked for
+
+    Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
+    """
+    usual = method.policy is None and chain.law.constant and chain.n_mass <= _MOST_MASSES
+    pieces = chain.load.pieces()
+    plain = pieces.function is None and request.save.size == 2 and request.checkpoint is None
+    if not (usual and plain and fits(chain, paths)) or mode() == "plain":
+        return None
+    check_load(chain.load, request.t_start)
+    crew = _Crew(chain, method, request)
+    more = [f"stats.{name}" for name in (*_NAMES, "order")]
+    if crew.solver.events.track.time.size:
+        more.append("audit.replay_agrees")
+    if not named(chain, names, more):
+        return None
+
+    size = max(1, _MOST_NUMBERS // (60 * chain.n_mass))
+
+    def solve(columns: Sequence[Array]) -> Block:
+        with np.errstate(all="ignore"):
+            stack = stack_of(chain, paths, columns)
+        return in_parts(stack, size, crew.solve, len(columns[0]))
+
+    return solve
+
+
+class _Crew:
+    """Work space for one chain after the other."""
+
+    def __init__(self, chain: Chain, method: EventDriven, request: Request) -> None:
+        self.method, self.request = method, request
+        self.solver = solver = Solver(method, chain, request)
+        rows = solver.events.track.time.size
+        self.second = _second(max(rows, 1), chain.n_mass, chain.load.pieces().amplitude.size)
+
+    def solve(self, stack: Stack) -> Block:
+        """Return what is told of all members."""
+        from stiction.chains.blocks.motion_kernels import solve_motions
+
+        solver, request, m = self.solver, self.request, stack.members
+        raw = _raw(m, stack.mass.shape[1])
+        many = _many(stack)
+        most = min(_MOST_STEPS, solver.most_steps), self.method.max_events
+        solve_motions(
+            solver.problem,
+            many,
+            solver.state,
+            solver.saved,
+            solver.events,
+            solver.scratch,
+            self.second,
+            raw,
+            (request.t_start, request.t_end),
+            most,
+        )
+        return self._block(stack, raw)
+
+    def _block(self, stack: Stack, raw: Raw) -> Block:
+        """Judge the members as the audit does, and name their results."""
+        m, t_end = stack.members, self.request.t_end
+        rests = np.isfinite(raw.rest[:, -1]) & (raw.done == 1)
+        stop = np.full(m, np.nan)
+        if rests.any():
+            found = stack.rests_for_good(raw.rest[:, -1], raw.rest[:, :-1])
+            stop[rests & found] = raw.rest[rests & found, -1]
+        told = Told(
+            stack=stack,
+            t_start=self.request.t_start,
+            x=raw.x,
+            v=raw.v,
+            mode=raw.mode,
+            friction=raw.friction,
+            onset=onsets(stack, raw.onset, self.request.t_start),
+            stop=stop,
+            kinds=raw.kinds,
+            energy=ledger_of(raw.sums, raw.heat),
+            stats={
+                **{name: raw.counts[:, k] for k, name in enumerate(_NAMES)},
+                "order": np.full(m, self.method.order),
+            },
+            replayed=raw.replayed if self.solver.events.track.time.size else None,
+        )
+        checks, holds = told.checks()
+        sound = stack.sound & (raw.done == 1) & holds
+        events = raw.kinds.sum(axis=1) + np.isfinite(stop)
+        reached = np.full(m, t_end)
+        results = told.results() | {f"audit.{name}": value for name, value in checks.items()}
+        return Block(sound, reached, events, told.energy.imbalance_rel, results)
+
+
+def _many(stack: Stack) -> Many:
+    """Return the chains as kernels read them; the rates are those of `EventDriven` alone."""
+    from stiction.chains.blocks.motion_kernels import Many
+
+    k, c, m = stack.link_k, stack.link_c, stack.mass
+    stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_k) / m, axis=1))
+    damp = np.max(2.0 * (c[:, :-1] + c[:, 1:]) / m, axis=1)
+    rate = stiff + damp + 0.0
+    rate[rate == 0.0] = 1.0
+    way = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_k) / m) + (c[:, :-1] + c[:, 1:]) / m
+    response = 1.0 / np.maximum(way, np.finfo(float).tiny)
+    fields = [f.name for f in dataclasses.fields(stack) if f.name not in ("chain", "sound")]
+    given = {name: np.ascontiguousarray(getattr(stack, name)) for name in fields}
+    return Many(**given, rate=rate, response=response)
+
+
+def _raw(m: int, n: int) -> Raw:
+    from stiction.chains.blocks.motion_kernels import Told as Raw
+
+    return Raw(
+        done=np.zeros(m, np.int8),
+        x=np.zeros((m, 2, n)),
+        v=np.zeros((m, 2, n)),
+        mode=np.zeros((m, 2, n), np.int8),
+        friction=np.zeros((m, 2, n)),
+        heat=np.zeros((m, 2, n)),
+        sums=np.zeros((m, 2, 4)),
+        onset=np.full((m, n), np.nan),
+        rest=np.full((m, n + 1), np.nan),
+        kinds=np.zeros((m, 3), np.int64),
+        counts=np.zeros((m, 3), np.int64),
+        replayed=np.zeros((m, 2)),
+    )
+
+
+def _second(rows: int, n: int, sines: int) -> Second:
+    from stiction.chains.blocks.replay_kernels import Second
+    from stiction.chains.replay.kernels import WORK_ROWS
+
+    both = rows + 2
+    return Second(
+        follows=np.ones(rows, np.bool_),
+        # the log may be longer than the track
+        numbers=np.arange(max(1024, 4 * n)),
+        steps=np.zeros(both, np.int64),
+        row=np.zeros(2, np.int64),
+        before=np.zeros(2, np.int64),
+        piece=np.zeros(both, np.int64),
+        time=np.zeros((both, 2)),
+        start=np.zeros((both, 2, n)),
+        goal=np.zeros((both, 2, n)),
+        end=np.zeros((both, 2, n)),
+        mode=np.zeros((both, n), np.int8),
+        drive=np.zeros((rows, n)),
+        sliding=np.zeros((2, n)),
+        hold=np.zeros(n),
+        bound=np.zeros(n),
+        zero=np.zeros(n),
+        worst=np.zeros((7, 2)),
+        work=np.zeros((WORK_ROWS, n + 2)),
+        weight=np.zeros(_ROOM_FOR_TERMS + 4 * sines),
+    )

@@ -1,0 +1,362 @@
+"""Chains side by side: the arrays of many chains that differ in a few of their numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.loads import Load, Pieces
+from stiction.chains.model import Chain
+from stiction.errors import ModelError
+from stiction.laws.coulomb import Coulomb
+from stiction.laws.friction import Friction
+
+__all__ = ["Path", "Stack", "fits", "stack_of"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Path = tuple[str | int, ...]
+
+# fields of a chain that may differ from member to member, and what their numbers have to be
+_RULES = {
+    "mass": "positive",
+    "stiffness": "positive",
+    "damping": "nonnegative",
+    "gravity": "nonnegative",
+    "x0": "finite",
+    "v0": "finite",
+    "normal_force": "nonnegative",
+    "plate_stiffness": "nonnegative",
+    "belt_speed": "finite",
+    "plate_speed": "finite",
+}
+_SINGLE = ("gravity", "belt_speed", "plate_speed")
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """m chains of n masses; units and signs as in `Chain`.
+
+    Parameters
+    ----------
+    chain : what they have in common
+    sound : (m,) whether the values of a member make a chain; of others the numbers mean nothing
+    mass, share, plate_k, normal, x0, v0 : (m, n)
+    mu_static, mu_kinetic : (m, n) coefficients of friction [1]
+    link_k, link_c : (m, n + 1)
+    belt, plate_speed : (m,)
+    piece_time, piece_offset, piece_rate : (m, pieces) of the load
+    amplitude, frequency, phase : (m, sines) of the load
+    """
+
+    chain: Chain
+    sound: Flags
+    mass: Floats
+    link_k: Floats
+    link_c: Floats
+    share: Floats
+    plate_k: Floats
+    normal: Floats
+    x0: Floats
+    v0: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    belt: Floats
+    plate_speed: Floats
+    piece_time: Floats
+    piece_offset: Floats
+    piece_rate: Floats
+    amplitude: Floats
+    frequency: Floats
+    phase: Floats
+
+    @property
+    def members(self) -> int:
+        """How many chains there are."""
+        return len(self.mass)
+
+    @property
+    def bound(self) -> Floats:
+        """(m, n) largest friction force each contact carries at rest [N]."""
+        return self.mu_static * self.normal
+
+    def part(self, rows: slice) -> Stack:
+        """Return some of the chains."""
+        fields = [f.name for f in dataclasses.fields(self) if f.name != "chain"]
+        return dataclasses.replace(self, **{name: getattr(self, name)[rows] for name in fields})
+
+    def load_at(self, t: Floats) -> Floats:
+        """Return the load [N] of each member at its own times `t` (m, ...), as `Pieces.at` does.
+
+        Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
+        """
+        rows = np.arange(self.members).reshape(-1, *(1,) * (t.ndim - 1))
+        with np.errstate(invalid="ignore"):
+            later = self.piece_time[:, None, :] <= t.reshape(self.members, -1, 1)
+            j = np.maximum(later.sum(axis=2).reshape(t.shape) - 1, 0)
+            f = self.piece_offset[rows, j]
+            f = f + self.piece_rate[rows, j] * (t - self.piece_time[rows, j])
+            for q in range(self.amplitude.shape[1]):
+                a, w, phase = (c[rows, q] for c in (self.amplitude, self.frequency, self.phase))
+                f = f + a * np.sin(w * t + phase)
+        return np.asarray(f)
+
+    def bounds_after(self, t: Floats) -> tuple[Floats, Floats]:
+        """Return (m,) numbers [N] that the loads never leave from times `t` (m,) on.
+
+        As `Load.bounds_after`, to the last bit.
+        """
+        later = self.piece_time > t[:, None]
+        times = np.concatenate([np.where(later, self.piece_time, t[:, None]), t[:, None]], axis=1)
+        none = np.zeros((self.members, 0))
+        straight = dataclasses.replace(self, amplitude=none, frequency=none, phase=none)
+        values = straight.load_at(times)
+        swing = np.abs(self.amplitude).sum(axis=1)
+        last = self.piece_rate[:, -1]
+        low = np.where(last < 0.0, -np.inf, values.min(axis=1) - swing)
+        high = np.where(last > 0.0, np.inf, values.max(axis=1) + swing)
+        return low, high
+
+    def drive(self, t: Floats, x: Floats, v: Floats) -> Floats:
+        """Return the force [N] on each mass without friction, as `Chain.drive` does.
+
+        Parameters
+        ----------
+        t : (m,) times [s]
+        x, v : (m, n)
+        """
+        ends = np.zeros((self.members, 1))
+        stretch = np.diff(np.concatenate([ends, x, ends], axis=1), axis=1)
+        rate = np.diff(np.concatenate([ends, v, ends], axis=1), axis=1)
+        tension = self.link_k * stretch + self.link_c * rate
+        plate = self.plate_k * ((self.plate_speed * t)[:, None] - x)
+        push = self.share * self.load_at(t)[:, None]
+        return np.asarray(np.diff(tension, axis=1) + push + plate)
+
+    def rests_for_good(self, t: Floats, x: Floats) -> Flags:
+        """Return (m,) whether no later load can move a chain that sticks in x (m, n) at t (m,).
+
+        As `Chain.rests_for_good`, to the last bit.
+
+        Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
+        """
+        ride = np.repeat(self.belt[:, None], x.shape[1], axis=1)
+        edge = np.zeros((self.members, 1))
+        moving = (self.belt != 0.0) | (self.plate_speed != 0.0)
+        stretch = np.diff(np.concatenate([edge, ride, edge], axis=1), axis=1)
+        pull = np.diff(self.link_k * stretch, axis=1)
+        pull += self.plate_k * (self.plate_speed[:, None] - ride)
+        rests = ~(moving & pull.any(axis=1))
+        loaded = self.share != 0.0
+        bound, extremes = self.bound, self.bounds_after(t)
+        endless = np.isinf(extremes[0]) | np.isinf(extremes[1])
+        rests &= ~(endless & loaded.any(axis=1) & np.isfinite(bound).all(axis=1))
+        drive, now = self.drive(t, x, ride), self.load_at(t)
+        for extreme in extremes:
+            change = (extreme - now)[:, None]
+            with np.errstate(invalid="ignore"):
+                push = np.where(loaded, drive + self.share * change, drive)
+                rests &= ~(np.abs(push) > bound * (1.0 + 1e-12)).any(axis=1)
+        return np.asarray(rests)
+
+    def critical_force(self) -> Floats:
+        """Return `Chain.critical_force` of every member (m, n); NaN where it is not known."""
+        alike = (
+            self.chain.supports == "left"
+            and not self.share[:, :-1].any()
+            and bool((self.share[:, -1] == 1.0).all())
+        )
+        found = np.full_like(self.mass, np.nan)
+        if not alike:
+            return found
+        known = ~self.plate_k.any(axis=1) & (self.belt == 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            carried = np.cumsum(self.bound[:, ::-1], axis=1)[:, ::-1]
+            stored = self.link_k[:, :-1] * np.diff(self.x0, axis=1, prepend=0.0)
+            force = np.maximum.accumulate((carried + stored)[:, ::-1], axis=1)[:, ::-1]
+        known &= np.isfinite(force).all(axis=1)
+        found[known] = force[known]
+        return found
+
+
+def fits(chain: Chain, paths: Sequence[Path]) -> bool:
+    """Return whether chains that differ at these paths, from fields on, can stand side by side."""
+    return type(chain) is Chain and all(_fits(chain, path) for path in paths)
+
+
+def _fits(chain: Chain, path: Path) -> bool:
+    name = path[0]
+    if name in ("law", "load"):
+        fields = [f.name for f in dataclasses.fields(getattr(chain, name))]
+        inner = path[1] if len(path) == 2 else ""
+        return inner in fields and isinstance(
+            getattr(getattr(chain, name), str(inner)), float | int
+        )
+    if name not in _RULES or getattr(chain, str(name)) is None:
+        return False
+    single = np.ndim(getattr(chain, str(name))) == 0
+    return len(path) == (1 if single else 2)
+
+
+def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> Stack | None:
+    """Return the chains that have other values at `paths`; None where their loads are not alike.
+
+    Parameters
+    ----------
+    paths : as `fits` takes them
+    columns : (m,) values for each path, numbers
+
+    Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
+    """
+    m = len(columns[0])
+    sound = np.ones(m, bool)
+    full = {
+        name: np.repeat(np.asarray(values, dtype=np.float64)[None], m, axis=0)
+        for name, values in (
+            ("mass", chain.masses),
+            ("stiffness", chain.link_stiffness),
+            ("damping", chain.link_damping),
+            ("x0", chain.x_start),
+            ("v0", chain.v_start),
+            ("normal_force", chain.normal_forces),
+            ("plate_stiffness", chain.plate_springs),
+            *((name, getattr(chain, name)) for name in _SINGLE),
+        )
+    }
+    links = slice(0 if chain.supports in ("left", "both") else 1, None)
+    inside: dict[str, dict[str, Array]] = {"law": {}, "load": {}}
+    for path, column in zip(paths, columns, strict=True):
+        name = str(path[0])
+        if name in inside:
+            inside[name][str(path[1])] = column
+            continue
+        values = np.asarray(column, dtype=np.float64)
+        sound &= _passes(_RULES[name], values)
+        if name in _SINGLE:
+            full[name][:] = values
+        elif name in ("stiffness", "damping"):
+            part = full[name][:, links][:, : chain.n_spring]
+            part[:, slice(None) if len(path) == 1 else int(path[1])] = (
+                values[:, None] if (len(path) == 1) else values
+            )
+        elif len(path) == 1:
+            full[name][:] = values[:, None]
+        else:
+            full[name][:, int(path[1])] = values
+    if chain.normal_force is None:
+        full["normal_force"] = full["mass"] * full["gravity"][:, None]
+    friction = _friction(chain, inside["law"], m, sound)
+    load = _loads(chain.load, inside["load"], m, sound)
+    if load is None:
+        return None
+    made = Stack(
+        chain=chain,
+        sound=sound,
+        mass=full["mass"],
+        link_k=full["stiffness"],
+        link_c=full["damping"],
+        share=np.repeat(chain.load_shares[None], m, axis=0),
+        plate_k=full["plate_stiffness"],
+        normal=full["normal_force"],
+        x0=full["x0"],
+        v0=full["v0"],
+        mu_static=friction[0],
+        mu_kinetic=friction[1],
+        belt=full["belt_speed"],
+        plate_speed=full["plate_speed"],
+        **load,
+    )
+    sound &= _finite(made)
+    return made
+
+
+def _passes(rule: str, values: Floats) -> Flags:
+    good = np.isfinite(values)
+    if rule == "finite":
+        return good
+    return np.asarray(good & ((values > 0.0) if rule == "positive" else (values >= 0.0)))
+
+
+def _finite(made: Stack) -> Flags:
+    """Return (m,) whether numbers are finite together, as `Chain` demands of them."""
+    with np.errstate(all="ignore"):
+        k, c, m = made.link_k, made.link_c, made.mass
+        derived = (
+            made.normal,
+            made.bound,
+            (k[:, :-1] + k[:, 1:] + made.plate_k) / m,
+            (c[:, :-1] + c[:, 1:]) / m,
+            m * made.v0**2,
+            (k[:, :-1] + k[:, 1:]) * made.x0**2,
+        )
+        return np.asarray(np.isfinite(np.concatenate(derived, axis=1)).all(axis=1))
+
+
+def _friction(
+    chain: Chain, fields: dict[str, Array], m: int, sound: Flags
+) -> tuple[Floats, Floats]:
+    """Return (m, n) static and kinetic coefficients; note members whose law is refused."""
+    n, table = chain.n_mass, chain.friction
+    if not fields:
+        both = table.mu_static, table.mu_kinetic
+        return np.repeat(both[0][None], m, axis=0), np.repeat(both[1][None], m, axis=0)
+    if type(chain.law) is Coulomb:
+        mu = np.asarray(fields["mu"], dtype=np.float64)
+        sound &= _passes("nonnegative", mu)
+        full = np.repeat(mu[:, None], n, axis=1)
+        return full, full.copy()
+    static, kinetic = np.zeros((m, n)), np.zeros((m, n))
+    for k in range(m):
+        law = _replaced(chain.law, fields, k)
+        if isinstance(law, Friction):
+            each = law.table(n)
+            static[k], kinetic[k] = each.mu_static, each.mu_kinetic
+        else:
+            sound[k] = False
+    return static, kinetic
+
+
+_OF_PIECES = {
+    "piece_time": "time",
+    "piece_offset": "offset",
+    "piece_rate": "rate",
+    "amplitude": "amplitude",
+    "frequency": "angular_frequency",
+    "phase": "phase",
+}
+
+
+def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> dict[str, Floats] | None:
+    """Return the pieces and sines of all loads; None where some have more of them than others."""
+    first = load.pieces()
+    if not fields:
+        return {
+            k: np.repeat(getattr(first, name)[None], m, axis=0) for k, name in _OF_PIECES.items()
+        }
+    made = {k: np.zeros((m, getattr(first, name).size)) for k, name in _OF_PIECES.items()}
+    for k in range(m):
+        other = _replaced(load, fields, k)
+        if other is None:
+            sound[k] = False
+            continue
+        pieces: Pieces = other.pieces()
+        for key, name in _OF_PIECES.items():
+            values = getattr(pieces, name)
+            if values.size != made[key].shape[1]:
+                return None
+            made[key][k] = values
+    return made
+
+
+def _replaced(owner: Any, fields: dict[str, Array], k: int) -> Any:
+    """Return a law or a load with the values of member k; None where it refuses them."""
+    try:
+        return dataclasses.replace(owner, **{name: c[k].item() for name, c in fields.items()})
+    except ModelError:
+        return None

@@ -1,0 +1,366 @@
+"""Many chains through the theta scheme in one call: quiet steps by lanes, the others one by one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks import lane_kernels as lane
+from stiction.chains.blocks.lane_kernels import (
+    WIDTH,
+    move_lanes,
+    pull_lanes,
+    solve_lanes,
+)
+from stiction.chains.theta import step_kernels as tk
+from stiction.chains.theta.exact_kernels import advance_exact, prepare
+from stiction.chains.theta.step_kernels import (
+    N_EVENTS,
+    NOT_FINITE,
+    PIECE,
+    REST,
+    REST_SINCE,
+    SLIPPING,
+    STEP,
+    Events,
+    Problem,
+    Saved,
+    Work,
+    time_after,
+)
+from stiction.numerics import tridiagonal as tri
+from stiction.numerics.jit import kernel
+
+__all__ = ["Lot", "solve_steps"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.int8]
+
+# as in `theta.event_kernels`
+_NEAR = 1.5
+# kinds of events in the order of `Lot.kinds`
+_SLIP, _STICK, _REVERSE = 0, 1, 2
+# pairs of places: in a lane, and in the table of one chain
+_STATE = (
+    (lane.X, tk.X),
+    (lane.X_LOW, tk.X_LOW),
+    (lane.U, tk.U),
+    (lane.HEAT, tk.HEAT),
+    (lane.HEAT_LOW, tk.HEAT_LOW),
+    (lane.SOLUTION, tri.SOLUTION),
+)
+_FACTORS = (
+    (lane.RESIST, tk.RESIST),
+    (lane.HOLD, tk.HOLD),
+    (lane.INVERSE, tri.INVERSE),
+    (lane.LOWER, tri.LOWER),
+)
+_CONSTANT = (
+    (lane.MASS, tk.MASS),
+    (lane.LINK_K, tk.LINK_K),
+    (lane.LINK_C, tk.LINK_C),
+    (lane.SHARE, tk.SHARE),
+    (lane.PLATE_K, tk.PLATE_K),
+    (lane.INERTIA, tk.INERTIA),
+    (lane.COUPLING, tri.COUPLING),
+)
+_CLOCK = (
+    (lane.LOAD, tk.LOAD),
+    (lane.KINETIC, tk.KINETIC),
+    (lane.STORED, tk.STORED),
+    (lane.SCALE, tk.SCALE),
+    (lane.WORST, tk.WORST),
+    (lane.WORK, tk.WORK),
+    (lane.WORK + WIDTH, tk.WORK + 1),
+    (lane.VISCOUS, tk.VISCOUS),
+    (lane.VISCOUS + WIDTH, tk.VISCOUS + 1),
+    (lane.ALGORITHMIC, tk.ALGORITHMIC),
+    (lane.ALGORITHMIC + WIDTH, tk.ALGORITHMIC + 1),
+    (lane.SUM_HEAT, tk.SUM_HEAT),
+    (lane.SUM_HEAT + WIDTH, tk.SUM_HEAT + 1),
+)
+# why a chain is no longer stepped, beside the codes of `theta.step_kernels`
+RUNNING, RESTED, ENDED, LEFT = 0, 1, 2, 3
+
+
+class Lot(NamedTuple):
+    """m chains of n masses, each with what `theta.step_kernels.Work` has of one.
+
+    f (m, F_ROWS, n + 1), m (m, M_ROWS, n + 1), pieces (m, 3, pieces), sines (m, 3, sines)
+    clock (m, CLOCK_SIZE), counter (m, COUNTER_SIZE), stick_bound (m, n)
+    saved : of one chain, two rows
+    code : (m,) RUNNING at the start; then RESTED from `rest_time` on, ENDED, or LEFT to itself
+    rest_time : (m,) when it was found that a chain rests for good; before that NaN
+    last : (m, n, 4) the last row that was saved: x, v, friction, heat
+    last_mode : (m, n)
+    sums : (m, N_SUMS) the ledger there
+    seen : (m, n, 3) of the last event of each mass: its time, the modes before and after; mode 0
+        before where it was joined to another
+    onset : (m, n); kinds : (m, 3); loud : (m,) steps that were not quiet
+    values, marks, lists : room for the events of one step, and work space
+    """
+
+    f: Floats
+    m: Marks
+    pieces: Floats
+    sines: Floats
+    clock: Floats
+    counter: Ints
+    stick_bound: Floats
+    saved: Saved
+    code: npt.NDArray[np.int8]
+    rest_time: Floats
+    last: Floats
+    last_mode: Marks
+    sums: Floats
+    seen: Floats
+    onset: Floats
+    kinds: Ints
+    loud: Ints
+    values: Floats
+    marks: npt.NDArray[np.int32]
+    lists: Ints
+
+
+@kernel(nogil=True)
+def solve_steps(p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats) -> None:
+    """Step every chain from where it stands to the end, or until it rests for good.
+
+    Parameters
+    ----------
+    p : what the chains have in common
+    a, c : (n + 2, OF_MASS), (OF_CHAIN,) the tables of a group
+    sines : (3, sines, WIDTH) of a group
+
+    Verified by: tests/unit/chains/blocks/test_steps.py::test_the_same_as_single_runs
+    """
+    count = lot.code.size
+    for first in range(0, count, WIDTH):
+        members = min(WIDTH, count - first)
+        _enter(p, lot, a, c, sines, first, members)
+        step = 0
+        while step < p.n_step:
+            t = time_after(p, step)
+            bad = WIDTH
+            if step + 1 < p.n_step:
+                if not p.steady:
+                    pull_lanes(p, c, sines, t)
+                bad = solve_lanes(p, a, c, t)
+            if bad > 0:
+                _fetch(p, lot, a, c, first, members, step)
+            if bad < WIDTH:
+                move_lanes(p, a, c)
+                for j in range(WIDTH):
+                    c[lane.LOAD + j] = c[lane.NEW_LOAD + j]
+            if bad > 0 and _others(p, lot, a, c, first, members) == 0:
+                break
+            step += 1
+
+
+@kernel(borrows=True)
+def _enter(
+    p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats, first: int, members: int
+) -> None:
+    """Give each chain of a group a lane; lanes that are left follow the first of them."""
+    n = p.n
+    a[:, :] = 0.0
+    c[:] = 0.0
+    for j in range(WIDTH):
+        b = first + j if j < members else first
+        prepare(p, lot.f[b], lot.m[b])
+        for i in range(n + 1):
+            for at, row in _CONSTANT:
+                a[i + 1, at + j] = lot.f[b, row, i]
+            if i < n:
+                continue
+            # the last row is a wall: all of it but the link is zero
+            for at, _ in _CONSTANT:
+                if at != lane.LINK_K and at != lane.LINK_C and at != lane.COUPLING:
+                    a[i + 1, at + j] = 0.0
+        _put(p, lot, a, c, b, j)
+        for q in range(sines.shape[1]):
+            for k in range(3):
+                sines[k, q, j] = lot.sines[b, k, q]
+        if j >= members or lot.code[b] != RUNNING:
+            _clear(a, c, j)
+
+
+@kernel(borrows=True)
+def _put(p: Problem, lot: Lot, a: Floats, c: Floats, b: int, j: int) -> None:
+    """Write the state of chain b to lane j."""
+    for i in range(p.n):
+        for at, row in _STATE:
+            a[i + 1, at + j] = lot.f[b, row, i]
+        for at, row in _FACTORS:
+            a[i + 1, at + j] = lot.f[b, row, i]
+        a[i + 1, lane.MODE + j] = lot.m[b, tk.MODE, i]
+    for at, entry in _CLOCK:
+        c[at + j] = lot.clock[b, entry]
+    # a load that does not vary is what a step sees of it
+    c[lane.PULL + j] = c[lane.NEW_LOAD + j] = lot.clock[b, tk.LOAD]
+    piece, last = lot.counter[b, PIECE], lot.pieces.shape[2] - 1
+    c[lane.PIECE_TIME + j] = lot.pieces[b, 0, piece]
+    c[lane.PIECE_OFFSET + j] = lot.pieces[b, 1, piece]
+    c[lane.PIECE_RATE + j] = lot.pieces[b, 2, piece]
+    c[lane.PIECE_ENDS + j] = lot.pieces[b, 0, piece + 1] if piece < last else np.inf
+
+
+@kernel(borrows=True)
+def _fetch(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int, step: int) -> None:
+    """Read the state of the lanes whose step is not quiet; at the last step that is all of them."""
+    for j in range(members):
+        b = first + j
+        if lot.code[b] != RUNNING:
+            continue
+        if step + 1 >= p.n_step:
+            c[lane.FITS + j] = 0.0
+        if c[lane.FITS + j] != 0.0:
+            continue
+        for i in range(p.n):
+            for at, row in _STATE:
+                lot.f[b, row, i] = a[i + 1, at + j]
+        for at, entry in _CLOCK:
+            lot.clock[b, entry] = c[at + j]
+        lot.counter[b, STEP] = step
+
+
+@kernel(borrows=True)
+def _clear(a: Floats, c: Floats, j: int) -> None:
+    """Make lane j a chain at rest that nothing moves: its steps are quiet for ever."""
+    for i in range(a.shape[0]):
+        for at in (lane.X, lane.X_LOW, lane.U, lane.SHARE, lane.MODE, lane.SOLUTION, lane.INVERSE):
+            a[i, at + j] = 0.0
+    c[lane.PIECE_ENDS + j] = np.inf
+
+
+@kernel
+def _others(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int) -> int:
+    """Make the step of the lanes in which it is not quiet; return how many chains go on."""
+    going = 0
+    for j in range(members):
+        b = first + j
+        if lot.code[b] == RUNNING and c[lane.FITS + j] == 0.0:
+            _one(p, lot, b)
+            lot.loud[b] += 1
+            _put(p, lot, a, c, b, j)
+            if lot.code[b] != RUNNING:
+                _clear(a, c, j)
+        if lot.code[b] == RUNNING:
+            going += 1
+    return going
+
+
+@kernel
+def _one(p: Problem, lot: Lot, b: int) -> None:
+    """Make one step of chain b by the kernels of one chain."""
+    f, m, clock, counter = lot.f[b], lot.m[b], lot.clock[b], lot.counter[b]
+    law = lot.saved.heat[:0]
+    work = Work(lot.pieces[b], lot.sines[b], f, m, lot.lists, law, clock, counter)
+    made = counter[N_EVENTS]
+    events = Events(lot.values, lot.marks, made)
+    code = advance_exact(p, work, lot.saved, events, 1)
+    for row in range(counter[N_EVENTS] - made):
+        i, before, after = lot.marks[row, 0], lot.marks[row, 1], lot.marks[row, 2]
+        note_event(lot, b, int(i), float(before), float(after), lot.values[row, 0], p.h)
+    prepare(p, f, m)
+    if code == NOT_FINITE:
+        lot.code[b] = LEFT
+        return
+    if code == REST and rests(p, lot, b):
+        lot.code[b], lot.rest_time[b] = RESTED, clock[REST_SINCE]
+        _keep(p, lot, b)
+    if counter[STEP] >= p.n_step:
+        lot.code[b] = ENDED
+        for i in range(p.n):
+            lot.last[b, i, 0], lot.last[b, i, 1] = lot.saved.x[1, i], lot.saved.v[1, i]
+            lot.last[b, i, 2], lot.last[b, i, 3] = lot.saved.friction[1, i], lot.saved.heat[1, i]
+            lot.last_mode[b, i] = lot.saved.mode[1, i]
+        for k in range(tk.N_SUMS):
+            lot.sums[b, k] = lot.saved.sums[1, k]
+
+
+@kernel(borrows=True)
+def _keep(p: Problem, lot: Lot, b: int) -> None:
+    """Keep the state of a chain that rests; its friction is for the load at the end to say."""
+    for i in range(p.n):
+        lot.last[b, i, 0], lot.last[b, i, 1] = lot.f[b, tk.X, i], 0.0
+        lot.last[b, i, 3] = lot.f[b, tk.HEAT, i]
+        lot.last_mode[b, i] = 0
+    lot.sums[b, 0], lot.sums[b, 1] = lot.clock[b, tk.KINETIC], lot.clock[b, tk.STORED]
+    lot.sums[b, 2], lot.sums[b, 3] = lot.clock[b, tk.WORK], lot.clock[b, tk.VISCOUS]
+    lot.sums[b, 4] = lot.clock[b, tk.ALGORITHMIC]
+
+
+@kernel(borrows=True)
+def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, h: float) -> None:
+    """Count a change of mode of mass i of chain b, as `theta.event_kernels.count_joined` does."""
+    time, old, new = lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2]
+    if old != 0.0 and t - time < _NEAR * h:
+        turned = new == 0.0 and after == -old
+        arrested = new == -old and after == 0.0
+        if turned or arrested:
+            # the two are one event, which ends as the second does
+            lot.kinds[b, _STICK if new == 0.0 else _REVERSE] -= 1
+            lot.kinds[b, _STICK if after == 0.0 else _REVERSE] += 1
+            lot.seen[b, i, 1] = 0.0
+            return
+    lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2] = t, before, after
+    if before == 0.0:
+        lot.kinds[b, _SLIP] += 1
+        if np.isnan(lot.onset[b, i]):
+            lot.onset[b, i] = t
+    else:
+        lot.kinds[b, _STICK if after == 0.0 else _REVERSE] += 1
+
+
+@kernel(borrows=True)
+def rests(p: Problem, lot: Lot, b: int) -> bool:
+    """Return whether no later load moves chain b, on a surface at rest, all of which sticks.
+
+    As `Chain.rests_for_good`.
+    """
+    n, since, t = p.n, lot.clock[b, REST_SINCE], time_after(p, lot.counter[b, STEP] - 1)
+    pieces, swing = lot.pieces.shape[2], 0.0
+    at = now_at = 0
+    for k in range(pieces):
+        at = k if lot.pieces[b, 0, k] <= since else at
+        now_at = k if lot.pieces[b, 0, k] <= t else now_at
+    low = _straight(lot, b, at, since)
+    high = low
+    for k in range(pieces):
+        if lot.pieces[b, 0, k] > since:
+            low = min(low, lot.pieces[b, 1, k])
+            high = max(high, lot.pieces[b, 1, k])
+    now = _straight(lot, b, now_at, t)
+    for q in range(lot.sines.shape[2]):
+        swing += abs(lot.sines[b, 0, q])
+        now += lot.sines[b, 0, q] * np.sin(lot.sines[b, 1, q] * t + lot.sines[b, 2, q])
+    low, high = low - swing, high + swing
+    rate = lot.pieces[b, 2, pieces - 1]
+    low = -np.inf if rate < 0.0 else low
+    high = np.inf if rate > 0.0 else high
+    f = lot.f[b]
+    for i in range(n):
+        place = f[tk.X, i]
+        left = f[tk.LINK_K, i] * (place - (f[tk.X, i - 1] if i > 0 else 0.0))
+        right = f[tk.LINK_K, i + 1] * ((f[tk.X, i + 1] if i + 1 < n else 0.0) - place)
+        drive = (right - left) + f[tk.SHARE, i] * now - f[tk.PLATE_K, i] * place
+        bound = lot.stick_bound[b, i] * (1.0 + 1e-12)
+        if f[tk.SHARE, i] == 0.0:
+            if abs(drive) > bound:
+                return False
+        else:
+            for extreme in (low, high):
+                if abs(drive + f[tk.SHARE, i] * (extreme - now)) > bound:
+                    return False
+    return bool(lot.counter[b, SLIPPING] == 0)
+
+
+@kernel(borrows=True)
+def _straight(lot: Lot, b: int, k: int, t: float) -> float:
+    """Return the straight part of the load of chain b on piece k [N]."""
+    f: float = lot.pieces[b, 1, k] + lot.pieces[b, 2, k] * (t - lot.pieces[b, 0, k])
+    return f

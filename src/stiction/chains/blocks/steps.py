@@ -1,0 +1,315 @@
+"""Blocks of chains that `ThetaStepper` solves in one call, and what is told of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
+from stiction.chains.blocks.told import Told, in_parts, ledger_of, named, onsets
+from stiction.chains.loads import check_load
+from stiction.chains.model import Chain
+from stiction.chains.theta.methods import ThetaStepper
+from stiction.chains.theta.run import scheme_of
+from stiction.chains.theta.setup import callbacks, make_law, make_problem
+from stiction.numerics.jit import mode
+from stiction.results.run import Request
+from stiction.results.trust.block import Block, Solve
+
+if TYPE_CHECKING:
+    from stiction.chains.blocks.step_kernels import Lot
+    from stiction.chains.theta.step_kernels import Problem
+
+__all__ = ["blocks_of"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# more masses have less to gain, as in `theta.quiet_kernels`
+_MOST_MASSES = 32
+# numbers of the tables of one call: they stay near the processor
+_MOST_NUMBERS = 400_000
+_STEP_IMBALANCE, _NO_FORCE, _SAME = 1e-12, 1e-200, 1e-9
+_STATS = (
+    "steps",
+    "step",
+    "solves",
+    "newton_iterations",
+    "mean_iterations",
+    "most_iterations",
+    "rescued_steps",
+    "unconverged_steps",
+)
+_CHECKS = ("energy_of_each_step", "steps_converged")
+
+
+def blocks_of(
+    chain: Chain,
+    method: ThetaStepper,
+    request: Request,
+    paths: Sequence[Path],
+    names: Sequence[str],
+) -> Solve | None:
+    """Return what solves many chains that differ at `paths`; None where it cannot.
+
+    The numbers are those of `solve_exactly`, to the last bit.
+
+    Parameters
+    ----------
+    request : with two saved states, the first and the last
+    paths : fields of the chain and below, see `stack.fits`
+    names : results that will be asked for
+
+    Verified by: tests/unit/chains/blocks/test_steps.py::test_the_same_as_single_runs
+    """
+    at_rest = chain.belt_speed == 0.0 and chain.plate_speed == 0.0
+    at_rest = at_rest and not {"belt_speed", "plate_speed"} & {path[0] for path in paths}
+    usual = at_rest and chain.law.constant and chain.n_mass <= _MOST_MASSES
+    plain = chain.load.pieces().function is None
+    plain = plain and request.save.size == 2 and request.checkpoint is None
+    if not (usual and plain and fits(chain, paths)) or mode() == "plain":
+        return None
+    more = [f"stats.{name}" for name in _STATS] + [f"audit.{name}" for name in _CHECKS]
+    if not named(chain, names, more):
+        return None
+    check_load(chain.load, request.t_start)
+    scheme = scheme_of(method)
+    law = make_law(chain, request, scheme)
+    problem = make_problem(chain, request, scheme, callbacks(chain, scheme), law)
+
+    size = max(32, _MOST_NUMBERS // (45 * (chain.n_mass + 1)) // 32 * 32)
+
+    def solve(columns: Sequence[Array]) -> Block:
+        with np.errstate(all="ignore"):
+            stack = stack_of(chain, paths, columns)
+        one = functools.partial(_solved, problem, method, request)
+        return in_parts(stack, size, one, len(columns[0]))
+
+    return solve
+
+
+def _solved(problem: Problem, method: ThetaStepper, request: Request, stack: Stack) -> Block:
+    return _Lot(stack, problem, method, request).solve()
+
+
+class _Lot:
+    """Some chains, as kernels step them."""
+
+    def __init__(
+        self, stack: Stack, problem: Problem, method: ThetaStepper, request: Request
+    ) -> None:
+        varies = np.asarray(stack.piece_rate.any(axis=1) | stack.amplitude.any(axis=1))
+        varies |= np.ptp(stack.piece_offset, axis=1) > 0.0
+        held = np.asarray(stack.plate_k.any(axis=1))
+        # what is one number for all chains in the kernels
+        self.alike = (varies == varies[0]) & (held == held[0])
+        self.problem = problem._replace(steady=not varies[0], plates=bool(held[0]))
+        self.stack, self.method, self.request = stack, method, request
+        self.friction = self._begin()
+
+    def _begin(self) -> Floats:
+        """Make the tables, and return the friction at the start, as `theta.setup.begin` does."""
+        from stiction.chains.blocks.step_kernels import note_event
+        from stiction.chains.theta import step_kernels as tk
+
+        stack, p, t = self.stack, self.problem, self.request.t_start
+        start = np.full(stack.members, t)
+        u, drive = stack.v0 - 0.0, stack.drive(start, stack.x0, stack.v0)
+        free = (u == 0.0) & (np.abs(drive) > stack.bound * (1.0 + 1e-14))
+        sides = np.where(free, np.sign(drive), np.sign(u))
+        full = stack.normal * stack.mu_kinetic
+        self.lot = lot = _tables(stack, p, self.request, sides)
+        lot.counter[:, tk.SLIPPING] = np.count_nonzero(sides, axis=1)
+        pieces = (stack.piece_time <= t).sum(axis=1) - 1
+        lot.counter[:, tk.PIECE] = np.maximum(pieces, 0)
+        lot.counter[:, tk.N_EVENTS] = np.count_nonzero(free, axis=1)
+        lot.counter[:, tk.NEXT_SAVE] = 1
+        clock, edge = lot.clock, np.zeros((stack.members, 1))
+        clock[:, tk.LOAD] = stack.load_at(start)
+        clock[:, tk.REST_SINCE] = t
+        stretch = np.diff(np.concatenate([edge, stack.x0, edge], axis=1), axis=1)
+        plate = 0.0 - stack.x0
+        stored = np.sum(stack.link_k * stretch**2, axis=1)
+        stored = stored + np.sum(stack.plate_k * plate**2, axis=1)
+        clock[:, tk.KINETIC] = 0.5 * np.sum(stack.mass * stack.v0**2, axis=1)
+        clock[:, tk.STORED] = 0.5 * stored
+        seen = 0.5 * np.sum(stack.mass * u**2, axis=1)
+        both = np.maximum(clock[:, tk.KINETIC], clock[:, tk.STORED])
+        clock[:, tk.SCALE] = np.maximum(both, seen)
+        clock[:, tk.SAVE_AT] = self.request.save[1] - _SAME * p.h
+        self.energy = clock[:, [tk.KINETIC, tk.STORED]].copy()
+        for b, i in zip(*np.nonzero(free), strict=True):
+            note_event(lot, int(b), int(i), 0.0, float(sides[b, i]), t, p.h)
+        self.sides = sides
+        return np.where(sides == 0.0, -drive, -sides * full)
+
+    def solve(self) -> Block:
+        """Step all chains and return what is told of them."""
+        from stiction.chains.blocks.lane_kernels import OF_CHAIN, OF_MASS, WIDTH
+        from stiction.chains.blocks.step_kernels import RESTED, solve_steps
+        from stiction.chains.theta import step_kernels as tk
+
+        lot, stack, t = self.lot, self.stack, self.request.t_start
+        still = lot.counter[:, tk.SLIPPING] == 0
+        if still.any():
+            # at rest from the start, and for good
+            still &= stack.rests_for_good(np.full(stack.members, t), stack.x0)
+            lot.code[still], lot.rest_time[still] = RESTED, t
+            lot.last[still, :, 0], lot.last[still, :, 3] = stack.x0[still], 0.0
+            lot.sums[still, :2] = self.energy[still]
+        tables = np.zeros((stack.mass.shape[1] + 2, OF_MASS)), np.zeros(OF_CHAIN)
+        sines = np.zeros((3, stack.amplitude.shape[1], WIDTH))
+        solve_steps(self.problem, lot, *tables, sines)
+        return self._block()
+
+    def _block(self) -> Block:
+        from stiction.chains.blocks.step_kernels import ENDED, RESTED
+        from stiction.chains.theta import step_kernels as tk
+
+        lot, stack, p = self.lot, self.stack, self.problem
+        m, t_end, counter, clock = stack.members, self.request.t_end, lot.counter, lot.clock
+        rested, step = lot.code == RESTED, counter[:, tk.STEP]
+        last = lot.last[:, :, 2].copy()
+        if rested.any():
+            found = np.where(step >= p.n_step, t_end, p.t_start + step * p.h)
+            x, v = lot.last[:, :, 0], np.zeros_like(last)
+            change = stack.load_at(np.full(m, t_end)) - stack.load_at(found)
+            force = -(stack.drive(found, x, v) + change[:, None] * stack.share)
+            last[rested] = force[rested]
+        stops = np.isfinite(lot.rest_time) & (counter[:, tk.SLIPPING] == 0)
+        stops &= clock[:, tk.REST_SINCE] <= lot.rest_time
+        stop = np.where(stops, lot.rest_time, np.nan)
+        sums = np.zeros((m, 2, tk.N_SUMS))
+        sums[:, 0, :2], sums[:, 1] = self.energy, lot.sums
+        heat = np.stack([np.zeros_like(last), lot.last[:, :, 3]], axis=1)
+        told = Told(
+            stack=stack,
+            t_start=p.t_start,
+            x=np.stack([stack.x0, lot.last[:, :, 0]], axis=1),
+            v=np.stack([stack.v0, lot.last[:, :, 1]], axis=1),
+            mode=np.stack([self.sides.astype(np.int8), lot.last_mode], axis=1),
+            friction=np.stack([self.friction, last], axis=1),
+            onset=onsets(stack, lot.onset, p.t_start),
+            stop=stop,
+            kinds=lot.kinds,
+            energy=ledger_of(sums[:, :, :4], heat, sums[:, :, 4]),
+            stats=self._stats(),
+            replayed=None,
+        )
+        checks, holds = self._checks(told)
+        done = (lot.code == ENDED) | rested
+        within = counter[:, tk.N_EVENTS] < self.method.max_events
+        sound = stack.sound & self.alike & done & within & holds
+        results = told.results() | {f"audit.{name}": values for name, values in checks.items()}
+        events = lot.kinds.sum(axis=1) + stops
+        return Block(sound, np.full(m, t_end), events, told.energy.imbalance_rel, results)
+
+    def _stats(self) -> dict[str, Array]:
+        from stiction.chains.theta import step_kernels as tk
+
+        lot, p = self.lot, self.problem
+        steps = lot.counter[:, tk.STEP]
+        # a quiet step is one solve
+        quiet = steps - lot.loud
+        solves = lot.counter[:, tk.SOLVES] + quiet
+        most = np.maximum(lot.counter[:, tk.MOST], quiet > 0)
+        mean = np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)
+        missed = lot.counter[:, tk.RESCUES], lot.counter[:, tk.MISSES]
+        h = np.full(steps.size, p.h)
+        columns = steps, h, solves, solves, mean, most, *missed
+        return dict(zip(_STATS, columns, strict=True))
+
+    def _checks(self, told: Told) -> tuple[dict[str, Floats], Flags]:
+        """Return the lines of the audit and whether all hold, as `theta.run` has them of one."""
+        from stiction.chains.theta import step_kernels as tk
+
+        stack, e, clock = self.stack, told.energy, self.lot.clock
+        time = self.request.save
+        inertia = self.lot.f[:, tk.INERTIA, :-1].max(axis=1)
+        stiff = 2.0 * (stack.link_k.max(axis=1) + stack.plate_k.max(axis=1))
+        reach = np.abs(told.x).max(axis=2)
+        size = np.abs(told.v)
+        load = np.abs(stack.load_at(np.repeat(time[None], stack.members, axis=0)))
+        force = stiff[:, None] * reach + load + inertia[:, None] * size.max(axis=2)
+        allowed = stack.bound[:, None] + (1e-12 * force)[:, :, None]
+        share = np.abs(told.friction) / np.maximum(allowed, _NO_FORCE)
+        share = np.where(told.mode != 0, 0.0, share).max(axis=(1, 2))
+        fast = size.max(axis=(1, 2))
+        fast[fast == 0.0] = 1.0
+        values = {
+            "energy_of_each_step": clock[:, tk.WORST],
+            "steps_converged": self.lot.counter[:, tk.MISSES].astype(np.float64),
+            "ledger_closes": e.imbalance_rel,
+            "friction_dissipates": clock[:, tk.GIVEN],
+            "stick_within_bound": share,
+            "slip_against_friction": clock[:, tk.AGAINST],
+        }
+        holds = (clock[:, tk.WORST] <= _STEP_IMBALANCE) & (self.lot.counter[:, tk.MISSES] == 0)
+        holds &= (e.imbalance_rel <= 1e-9) & (clock[:, tk.GIVEN] <= 1e-9 * e.scale)
+        holds &= (share <= 1.0 + 1e-9) & (clock[:, tk.AGAINST] <= 1e-9 * fast)
+        return values, np.asarray(holds)
+
+
+def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
+    """Return the tables of many chains, each as `theta.setup.make_work` makes it of one."""
+    from stiction.chains.blocks.step_kernels import Lot
+    from stiction.chains.theta import step_kernels as tk
+    from stiction.numerics import tridiagonal as tri
+
+    m, n = stack.mass.shape
+    f, modes = np.zeros((m, tk.F_ROWS, n + 1)), np.zeros((m, tk.M_ROWS, n + 1), np.int8)
+    inertia = stack.mass / (p.h * (p.theta or 1.0))
+    for row, values in (
+        (tk.MASS, stack.mass),
+        (tk.LINK_K, stack.link_k),
+        (tk.LINK_C, stack.link_c),
+        (tk.SHARE, stack.share),
+        (tk.PLATE_K, stack.plate_k),
+        (tk.NORMAL, stack.normal),
+        (tk.MU_KINETIC, stack.mu_kinetic),
+        (tk.INERTIA, inertia),
+        (tk.PIVOT, inertia + p.theta * p.h * stack.plate_k),
+        (tk.BOUND, stack.bound),
+        (tk.X, stack.x0),
+        (tk.U, stack.v0),
+    ):
+        f[:, row, : values.shape[1]] = values
+    f[:, tri.COUPLING] = stack.link_c + p.theta * p.h * stack.link_k
+    modes[:, tk.FREE], modes[:, tk.MODE, :n] = 1, sides
+    saved = tk.Saved(
+        time=np.array(request.save),
+        x=np.zeros((2, n)),
+        v=np.zeros((2, n)),
+        mode=np.zeros((2, n), np.int8),
+        friction=np.zeros((2, n)),
+        heat=np.zeros((2, n)),
+        sums=np.zeros((2, tk.N_SUMS)),
+        state=np.zeros((2, n, 0)),
+    )
+    return Lot(
+        f=f,
+        m=modes,
+        pieces=np.stack([stack.piece_time, stack.piece_offset, stack.piece_rate], axis=1),
+        sines=np.stack([stack.amplitude, stack.frequency, stack.phase], axis=1),
+        clock=np.zeros((m, tk.CLOCK_SIZE)),
+        counter=np.zeros((m, tk.COUNTER_SIZE), np.int64),
+        stick_bound=np.ascontiguousarray(stack.bound),
+        saved=saved,
+        code=np.zeros(m, np.int8),
+        rest_time=np.full(m, np.nan),
+        last=np.zeros((m, n, 4)),
+        last_mode=np.zeros((m, n), np.int8),
+        sums=np.zeros((m, tk.N_SUMS)),
+        seen=np.zeros((m, n, 3)),
+        onset=np.full((m, n), np.nan),
+        kinds=np.zeros((m, 3), np.int64),
+        loud=np.zeros(m, np.int64),
+        values=np.zeros((n, 5)),
+        marks=np.zeros((n, 3), np.int32),
+        lists=np.zeros((tk.LIST_ROWS, n + 1), np.int64),
+    )

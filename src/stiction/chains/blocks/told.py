@@ -1,0 +1,216 @@
+"""What is told of many chains at once: the audit, the ledger and the quantities of their runs.
+
+Each number is made by the same operations in the same order as for one run (`chains.outcome`,
+`event_driven.losses`, `results.ledger`), so it is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks.stack import Stack
+from stiction.chains.model import Chain
+from stiction.results.trust.block import Block
+
+__all__ = ["Energies", "Told", "in_parts", "ledger_of", "named", "onsets"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_KINDS = ("slip", "stick", "reverse")
+_ENERGIES = (
+    "kinetic",
+    "stored",
+    "adhesive",
+    "external_work",
+    "friction_heat",
+    "viscous_heat",
+    "impact_loss",
+    "algorithmic",
+    "imbalance",
+)
+_CHECKS = ("ledger_closes", "friction_dissipates", "stick_within_bound", "slip_against_friction")
+# as in `chains.outcome` and `event_driven.losses`
+_CLOSED, _ROUNDING = 1e-9, 1e-9
+
+
+def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
+    """Return whether blocks of such chains have all these results.
+
+    Parameters
+    ----------
+    stats : counts of work that the method has, and other names that its blocks have
+    """
+    found = {"onset_time", "onset_force", "critical_force", "stop_time", "final.x", "final.v"}
+    found |= {f"energy.{name}" for name in _ENERGIES}
+    found |= {"stats.events", *stats} | {f"audit.{name}" for name in _CHECKS}
+    if chain.law.has_jump:
+        found.add("stick_above_kinetic")
+    return all(name in found or name.startswith("events.") for name in names)
+
+
+def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m: int) -> Block:
+    """Return what is told of m chains, solved so many at a time; none is sound without a stack."""
+    if stack is None:
+        none = np.zeros(m, bool)
+        return Block(none, none, none, none, {})
+    with np.errstate(all="ignore"):
+        parts = [solve(stack.part(slice(k, k + size))) for k in range(0, m, size)]
+    every = {name: np.concatenate([p.results[name] for p in parts]) for name in parts[0].results}
+    return Block(
+        sound=np.concatenate([p.sound for p in parts]),
+        reached=np.concatenate([p.reached for p in parts]),
+        events=np.concatenate([p.events for p in parts]),
+        imbalance=np.concatenate([p.imbalance for p in parts]),
+        results=every,
+    )
+
+
+def onsets(stack: Stack, first: Floats, t_start: float) -> Floats:
+    """Return when each mass first slips (m, n); masses that start in slip do at the start."""
+    moves = stack.v0 != stack.belt[:, None]
+    return np.where(moves, t_start, first)
+
+
+@dataclass(frozen=True, eq=False)
+class Energies:
+    """The ledger of every member at its saved times, (m, rows); `heat` (m, rows, n)."""
+
+    kinetic: Floats
+    stored: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+    friction_heat: Floats
+    imbalance: Floats
+    scale: Floats
+    imbalance_rel: Floats
+    algorithmic: Floats
+
+
+def ledger_of(sums: Floats, heat: Floats, algorithmic: Floats | None = None) -> Energies:
+    """Return the ledger of many members, as `Ledger` has it of one.
+
+    Parameters
+    ----------
+    sums : (m, rows, 4) kinetic and stored energy, work, viscous heat
+    heat : (m, rows, n) of friction
+    algorithmic : (m, rows) what the scheme took; None for nothing
+    """
+    kinetic, stored, work, viscous = (sums[:, :, k] for k in range(4))
+    scheme = np.zeros_like(kinetic) if algorithmic is None else algorithmic
+    total = heat[:, :, 0] if heat.shape[2] == 1 else heat.sum(axis=2)
+    energy = kinetic + stored + 0.0
+    losses = viscous + 0.0 + scheme
+    change = energy - energy[:, :1]
+    off = change - work + total + losses
+    parts = np.concatenate([kinetic, stored, work, total, viscous, scheme], axis=1)
+    scale = np.abs(parts).max(axis=1)
+    worst = np.abs(off).max(axis=1)
+    relative = worst / np.maximum(scale, 1e-290)
+    return Energies(kinetic, stored, work, viscous, heat, total, off, scale, relative, scheme)
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What kernels found of m chains.
+
+    Parameters
+    ----------
+    stack : the chains
+    t_start : [s]
+    x, v, mode, friction : (m, rows, n) saved states
+    onset : (m, n) first slips [s], NaN for none
+    stop : (m,) time from which all masses stick for good [s]; NaN where they do not
+    kinds : (m, 3) numbers of events
+    energy : the ledger
+    stats : counts of work, (m,) each
+    replayed : (m, 2) what a second look differs by, and the limit; None where there was none
+    """
+
+    stack: Stack
+    t_start: float
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    onset: Floats
+    stop: Floats
+    kinds: Ints
+    energy: Energies
+    stats: Mapping[str, Array]
+    replayed: Floats | None
+
+    def checks(self) -> tuple[dict[str, Floats], Flags]:
+        """Return the values of the audit's lines (m,), and (m,) whether all of them hold.
+
+        A line that a single run would look at twice before it fails does not hold here.
+        """
+        stack, e = self.stack, self.energy
+        back = -np.diff(e.heat, axis=1)
+        gained = np.maximum(back.max(axis=(1, 2), initial=0.0), 0.0)
+        stuck = self.mode == 0
+        bound = np.maximum(stack.bound, np.finfo(float).tiny)[:, None]
+        share = np.where(stuck, np.abs(self.friction) / bound, 0.0).max(axis=(1, 2))
+        slip = self.v - stack.belt[:, None, None]
+        size = np.abs(slip)
+        wrong = np.where(stuck, size, -slip * self.mode).max(axis=(1, 2), initial=0.0)
+        largest = size.max(axis=(1, 2), initial=0.0)
+        largest[largest == 0.0] = 1.0
+        values = {
+            "ledger_closes": e.imbalance_rel,
+            "friction_dissipates": gained,
+            "stick_within_bound": share,
+            "slip_against_friction": wrong,
+        }
+        # written so that what is no number does not hold
+        holds = (e.imbalance_rel <= _CLOSED) & (gained <= _CLOSED * e.scale)
+        holds &= (share <= 1.0 + _ROUNDING) & (wrong <= _ROUNDING * largest)
+        if self.replayed is not None:
+            values["replay_agrees"] = self.replayed[:, 0]
+            holds &= self.replayed[:, 0] <= self.replayed[:, 1]
+        return values, np.asarray(holds)
+
+    def results(self) -> dict[str, Array]:
+        """Return the named results of all members."""
+        stack, e = self.stack, self.energy
+        slips = np.isfinite(self.onset)
+        force = np.where(slips, stack.load_at(np.where(slips, self.onset, self.t_start)), np.nan)
+        none = np.zeros(stack.members)
+        stops = np.isfinite(self.stop)
+        columns = (
+            e.kinetic[:, -1],
+            e.stored[:, -1],
+            none,
+            e.work[:, -1],
+            e.friction_heat[:, -1],
+            e.viscous[:, -1],
+            none,
+            e.algorithmic[:, -1],
+            e.imbalance[:, -1],
+        )
+        found: dict[str, Array] = {
+            "onset_time": self.onset,
+            "onset_force": force,
+            "critical_force": stack.critical_force(),
+            "stop_time": self.stop,
+            "final.x": self.x[:, -1],
+            "final.v": self.v[:, -1],
+            "stats.events": self.kinds.sum(axis=1),
+            "events.stop": stops.astype(np.float64),
+        }
+        found |= {f"energy.{name}": c for name, c in zip(_ENERGIES, columns, strict=True)}
+        found |= {f"events.{kind}": self.kinds[:, k] for k, kind in enumerate(_KINDS)}
+        found |= {f"stats.{name}": values for name, values in self.stats.items()}
+        if stack.chain.law.has_jump:
+            kinetic = (stack.mu_kinetic * stack.normal)[:, None]
+            excess = np.where(self.mode == 0, np.abs(self.friction) - kinetic, -np.inf)
+            found["stick_above_kinetic"] = np.maximum(excess.max(axis=(1, 2)), 0.0)
+        return found

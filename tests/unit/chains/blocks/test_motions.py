@@ -1,0 +1,173 @@
+"""Blocks of chains solved in one call: the same as single runs, to the last bit, or none at all."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.chains.blocks.motions import blocks_of
+from stiction.numerics.jit import mode
+from stiction.results.ledger import COLUMNS
+from stiction.results.run import Request
+from stiction.results.summary import doubts
+from stiction.studies.keep import Reading, always_of, kept_of
+
+METHOD = st.EventDriven()
+SPAN = (0.0, 6.0)
+REQUEST = Request(*SPAN, np.array(SPAN))
+NAMES = (
+    "onset_time",
+    "onset_force",
+    "critical_force",
+    "stop_time",
+    "stick_above_kinetic",
+    "final.x",
+    "final.v",
+    *(f"energy.{name}" for name in COLUMNS),
+    *(f"events.{kind}" for kind in ("slip", "stick", "reverse", "stop")),
+    *(f"stats.{name}" for name in ("events", "steps", "expansions", "order", "touches")),
+    "audit.ledger_closes",
+    "audit.friction_dissipates",
+    "audit.stick_within_bound",
+    "audit.slip_against_friction",
+    "audit.replay_agrees",
+)
+
+needs_compiler = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
+
+
+def random_chain(rng, law):
+    n = int(rng.integers(1, 7))
+    loads = (st.Ramp(1.0), st.chains.Sine(3.0, 2.0), st.chains.PiecewiseLinear([0, 2], [0, 5]))
+    return st.Chain(
+        mass=rng.uniform(0.5, 2.0, n),
+        stiffness=float(rng.uniform(5.0, 40.0)),
+        damping=float(rng.choice([0.0, 0.5])),
+        load=loads[rng.integers(3)],
+        law=law,
+        supports=str(rng.choice(["left", "both"])),
+        v0=float(rng.choice([0.0, 0.3])),
+        belt_speed=float(rng.choice([0.0, 0.0, 0.2])),
+    )
+
+
+def compared(chain, path, values, method=METHOD):
+    """Compare a block with single runs; return how many were sound, and how many were doubtful."""
+    names = [name for name in NAMES if chain.law.has_jump or name != "stick_above_kinetic"]
+    block = blocks_of(chain, method, REQUEST, [path], names)([values])
+    sound = doubtful = 0
+    for k, value in enumerate(values.tolist()):
+        law = dataclasses.replace(chain.law, **{path[1]: value}) if path[0] == "law" else chain.law
+        other = {} if path[0] == "law" else {path[0]: value}
+        one = dataclasses.replace(chain, law=law, **other)
+        run = st.solve(one, method, SPAN, save=2, throw=False)
+        good = run.status.ok and not doubts(run)
+        doubtful += not good
+        # what is not sound goes to single runs, which is always right; the reverse never is
+        assert not (block.sound[k] and not good)
+        if not block.sound[k]:
+            continue
+        sound += 1
+        told = always_of(run)
+        assert (told["status"], told["losses"], told["audit_failed"]) == (0, 0, 0)
+        assert block.reached[k] == told["reached"]
+        assert block.events[k] == told["events"]
+        assert block.imbalance[k] == told["imbalance"]
+        for name, kept in kept_of(run, Reading(tuple(names)), lenient=True).items():
+            # a result that a run does not have is one number there
+            wanted = np.broadcast_to(kept.values, block.results[name][k].shape)
+            assert np.array_equal(block.results[name][k], wanted, equal_nan=True), name
+    return sound, doubtful
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_as_single_runs(seed):
+    rng = np.random.default_rng(seed)
+    chain = random_chain(rng, st.Coulomb(0.2))
+    sound, doubtful = compared(chain, ("law", "mu"), rng.uniform(0.0, 0.4, 10))
+    assert (sound, doubtful) == (10, 0)
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(10))
+def test_with_a_jump_in_friction(seed):
+    rng = np.random.default_rng(100 + seed)
+    chain = random_chain(rng, st.StaticKinetic(0.4, 0.1))
+    sound, _ = compared(chain, ("law", "mu_kinetic"), rng.uniform(0.0, 0.4, 10))
+    assert sound >= 5
+
+
+@needs_compiler
+def test_determinism_that_is_lost_is_left_to_single_runs():
+    # the slip rate of a mass on a belt touches zero where static friction could hold it
+    chain = st.Chain(
+        mass=[1.0],
+        stiffness=1.0,
+        gravity=1.0,
+        law=st.StaticKinetic(0.4, 0.2),
+        x0=0.2,
+        v0=0.0,
+        belt_speed=0.0,
+    )
+    found = compared(chain, ("x0",), np.array([0.2, 0.4, 0.39, 0.5]))
+    assert found == (3, 1)
+
+
+@needs_compiler
+def test_runs_that_fail_are_left_to_single_runs():
+    rng = np.random.default_rng(5)
+    chain = random_chain(rng, st.Coulomb(0.05))
+    chain = dataclasses.replace(chain, load=st.chains.Sine(8.0, 3.0))
+    few = dataclasses.replace(METHOD, max_events=4)
+    sound, doubtful = compared(chain, ("law", "mu"), np.linspace(0.0, 1.5, 30), few)
+    assert sound > 0
+    assert doubtful > 0
+    assert sound + doubtful == 30
+    steps = dataclasses.replace(METHOD, max_steps=20)
+    sound, doubtful = compared(chain, ("law", "mu"), np.linspace(0.0, 1.5, 30), steps)
+    assert (sound > 0, doubtful > 0, sound + doubtful) == (True, True, 30)
+
+
+@needs_compiler
+def test_values_that_are_refused_are_left_to_single_runs():
+    chain = st.Chain(mass=[1.0, 2.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.2))
+    solve = blocks_of(chain, METHOD, REQUEST, [("law", "mu")], ["stop_time"])
+    block = solve([np.array([0.1, -0.1, np.nan, np.inf])])
+    assert block.sound.tolist() == [True, False, False, False]
+
+
+@needs_compiler
+def test_motions_that_are_long_are_left_to_single_runs():
+    # more states on the way than there is room for
+    chain = st.Chain(
+        mass=[1.0], stiffness=1e6, load=st.chains.Sine(1e3, 30.0), law=st.Coulomb(0.01)
+    )
+    solve = blocks_of(chain, METHOD, REQUEST, [("law", "mu")], ["stop_time"])
+    assert solve([np.array([0.01, 1e6])]).sound.tolist() == [False, True]
+
+
+@needs_compiler
+def test_members_do_not_know_each_other():
+    chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.2))
+    solve = blocks_of(chain, METHOD, REQUEST, [("law", "mu")], ["final.x"])
+    values = np.random.default_rng(2).uniform(0.0, 0.4, 50)
+    forward = solve([values]).results["final.x"].copy()
+    back = solve([values[::-1].copy()]).results["final.x"]
+    assert np.array_equal(forward, back[::-1])
+
+
+def test_what_no_block_can_do():
+    chain = st.Chain(mass=[1.0], stiffness=20.0, law=st.Coulomb(0.2))
+    mu = ("law", "mu")
+    weak = dataclasses.replace(chain, law=st.ExponentialWeakening(0.4, 0.2, 0.1))
+    user = dataclasses.replace(chain, load=st.chains.UserLoad(lambda t: t))
+    many = dataclasses.replace(METHOD, policy=st.chains.SlipAtTouch())
+    saves = Request(*SPAN, np.linspace(*SPAN, 5))
+    assert blocks_of(weak, METHOD, REQUEST, [("law", "mu_static")], []) is None
+    assert blocks_of(user, METHOD, REQUEST, [mu], []) is None
+    assert blocks_of(chain, many, REQUEST, [mu], []) is None
+    assert blocks_of(chain, METHOD, saves, [mu], []) is None
+    assert blocks_of(chain, METHOD, REQUEST, [("n",)], []) is None
+    assert blocks_of(chain, METHOD, REQUEST, [mu], ["times.slip"]) is None

@@ -1,0 +1,96 @@
+"""The audit of many chains at once sees the same damage as that of one."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.chains.blocks.stack import stack_of
+from stiction.chains.blocks.told import Told, ledger_of
+
+
+@pytest.fixture
+def told():
+    """Two masses after 2 s, of three members: one sticks, one slips."""
+    chain = st.Chain(mass=[1.0, 1.0], stiffness=10.0, gravity=10.0, law=st.Coulomb(0.2))
+    stack = stack_of(chain, [("law", "mu")], [np.array([0.2, 0.2, 0.2])])
+    rows = np.ones((3, 2, 2))
+    heat = np.zeros((3, 2, 2))
+    heat[:, 1] = [0.0, 0.2]
+    sums = np.zeros((3, 2, 4))
+    # kinetic 0.5, stored 0.1, work 0.8 = 0.5 + 0.1 + 0.2
+    sums[:, 1] = [0.5, 0.1, 0.8, 0.0]
+    return Told(
+        stack=stack,
+        t_start=0.0,
+        x=0.1 * rows,
+        v=rows * [0.0, 1.0],
+        mode=(rows * [0, 1]).astype(np.int8),
+        friction=rows * [1.5, -2.0],
+        onset=np.full((3, 2), np.nan),
+        stop=np.full(3, np.nan),
+        kinds=np.zeros((3, 3), np.int64),
+        energy=ledger_of(sums, heat),
+        stats={},
+        replayed=np.tile([1e-12, 1e-8], (3, 1)),
+    )
+
+
+def damaged(told, name, change):
+    values = getattr(told, name).copy()
+    change(values)
+    return dataclasses.replace(told, **{name: values})
+
+
+def test_what_is_sound_holds(told):
+    values, holds = told.checks()
+    assert holds.tolist() == [True, True, True]
+    assert values["stick_within_bound"] == pytest.approx([0.75] * 3)
+
+
+def test_a_ledger_that_does_not_close(told):
+    sums = np.stack([told.energy.kinetic, told.energy.stored, told.energy.work], axis=2)
+    sums = np.concatenate([sums, told.energy.viscous[:, :, None]], axis=2)
+    for change, holds in ((1e-12, True), (1e-8, False), (np.nan, False)):
+        other = sums.copy()
+        other[1, 1, 2] += change
+        energy = ledger_of(other, told.energy.heat)
+        found = dataclasses.replace(told, energy=energy).checks()[1]
+        assert found.tolist() == [True, holds, True]
+
+
+def test_friction_that_gives_heat_back(told):
+    heat = told.energy.heat.copy()
+    heat[2, 1] = [-0.1, 0.3]
+    sums = np.zeros((3, 2, 4))
+    sums[:, 1] = [0.5, 0.1, 0.8, 0.0]
+    values, holds = dataclasses.replace(told, energy=ledger_of(sums, heat)).checks()
+    assert holds.tolist() == [True, True, False]
+    assert values["friction_dissipates"] == pytest.approx([0.0, 0.0, 0.1])
+
+
+def test_stick_beyond_its_bound(told):
+    def more(friction):
+        friction[0, 1, 0] = 2.1
+        friction[1, 1, 1] = -5.0
+        friction[2, 0, 0] = np.nan
+
+    # friction of slip is the law's: only stick has a bound
+    assert damaged(told, "friction", more).checks()[1].tolist() == [False, True, False]
+
+
+def test_slip_along_its_friction(told):
+    def back(v):
+        v[1, 1, 1] = -0.5
+        v[2, 1, 0] = 0.1
+
+    assert damaged(told, "v", back).checks()[1].tolist() == [True, False, False]
+
+
+def test_a_second_look_that_disagrees(told):
+    def off(replayed):
+        replayed[1, 0] = 2e-8
+        replayed[2, 0] = np.inf
+
+    assert damaged(told, "replayed", off).checks()[1].tolist() == [True, False, False]

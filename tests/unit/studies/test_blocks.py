@@ -1,0 +1,160 @@
+"""Chunks solved in one call: the same data as members one by one, doubtful ones included."""
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.chains.blocks import motions
+from stiction.numerics.jit import mode
+from stiction.studies import Paired
+from stiction.studies.keep import _REDUCED, parted, reduced
+
+pytestmark = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
+
+
+def both_ways(sweep, folder, monkeypatch, chunk=40):
+    """Return the study by blocks, and that of members one by one."""
+    counts = []
+    real = motions.blocks_of
+
+    def counted(*given):
+        solve = real(*given)
+
+        def seen(columns):
+            block = solve(columns)
+            counts.append(int(block.sound.sum()))
+            return block
+
+        return None if solve is None else seen
+
+    with monkeypatch.context() as changed:
+        changed.setattr(motions, "blocks_of", counted)
+        blocks = sweep.run(folder / "blocks", workers=1, chunk=chunk)
+    # workers are copies of this process: what is counted here is the member that it warms up with
+    assert counts, "no block was tried"
+    with monkeypatch.context() as changed:
+        changed.setattr(type(sweep.scenario.system), "solved_in_blocks", {})
+        alone = sweep.run(folder / "alone", workers=1, chunk=chunk)
+    return blocks, alone
+
+
+def check_same(one, two):
+    assert set(one.table) == set(two.table)
+    for name, values in one.table.items():
+        assert np.array_equal(values, two.table[name], equal_nan=True), name
+    told = [[(n.member, n.kind, n.reason) for n in study.notes] for study in (one, two)]
+    assert told[0] == told[1]
+
+
+KEEP = (
+    "stop_time",
+    "onset_force",
+    "max(onset_force)",
+    "mean(onset_time)",
+    "final.x",
+    "energy.friction_heat",
+    "energy.imbalance",
+    "events.slip",
+    "events.stop",
+    "events.no_such_kind",
+    "stats.steps",
+    "audit.replay_agrees",
+    "max(imbalance)",
+)
+
+
+def test_the_same_as_one_by_one(chain, tmp_path, monkeypatch):
+    rng = np.random.default_rng(4)
+    count = 300
+    fields = {
+        "law.mu": rng.uniform(0.05, 0.4, count),
+        "load.rate": rng.uniform(0.5, 3.0, count),
+        "mass[1]": rng.uniform(0.5, 2.0, count),
+    }
+    sweep = st.Sweep(chain, fields, design=Paired(), keep=KEEP, t_span=(0.0, 8.0))
+    blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
+    check_same(blocks, alone)
+    assert (blocks.table["status"] == 0).all()
+
+
+def test_every_result_is_kept_by_default(chain, tmp_path, monkeypatch):
+    sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 60)}, t_span=(0.0, 8.0))
+    check_same(*both_ways(sweep, tmp_path, monkeypatch))
+
+
+def test_doubtful_members_are_told_as_ever(chain, tmp_path, monkeypatch):
+    # no work left for some, determinism lost by one, and one that the law refuses
+    shaken = dataclasses.replace(chain, load=st.chains.Sine(8.0, 3.0))
+    method = st.EventDriven(max_events=12)
+    sweep = st.Sweep(
+        shaken, {"law.mu": np.linspace(0.0, 0.9, 90)}, t_span=(0.0, 8.0), method=method
+    )
+    blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
+    check_same(blocks, alone)
+    counts = blocks.counts()
+    assert 0 < counts["failed"] < 90
+    block = st.Chain(mass=[1.0], stiffness=1.0, gravity=1.0, law=st.StaticKinetic(0.4, 0.2))
+    touches = st.Sweep(block, {"x0": [0.1, 0.3, 0.4, 0.9]}, t_span=(0.0, 6.0))
+    blocks, alone = both_ways(touches, tmp_path / "touch", monkeypatch)
+    check_same(blocks, alone)
+    assert blocks.counts()["determinism"] == 1
+    pair = {"law.mu_kinetic": [0.1, 0.5, 0.3], "law.mu_static": [0.2, 0.4, 0.35]}
+    with pytest.raises(st.ModelError):
+        # each end of the fields is tried before anything is solved
+        st.Sweep(block, pair, design=Paired(), t_span=(0.0, 6.0))
+
+
+def test_members_whose_audit_fails_are_told_as_ever(chain, tmp_path, monkeypatch):
+    # a second look that agrees with nothing
+    from stiction.chains.replay import compare
+
+    monkeypatch.setattr(compare, "_LIMIT", -1.0)
+    monkeypatch.setattr(motions.Told, "checks", lambda told: ({}, told.stop > 1e9))
+    sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 9)}, t_span=(0.0, 8.0), keep="final.x")
+    blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
+    check_same(blocks, alone)
+    assert blocks.counts() == {"failed": 0, "audit": 9, "determinism": 0}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"keep": ("first(times.slip)",)},
+        {"keep": (lambda run: {"n": len(run.event_log)},)},
+        {"trajectories": 5},
+        {"fields": {"solve.t_end": [2.0, 3.0]}},
+    ],
+)
+def test_what_goes_one_by_one(chain, tmp_path, monkeypatch, other):
+    def never(*_):
+        raise AssertionError("a block was solved")
+
+    monkeypatch.setattr(motions._Crew, "solve", never)
+    given = {"fields": {"law.mu": [0.1, 0.2]}, "t_span": (0.0, 8.0), **other}
+    sweep = st.Sweep(chain, **given)
+    study = sweep.run(tmp_path / "study", workers=1)
+    assert (study.table["status"] == 0).all()
+
+
+@pytest.mark.parametrize("how", sorted(_REDUCED))
+def test_reductions_are_those_of_one_run(how):
+    rng = np.random.default_rng(7)
+    for shape in ((5,), (5, 1), (5, 3), (5, 40), (5, 3, 4), (5, 0)):
+        values = rng.standard_normal(shape)
+        values[rng.random(shape) < 0.3] = np.nan
+        if values.size > 2:
+            values.reshape(5, -1)[0] = np.nan
+            values.reshape(5, -1)[1, 0] = np.inf
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = reduced(how, values)
+            one = [_REDUCED[how](np.asarray(row)) for row in values]
+        assert np.array_equal(found, one, equal_nan=True), shape
+
+
+def test_names_are_parted():
+    assert parted(" max( onset_force ) ") == ("max", "onset_force")
+    assert parted("energy.stored") == (None, "energy.stored")
