@@ -15,7 +15,7 @@ from stiction.fits.outcome import Estimate, Fit
 from stiction.fits.parameters import Law, Parameter
 from stiction.fits.problem import Problem
 from stiction.fits.rigs import ImposedSlip, Rig
-from stiction.fits.search import Found, best
+from stiction.fits.search import ALIKE, Found, best
 from stiction.numerics.checks import MOST_SEED, whole
 from stiction.results.audit import Audit, Check
 
@@ -25,8 +25,6 @@ Floats = npt.NDArray[np.float64]
 
 # a direction whose effect is so much smaller than the largest has none
 _NO_EFFECT = 1e-7
-# residuals that are as alike as this are no white noise: a limit of the audit, in 1/sqrt(rows)
-_ALIKE = 4.0
 
 
 def fit(
@@ -221,7 +219,7 @@ def _resampled(problem: Problem, top: Found, how: Bootstrap, ends: list[Ends]) -
 
 def _memory(problem: Problem, top: Found) -> int:
     """Return the rows over which residuals remember: a block of the bootstrap."""
-    alike = _alikeness(problem, problem.residuals(top.y))
+    alike = problem.alikeness(problem.residuals(top.y))
     if alike <= 2.0 / math.sqrt(problem.rows):
         return 1
     # of a first-order process; its mean square error is least for blocks of this length
@@ -244,17 +242,6 @@ def _told(q: Parameter, end: Ends) -> str:
 # ---- whether all this may be believed
 
 
-def _alikeness(problem: Problem, r: Floats) -> float:
-    """Return the correlation of residuals with their neighbours."""
-    total, alike, begin = 0.0, 0.0, 0
-    for mask in problem.masks:
-        part = r[begin : begin + int(mask.sum())]
-        begin += part.size
-        alike += float(part[1:] @ part[:-1])
-        total += float(part @ part)
-    return alike / total if total > 0.0 else 0.0
-
-
 def _checks(
     problem: Problem,
     top: Found,
@@ -267,7 +254,7 @@ def _checks(
 
     r = problem.residuals(top.y)
     n, size = r.size, float(np.max(np.abs(r))) / math.sqrt(variance)
-    alike, most = _alikeness(problem, r), _ALIKE / math.sqrt(n)
+    alike, most = problem.alikeness(r), ALIKE / math.sqrt(n)
     exact = variance <= 4.0 * _least(problem)
     agree, followed = starts
     checks = [

@@ -14,7 +14,7 @@ from stiction.errors import ModelError, explain, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
 from stiction.fits.predicting.models import Predictor
-from stiction.fits.rigs import Rig
+from stiction.fits.rigs import ImposedSlip, Rig
 from stiction.results.audit import Check
 
 __all__ = ["Held", "Problem", "noise_known"]
@@ -56,6 +56,8 @@ class Problem:
     apart: float = 2e-5
     # starts that are looked at, and how many of the best are followed to their end
     looked_at, followed = 64, 5
+    # of evolution, where searches in a problem with events do not agree
+    generations = 150
     # of the misfit: where a search ends, and by how much ends of searches at one place differ
     tolerance, agreement = 1e-11, 1e-6
 
@@ -213,6 +215,21 @@ class Problem:
     @property
     def _size(self) -> float:
         return float(max(np.ptp(d) / s.min() for d, s in zip(self.data, self.scales, strict=True)))
+
+    @property
+    def has_events(self) -> bool:
+        """Whether stick and slip begin and end as the numbers of the law say, not as imposed."""
+        return self.generations > 0 and not isinstance(self.rig, ImposedSlip)
+
+    def alikeness(self, r: Floats) -> float:
+        """Return the correlation of residuals with their neighbours in time."""
+        total, alike, begin = 0.0, 0.0, 0
+        for mask in self.masks:
+            part = r[begin : begin + int(mask.sum())]
+            begin += part.size
+            alike += float(part[1:] @ part[:-1])
+            total += float(part @ part)
+        return alike / total if total > 0.0 else 0.0
 
     def spread(self, y: Floats) -> Floats:
         """Return the size of each coordinate, over which differences and steps are counted."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +13,21 @@ import numpy.typing as npt
 from stiction.fits.problem import Held, Problem
 from stiction.fits.starts import candidates
 
-__all__ = ["Found", "best", "polished"]
+__all__ = ["ALIKE", "Found", "best", "polished"]
 
 Floats = npt.NDArray[np.float64]
 
+# residuals that are as alike as this are no white noise [1/sqrt(rows)]
+ALIKE = 4.0
 # of the misfit, of searches from many places
 _ROUGH = 1e-7
 _MOST_ITERATIONS = 200
+# evolution: members for each parameter, from how many ends they begin, how far from them over the
+# size of a coordinate (decades, of each round), and where it ends
+_MEMBERS, _ENDS, _SETTLED = 8, 3, 1e-6
+_FAR = (-3.0, -1.0), (-3.0, -1.0), (-2.0, -0.5), (-2.0, -0.5)
+# ends are at one place where their misfits differ by less than this of one row's
+_SAME = 0.01
 
 
 @dataclass(frozen=True)
@@ -110,9 +120,65 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
     rough = max(_ROUGH, problem.tolerance)
     ends = [polished(problem, places[i], most=60, tolerance=rough) for i in chosen]
     ends.sort(key=lambda end: end.rss)
+    ends = _evolved(problem, ends, rough, seed)
     if problem.tolerance < rough:
         last = polished(problem, ends[0].y)
         if last.rss <= ends[0].rss:
             ends[0] = last
-    close = ends[0].rss * (1.0 + problem.agreement) + 1e-30
-    return ends[0], sum(end.rss <= close for end in ends), ends
+    return ends[0], _agreeing(problem, ends), ends
+
+
+def _agreeing(problem: Problem, ends: Sequence[Found]) -> int:
+    """Return how many searches ended at the best place; they are sorted."""
+    close = ends[0].rss * (1.0 + max(problem.agreement, _SAME / problem.rows)) + 1e-30
+    return sum(end.rss <= close for end in ends)
+
+
+def _doubtful(problem: Problem, ends: Sequence[Found]) -> bool:
+    """Return whether a better place is likely: one search alone, or what looks like no noise."""
+    r = problem.residuals(ends[0].y)
+    alike = problem.alikeness(r) > ALIKE / math.sqrt(r.size)
+    return alike or _agreeing(problem, ends) < 2
+
+
+def _evolved(problem: Problem, ends: Sequence[Found], tolerance: float, seed: int) -> list[Found]:
+    """Return these ends, and where differential evolution came to from around them, sorted.
+
+    Where events come and go, as stick and slip of a spring-driven slider do, valleys of the misfit
+    end in cliffs, which no derivative sees. Each round begins without what another found, so that
+    two that agree say something.
+
+    Source: Storn and Price, J. Global Optimization 11, 1997, 341.
+    """
+    from scipy.optimize import Bounds, differential_evolution
+
+    def misfit(y: Floats) -> float:
+        r = problem.residuals(y)
+        return float(r @ r)
+
+    found = list(ends)
+    if not problem.has_events:
+        return found
+    low, high = problem.coordinates.bounds()
+    for k, decades in enumerate(_FAR):
+        if not _doubtful(problem, found):
+            break
+        rng = np.random.default_rng([seed, k])
+        size = problem.spread(ends[0].y)
+        box = np.maximum(low, ends[0].y - 0.5 * size), np.minimum(high, ends[0].y + 0.5 * size)
+        far = 10.0 ** rng.uniform(*decades, (_MEMBERS * size.size, 1))
+        around = [ends[i % min(_ENDS, len(ends))].y for i in range(far.size)]
+        members = np.clip(around + far * size * rng.normal(size=(far.size, size.size)), *box)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made: Any = differential_evolution(
+                misfit,
+                Bounds(*box),
+                init=members,
+                maxiter=problem.generations,
+                tol=_SETTLED,
+                rng=rng,
+                polish=False,
+            )
+        found.append(polished(problem, made.x, most=60, tolerance=tolerance))
+        found.sort(key=lambda end: end.rss)
+    return found

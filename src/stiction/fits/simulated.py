@@ -76,6 +76,8 @@ class RunProblem(Problem):
     # runs end within their tolerance: differences are taken over more than that
     apart = 2e-3
     looked_at, followed = 8, 3
+    # each member would be a run
+    generations = 0
     # less than noise makes of it at one row in a hundred
     tolerance, agreement = 1e-6, 0.01
 

@@ -1,9 +1,12 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from fit_cases import cases
 
 from stiction.fits.problem import Problem
 from stiction.fits.search import best, polished
+from stiction.laws import StaticKinetic
 
 
 def problem(name, rows=120, seed=0):
@@ -46,3 +49,35 @@ def test_many_starts_find_the_same():
     two, _, _ = best(asked, 2)
     assert agree >= 2
     assert one.rss == pytest.approx(two.rss, rel=1e-8)
+
+
+def stick_slip():
+    """Return a slider whose misfit ends in cliffs, where all local searches stop beside it."""
+    case = cases(300)["pulled StaticKinetic"]
+    case = dataclasses.replace(case, law=StaticKinetic(0.392252, 0.249443))
+    asked = Problem(StaticKinetic, case.rig, [case.drawn(27)], None, {})
+    values = np.array([case.truth[q.name] for q in asked.parameters])
+    return asked, polished(asked, asked.coordinates.coordinates(values))
+
+
+def test_evolution_finds_the_valley_of_the_truth():
+    asked, near_truth = stick_slip()
+    found, agree, ends = best(asked, 2)
+    assert found.rss <= near_truth.rss
+    assert agree >= 2
+    # local searches alone end far from it: what follows was needed
+    asked.generations = 0
+    local, _, fewer = best(asked, 2)
+    assert local.rss > 10.0 * found.rss
+    assert len(fewer) < len(ends)
+
+
+def test_searches_that_agree_on_noise_are_followed_by_nothing():
+    asked, _ = problem("pulled Coulomb")
+    assert asked.has_events
+    assert len(best(asked, 1)[2]) <= asked.followed + 1
+
+
+def test_imposed_slip_has_no_events_to_find():
+    asked, _ = problem("LuGre")
+    assert not asked.has_events
