@@ -14,10 +14,13 @@ SCRIPTS = (
     "cold",
     "switching",
     "switching_ensemble",
+    "studies",
     "strings",
     "rods",
+    "cosserat",
     "solid_assembly",
     "solids",
+    "solids_space",
     "linear_solvers",
     "counts",
     "faults",
@@ -61,12 +64,18 @@ def write() -> str:
         parts.append(_switching(found["switching"]))
     if "switching_ensemble" in found:
         parts.append(_ensembles(found["switching_ensemble"]))
+    if "studies" in found:
+        parts.append(_studies(found["studies"]))
     if "rods" in found:
         parts.append(_rods(found["rods"]))
+    if "cosserat" in found:
+        parts.append(_cosserat(found["cosserat"]))
     if "solid_assembly" in found:
         parts.append(_assembly(found["solid_assembly"]))
     if "solids" in found:
         parts.append(_solids(found["solids"]))
+    if "solids_space" in found:
+        parts.append(_spheres(found["solids_space"]))
     if "linear_solvers" in found:
         parts.append(_linear(found["linear_solvers"]))
     if "counts" in found:
@@ -393,6 +402,27 @@ def _rods(lines: list[dict]) -> str:
     )
 
 
+def _cosserat(lines: list[dict]) -> str:
+    rows = []
+    for p in (line for line in lines if line["kind"] == "cosserat"):
+        name = f"**{p['solver']}**" if p["solver"] == "stiction" else p["solver"]
+        measures = p.get("measures", {})
+        errors = [
+            f"{k.removesuffix('_error')} {v:.2e}" for k, v in measures.items() if "error" in k
+        ]
+        told = p.get("failed") or ", ".join(errors)
+        spent = _time(p["processor_seconds"]) if "processor_seconds" in p else ""
+        rows.append((p["problem"], name, str(p["elements"]), told, spent))
+    head = ("problem", "solver", "elements", "errors", "processor time")
+    return (
+        "## Problems of cosseratbench 0.3\n\n"
+        "Errors as cosseratbench measures them, at its own numbers of elements. *Exact*: what the "
+        "same measures say of an exact answer: the reference of the catenary has no bending, and "
+        "the lift of the crossing is read half an element beside the middle. Less than that is "
+        "errors that cancel.\n\n" + _table(head, rows)
+    )
+
+
 # ---- solids
 
 
@@ -457,6 +487,64 @@ def _solids(lines: list[dict]) -> str:
         "those that wait for each other included. Memory is that of the whole process.\n\n"
         + _table(head, rows)
     )
+
+
+def _spheres(lines: list[dict]) -> str:
+    pressed = [
+        (
+            str(p["cells_on_radius"]),
+            f"{p['law_over_approach']:g}",
+            f"{p['block_over_radius']:g}",
+            str(p["unknowns"]),
+            f"{100.0 * p['force_error']:+.2f} %",
+            f"{100.0 * p['peak_pressure_error']:+.2f} %",
+            _time(p["cpu"]),
+        )
+        for p in lines
+        if p["kind"] == "hertz"
+    ]
+    drawn = [
+        (
+            f"{p['tabor']:g}",
+            str(p["cells_on_radius"]),
+            str(p["unknowns"]),
+            f"{p['pull_off']:.4f}",
+            f"{p['exact']:.4f}",
+            f"{100.0 * p['error']:+.2f} %",
+            ", ".join(p["audit_failed"]) or "holds",
+            _time(p["cpu"]),
+        )
+        for p in lines
+        if p["kind"] == "pull-off"
+    ]
+    cells = "cells on a"
+    head = (cells, "law / approach", "block / a", "unknowns", "force", "peak pressure", "CPU")
+    other = ("Tabor number", cells, "unknowns", "pull-off", "on rings", "error", "audit", "CPU")
+    return (
+        "## Spheres on a block in space\n\nPressed: force for the radius of the pressure, and the "
+        "largest pressure, over those of Hertz.\n\n"
+        + _table(head, pressed)
+        + "\n\nDrawn off: the largest pull over pi W R, beside the self-consistent one on a "
+        "half space.\n\n" + _table(other, drawn)
+    )
+
+
+def _studies(lines: list[dict]) -> str:
+    rows = [
+        (
+            p["what"],
+            f"{p['members']:,}",
+            _time(p["seconds"]),
+            _time(2.0 * p["seconds"] / p["members"]),
+            _time(p["alone"])
+            if "alone" in p
+            else _time(p["kernels"] / p["members"]) + " in kernels",
+        )
+        for p in lines
+        if p["kind"] == "sweep"
+    ]
+    head = ("sweep", "members", "two workers", "of a core, each", "a run alone")
+    return "## Studies\n\n" + _table(head, rows)
 
 
 def _faults(lines: list[dict]) -> str:

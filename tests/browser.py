@@ -32,6 +32,8 @@ def chromium():
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+# most that an answer may take on a machine that is busy [s]
+PATIENCE = 120.0
 READY = "document.documentElement?.dataset.ready === 'yes'"
 
 
@@ -78,7 +80,7 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        end = time.monotonic() + 30.0
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             answer = self._heard(end)
             if answer and answer.get("id") == self._number:

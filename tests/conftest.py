@@ -21,7 +21,8 @@ settings.register_profile("ci", derandomize=True, database=None, max_examples=40
 settings.register_profile("explore", max_examples=400, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# tests that take more than about two seconds, one to a line, or files of them
+# tests that take more than about two seconds, one to a line, or functions or files of them, and
+# the gallery, which the documentation runs as well
 SLOW = Path(__file__).with_name("slow.txt")
 
 
@@ -48,7 +49,7 @@ def pytest_collection_modifyitems(config, items):
         item
         for item in items
         if item.get_closest_marker("slow")
-        or not listed.isdisjoint((item.nodeid, item.nodeid.partition("::")[0]))
+        or not listed.isdisjoint(item.nodeid.partition(mark)[0] for mark in ("::", "[", "\0"))
     }
     kept = [item for item in items if (item in slow) == (speed == "slow")]
     config.hook.pytest_deselected(

@@ -121,7 +121,7 @@ def main() -> int:
             wrong.append(f"loads {size / 1e6:.2f} MB")
         count += len(wrong)
         for told in wrong:
-            print(f"{path.relative_to(site)}: {told}")
+            print(f"{path.relative_to(site)}: {told}", flush=True)
     first = sizes.get(site / "index.html", 0)
     print(
         f"{len(sizes)} pages, {count} findings; the first page loads {first / 1e6:.2f} MB, "

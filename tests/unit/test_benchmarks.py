@@ -192,3 +192,13 @@ def test_interpolant_of_the_filippov_peer_ends_with_its_step(bench):
     # the weights of the last stage and of the continuous extension at the end are the same
     assert np.abs(steps.P.sum(axis=1) - np.append(steps.A[6], 0.0)).max() < 1e-15
     assert abs(steps.E.sum()) < 1e-16
+
+
+def test_forces_without_bound_begin_anew(bench):
+    """A drop in which friction against the slip pressed two contacts harder in every sweep."""
+    system, _ = bench("trust_rods").drop(np.random.default_rng(274))
+    run = st.solve(system, st.rods.RollingLeapfrog(), (0.0, 0.06), save=13, throw=False)
+    assert run.status is st.Status.SOLVED
+    assert np.abs(run.data.position.values).max() < 1.0
+    # it is told: the law was not solved as it stands
+    assert next(c for c in run.audit if c.check == "contacts_solved").value > 0.0

@@ -1,5 +1,6 @@
 """Where two surfaces meet: ways on, loss of attraction, spirals, policies."""
 
+import functools
 import math
 
 import numpy as np
@@ -38,17 +39,20 @@ def two_roots_field(x, s):
 
 
 PLANES = [lambda x: x[0], lambda x: x[1]]
-RELAY = st.PiecewiseSmooth(h=PLANES, f=relay_field, x0=[0.0] * 8)
-CORNER = st.PiecewiseSmooth(h=PLANES, f=corner_field, x0=[0.0] * 15)
-TWO_ROOTS = st.PiecewiseSmooth(h=PLANES, f=two_roots_field, x0=[0.0] * 4)
 SADDLE = ((-1.0, -2.0), (-2.0, -1.0))
+
+
+@functools.cache
+def flow(field, dimension):
+    """Return the flow of this field, whose functions are compiled once."""
+    return st.PiecewiseSmooth(h=PLANES, f=field, x0=[0.0] * dimension)
 
 
 def relay(k, x=(0.0, 0.0), rate=0.0, t_end=4.0, policy=None, **options):
     # compiled functions stay with the object, so that only the start is set anew
-    object.__setattr__(RELAY, "x0", np.array([*x, 0.0, *np.ravel(k), rate]))
+    object.__setattr__(flow(relay_field, 8), "x0", np.array([*x, 0.0, *np.ravel(k), rate]))
     method = st.EventDriven(policy=policy, max_events=20_000)
-    return st.solve(RELAY, method, t_span=(0.0, t_end), throw=False, **options)
+    return st.solve(flow(relay_field, 8), method, t_span=(0.0, t_end), throw=False, **options)
 
 
 def end_of(run, count=2):
@@ -74,7 +78,7 @@ def counted(path, f):
 
 
 def test_ways_are_those_of_exact_arithmetic():
-    path = Trajectory(CORNER, Tolerance(1e-12), np.empty(0))
+    path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
     many = 0
     for f in random_fields(300, 1):
         exact = sorted((way.kind, way.signs) for way in ways_out(f.tolist()))
@@ -84,7 +88,7 @@ def test_ways_are_those_of_exact_arithmetic():
 
 
 def test_ways_do_not_hang_on_units_names_or_orientation():
-    path = Trajectory(CORNER, Tolerance(1e-12), np.empty(0))
+    path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
     for f in random_fields(60, 2):
         found = counted(path, f)
         assert counted(path, f * 3e-7) == found
@@ -166,9 +170,11 @@ def test_a_spiral_into_an_intersection_goes_on_there():
 
 
 def test_both_sliding_vectors_are_found_and_followed():
-    stopped = st.solve(TWO_ROOTS, t_span=(0.0, 4.0))
+    stopped = st.solve(flow(two_roots_field, 4), t_span=(0.0, 4.0))
     assert stopped.reason.count("stay") == 2
-    run = st.solve(TWO_ROOTS, st.EventDriven(policy=Enumerate()), t_span=(0.0, 1.0), save=2)
+    run = st.solve(
+        flow(two_roots_field, 4), st.EventDriven(policy=Enumerate()), t_span=(0.0, 1.0), save=2
+    )
     ends = run.variables["future_state"].values
     # u = (-0.1 +- sqrt(0.81 - 0.4 t)) / 2, and the half surface h1 = 0, h2 > 0 with u = 0.9
     part = (0.81**1.5 - 0.41**1.5) / 1.2
@@ -178,7 +184,7 @@ def test_both_sliding_vectors_are_found_and_followed():
 def test_where_both_sliding_vectors_merge_the_run_goes_on():
     for seed in range(8):
         policy = Sample(seed=seed, hazard=1e-6)
-        run = st.solve(TWO_ROOTS, st.EventDriven(policy=policy), t_span=(0.0, 3.0))
+        run = st.solve(flow(two_roots_field, 4), st.EventDriven(policy=policy), t_span=(0.0, 3.0))
         if run.determinism.losses[0].choice.startswith("stay"):
             break
     assert run.status is Status.SOLVED
@@ -216,8 +222,10 @@ def test_a_side_to_which_nothing_leads_ends_the_run():
         exact = ways_out(f.tolist())
         if len(exact) == 1 or any(-1 in way.signs or way.kind == "spiral" for way in exact):
             continue
-        object.__setattr__(CORNER, "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)]))
-        run = st.solve(CORNER, st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0))
+        object.__setattr__(
+            flow(corner_field, 15), "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)])
+        )
+        run = st.solve(flow(corner_field, 15), st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0))
         assert run.status is Status.STOPPED
         assert "no way out to -" in run.reason
         assert len(run.determinism.losses) == 1
