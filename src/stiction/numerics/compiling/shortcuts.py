@@ -2,9 +2,10 @@
 
 Numba types each call again for every pass over a function, goes through all loops of NumPy for
 operators of plain numbers, writes the text of errors that are then dropped, looks for new
-registries at every turn, and works out after each pass which variables live where, which only
-generators ask for. The answers here are the same; they are kept until the outermost kernel is
-done. Numba compiles under one lock, so nothing here is entered by two threads.
+registries at every turn, times every call of LLVM for all kernels around it, and works out after
+each pass which variables live where, which only generators ask for. The answers here are the same;
+they are kept until the outermost kernel is done. Numba compiles under one lock, so nothing here is
+entered by two threads.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import ir, postproc, transforms
+from numba.core import event, ir, postproc, transforms
 from numba.core import types as kinds
 from numba.core.cpu import CPUContext
 from numba.core.types.functions import BaseFunction
 from numba.core.typing.context import BaseContext
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
+
+from stiction.numerics.compiling.borrowing import BORROWING
+from stiction.numerics.compiling.handing import HANDING
 
 __all__ = ["shortcuts"]
 
@@ -30,6 +34,8 @@ _REGISTRIES: Any = CPUContext.load_additional_registries
 _CALLS: dict[Any, Any] = {}
 _ATTRIBUTES: dict[Any, Any] = {}
 _LOADED: set[int] = set()
+_BROADCAST: Any = event.broadcast
+_LOCKS = {"numba:llvm_lock", "numba:compiler_lock"}
 _AFTER_PASS: Any = postproc.PostProcessor.run
 # classes of values in Numba's representation that hold no variables
 _WITHOUT_VARIABLES = {str, int, float, bool, complex, type(None), ir.Loc, ir.Scope}
@@ -118,6 +124,15 @@ def _collect(value: Any, found: list[Any]) -> None:
             _collect(one, found)
 
 
+def _tell(told: Any) -> None:
+    """Tell listeners of a compilation, but not of locks.
+
+    Each kernel that is being compiled times every call of LLVM of all kernels below it.
+    """
+    if told.kind not in _LOCKS:
+        _BROADCAST(told)
+
+
 _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (NumpyRulesArrayOperator, "generic", _operator_of_arrays),
     (BaseFunction, "get_call_type", _call_type),
@@ -125,13 +140,16 @@ _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (CPUContext, "load_additional_registries", _registries),
     (ir.Inst, "_rec_list_vars", _variables),
     (postproc.PostProcessor, "run", _after_pass),
+    (event, "broadcast", _tell),
+    *BORROWING,
+    *HANDING,
 )
 
 
 @contextlib.contextmanager
 def shortcuts() -> Iterator[None]:
     """Let Numba take the shorter ways inside; may be nested."""
-    before = [getattr(owner, name) for owner, name, _ in _INSTEAD]
+    before = [vars(owner)[name] for owner, name, _ in _INSTEAD]
     outermost = before[0] is _ARRAY_OPERATOR
     for owner, name, ours in _INSTEAD:
         setattr(owner, name, ours)
