@@ -15,6 +15,7 @@ from stiction.chains.blocks.lane_kernels import (
     solve_lanes,
 )
 from stiction.chains.theta import step_kernels as tk
+from stiction.chains.theta.event_kernels import NEAR
 from stiction.chains.theta.exact_kernels import advance_exact, prepare
 from stiction.chains.theta.step_kernels import (
     N_EVENTS,
@@ -39,8 +40,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
-# as in `theta.event_kernels`
-_NEAR = 1.5
 # kinds of events in the order of `Lot.kinds`
 _SLIP, _STICK, _REVERSE = 0, 1, 2
 # pairs of places: in a lane, and in the table of one chain
@@ -298,7 +297,7 @@ def _keep(p: Problem, lot: Lot, b: int) -> None:
 def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, h: float) -> None:
     """Count a change of mode of mass i of chain b, as `theta.event_kernels.count_joined` does."""
     time, old, new = lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2]
-    if old != 0.0 and t - time < _NEAR * h:
+    if old != 0.0 and t - time < NEAR * h:
         turned = new == 0.0 and after == -old
         arrested = new == -old and after == 0.0
         if turned or arrested:
