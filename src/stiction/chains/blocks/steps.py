@@ -162,7 +162,7 @@ class _Lot:
             lot.code[still], lot.rest_time[still] = RESTED, t
             lot.last[still, :, 0], lot.last[still, :, 3] = stack.x0[still], 0.0
             lot.sums[still, :2] = self.energy[still]
-        tables = np.zeros((stack.mass.shape[1] + 2, OF_MASS)), np.zeros(OF_CHAIN)
+        tables = np.zeros((stack.mass.shape[1] + 2, OF_MASS)), np.zeros((1, OF_CHAIN))
         sines = np.zeros((3, stack.amplitude.shape[1], WIDTH))
         solve_steps(self.problem, lot, *tables, sines)
         return self._block()
