@@ -42,13 +42,20 @@ def check_block(blocks_of, chain, method, path, values, more=()):
     more : names of results beside NAMES
     """
     names = [n for n in (*NAMES, *more) if chain.law.has_jump or n != "stick_above_kinetic"]
-    block = blocks_of(chain, method, REQUEST, [path], names)([values])
-    sound = doubtful = 0
-    for k, value in enumerate(values.tolist()):
+    runs = []
+    for value in values.tolist():
         law = dataclasses.replace(chain.law, **{path[1]: value}) if path[0] == "law" else chain.law
         other = {} if path[0] == "law" else {path[0]: value}
         one = dataclasses.replace(chain, law=law, **other)
-        run = st.solve(one, method, SPAN, save=2, throw=False)
+        runs.append(st.solve(one, method, SPAN, save=2, throw=False))
+    block = blocks_of(chain, method, REQUEST, [path], names)([values])
+    return check_runs(block, runs, names)
+
+
+def check_runs(block, runs, names):
+    """Compare a block with the runs of its members; return how many were sound and doubtful."""
+    sound = doubtful = 0
+    for k, run in enumerate(runs):
         good = run.status.ok and not doubts(run)
         doubtful += not good
         # what is not sound goes to single runs, which is always right; the reverse never is
@@ -61,8 +68,9 @@ def check_block(blocks_of, chain, method, path, values, more=()):
         assert block.reached[k] == told["reached"]
         for name, kept in kept_of(run, Reading(tuple(names)), lenient=True).items():
             # a result that a run does not have is one number there
-            wanted = np.broadcast_to(kept.values, block.results[name][k].shape)
-            assert np.array_equal(block.results[name][k], wanted, equal_nan=True), name
+            values = block.results[name][k]
+            wanted = np.broadcast_to(kept.values, values.shape)
+            assert np.array_equal(values, wanted, equal_nan=True), name
         assert block.events[k] == told["events"]
         assert block.imbalance[k] == told["imbalance"]
     return sound, doubtful

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, ledger_of, named, onsets
+from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.theta.methods import ThetaStepper
@@ -19,6 +19,7 @@ from stiction.chains.theta.setup import callbacks, make_law, make_problem
 from stiction.numerics.jit import mode
 from stiction.results.run import Request
 from stiction.results.trust.block import Block, Solve
+from stiction.results.trust.ledgers import ledger_of
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.step_kernels import Lot
