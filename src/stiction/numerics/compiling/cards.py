@@ -7,7 +7,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["for_card", "simulated"]
+__all__ = ["for_card", "on_card", "simulated"]
 
 
 def for_card(cuda: Any, function: Any, made: dict[Any, Any], specials: Mapping[str, Any]) -> Any:
@@ -33,8 +33,29 @@ def for_card(cuda: Any, function: Any, made: dict[Any, Any], specials: Mapping[s
         if not simulated():
             scope["np"] = _numbers()
         again = types.FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
-        made[plain] = cuda.jit(device=True)(again)
+        made[plain] = on_card(cuda, again)
     return made[plain]
+
+
+def on_card(cuda: Any, function: Any) -> Any:
+    """Return a plain function as one of the card, made once for each set of types.
+
+    A constant that is handed over is a number of its type: otherwise a function is made for each
+    number, with all that it calls, and rows of tables are numbers.
+    """
+    made = cuda.jit(device=True)(function)
+    if simulated():
+        return made
+    from numba.core.types import unliteral
+
+    told = made.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {name: unliteral(kind) for name, kind in kws.items()}
+        return told(tuple(unliteral(kind) for kind in args), plain)
+
+    made.get_call_template = get_call_template
+    return made
 
 
 def simulated() -> bool:

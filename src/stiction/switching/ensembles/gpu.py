@@ -8,14 +8,14 @@ calls of the wheel's functions, since a card knows no addresses of the processor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
-from stiction.numerics.compiling.cards import for_card, simulated
+from stiction.numerics.compiling.cards import for_card, on_card, simulated
 from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
 from stiction.switching.ensembles.study import (
     DEFAULT,
@@ -181,7 +181,7 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
             gradient(x, s, p, out)
 
     count = N_PARAMETERS
-    direct = cuda.jit(device=True)(call_arrays)
+    direct = on_card(cuda, call_arrays)
     array_at: Callable[[Any, int], Any] = _array_at(cuda)
 
     def call_at(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
@@ -192,8 +192,8 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
 
     return {
         "call_arrays": direct,
-        "call_at": cuda.jit(device=True)(call_at),
-        "row_at": cuda.jit(device=True)(row_at),
+        "call_at": on_card(cuda, call_at),
+        "row_at": on_card(cuda, row_at),
     }
 
 
@@ -232,10 +232,5 @@ def _compiled_array_at(cuda: Any) -> Any:
 
         return kind(numba_types.intp, numba_types.intp), codegen
 
-    # the first parameter of an intrinsic is Numba's own
-    at = cast(Callable[[Any, Any], Any], view)
-
-    def array_at(address: Any, size: Any) -> Any:
-        return at(address, size)
-
-    return cuda.jit(device=True)(array_at)
+    # a function of the card may not return an array that it was not given; this is put in place
+    return view
