@@ -75,6 +75,9 @@ _A = np.array(
 )
 _E = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
+# steps that the time can tell, which is a sum of two doubles: after 10^4 events of a fault one step
+# of an event is 1e-17 of the time
+_SHORTEST = 1e-25
 # halvings and secants of one bracket; far fewer are needed
 _MOST_TURNS = 60
 
@@ -357,7 +360,7 @@ def _next_step(m: March) -> int:
     number = m.number
     rest = (number[T_END] - number[TIME]) - number[TIME_LOW]
     number[STEP] = min(number[STEP], rest)
-    if number[STEP] <= 1e-15 * abs(number[TIME]) and number[STEP] < rest:
+    if number[STEP] <= _SHORTEST * abs(number[TIME]) and number[STEP] < rest:
         return STEP_TOO_SMALL
     m.counts[WHICH] = 0
     return _start_step(m, MARCH, number[STEP])

@@ -114,10 +114,13 @@ class SwitchingSystem(Record, abc.ABC):
     """
 
     default_method: ClassVar[str] = "EventDriven"
-    fewest_saves: ClassVar[int] = 2  # results do not depend on the times that are kept
+    fewest_saves: ClassVar[int] = 2  # results do not depend on when states are kept
     # methods by name, and the functions that run them on this system
     solved_by: ClassVar[Mapping[str, str]] = {
-        "EventDriven": "stiction.switching.event_driven:solve_event_driven",
+        "EventDriven": "stiction.switching.event_driven:solve_event_driven"
+    }
+    solved_in_blocks: ClassVar[Mapping[str, str]] = {
+        "EventDriven": "stiction.switching.ensembles.members:blocks_of",
     }
 
     x0: Sequence[float] | None
@@ -246,10 +249,6 @@ class SwitchingSystem(Record, abc.ABC):
         at = self.full_state(x)
         gradients(c.surface, c.gradient, c.m, c.n, c.params, c.scale, at, out, work)
         return out.reshape(c.m, c.n)
-
-    # ---- solving
-
-    # ---- checks shared by all systems
 
     def _check_start(self) -> None:
         """Refuse a start of a wrong size or a mode nobody knows."""

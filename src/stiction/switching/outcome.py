@@ -18,13 +18,13 @@ from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.switching.flow.records import KINDS
 from stiction.switching.model import SwitchingSystem
 
-__all__ = ["FlowHistory", "build_run"]
+__all__ = ["CYCLE", "FlowHistory", "build_run", "limits"]
 
 Floats = npt.NDArray[np.float64]
 
 _NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
 # two states this close, relative to the scale, belong to the same point of a cycle
-_CYCLE = 1e-6
+CYCLE = 1e-6
 # so many events back the last one like it is looked for first
 _RECENT = 8
 # limits of checks follow the tolerance no further than this: energy that is missing, distances
@@ -153,11 +153,18 @@ def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
     )
 
 
+def limits(rtol: float) -> tuple[float, float, float]:
+    """Return what may be off at most: energy, distances over sizes, a multiplier."""
+    energy = min(max(1e-9, 1e3 * rtol), _ENERGY_MOST)
+    near = min(max(1e-9, 10.0 * rtol), _OFF_MOST)
+    return energy, near, 1.0 + min(max(1e-6, 1e3 * rtol), _BEYOND_MOST)
+
+
 def _energy_checks(energy: Ledger, rtol: float, unit: str) -> list[Check]:
     """Return whether energy closes and friction only takes, for a system that has energies."""
     if not energy.defined:
         return []
-    bound = min(max(1e-9, 1e3 * rtol), _ENERGY_MOST)
+    bound = limits(rtol)[0]
     limit = bound * energy.scale
     heat = energy.friction_heat
     gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
@@ -188,8 +195,7 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
         row,
     )
     value, when = worst.tolist(), history.time[row].tolist()
-    near = min(max(1e-9, 10.0 * rtol), _OFF_MOST)
-    most = 1.0 + min(max(1e-6, 1e3 * rtol), _BEYOND_MOST)
+    _, near, most = limits(rtol)
     off, wrong, multiplier = value[OFF], value[WRONG_SIDE], value[MULTIPLIER]
     distance = "distance from the surface while sliding, over the size of the state"
     other = "how far h has the other sign than its mode, over the size of the state"
@@ -239,7 +245,7 @@ def _period(system: SwitchingSystem, rows: Floats) -> float | None:
         return None
     n, scale = len(system.state_names), np.asarray(system.compiled.scale)
     *recent, end = rows[-1 - _RECENT :].tolist()
-    room = [_CYCLE * size for size in scale.tolist()]
+    room = [CYCLE * size for size in scale.tolist()]
     for row in reversed(recent):
         if row[1:5] == end[1:5]:
             both = zip(row[5:], end[5:], room, strict=False)
@@ -249,6 +255,6 @@ def _period(system: SwitchingSystem, rows: Floats) -> float | None:
         return None
     last, rows = rows[-1], rows[: -len(recent)]
     like = (rows[:-1, 1:5] == last[1:5]).all(axis=1)
-    near = (np.abs(rows[:-1, 5 : 5 + n] - last[5 : 5 + n]) <= _CYCLE * scale).all(axis=1)
+    near = (np.abs(rows[:-1, 5 : 5 + n] - last[5 : 5 + n]) <= CYCLE * scale).all(axis=1)
     found = np.flatnonzero(like & near)
     return float(last[0] - rows[found[-1], 0]) if found.size else None

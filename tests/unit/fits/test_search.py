@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fit_cases import cases
 
+from stiction.fits import Free
 from stiction.fits.problem import Problem
 from stiction.fits.search import best, polished
 from stiction.laws import StaticKinetic
@@ -51,12 +52,21 @@ def test_many_starts_find_the_same():
     assert one.rss == pytest.approx(two.rss, rel=1e-8)
 
 
-def stick_slip():
-    """Return a slider whose misfit ends in cliffs, where all local searches stop beside it."""
+def stick_slip(unit=1.0):
+    """Return a slider whose misfit ends in cliffs, where all local searches stop beside it.
+
+    unit : of force and mass [N], [kg]
+    """
     case = cases(300)["pulled StaticKinetic"]
     case = dataclasses.replace(case, law=StaticKinetic(0.392252, 0.249443))
-    asked = Problem(StaticKinetic, case.rig, [case.drawn(27)], None, {})
-    values = np.array([case.truth[q.name] for q in asked.parameters])
+    drawn = case.drawn(27)
+    curve = dataclasses.replace(
+        drawn, force=drawn.force / unit, normal_force=drawn.normal_force / unit
+    )
+    free = {"stiffness": Free(start=1e3 / unit), "mass": Free(start=1.0 / unit)}
+    asked = Problem(StaticKinetic, dataclasses.replace(case.rig, **free), [curve], None, {})
+    per = [1.0 if q.owner == "law" else unit for q in asked.parameters]
+    values = np.array([case.truth[q.name] for q in asked.parameters]) / per
     return asked, polished(asked, asked.coordinates.coordinates(values))
 
 
@@ -70,6 +80,18 @@ def test_evolution_finds_the_valley_of_the_truth():
     local, _, fewer = best(asked, 2)
     assert local.rss > 10.0 * found.rss
     assert len(fewer) < len(ends)
+
+
+def test_evolution_finds_the_same_valley_in_other_units_of_force():
+    unit = 1e3
+    asked, near_truth = stick_slip(unit)
+    found, agree, _ = best(asked, 2)
+    assert found.rss <= near_truth.rss
+    assert agree >= 2
+    # kilonewtons and tonnes: the same law, a softer spring and a lighter mass by the unit
+    _, usual = stick_slip()
+    law = asked.coordinates.physical(found.y)[:2]
+    assert law == pytest.approx(asked.coordinates.physical(usual.y)[:2], rel=1e-3)
 
 
 def test_searches_that_agree_on_noise_are_followed_by_nothing():

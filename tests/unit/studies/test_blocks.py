@@ -11,14 +11,15 @@ from stiction.chains.blocks import motions
 from stiction.numerics.jit import mode
 from stiction.studies import Paired
 from stiction.studies.keep import _REDUCED, parted, reduced
+from stiction.switching.ensembles import members
 
 pytestmark = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
 
 
-def both_ways(sweep, folder, monkeypatch, chunk=40):
+def both_ways(sweep, folder, monkeypatch, chunk=40, room=motions):
     """Return the study by blocks, and that of members one by one."""
     counts = []
-    real = motions.blocks_of
+    real = room.blocks_of
 
     def counted(*given):
         solve = real(*given)
@@ -31,7 +32,7 @@ def both_ways(sweep, folder, monkeypatch, chunk=40):
         return None if solve is None else seen
 
     with monkeypatch.context() as changed:
-        changed.setattr(motions, "blocks_of", counted)
+        changed.setattr(room, "blocks_of", counted)
         blocks = sweep.run(folder / "blocks", workers=1, chunk=chunk)
     # workers are copies of this process: what is counted here is the member that it warms up with
     assert counts, "no block was tried"
@@ -158,3 +159,15 @@ def test_reductions_are_those_of_one_run(how):
 def test_names_are_parted():
     assert parted(" max( onset_force ) ") == ("max", "onset_force")
     assert parted("energy.stored") == (None, "energy.stored")
+
+
+def test_wheels_that_stop_among_wheels_that_do_not(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    fields = {"x0[0]": rng.uniform(0.1, 0.3, 200), "x0[2]": rng.uniform(-1.05, -0.9, 200)}
+    keep = ("final.r", "events.kink", "events.slide", "energy.imbalance", "max(imbalance)")
+    wheel, method = st.WheelOnTurntable(), st.EventDriven(rtol=1e-8)
+    sweep = st.Sweep(wheel, fields, design=Paired(), keep=keep, t_span=(0.0, 5.0), method=method)
+    blocks, alone = both_ways(sweep, tmp_path, monkeypatch, room=members)
+    check_same(blocks, alone)
+    lost = blocks.table["losses"] > 0
+    assert 0 < lost.sum() < 100

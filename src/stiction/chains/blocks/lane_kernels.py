@@ -1,15 +1,14 @@
 """Quiet steps of the theta scheme for a group of chains at once, a chain to each lane.
 
 A step in which no mode changes is the same arithmetic for every chain, without a branch. Here it
-is written lane by lane over arrays that lie side by side, so that the compiler makes one
-instruction of several lanes; each lane sees the operations of `theta.quiet_kernels` in their
-order, and so the same bits. A lane whose step is not quiet is left to the kernels of one chain.
+is made of eight chains by each instruction (`compiling.lanes`); each lane sees the operations of
+`theta.quiet_kernels` in their order, and so the same bits. A lane whose step is not quiet is left
+to the kernels of one chain.
 
 The chains stand on a surface at rest. A table has a row for each mass and one more at both ends,
 zero but for the last link: a mass that does not move, which is what a wall is. In a row every
-quantity has `WIDTH` lanes, so that the compiler knows how far places are apart and need not fear
-that they overlap; sums over masses are passed on from row to row. What a chain has once stands in a
-row of its own, `c`.
+quantity has `WIDTH` lanes, some vectors that the processor can work on by turns. What a chain has
+once stands in a table of one row, `c`.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ import numpy.typing as npt
 
 from stiction.chains.theta.pass_kernels import LARGEST
 from stiction.chains.theta.step_kernels import Problem
+from stiction.numerics.compiling.lanes import LANES, Lanes, count, full, load, store, where
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
 
 __all__ = ["OF_CHAIN", "OF_MASS", "WIDTH", "move_lanes", "pull_lanes", "solve_lanes"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 WIDTH = 32
 _W = WIDTH
@@ -33,11 +32,8 @@ _W = WIDTH
 MASS, LINK_K, LINK_C, SHARE, PLATE_K, INERTIA = 0, _W, 2 * _W, 3 * _W, 4 * _W, 5 * _W
 RESIST, HOLD, COUPLING, INVERSE, LOWER, MODE = 6 * _W, 7 * _W, 8 * _W, 9 * _W, 10 * _W, 11 * _W
 X, X_LOW, U, HEAT, HEAT_LOW = 12 * _W, 13 * _W, 14 * _W, 15 * _W, 16 * _W
-Q, SOLUTION, NEW_FORCE, FIT, SIZE = 17 * _W, 18 * _W, 19 * _W, 20 * _W, 21 * _W
-# sums over this mass and all before
-S_KINETIC, S_STORED, S_VISCOUS, S_SPREAD, S_INERTIA = 22 * _W, 23 * _W, 24 * _W, 25 * _W, 26 * _W
-S_HEAT, S_PUSHED, S_STOPPED, S_PLATE, S_PULLED = 27 * _W, 28 * _W, 29 * _W, 30 * _W, 31 * _W
-OF_MASS, _SUMS = 32 * _W, 10 * _W
+Q, SOLUTION, NEW_FORCE = 17 * _W, 18 * _W, 19 * _W
+OF_MASS = 20 * _W
 # places in the row of the chain: the load and the ledger
 PIECE_TIME, PIECE_OFFSET, PIECE_RATE, PIECE_ENDS = 0, _W, 2 * _W, 3 * _W
 LOAD, NEW_LOAD, PULL, FITS = 4 * _W, 5 * _W, 6 * _W, 7 * _W
@@ -53,16 +49,18 @@ def pull_lanes(p: Problem, c: Floats, sines: Floats, t: float) -> None:
 
     Parameters
     ----------
-    c : (OF_CHAIN,) row of the chains
+    c : (1, OF_CHAIN) what chains have once
     sines : (3, sines, WIDTH) amplitude, frequency, phase
     """
-    for j in range(_W):
-        c[NEW_LOAD + j] = c[PIECE_OFFSET + j] + c[PIECE_RATE + j] * (t - c[PIECE_TIME + j])
+    for k in range(0, WIDTH, LANES):
+        rate, since = load(c, 0, PIECE_RATE + k), t - load(c, 0, PIECE_TIME + k)
+        store(c, 0, NEW_LOAD + k, load(c, 0, PIECE_OFFSET + k) + rate * since)
     for q in range(sines.shape[1]):
-        for j in range(_W):
-            c[NEW_LOAD + j] += sines[0, q, j] * sin(sines[1, q, j] * t + sines[2, q, j])
-    for j in range(_W):
-        c[PULL + j] = p.theta * c[NEW_LOAD + j] + (1.0 - p.theta) * c[LOAD + j]
+        for j in range(WIDTH):
+            c[0, NEW_LOAD + j] += sines[0, q, j] * sin(sines[1, q, j] * t + sines[2, q, j])
+    for k in range(0, WIDTH, LANES):
+        new, old = load(c, 0, NEW_LOAD + k), load(c, 0, LOAD + k)
+        store(c, 0, PULL + k, p.theta * new + (1.0 - p.theta) * old)
 
 
 @kernel(borrows=True)
@@ -73,49 +71,46 @@ def solve_lanes(p: Problem, a: Floats, c: Floats, t: float) -> int:
 
     Source: `theta.pass_kernels.ahead` and `theta.quiet_kernels.stays`.
     """
-    n = p.n
-    for i in range(1, n + 1):
-        for j in range(_W):
-            left = a[i, LINK_K + j] * (a[i, X + j] - a[i - 1, X + j])
-            right = a[i + 1, LINK_K + j] * (a[i + 1, X + j] - a[i, X + j])
-            a[i, Q + j] = right - left
-        for j in range(_W):
-            a[i, Q + j] += a[i, SHARE + j] * c[PULL + j]
-        if p.plates:
-            for j in range(_W):
-                a[i, Q + j] += a[i, PLATE_K + j] * (0.0 - a[i, X + j])
-        for j in range(_W):
-            force = a[i, Q + j] + a[i, INERTIA + j] * a[i, U + j]
-            a[i, Q + j] = force
-            slips = force - a[i, MODE + j] * a[i, RESIST + j]
-            a[i, SOLUTION + j] = slips + a[i, LOWER + j] * a[i - 1, SOLUTION + j]
-    for i in range(n, 0, -1):
-        for j in range(_W):
-            after = a[i + 1, COUPLING + j] * a[i + 1, SOLUTION + j]
-            value = (a[i, SOLUTION + j] + after) * a[i, INVERSE + j]
-            a[i, SOLUTION + j] = value
-            a[i, SIZE + j] = a[i + 1, SIZE + j] + value * value
-    for j in range(_W):
-        a[0, FIT + j] = 0.0 if c[PIECE_ENDS + j] <= t else 1.0
-    for i in range(1, n + 1):
-        for j in range(_W):
-            mode, w = a[i, MODE + j], a[i, SOLUTION + j]
-            drive = a[i, Q + j] + a[i, COUPLING + j] * a[i - 1, SOLUTION + j]
-            drive += a[i + 1, COUPLING + j] * a[i + 1, SOLUTION + j]
-            a[i, NEW_FORCE + j] = -drive if mode == 0.0 else -mode * a[i, RESIST + j]
-            good = ((mode == 0.0) & (abs(drive) <= a[i, HOLD + j])) | (mode * w > 0.0)
-            a[i, FIT + j] = a[i - 1, FIT + j] if good else 0.0
-        if p.jump:
-            for j in range(_W):
-                mode, w = a[i, MODE + j], a[i, SOLUTION + j]
-                lasts = mode * (w - (1.0 - p.theta) * a[i, U + j]) > 0.0
-                a[i, FIT + j] = a[i, FIT + j] if (mode == 0.0) | lasts else 0.0
-    bad = 0
-    for j in range(_W):
-        fits = (a[n, FIT + j] != 0.0) & (a[1, SIZE + j] < LARGEST)
-        c[FITS + j] = 1.0 if fits else 0.0
-        bad += 0 if fits else 1
-    return bad
+    n, good = p.n, 0
+    for k in range(0, WIDTH, LANES):
+        pull, before = load(c, 0, PULL + k), full(0.0)
+        x = load(a, 1, X + k)
+        left = load(a, 1, LINK_K + k) * (x - load(a, 0, X + k))
+        for i in range(1, n + 1):
+            after = load(a, i + 1, X + k)
+            right = load(a, i + 1, LINK_K + k) * (after - x)
+            force = (right - left) + load(a, i, SHARE + k) * pull
+            if p.plates:
+                force += load(a, i, PLATE_K + k) * (0.0 - x)
+            force += load(a, i, INERTIA + k) * load(a, i, U + k)
+            store(a, i, Q + k, force)
+            slips = force - load(a, i, MODE + k) * load(a, i, RESIST + k)
+            before = slips + load(a, i, LOWER + k) * before
+            store(a, i, SOLUTION + k, before)
+            x, left = after, right
+        value, size = full(0.0), full(0.0)
+        for i in range(n, 0, -1):
+            behind = load(a, i + 1, COUPLING + k) * value
+            value = (load(a, i, SOLUTION + k) + behind) * load(a, i, INVERSE + k)
+            store(a, i, SOLUTION + k, value)
+            size += value * value
+        fits = (load(c, 0, PIECE_ENDS + k) > t) & (size < LARGEST)
+        w, before, coupling = value, full(0.0), load(a, 1, COUPLING + k)
+        for i in range(1, n + 1):
+            mode, beyond = load(a, i, MODE + k), load(a, i + 1, COUPLING + k)
+            next_w = load(a, i + 1, SOLUTION + k)
+            drive = (load(a, i, Q + k) + coupling * before) + beyond * next_w
+            held = mode == 0.0
+            slips = -mode * load(a, i, RESIST + k)
+            store(a, i, NEW_FORCE + k, where(held, -drive, slips))
+            fits = fits & ((held & (abs(drive) <= load(a, i, HOLD + k))) | (mode * w > 0.0))
+            if p.jump:
+                lasts = mode * (w - (1.0 - p.theta) * load(a, i, U + k)) > 0.0
+                fits = fits & (held | lasts)
+            before, w, coupling = w, next_w, beyond
+        store(c, 0, FITS + k, where(fits, 1.0, 0.0))
+        good += count(fits)
+    return WIDTH - good
 
 
 @kernel(borrows=True)
@@ -124,92 +119,76 @@ def move_lanes(p: Problem, a: Floats, c: Floats) -> None:
 
     Source: `theta.quiet_kernels.slide` and `theta.step_kernels.close_books`.
     """
-    n, h, rate = p.n, p.h, p.rate
-    for k in range(_SUMS):
-        a[n + 1, S_KINETIC + k] = 0.0
-    # few quantities to a loop: the compiler looks at all pairs of what is read and written
-    for i in range(1, n + 1):
-        for j in range(_W):
-            w, mass = a[i, SOLUTION + j], a[i, MASS + j]
-            du = (w - a[i, U + j]) * rate
-            u = a[i, U + j] + du
-            stuck = a[i, MODE + j] == 0.0
-            ringing = u if stuck else 0.0
-            u = 0.0 if stuck else u
-            a[i, U + j] = u
-            a[i, S_INERTIA + j] = mass * du * du
-            a[i, S_STOPPED + j] = mass * ringing * ringing
-            a[i, S_KINETIC + j] = mass * u * u
-            a[i, S_PUSHED + j] = a[i, SHARE + j] * w
-        for j in range(_W):
-            w = a[i, SOLUTION + j]
-            move = h * w - a[i, X_LOW + j]
-            x = a[i, X + j] + move
-            a[i, X_LOW + j] = (x - a[i, X + j]) - move
-            a[i, X + j] = x
-            gain = -h * a[i, NEW_FORCE + j] * w
-            a[i, S_HEAT + j] = gain
-            gain -= a[i, HEAT_LOW + j]
-            total = a[i, HEAT + j] + gain
-            a[i, HEAT_LOW + j] = (total - a[i, HEAT + j]) - gain
-            a[i, HEAT + j] = total
-    for i in range(1, n + 2):
-        for j in range(_W):
-            spin = a[i, SOLUTION + j] - a[i - 1, SOLUTION + j]
-            stretch = a[i, X + j] - a[i - 1, X + j]
-            a[i, S_STORED + j] = a[i, LINK_K + j] * stretch * stretch
-            a[i, S_SPREAD + j] = a[i, LINK_K + j] * spin * spin
-            a[i, S_VISCOUS + j] = a[i, LINK_C + j] * spin * spin
+    n, h = p.n, p.h
+    for k in range(0, WIDTH, LANES):
+        kinetic, stored, viscous, spread = full(0.0), full(0.0), full(0.0), full(0.0)
+        inertia, heat, pushed, stopped = full(0.0), full(0.0), full(0.0), full(0.0)
+        plate, pulled = full(0.0), full(0.0)
+        w_before, x_before = full(0.0), full(0.0)
+        for i in range(1, n + 1):
+            w, mass, u = load(a, i, SOLUTION + k), load(a, i, MASS + k), load(a, i, U + k)
+            du = (w - u) * p.rate
+            u += du
+            stuck = load(a, i, MODE + k) == 0.0
+            ringing = where(stuck, u, 0.0)
+            u = where(stuck, 0.0, u)
+            store(a, i, U + k, u)
+            inertia += mass * du * du
+            stopped += mass * ringing * ringing
+            kinetic += mass * u * u
+            pushed += load(a, i, SHARE + k) * w
+            old = load(a, i, X + k)
+            step = h * w - load(a, i, X_LOW + k)
+            x = old + step
+            store(a, i, X_LOW + k, (x - old) - step)
+            store(a, i, X + k, x)
+            gain = -h * load(a, i, NEW_FORCE + k) * w
+            heat += gain
+            _add(a, i, HEAT + k, gain)
+            spin, stretch, stiff = w - w_before, x - x_before, load(a, i, LINK_K + k)
+            stored += stiff * stretch * stretch
+            spread += stiff * spin * spin
+            viscous += load(a, i, LINK_C + k) * spin * spin
+            if p.plates:
+                stiff = load(a, i, PLATE_K + k)
+                plate += stiff * x * x
+                pulled += stiff * w * w
+            w_before, x_before = w, x
+        spin, stretch, stiff = 0.0 - w_before, 0.0 - x_before, load(a, n + 1, LINK_K + k)
+        stored += stiff * stretch * stretch
+        spread += stiff * spin * spin
+        viscous += load(a, n + 1, LINK_C + k) * spin * spin
         if p.plates:
-            for j in range(_W):
-                x, w, k = a[i, X + j], a[i, SOLUTION + j], a[i, PLATE_K + j]
-                a[i, S_PLATE + j] = k * x * x
-                a[i, S_PULLED + j] = k * w * w
-        for k in range(_SUMS):
-            a[i, S_KINETIC + k] += a[i - 1, S_KINETIC + k]
-    _balance(p, a, c)
+            stored += plate
+            spread += pulled
+        kinetic, stored = 0.5 * kinetic, 0.5 * stored
+        work, viscous = h * (load(c, 0, PULL + k) * pushed), h * viscous
+        taken = (p.theta - 0.5) * (inertia + h * h * spread) + 0.5 * stopped
+        change = (kinetic - load(c, 0, KINETIC + k)) + (stored - load(c, 0, STORED + k))
+        off = abs(change - work + heat + viscous + taken)
+        store(c, 0, KINETIC + k, kinetic)
+        store(c, 0, STORED + k, stored)
+        size = abs(_add(c, 0, WORK + k, work))
+        rubbed, damped = _add(c, 0, SUM_HEAT + k, heat), _add(c, 0, VISCOUS + k, viscous)
+        _add(c, 0, ALGORITHMIC + k, taken)
+        size = where(rubbed > size, rubbed, size)
+        size = where(kinetic > size, kinetic, size)
+        size = where(stored > size, stored, size)
+        size = where(damped > size, damped, size)
+        scale = load(c, 0, SCALE + k)
+        scale = where(size > scale, size, scale)
+        store(c, 0, SCALE + k, scale)
+        worst = load(c, 0, WORST + k)
+        store(c, 0, WORST + k, where(off > worst * scale, off / scale, worst))
+        store(c, 0, LOAD + k, load(c, 0, NEW_LOAD + k))
 
 
 @kernel(borrows=True, within=True)
-def _balance(p: Problem, a: Floats, c: Floats) -> None:
-    """Enter the sums of the step into the ledgers, as `step_kernels.balance`."""
-    # the last row has the sums of all
-    n, h = p.n + 1, p.h
-    if p.plates:
-        for k in range(_W):
-            a[n, S_STORED + k] += a[n, S_PLATE + k]
-            a[n, S_SPREAD + k] += a[n, S_PULLED + k]
-    for j in range(_W):
-        kinetic, stored = 0.5 * a[n, S_KINETIC + j], 0.5 * a[n, S_STORED + j]
-        work, viscous = h * (c[PULL + j] * a[n, S_PUSHED + j]), h * a[n, S_VISCOUS + j]
-        spread, heat = a[n, S_INERTIA + j] + h * h * a[n, S_SPREAD + j], a[n, S_HEAT + j]
-        taken = (p.theta - 0.5) * spread + 0.5 * a[n, S_STOPPED + j]
-        change = (kinetic - c[KINETIC + j]) + (stored - c[STORED + j])
-        off = abs(change - work + heat + viscous + taken)
-        c[KINETIC + j], c[STORED + j] = kinetic, stored
-        value = work - c[WORK + _W + j]
-        worked = c[WORK + j] + value
-        c[WORK + _W + j] = (worked - c[WORK + j]) - value
-        c[WORK + j] = worked
-        value = viscous - c[VISCOUS + _W + j]
-        damped = c[VISCOUS + j] + value
-        c[VISCOUS + _W + j] = (damped - c[VISCOUS + j]) - value
-        c[VISCOUS + j] = damped
-        value = taken - c[ALGORITHMIC + _W + j]
-        total = c[ALGORITHMIC + j] + value
-        c[ALGORITHMIC + _W + j] = (total - c[ALGORITHMIC + j]) - value
-        c[ALGORITHMIC + j] = total
-        value = heat - c[SUM_HEAT + _W + j]
-        rubbed = c[SUM_HEAT + j] + value
-        c[SUM_HEAT + _W + j] = (rubbed - c[SUM_HEAT + j]) - value
-        c[SUM_HEAT + j] = rubbed
-        size = abs(worked)
-        size = rubbed if rubbed > size else size
-        size = kinetic if kinetic > size else size
-        size = stored if stored > size else size
-        size = damped if damped > size else size
-        scale = c[SCALE + j]
-        scale = size if size > scale else scale
-        c[SCALE + j] = scale
-        worst = c[WORST + j]
-        c[WORST + j] = off / scale if off > worst * scale else worst
+def _add(a: Floats, i: int, at: int, gain: Lanes) -> Lanes:
+    """Add to a sum that is followed by what its last addition lost; return it."""
+    gain -= load(a, i, at + WIDTH)
+    old = load(a, i, at)
+    total = old + gain
+    store(a, i, at + WIDTH, (total - old) - gain)
+    store(a, i, at, total)
+    return total

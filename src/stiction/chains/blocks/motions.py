@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, ledger_of, named, onsets
+from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.event_driven.run import Solver
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
@@ -18,6 +18,7 @@ from stiction.methods import EventDriven
 from stiction.numerics.jit import mode
 from stiction.results.run import Request
 from stiction.results.trust.block import Block, Solve
+from stiction.results.trust.ledgers import ledger_of
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.motion_kernels import Many

@@ -15,6 +15,7 @@ from stiction.chains.blocks.lane_kernels import (
     solve_lanes,
 )
 from stiction.chains.theta import step_kernels as tk
+from stiction.chains.theta.event_kernels import NEAR
 from stiction.chains.theta.exact_kernels import advance_exact, prepare
 from stiction.chains.theta.step_kernels import (
     N_EVENTS,
@@ -39,8 +40,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
-# as in `theta.event_kernels`
-_NEAR = 1.5
 # kinds of events in the order of `Lot.kinds`
 _SLIP, _STICK, _REVERSE = 0, 1, 2
 # pairs of places: in a lane, and in the table of one chain
@@ -132,7 +131,7 @@ def solve_steps(p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats) -> No
     Parameters
     ----------
     p : what the chains have in common
-    a, c : (n + 2, OF_MASS), (OF_CHAIN,) the tables of a group
+    a, c : (n + 2, OF_MASS), (1, OF_CHAIN) the tables of a group
     sines : (3, sines, WIDTH) of a group
 
     Verified by: tests/unit/chains/blocks/test_steps.py::test_the_same_as_single_runs
@@ -153,8 +152,6 @@ def solve_steps(p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats) -> No
                 _fetch(p, lot, a, c, first, members, step)
             if bad < WIDTH:
                 move_lanes(p, a, c)
-                for j in range(WIDTH):
-                    c[lane.LOAD + j] = c[lane.NEW_LOAD + j]
             if bad > 0 and _others(p, lot, a, c, first, members) == 0:
                 break
             step += 1
@@ -167,7 +164,7 @@ def _enter(
     """Give each chain of a group a lane; lanes that are left follow the first of them."""
     n = p.n
     a[:, :] = 0.0
-    c[:] = 0.0
+    c[:, :] = 0.0
     for j in range(WIDTH):
         b = first + j if j < members else first
         prepare(p, lot.f[b], lot.m[b])
@@ -198,14 +195,14 @@ def _put(p: Problem, lot: Lot, a: Floats, c: Floats, b: int, j: int) -> None:
             a[i + 1, at + j] = lot.f[b, row, i]
         a[i + 1, lane.MODE + j] = lot.m[b, tk.MODE, i]
     for at, entry in _CLOCK:
-        c[at + j] = lot.clock[b, entry]
+        c[0, at + j] = lot.clock[b, entry]
     # a load that does not vary is what a step sees of it
-    c[lane.PULL + j] = c[lane.NEW_LOAD + j] = lot.clock[b, tk.LOAD]
+    c[0, lane.PULL + j] = c[0, lane.NEW_LOAD + j] = lot.clock[b, tk.LOAD]
     piece, last = lot.counter[b, PIECE], lot.pieces.shape[2] - 1
-    c[lane.PIECE_TIME + j] = lot.pieces[b, 0, piece]
-    c[lane.PIECE_OFFSET + j] = lot.pieces[b, 1, piece]
-    c[lane.PIECE_RATE + j] = lot.pieces[b, 2, piece]
-    c[lane.PIECE_ENDS + j] = lot.pieces[b, 0, piece + 1] if piece < last else np.inf
+    c[0, lane.PIECE_TIME + j] = lot.pieces[b, 0, piece]
+    c[0, lane.PIECE_OFFSET + j] = lot.pieces[b, 1, piece]
+    c[0, lane.PIECE_RATE + j] = lot.pieces[b, 2, piece]
+    c[0, lane.PIECE_ENDS + j] = lot.pieces[b, 0, piece + 1] if piece < last else np.inf
 
 
 @kernel(borrows=True)
@@ -216,14 +213,14 @@ def _fetch(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int,
         if lot.code[b] != RUNNING:
             continue
         if step + 1 >= p.n_step:
-            c[lane.FITS + j] = 0.0
-        if c[lane.FITS + j] != 0.0:
+            c[0, lane.FITS + j] = 0.0
+        if c[0, lane.FITS + j] != 0.0:
             continue
         for i in range(p.n):
             for at, row in _STATE:
                 lot.f[b, row, i] = a[i + 1, at + j]
         for at, entry in _CLOCK:
-            lot.clock[b, entry] = c[at + j]
+            lot.clock[b, entry] = c[0, at + j]
         lot.counter[b, STEP] = step
 
 
@@ -233,7 +230,7 @@ def _clear(a: Floats, c: Floats, j: int) -> None:
     for i in range(a.shape[0]):
         for at in (lane.X, lane.X_LOW, lane.U, lane.SHARE, lane.MODE, lane.SOLUTION, lane.INVERSE):
             a[i, at + j] = 0.0
-    c[lane.PIECE_ENDS + j] = np.inf
+    c[0, lane.PIECE_ENDS + j] = np.inf
 
 
 @kernel
@@ -242,7 +239,7 @@ def _others(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int
     going = 0
     for j in range(members):
         b = first + j
-        if lot.code[b] == RUNNING and c[lane.FITS + j] == 0.0:
+        if lot.code[b] == RUNNING and c[0, lane.FITS + j] == 0.0:
             _one(p, lot, b)
             lot.loud[b] += 1
             _put(p, lot, a, c, b, j)
@@ -298,7 +295,7 @@ def _keep(p: Problem, lot: Lot, b: int) -> None:
 def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, h: float) -> None:
     """Count a change of mode of mass i of chain b, as `theta.event_kernels.count_joined` does."""
     time, old, new = lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2]
-    if old != 0.0 and t - time < _NEAR * h:
+    if old != 0.0 and t - time < NEAR * h:
         turned = new == 0.0 and after == -old
         arrested = new == -old and after == 0.0
         if turned or arrested:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, ledger_of, named, onsets
+from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.theta.methods import ThetaStepper
@@ -19,6 +19,7 @@ from stiction.chains.theta.setup import callbacks, make_law, make_problem
 from stiction.numerics.jit import mode
 from stiction.results.run import Request
 from stiction.results.trust.block import Block, Solve
+from stiction.results.trust.ledgers import ledger_of
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.step_kernels import Lot
@@ -162,7 +163,7 @@ class _Lot:
             lot.code[still], lot.rest_time[still] = RESTED, t
             lot.last[still, :, 0], lot.last[still, :, 3] = stack.x0[still], 0.0
             lot.sums[still, :2] = self.energy[still]
-        tables = np.zeros((stack.mass.shape[1] + 2, OF_MASS)), np.zeros(OF_CHAIN)
+        tables = np.zeros((stack.mass.shape[1] + 2, OF_MASS)), np.zeros((1, OF_CHAIN))
         sines = np.zeros((3, stack.amplitude.shape[1], WIDTH))
         solve_steps(self.problem, lot, *tables, sines)
         return self._block()

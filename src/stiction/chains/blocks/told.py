@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Stack
 from stiction.chains.model import Chain
+from stiction.results.ledger import COLUMNS
 from stiction.results.trust.block import Block
+from stiction.results.trust.ledgers import Energies
 
-__all__ = ["Energies", "Told", "in_parts", "ledger_of", "named", "onsets"]
+__all__ = ["Told", "in_parts", "named", "onsets"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -25,17 +27,6 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _KINDS = ("slip", "stick", "reverse")
-_ENERGIES = (
-    "kinetic",
-    "stored",
-    "adhesive",
-    "external_work",
-    "friction_heat",
-    "viscous_heat",
-    "impact_loss",
-    "algorithmic",
-    "imbalance",
-)
 _CHECKS = ("ledger_closes", "friction_dissipates", "stick_within_bound", "slip_against_friction")
 # as in `chains.outcome` and `event_driven.losses`
 _CLOSED, _ROUNDING = 1e-9, 1e-9
@@ -49,7 +40,7 @@ def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
     stats : counts of work that the method has, and other names that its blocks have
     """
     found = {"onset_time", "onset_force", "critical_force", "stop_time", "final.x", "final.v"}
-    found |= {f"energy.{name}" for name in _ENERGIES}
+    found |= {f"energy.{name}" for name in COLUMNS}
     found |= {"stats.events", *stats} | {f"audit.{name}" for name in _CHECKS}
     if chain.law.has_jump:
         found.add("stick_above_kinetic")
@@ -77,45 +68,6 @@ def onsets(stack: Stack, first: Floats, t_start: float) -> Floats:
     """Return when each mass first slips (m, n); masses that start in slip do at the start."""
     moves = stack.v0 != stack.belt[:, None]
     return np.where(moves, t_start, first)
-
-
-@dataclass(frozen=True, eq=False)
-class Energies:
-    """The ledger of every member at its saved times, (m, rows); `heat` (m, rows, n)."""
-
-    kinetic: Floats
-    stored: Floats
-    work: Floats
-    viscous: Floats
-    heat: Floats
-    friction_heat: Floats
-    imbalance: Floats
-    scale: Floats
-    imbalance_rel: Floats
-    algorithmic: Floats
-
-
-def ledger_of(sums: Floats, heat: Floats, algorithmic: Floats | None = None) -> Energies:
-    """Return the ledger of many members, as `Ledger` has it of one.
-
-    Parameters
-    ----------
-    sums : (m, rows, 4) kinetic and stored energy, work, viscous heat
-    heat : (m, rows, n) of friction
-    algorithmic : (m, rows) what the scheme took; None for nothing
-    """
-    kinetic, stored, work, viscous = (sums[:, :, k] for k in range(4))
-    scheme = np.zeros_like(kinetic) if algorithmic is None else algorithmic
-    total = heat[:, :, 0] if heat.shape[2] == 1 else heat.sum(axis=2)
-    energy = kinetic + stored + 0.0
-    losses = viscous + 0.0 + scheme
-    change = energy - energy[:, :1]
-    off = change - work + total + losses
-    parts = np.concatenate([kinetic, stored, work, total, viscous, scheme], axis=1)
-    scale = np.abs(parts).max(axis=1)
-    worst = np.abs(off).max(axis=1)
-    relative = worst / np.maximum(scale, 1e-290)
-    return Energies(kinetic, stored, work, viscous, heat, total, off, scale, relative, scheme)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,19 +135,7 @@ class Told:
         stack, e = self.stack, self.energy
         slips = np.isfinite(self.onset)
         force = np.where(slips, stack.load_at(np.where(slips, self.onset, self.t_start)), np.nan)
-        none = np.zeros(stack.members)
         stops = np.isfinite(self.stop)
-        columns = (
-            e.kinetic[:, -1],
-            e.stored[:, -1],
-            none,
-            e.work[:, -1],
-            e.friction_heat[:, -1],
-            e.viscous[:, -1],
-            none,
-            e.algorithmic[:, -1],
-            e.imbalance[:, -1],
-        )
         found: dict[str, Array] = {
             "onset_time": self.onset,
             "onset_force": force,
@@ -206,7 +146,7 @@ class Told:
             "stats.events": self.kinds.sum(axis=1),
             "events.stop": stops.astype(np.float64),
         }
-        found |= {f"energy.{name}": c for name, c in zip(_ENERGIES, columns, strict=True)}
+        found |= e.at_end()
         found |= {f"events.{kind}": self.kinds[:, k] for k, kind in enumerate(_KINDS)}
         found |= {f"stats.{name}": values for name, values in self.stats.items()}
         if stack.chain.law.has_jump:

@@ -12,14 +12,14 @@ from stiction.chains.theta.step_kernels import Events
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel, mode
 
-__all__ = ["count_joined", "counted", "join", "join_at_once", "joined"]
+__all__ = ["NEAR", "count_joined", "counted", "join", "join_at_once", "joined"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
 # a change of mode in the step after another one is told with it [steps]
-_NEAR = 1.5
+NEAR = 1.5
 # events from which on the compiled loop pays
 _MANY = 20_000
 
@@ -77,7 +77,7 @@ def join_at_once(
     order = np.argsort(marks[:, 0], kind="stable")
     which, before, after = marks[order].T
     time = values[order, 0]
-    near = (which[1:] == which[:-1]) & (time[1:] - time[:-1] < _NEAR * h)
+    near = (which[1:] == which[:-1]) & (time[1:] - time[:-1] < NEAR * h)
     turned = (after[:-1] == 0) & (after[1:] == -before[:-1])
     arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
     pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
@@ -122,7 +122,7 @@ def join(
         i, before, after = events.marks[row, 0], events.marks[row, 1], events.marks[row, 2]
         time, friction = events.values[row, 0], events.values[row, 4]
         # the first event of the step before: what is older is not looked at again
-        while near < made and not time - columns[0, near] < _NEAR * h:
+        while near < made and not time - columns[0, near] < NEAR * h:
             near += 1
         at = last[i]
         if at >= near and modes[0, at] != 0:
@@ -157,7 +157,7 @@ def count_joined(events: Events, h: float, time: Vector, modes: Marks, onset: Ve
     for row in range(events.marks.shape[0]):
         i, before, after = events.marks[row, 0], events.marks[row, 1], events.marks[row, 2]
         now = events.values[row, 0]
-        if modes[0, i] != 0 and now - time[i] < _NEAR * h:
+        if modes[0, i] != 0 and now - time[i] < NEAR * h:
             turned = modes[1, i] == 0 and after == -modes[0, i]
             arrested = modes[1, i] == -modes[0, i] and after == 0
             if turned or arrested:

@@ -7,16 +7,15 @@ calls of the wheel's functions, since a card knows no addresses of the processor
 
 from __future__ import annotations
 
-import math
-import types
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven
+from stiction.numerics.compiling.cards import for_card, on_card, simulated
 from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
 from stiction.switching.ensembles.study import (
     DEFAULT,
@@ -137,9 +136,9 @@ def _kernel(cuda: Any, names: tuple[str, ...]) -> Any:
     specials = _specials(cuda, made)
     scope: dict[str, Any] = {
         "cuda": cuda,
-        "place": _device(cuda, kernels.place, made, specials),
-        "one": _device(cuda, kernels.one, made, specials),
-        "note_end": _device(cuda, kernels.note_end, made, specials),
+        "place": for_card(cuda, kernels.place, made, specials),
+        "one": for_card(cuda, kernels.one, made, specials),
+        "note_end": for_card(cuda, kernels.note_end, made, specials),
         "NAN": np.nan,
     }
     given = [name if name in _SHARED else f"every_{name}" for name in names]
@@ -165,44 +164,13 @@ def _kernel(cuda: Any, names: tuple[str, ...]) -> Any:
     return cuda.jit(scope["launch"])
 
 
-def _device(cuda: Any, function: Any, made: dict[Any, Any], specials: dict[str, Any]) -> Any:
-    """Return a kernel of the processor compiled for the card, with all it calls."""
-    plain = function.py_func
-    if plain.__name__ in specials:
-        return specials[plain.__name__]
-    if plain not in made:
-        scope = dict(plain.__globals__)
-        for name in plain.__code__.co_names:
-            if hasattr(scope.get(name), "py_func"):
-                scope[name] = _device(cuda, scope[name], made, specials)
-        if not _simulated():
-            scope["np"] = _numbers()
-        again = types.FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
-        made[plain] = cuda.jit(device=True)(again)
-    return made[plain]
-
-
-def _simulated() -> bool:
-    from numba import cuda
-
-    return bool(getattr(vars(cuda).get("config"), "ENABLE_CUDASIM", False))
-
-
-def _numbers() -> types.ModuleType:
-    """Return what kernels use of NumPy from the standard library, which a card knows better."""
-    found = types.ModuleType("numbers_for_cards")
-    for name in ("sqrt", "log", "isfinite", "inf", "nan"):
-        setattr(found, name, getattr(math, name))
-    return found
-
-
 def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
     """Return what stands for the calls by address."""
     from stiction.switching.wheel import kernels as wheel
 
-    field = _device(cuda, wheel.wheel_field, made, {})
-    surface = _device(cuda, wheel.wheel_surface, made, {})
-    gradient = _device(cuda, wheel.wheel_gradient, made, {})
+    field = for_card(cuda, wheel.wheel_field, made, {})
+    surface = for_card(cuda, wheel.wheel_surface, made, {})
+    gradient = for_card(cuda, wheel.wheel_gradient, made, {})
 
     def call_arrays(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
         if address == _FIELD:
@@ -213,7 +181,7 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
             gradient(x, s, p, out)
 
     count = N_PARAMETERS
-    direct = cuda.jit(device=True)(call_arrays)
+    direct = on_card(cuda, call_arrays)
     array_at: Callable[[Any, int], Any] = _array_at(cuda)
 
     def call_at(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
@@ -224,20 +192,20 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
 
     return {
         "call_arrays": direct,
-        "call_at": cuda.jit(device=True)(call_at),
-        "row_at": cuda.jit(device=True)(row_at),
+        "call_at": on_card(cuda, call_at),
+        "row_at": on_card(cuda, row_at),
     }
 
 
 def _array_at(cuda: Any) -> Any:
     """Return array_at(address, size): the numbers at an address as an array."""
-    if _simulated():
+    if simulated():
         import ctypes
 
-        def simulated(address: int, size: int) -> Any:
+        def read_at(address: int, size: int) -> Any:
             return np.ctypeslib.as_array((ctypes.c_double * size).from_address(int(address)))
 
-        return simulated
+        return read_at
     return _compiled_array_at(cuda)
 
 
@@ -264,10 +232,5 @@ def _compiled_array_at(cuda: Any) -> Any:
 
         return kind(numba_types.intp, numba_types.intp), codegen
 
-    # the first parameter of an intrinsic is Numba's own
-    at = cast(Callable[[Any, Any], Any], view)
-
-    def array_at(address: Any, size: Any) -> Any:
-        return at(address, size)
-
-    return cuda.jit(device=True)(array_at)
+    # a function of the card may not return an array that it was not given; this is put in place
+    return view

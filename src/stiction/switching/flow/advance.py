@@ -111,7 +111,7 @@ _ZERO = 64.0
 NO_EVENT, TOO_LONG = -2, -3
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def advance(
     system: Integers,
     p: Vector,

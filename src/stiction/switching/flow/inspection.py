@@ -20,7 +20,7 @@ OFF, WRONG_SIDE, MULTIPLIER = range(3)
 _VANISHES, _ROUNDING, _FLATTEST = 1e-6, 1e-13, 1e-9
 
 
-@kernel
+@kernel(apart=True)
 def inspect_states(
     surface: int,
     gradient: int,

@@ -63,7 +63,7 @@ def reach_of(system: Integers, a: Matrix, i: int, normal: int) -> float:
     return reach
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def survey(system: Integers, p: Vector, a: Matrix) -> bool:
     """Look at the state in row Y; return whether the h and the fields there are finite.
 
@@ -94,7 +94,7 @@ def fold_gap(system: Integers, p: Vector, a: Matrix, i: int) -> float:
     return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def put(system: Integers, p: Vector, a: Matrix, t: float) -> None:
     """Begin at the state in row Y with the signs in row SIDES, as if it all started there."""
     n, m = system[N], system[M]

@@ -160,7 +160,7 @@ def settle(
     return code
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, apart=True)
 def carry_on(
     system: Integers,
     p: Vector,

@@ -4,37 +4,17 @@ import dataclasses
 
 import numpy as np
 import pytest
+from block_cases import REQUEST, SPAN, check_block, needs_compiler
 
 import stiction as st
 from stiction.chains.blocks.motions import blocks_of
-from stiction.numerics.jit import mode
-from stiction.results.ledger import COLUMNS
 from stiction.results.run import Request
-from stiction.results.summary import doubts
-from stiction.studies.keep import Reading, always_of, kept_of
 
 METHOD = st.EventDriven()
-SPAN = (0.0, 6.0)
-REQUEST = Request(*SPAN, np.array(SPAN))
-NAMES = (
-    "onset_time",
-    "onset_force",
-    "critical_force",
-    "stop_time",
-    "stick_above_kinetic",
-    "final.x",
-    "final.v",
-    *(f"energy.{name}" for name in COLUMNS),
-    *(f"events.{kind}" for kind in ("slip", "stick", "reverse", "stop")),
-    *(f"stats.{name}" for name in ("events", "steps", "expansions", "order", "touches")),
-    "audit.ledger_closes",
-    "audit.friction_dissipates",
-    "audit.stick_within_bound",
-    "audit.slip_against_friction",
+MORE = (
+    *(f"stats.{name}" for name in ("steps", "expansions", "order", "touches")),
     "audit.replay_agrees",
 )
-
-needs_compiler = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
 
 
 def random_chain(rng, law):
@@ -53,32 +33,7 @@ def random_chain(rng, law):
 
 
 def compared(chain, path, values, method=METHOD):
-    """Compare a block with single runs; return how many were sound, and how many were doubtful."""
-    names = [name for name in NAMES if chain.law.has_jump or name != "stick_above_kinetic"]
-    block = blocks_of(chain, method, REQUEST, [path], names)([values])
-    sound = doubtful = 0
-    for k, value in enumerate(values.tolist()):
-        law = dataclasses.replace(chain.law, **{path[1]: value}) if path[0] == "law" else chain.law
-        other = {} if path[0] == "law" else {path[0]: value}
-        one = dataclasses.replace(chain, law=law, **other)
-        run = st.solve(one, method, SPAN, save=2, throw=False)
-        good = run.status.ok and not doubts(run)
-        doubtful += not good
-        # what is not sound goes to single runs, which is always right; the reverse never is
-        assert not (block.sound[k] and not good)
-        if not block.sound[k]:
-            continue
-        sound += 1
-        told = always_of(run)
-        assert (told["status"], told["losses"], told["audit_failed"]) == (0, 0, 0)
-        assert block.reached[k] == told["reached"]
-        assert block.events[k] == told["events"]
-        assert block.imbalance[k] == told["imbalance"]
-        for name, kept in kept_of(run, Reading(tuple(names)), lenient=True).items():
-            # a result that a run does not have is one number there
-            wanted = np.broadcast_to(kept.values, block.results[name][k].shape)
-            assert np.array_equal(block.results[name][k], wanted, equal_nan=True), name
-    return sound, doubtful
+    return check_block(blocks_of, chain, method, path, values, MORE)
 
 
 @needs_compiler

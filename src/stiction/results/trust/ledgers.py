@@ -1,0 +1,69 @@
+"""Ledgers of many members of a study at once, by the operations of one ledger in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.results.ledger import COLUMNS
+
+__all__ = ["Energies", "ledger_of"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Energies:
+    """The ledger of every member at its saved times, (m, rows); `heat` (m, rows, n)."""
+
+    kinetic: Floats
+    stored: Floats
+    work: Floats
+    viscous: Floats
+    heat: Floats
+    friction_heat: Floats
+    imbalance: Floats
+    scale: Floats
+    imbalance_rel: Floats
+    algorithmic: Floats
+
+    def at_end(self) -> dict[str, Floats]:
+        """Return what the members keep of their ledgers: {energy.COLUMN: (m,)}."""
+        none = np.zeros(len(self.kinetic))
+        columns = {
+            "kinetic": self.kinetic[:, -1],
+            "stored": self.stored[:, -1],
+            "adhesive": none,
+            "external_work": self.work[:, -1],
+            "friction_heat": self.friction_heat[:, -1],
+            "viscous_heat": self.viscous[:, -1],
+            "impact_loss": none,
+            "algorithmic": self.algorithmic[:, -1],
+            "imbalance": self.imbalance[:, -1],
+        }
+        return {f"energy.{name}": columns[name] for name in COLUMNS}
+
+
+def ledger_of(sums: Floats, heat: Floats, algorithmic: Floats | None = None) -> Energies:
+    """Return the ledger of many members, as `Ledger` has it of one.
+
+    Parameters
+    ----------
+    sums : (m, rows, 4) kinetic and stored energy, work, viscous heat
+    heat : (m, rows, n) of friction
+    algorithmic : (m, rows) what the scheme took; None for nothing
+    """
+    kinetic, stored, work, viscous = (sums[:, :, k] for k in range(4))
+    scheme = np.zeros_like(kinetic) if algorithmic is None else algorithmic
+    total = heat[:, :, 0] if heat.shape[2] == 1 else heat.sum(axis=2)
+    energy = kinetic + stored + 0.0
+    losses = viscous + 0.0 + scheme
+    change = energy - energy[:, :1]
+    off = change - work + total + losses
+    parts = np.concatenate([kinetic, stored, work, total, viscous, scheme], axis=1)
+    scale = np.abs(parts).max(axis=1)
+    worst = np.abs(off).max(axis=1)
+    relative = worst / np.maximum(scale, 1e-290)
+    return Energies(kinetic, stored, work, viscous, heat, total, off, scale, relative, scheme)

@@ -1,0 +1,213 @@
+"""Blocks of flows that `EventDriven` solves in one call, and what is told of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.methods import EventDriven
+from stiction.numerics.jit import mode
+from stiction.results.ledger import COLUMNS
+from stiction.results.run import Request
+from stiction.results.trust.block import Block, Solve
+from stiction.results.trust.ledgers import ledger_of
+from stiction.switching.model import SwitchingSystem
+
+if TYPE_CHECKING:
+    from stiction.switching.ensembles.member_kernels import Found
+
+__all__ = ["blocks_of"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Path = tuple[str | int, ...]
+
+# events of a run and passes of the loop beyond which a run goes on in a second call
+_EVENTS, _PASSES = 512, 5000
+_AUDIT = ("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")
+_ENERGY_AUDIT = ("ledger_closes", "friction_dissipates")
+
+
+def blocks_of(
+    system: SwitchingSystem,
+    method: EventDriven,
+    request: Request,
+    paths: Sequence[Path],
+    names: Sequence[str],
+) -> Solve | None:
+    """Return what solves many flows that differ at `paths`; None where it cannot.
+
+    The numbers are those of `solve_event_driven`, to the last bit.
+
+    Parameters
+    ----------
+    request : with two saved states, the first and the last
+    paths : places of the start, `("x0", 0)`, or fields that hold a number
+    names : results that will be asked for
+
+    Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
+    """
+    usual = method.policy is None and system.mode is None and request.checkpoint is None
+    usual = usual and request.save.size == 2 and mode() == "compiled"
+    if not usual or not all(_fits(system, path) for path in paths):
+        return None
+    c = system.compiled
+    plain = c.power and not c.stiff and system.start_names == system.state_names
+    if not plain or any(hasattr(f, "check") for f in c.keep) or not _has_energy(system):
+        return None
+    known = {"period", "stats.events", "stats.steps", "stats.rejected"}
+    known |= {f"final.{name}" for name in system.state_names}
+    known |= {f"energy.{name}" for name in COLUMNS}
+    known |= {f"audit.{name}" for name in (*_ENERGY_AUDIT, *_AUDIT)}
+    if not all(name in known or name.startswith("events.") for name in names):
+        return None
+    crew = _Crew(system, method, request, paths)
+    return crew.solve
+
+
+def _has_energy(system: SwitchingSystem) -> bool:
+    return system.energies(system.start_state()[None]) is not None
+
+
+def _fits(system: SwitchingSystem, path: Path) -> bool:
+    if path[0] == "x0":
+        return len(path) == 2 and system.x0 is not None
+    field = getattr(system, str(path[0]), None)
+    return len(path) == 1 and isinstance(field, float) and not isinstance(field, bool)
+
+
+class _Crew:
+    """Work space for one flow after the other."""
+
+    def __init__(
+        self, system: SwitchingSystem, method: EventDriven, request: Request, paths: Sequence[Path]
+    ) -> None:
+        from stiction.switching.ensembles.member_kernels import Fresh
+        from stiction.switching.flow.records import Flow
+        from stiction.switching.flow.trajectory import Tolerance
+        from stiction.switching.outcome import CYCLE
+
+        self.system, self.method, self.request, self.paths = system, method, request, paths
+        longest = np.inf if method.max_step is None else float(method.max_step)
+        tolerance = Tolerance(method.rtol, method.atol, longest).array()
+        rows = min(_EVENTS, max(method.max_events, 3) + 1)
+        c = system.compiled
+        self.flow = flow = Flow(c, tolerance, request.save, rows, energies=True)
+        scale = np.asarray(c.scale)
+        self.fresh = Fresh(flow.system.copy(), flow.a.copy(), *c.sizes_and_normals, CYCLE * scale)
+
+    def solve(self, columns: Sequence[Array]) -> Block:
+        """Return what is told of all members."""
+        from stiction.switching.ensembles.member_kernels import follow_members
+
+        m, c = len(columns[0]), self.system.compiled
+        x = np.repeat(self.system.start_state()[None], m, axis=0)
+        params = np.repeat(c.params[None], m, axis=0)
+        sound, fields = np.ones(m, bool), {}
+        for path, column in zip(self.paths, columns, strict=True):
+            if path[0] == "x0":
+                x[:, int(path[1])] = column
+            else:
+                fields[str(path[0])] = column
+        # what is refused is refused by the member itself
+        sound &= np.isfinite(x).all(axis=1)
+        others = self._others(fields, m, params, sound) if fields else []
+        found = _room(m, c.n, c.m)
+        x[~sound] = np.nan
+        with np.errstate(all="ignore"):
+            most = min(_PASSES, self.method.steps_allowed())
+            follow_members(*self.flow.arrays, self.fresh, x, params, most, found)
+            return self._block(found, sound, others)
+
+    def _others(
+        self, fields: dict[str, Array], m: int, params: Floats, sound: Flags
+    ) -> list[SwitchingSystem]:
+        """Return the systems of all members, whose numbers are put in their rows."""
+        made, c = [], self.system.compiled
+        for k in range(m):
+            one = self.system
+            try:
+                values = {name: column[k].item() for name, column in fields.items()}
+                one = dataclasses.replace(self.system, **values)  # type: ignore[type-var]
+                sound[k] &= _alike(c, one.compiled)
+                params[k] = one.compiled.params
+            except ModelError:
+                sound[k] = False
+            made.append(one)
+        return made
+
+    def _block(self, found: Found, sound: Flags, others: Sequence[SwitchingSystem]) -> Block:
+        """Judge the members as the audit does, and name their results."""
+        from stiction.switching.flow.records import KINDS
+        from stiction.switching.outcome import limits
+
+        system, m = self.system, len(found.done)
+        n, bounds = system.compiled.n, limits(float(self.method.rtol))
+        sums = np.zeros((m, 3, 4))
+        if others:
+            for k, one in enumerate(others):
+                sums[k, :, :2] = np.transpose(one.energies(found.states[k, :, :n]) or ())
+        else:
+            every = found.states[:, :, :n].reshape(-1, n)
+            sums[:, :, :2] = np.transpose(system.energies(every) or ()).reshape(m, 3, 2)
+        work, heat, viscous = (found.states[:, :, n + k] for k in range(3))
+        sums[:, :, 2], sums[:, :, 3] = work, viscous
+        energy = ledger_of(sums, heat[:, :, None])
+        gained = np.max(-(heat[:, 1:] - heat[:, :-1]), axis=1, initial=0.0)
+        values = {
+            "ledger_closes": energy.imbalance_rel,
+            "friction_dissipates": gained,
+            **{name: found.worst[:, k] for k, name in enumerate(_AUDIT)},
+        }
+        limit = (bounds[0], bounds[0] * energy.scale, bounds[1], bounds[1], bounds[2])
+        holds = sound & (found.done == 1)
+        for value, most in zip(values.values(), limit, strict=True):
+            # written so that what is no number does not hold
+            holds &= value <= most
+        events = found.kinds.sum(axis=1)
+        holds &= events < self.method.max_events
+        results: dict[str, Array] = {
+            "period": found.period,
+            "stats.events": events,
+            "stats.steps": found.counts[:, 0],
+            "stats.rejected": found.counts[:, 1],
+            **{f"final.{name}": found.states[:, 2, i] for i, name in enumerate(system.state_names)},
+            **energy.at_end(),
+            **{f"events.{kind}": found.kinds[:, k] for k, kind in enumerate(KINDS)},
+            **{f"audit.{name}": value for name, value in values.items()},
+        }
+        return Block(holds, found.time, events, energy.imbalance_rel, results)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Return whether two compiled systems differ in their numbers alone."""
+    names = ("field", "surface", "gradient", "power", "n", "m", "k", "line", "stiff")
+    same = all(getattr(one, name) == getattr(other, name) for name in names)
+    same = same and one.plane_is_sure == other.plane_is_sure
+    sizes = np.array_equal(one.scale, other.scale) and one.params.size == other.params.size
+    planes = (one.plane is None) == (other.plane is None)
+    return bool(same and sizes and planes) and (
+        one.plane is None or np.array_equal(one.plane, other.plane)
+    )
+
+
+def _room(m: int, n: int, surfaces: int) -> Found:
+    from stiction.switching.ensembles.member_kernels import Found
+    from stiction.switching.flow.rows import KIND_COUNT
+
+    return Found(
+        done=np.zeros(m, np.int8),
+        time=np.full(m, np.nan),
+        states=np.zeros((m, 3, n + 3)),
+        signs=np.zeros((m, 3, surfaces)),
+        worst=np.zeros((m, 3)),
+        counts=np.zeros((m, 2), np.int64),
+        kinds=np.zeros((m, KIND_COUNT), np.int64),
+        period=np.full(m, np.nan),
+    )

@@ -1,0 +1,76 @@
+"""Blocks of chains beside single runs: what both test modules of blocks compare."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.numerics.jit import mode
+from stiction.results.ledger import COLUMNS
+from stiction.results.run import Request
+from stiction.results.summary import doubts
+from stiction.studies.keep import Reading, always_of, kept_of
+
+SPAN = (0.0, 6.0)
+REQUEST = Request(*SPAN, np.array(SPAN))
+# results that chains have under every method
+NAMES = (
+    "onset_time",
+    "onset_force",
+    "critical_force",
+    "stop_time",
+    "stick_above_kinetic",
+    "final.x",
+    "final.v",
+    *(f"energy.{name}" for name in COLUMNS),
+    *(f"events.{kind}" for kind in ("slip", "stick", "reverse", "stop")),
+    "stats.events",
+    "audit.ledger_closes",
+    "audit.friction_dissipates",
+    "audit.stick_within_bound",
+    "audit.slip_against_friction",
+)
+
+needs_compiler = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
+
+
+def check_block(blocks_of, chain, method, path, values, more=()):
+    """Compare a block with single runs; return how many were sound, and how many were doubtful.
+
+    path : of the field that has the values, from the chain on
+    more : names of results beside NAMES
+    """
+    names = [n for n in (*NAMES, *more) if chain.law.has_jump or n != "stick_above_kinetic"]
+    runs = []
+    for value in values.tolist():
+        law = dataclasses.replace(chain.law, **{path[1]: value}) if path[0] == "law" else chain.law
+        other = {} if path[0] == "law" else {path[0]: value}
+        one = dataclasses.replace(chain, law=law, **other)
+        runs.append(st.solve(one, method, SPAN, save=2, throw=False))
+    block = blocks_of(chain, method, REQUEST, [path], names)([values])
+    return check_runs(block, runs, names)
+
+
+def check_runs(block, runs, names):
+    """Compare a block with the runs of its members; return how many were sound and doubtful."""
+    sound = doubtful = 0
+    for k, run in enumerate(runs):
+        good = run.status.ok and not doubts(run)
+        doubtful += not good
+        # what is not sound goes to single runs, which is always right; the reverse never is
+        assert not (block.sound[k] and not good)
+        if not block.sound[k]:
+            continue
+        sound += 1
+        told = always_of(run)
+        assert (told["status"], told["losses"], told["audit_failed"]) == (0, 0, 0)
+        assert block.reached[k] == told["reached"]
+        for name, kept in kept_of(run, Reading(tuple(names)), lenient=True).items():
+            # a result that a run does not have is one number there
+            values = block.results[name][k]
+            wanted = np.broadcast_to(kept.values, values.shape)
+            assert np.array_equal(values, wanted, equal_nan=True), name
+        assert block.events[k] == told["events"]
+        assert block.imbalance[k] == told["imbalance"]
+    return sound, doubtful
