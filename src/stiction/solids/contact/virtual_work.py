@@ -214,7 +214,7 @@ class MortarPass(ContactPass):
         made = between(way, self._cells[0], reached, ends, _POINTS)
         met = self._on_pieces(made, x)
         away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
-        away = np.asarray(away.reshape(made.cell.size, -1).any(axis=1))
+        away = np.asarray(away.reshape(-1, made.at.shape[1]).any(axis=1))
         away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
         bad = way.bad.copy()
         bad[made.cell[away]] = True

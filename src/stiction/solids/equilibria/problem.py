@@ -464,7 +464,7 @@ class Problem:
         strength : attraction at which normal tractions of contact are added; None leaves them out
         """
         moved = self.unknowns.displacements(u)
-        x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
+        x, total, by_strength = self.points + moved, np.zeros_like(moved), 0.0
         if self.bulk.add(moved, total, None):
             total[:] = np.nan
         if strength is None:

@@ -1,19 +1,28 @@
 """A body that touches itself: two parts of one boundary, by virtual work."""
 
 import numpy as np
+import pytest
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.laws import LennardJones
 from stiction.solids import (
     Q1,
+    Q1N2,
     Body,
     Boundary,
     Contact,
     Driven,
+    Fixed,
+    Mesh,
     Nearest,
     NeoHookean,
     Program,
+    Readings,
+    Rigid,
+    RigidPlane,
     block,
+    merged,
 )
 from stiction.solids.equilibria.history import Recorder
 from stiction.solids.equilibria.problem import Problem
@@ -147,3 +156,67 @@ def test_where_a_boundary_is_counted_from_does_not_matter():
     for name in ("stored", "adhesive", "friction_heat", "external_work"):
         one, other = (run.energy.columns()[name] for run in runs)
         np.testing.assert_allclose(one, other, atol=1e-9 * runs[0].energy.scale)
+
+
+OUTER = 1.25
+
+
+def ring(begin, cells=(24, 2)):
+    """A ring of two halves; its inner side is one closed boundary, which begins at an angle."""
+    halves = []
+    for half in (0, 1):
+
+        def place(s, t, half=half):
+            angle, r = -np.pi * (s + half + begin), 1.0 + (OUTER - 1.0) * t
+            return r * np.cos(angle), r * np.sin(angle)
+
+        halves.append(block(place, (cells[0] // 2, cells[1])))
+    whole, shift = merged(halves), [halves[0].cells.shape[0], 0]
+    inner = [half.boundaries["bottom"] for half in halves]
+    outer = [half.boundaries["top"] for half in halves]
+    sides = {
+        "inner": np.concatenate([inner[0], inner[1] + shift]),
+        "outer": np.concatenate([outer[1] + shift, outer[0]]),
+    }
+    return Mesh(whole.points, whole.cells, sides)
+
+
+def squeezed(begin, squeeze, element):
+    """The ring between two rigid plates."""
+    law = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
+    level = OUTER + law.gap_eq
+    inner, outer = Boundary(0, "inner"), Boundary(0, "outer")
+    contacts = [
+        Contact(inner, inner, law, st.EA(0.2, 0.0), passes="mortar"),
+        Contact(outer, RigidPlane((0.0, -level), (0.0, 1.0)), law),
+        Contact(outer, RigidPlane((0.0, level), (0.0, -1.0)), law),
+    ]
+    held = [
+        Fixed(Rigid(1)),
+        Fixed(Rigid(2), (0,)),
+        Driven(Rigid(2), 1, Program((0.0, 1.0), (0.0, -squeeze))),
+        *(Fixed(Nearest(0, (0.0, way * OUTER)), (0,)) for way in (-1.0, 1.0)),
+    ]
+    body = Body(ring(begin), element, NeoHookean(1.0, 0.3))
+    readings = Readings(displacement=2, contact=2)
+    return st.Solid([body], contacts, held, readings=readings, dimensionless=True)
+
+
+@pytest.mark.parametrize("element", [Q1N2(), Q1()], ids=["Q1N2", "Q1"])
+def test_a_ring_closes_on_itself(element):
+    """Wherever its boundaries begin: beside the contact, or in the middle of it."""
+    runs = [st.solve(squeezed(b, 1.7, element), st.Quasistatic(steps=8)) for b in (0.0, 0.5)]
+    for run in runs:
+        assert run.energy.imbalance_rel < 1e-6
+        assert not [check.check for check in run.audit.checks if not check.ok]
+    for name in ("stored", "adhesive", "friction_heat"):
+        one, other = (run.energy.columns()[name] for run in runs)
+        np.testing.assert_allclose(one, other, atol=1e-9 * runs[0].energy.scale)
+    # the inner side presses: open, the ring would yield to a part of the force
+    free = np.isfinite(runs[0].data["gap"].values[-1])
+    assert free.any()
+
+
+def test_half_passes_of_one_boundary_are_refused():
+    with pytest.raises(ModelError, match=r"Contact\.passes.*a boundary that is its own partner"):
+        Contact(Boundary(0, "inner"), Boundary(0, "inner"))
