@@ -1,4 +1,4 @@
-"""A pressed sphere in space on several processes: elements by ranges, matrix and factors shared out.
+"""A pressed sphere in space on several processes: elements, rows and factors are shared out.
 
     mpirun -n 2 python benchmarks/solids_mpi.py [CELLS]
 

@@ -130,10 +130,6 @@ class Contact(Record):
             why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
             got = "'mortar' with a rigid partner"
             raise ModelError(explain("Contact.passes", got, "two bodies", why, try_))
-        if self.passes != "mortar" and self.partner == self.boundary:
-            why = "half passes would load one boundary twice, with forces that do not balance."
-            got, needs = "a boundary that is its own partner, in half passes", "'mortar'"
-            raise ModelError(explain("Contact.passes", got, needs, why, 'give passes="mortar".'))
         number(
             "Contact.friction_from",
             self.friction_from,

@@ -188,8 +188,10 @@ def _smooth_middles(nodes: Floats, closed: bool) -> Floats:
     from scipy.interpolate import CubicSpline
 
     t = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
-    kind = "periodic" if closed else "not-a-knot"
-    return np.asarray(CubicSpline(t, nodes, bc_type=kind)(0.5 * (t[1:] + t[:-1])))
+    middles = 0.5 * (t[1:] + t[:-1])
+    if closed:
+        return np.asarray(CubicSpline(t, nodes, bc_type="periodic")(middles))
+    return np.asarray(CubicSpline(t, nodes)(middles))
 
 
 def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bool) -> None:
