@@ -51,4 +51,6 @@ def test_equal_spheres_slip_as_cattaneo_and_mindlin_have_it():
     assert found["press_changes"] < 1e-3
     # reason: two cells on the radius; four leave 0.7 %, see docs/theory/bodies-in-space
     assert found["stuck"][0] == pytest.approx(found["stuck_of_mindlin"][0], rel=0.03)
-    assert found["displacement_over_mindlin"][0] == pytest.approx(1.0, rel=0.03)
+    went = found["displacement_over_mindlin"][0]
+    # reason: the same two cells
+    assert went == pytest.approx(1.0, rel=0.03)
