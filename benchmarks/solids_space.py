@@ -1,6 +1,6 @@
 """Bodies in space beside closed forms: spheres pressed and drawn off, and the sheared cap.
 
-python benchmarks/solids_space.py [--quick] [hertz] [jkr] [cap]
+python benchmarks/solids_space.py [--quick] [hertz] [jkr] [mindlin] [cap]
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from record import Record
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from axisymmetric_oracle import pull_off as self_consistent
-from sphere_cases import hertz, pull_off
+from sphere_cases import hertz, mindlin, pull_off
 
 import stiction as st
 from stiction.solids import CapSliding3D
 
 # cells on the radius of contact
 PRESSED = (4, 6, 9)
+SHEARED = (3, 4, 6)
 DRAWN = {0.5: (2, 3, 4), 1.0: (3, 4, 6), 2.0: (6, 9)}
 
 
@@ -66,6 +67,25 @@ def pulls(record: Record, quick: bool) -> None:
         )
 
 
+def slips(record: Record, quick: bool) -> None:
+    """Add two equal spheres under shear, beside Cattaneo and Mindlin, up to 0.9 of full sliding."""
+    for cells in SHEARED[: 1 if quick else 3]:
+        found = timed(mindlin, cells)
+        part = np.array(found["part"])
+        partial = part < 0.9
+        stuck = np.array(found["stuck"])[partial] / np.array(found["stuck_of_mindlin"])[partial]
+        went = np.array(found["displacement_over_mindlin"])[partial]
+        worst = {"stuck": np.abs(stuck - 1.0).max(), "displacement": np.abs(went - 1.0).max()}
+        record.add("mindlin", **found, **{f"{key}_error": float(v) for key, v in worst.items()})
+    for key, name in (("stuck", "radius of stick"), ("displacement", "tangential displacement")):
+        record.target(
+            f"Cattaneo and Mindlin, two equal spheres: {name}",
+            "2 %",
+            f"{100.0 * worst[key]:.2f} %",
+            bool(worst[key] <= 0.02),
+        )
+
+
 def sheared(cells: tuple[int, int, int], steps: int) -> dict:
     """Return what the sheared cap does on a mesh."""
     cap = CapSliding3D(cells=cells)
@@ -93,13 +113,15 @@ def main() -> None:
     """Measure what is named, or all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("parts", nargs="*", default=["hertz", "jkr", "cap"])
+    parser.add_argument("parts", nargs="*", default=["hertz", "jkr", "mindlin", "cap"])
     given = parser.parse_args()
     record = Record("solids_space", given.quick)
     if "hertz" in given.parts:
         balls(record, given.quick)
     if "jkr" in given.parts:
         pulls(record, given.quick)
+    if "mindlin" in given.parts:
+        slips(record, given.quick)
     if "cap" in given.parts:
         meshes = [(10, 2, 5), (16, 3, 8), (22, 4, 12)]
         for cells in meshes[: 2 if given.quick else 3]:

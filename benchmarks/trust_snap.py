@@ -26,16 +26,22 @@ import numpy as np
 
 import stiction as st
 from stiction.solids import (
+    Q1N2,
     Boundary,
+    Contact,
     Continuation,
     Driven,
     Fixed,
     GeneralisedAlpha,
     MovingSolid,
+    NeoHookean,
     Program,
     Readings,
     Rigid,
+    RigidPlane,
     Solid,
+    SweptBody,
+    rectangle,
 )
 
 # how far beyond the limit point supports are held
@@ -98,6 +104,30 @@ def cap(times, values, model=FREE, shear=0.0, cells=(60, 6)):
     )
 
 
+def pillar(times, values, model=FREE, shear=0.0, cells=(3, 8), layers=3):
+    """A quarter of a square pillar in space that is drawn off a plane, under shear one half."""
+    law = st.LennardJones.from_strength(0.05, 0.0125)
+    side, high = 2.0, 20.0
+    left = -side if shear else 0.0
+    count = (cells[0] * (2 if shear else 1), cells[1])
+    mesh = rectangle(side - left, high, count, (left, law.gap_eq))
+    body = SweptBody(mesh, np.linspace(0.0, side, layers + 1), Q1N2(), NeoHookean(1.0, 0.3))
+    plane = RigidPlane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    top = Boundary(0, "top")
+    aside = Driven(top, 0, Program((0.0, times[0]), (0.0, shear))) if shear else Fixed(top, (0,))
+    held = [Driven(top, 1, Program(times, values)), aside, Fixed(top, (2,))]
+    held += [Fixed(Boundary(0, "back"), (2,))]
+    if not shear:
+        held.append(Fixed(Boundary(0, "left"), (0,)))
+    return Solid(
+        [body],
+        [Contact(Boundary(0, "bottom"), plane, law, model)],
+        held,
+        readings=Readings(displacement=0, start=times[0]),
+        dimensionless=True,
+    )
+
+
 def predicted(run) -> tuple[float, float, float, float]:
     """Return where supports are held, the energy set free there, the area, the heat beside it."""
     e, u = run.energy, run.variables["displacement"].values
@@ -154,6 +184,7 @@ def _made(make: Callable, **more) -> Callable:
 
 
 STRIP = (0.0, 30.0, 240, 1e-10, 100.0)
+PILLAR = (0.0, 2.0, 80, 1e-8, 100.0)
 # coarser, the frictionless cap lets go of its elements one by one, and has a limit point at each
 CASES = {
     "strip": (strip, *STRIP),
@@ -166,6 +197,8 @@ CASES = {
         _made(cap, model=st.laws.DI(1.0), shear=0.2),
         *(0.3, 0.75, 400, 1e-8, 400.0),
     ),
+    "pillar-in-space": (pillar, *PILLAR),
+    "pillar-in-space-di-1": (_made(pillar, model=st.laws.DI(1.0)), *PILLAR),
 }
 
 

@@ -5,11 +5,12 @@ import math
 import numpy as np
 
 import stiction as st
-from stiction.laws import LennardJones
+from stiction.laws import LennardJones, amontons
 from stiction.solids import (
     Q1N2,
     Boundary,
     Contact,
+    Dome,
     Driven,
     Fixed,
     NeoHookean,
@@ -157,6 +158,106 @@ def pull_off(tabor, cells, *, radius=0.05, size=12.0, steps=15):
         "pull_off": largest / (math.pi * work),
         "inside": inside,
         "status": run.status.name,
+        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
+        "iterations": run.stats["newton_iterations"],
+    }
+
+
+def two_spheres(cells, law_over_approach, size, friction, past, penalty, radius):
+    """Return half of two equal spheres of radius 2, pressed and then sheared; see `mindlin`."""
+    strength, length = 0.015, law_over_approach * radius**2
+    law = LennardJones.from_strength(strength, strength * length, adhesive=False)
+    fine, growth, large = radius / cells, 1.0 + 2.4 / cells, size * radius
+    wide = places(fine, 1.5 * radius, large, growth)
+    high = places(fine, 0.75 * radius, large, growth)
+    shares = np.append(0.0, 1.0 - high[-2::-1] / high[-1])
+    both = np.concatenate([-wide[::-1], wide[1:]])
+    along = (both - both[0]) / (both[-1] - both[0])
+    count, tip = (both.size - 1, high.size - 1), law.gap_eq
+    lower = rectangle(2.0 * large, large, count, (-large, -large), along, shares)
+    upper = rectangle(2.0 * large, large, count, (-large, tip), along, 1.0 - shares[::-1])
+    element, soft = Q1N2(contact_points=3), NeoHookean(1.0, 0.0)
+    bodies = [
+        SweptBody(lower, wide, element, soft, Dome((0.0, 0.0, 0.0), 2.0, -large)),
+        SweptBody(upper, wide, element, soft, Dome((0.0, tip, 0.0), 2.0, tip + large)),
+    ]
+    sides, law_of_slip = (Boundary(0, "top"), Boundary(1, "bottom")), amontons(friction)
+    stiff = penalty * Contact(*sides, law, law_of_slip).tangential_stiffness
+    # E* is a half, and the shear modulus too
+    slides = 3.0 * friction * (2.0 / 3.0 * radius**3) / (16.0 * radius) * 8.0
+    top = Boundary(1, "top")
+    return Solid(
+        bodies,
+        [Contact(*sides, law, law_of_slip, stiff, friction_from=0.5)],
+        [
+            Fixed(Boundary(0, "bottom"), (0, 1, 2)),
+            *(Fixed(Boundary(body, "back"), (2,)) for body in (0, 1)),
+            Driven(top, 1, Program((0.0, 0.5), (0.0, -(radius**2)))),
+            Driven(top, 0, Program((0.5, 1.0), (0.0, past * slides))),
+            Fixed(top, (2,)),
+        ],
+        readings=Readings(displacement=4, start=0.5, support=True),
+        dimensionless=True,
+    )
+
+
+def mindlin(
+    cells,
+    *,
+    law_over_approach=0.3,
+    size=12.0,
+    friction=0.3,
+    steps=5,
+    past=1.15,
+    penalty=0.1,
+    radius=0.025,
+):
+    """Return what two equal spheres do that are pressed and sheared, without a Poisson's ratio.
+
+    Then nothing moves across the shear, and what Cattaneo and Mindlin take for granted holds.
+    Radius and force are those of the pressure, as in `hertz`. The radius of stick is that of the
+    shear: of Mindlin's traction the mean square distance, over Coulomb's bound, is that of Hertz'
+    pressure times 1 - (c / a)^5. Points that stick are counted beside it.
+
+    Parameters
+    ----------
+    cells, law_over_approach, size, radius : as in `hertz`
+    friction : coefficient
+    steps : of the load while sheared
+    past : how far the supports go, over the way to full sliding of two half spaces
+    penalty : tangential springs, in units of the default
+    """
+    solid = two_spheres(cells, law_over_approach, size, friction, past, penalty, radius)
+    run = st.solve(solid, st.Quasistatic(steps=2 * steps), t_span=(0.0, 1.0))
+    data = run.data.isel(time=run.data["time"].values > 0.5 + 1e-9)
+    press, shear = (2.0 * np.abs(data[f"force_{axis}"].values) for axis in "yx")
+    part = shear / (friction * press)
+    known = run.data["body_of_point"].values == 1
+    areas = Problem(solid.assembled()).passes[0].own.areas.ravel()
+    share = run.data["normal_traction"].values[-1][known] * areas
+    away = np.stack([data[f"surface_{axis}"].values[:, known] for axis in "xz"])
+    away[0] -= float((share * away[0, -1]).sum() / share.sum())
+    square = (away * away).sum(axis=0)
+    found = math.sqrt(2.5 * float((share * square[-1]).sum() / share.sum()))
+    rubbed = np.abs(data["tangential_traction"].values[:, known]) * areas
+    spread = 2.0 * (rubbed * square).sum(axis=1) / (0.4 * friction * press * found**2)
+    stuck = np.clip(1.0 - spread, 0.0, 1.0) ** 0.2
+    rest = np.cbrt(np.clip(1.0 - part, 0.0, None))
+    slips = friction * press * 3.0 / (16.0 * found) * 8.0 * (1.0 - rest**2)
+    counted = np.sqrt(2.0 * data["sticking_area"].values / math.pi) / found
+    return {
+        "cells_on_radius": cells,
+        "law_over_approach": law_over_approach,
+        "block_over_radius": size,
+        "unknowns": run.stats["unknowns"],
+        "radius": found / radius,
+        "force_error": float(press[-1]) / (2.0 / 3.0 * found**3) - 1.0,
+        "part": part.tolist(),
+        "stuck": stuck.tolist(),
+        "stuck_of_mindlin": rest.tolist(),
+        "stuck_by_points": counted.tolist(),
+        "displacement_over_mindlin": (data["displacement"].values / slips).tolist(),
+        "press_changes": float(np.ptp(press) / press[0]),
         "audit_failed": [c.check for c in run.audit.checks if not c.ok],
         "iterations": run.stats["newton_iterations"],
     }

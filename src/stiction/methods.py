@@ -295,6 +295,9 @@ class Quasistatic(Record):
     max_iterations : of a solid: of Newton's method in one step
     solver : of a solid: the sparse solver; None takes the fastest at hand
     on_bifurcation : of a solid: what to do where another path leaves; None stays on the path
+    work_tolerance : of a solid whose bodies touch by virtual work: error of the work between two
+        load steps, over what a step turns over [1]; between 1e-13 and 1e-3. The ledger closes to
+        about as much, and smaller values take more evaluations of forces
 
     Source: Axioms 14(4) 299, Problem 2, for chains; Mergel, Scheibert, Sauer 2021, section 3,
     for solids.
@@ -312,9 +315,15 @@ class Quasistatic(Record):
     max_iterations: int = 30
     solver: LinearSolver | None = None
     on_bifurcation: BranchPolicy | None = None
+    work_tolerance: float = 1e-7
 
     def __post_init__(self) -> None:
         check_branch_policy("Quasistatic", self.on_bifurcation)
+        where, why, try_ = "Quasistatic.work_tolerance", "the ledger closes to it.", "use 1e-7."
+        value = number(where, self.work_tolerance, rule="positive", why=why, try_=try_)
+        if not 1e-13 <= value <= 1e-3:
+            needs = "a number between 1e-13 and 1e-3"
+            raise ModelError(explain(where, value, needs, why, try_))
         why, try_ = "a user's load and weakening friction are followed to this.", "use 1e-12."
         number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
         if not 1e-14 <= self.rtol <= 1e-2:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from axisymmetric_oracle import pull_off as self_consistent
 from axisymmetric_oracle import under_a_disc
-from sphere_cases import hertz, pull_off
+from sphere_cases import hertz, mindlin, pull_off
 
 
 def test_the_second_method_bends_a_half_space_as_hertz_does():
@@ -43,3 +43,14 @@ def test_a_sphere_lets_go_as_in_the_second_method():
     assert found["audit_failed"] == []
     # reason: two cells on the radius
     assert found["pull_off"] == pytest.approx(self_consistent(0.5), rel=5e-3)
+
+
+def test_equal_spheres_slip_as_cattaneo_and_mindlin_have_it():
+    found = mindlin(2, steps=3)
+    assert found["audit_failed"] == []
+    assert found["press_changes"] < 1e-3
+    # reason: two cells on the radius; four leave 0.7 %, see docs/theory/bodies-in-space
+    assert found["stuck"][0] == pytest.approx(found["stuck_of_mindlin"][0], rel=0.03)
+    went = found["displacement_over_mindlin"][0]
+    # reason: the same two cells
+    assert went == pytest.approx(1.0, rel=0.03)

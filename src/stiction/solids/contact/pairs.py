@@ -18,8 +18,14 @@ def check_partners(contacts: Sequence[Contact]) -> None:
     for contact in contacts:
         own = (contact.boundary.body, contact.boundary.name)
         partner = contact.partner
+        if partner == contact.boundary and contact.passes != "mortar":
+            got = f"boundary {own[1]!r} of body {own[0]} as its own partner, in half passes"
+            why = "half passes would load it twice, with forces that do not balance."
+            try_ = 'give passes="mortar".'
+            raise ModelError(explain("Contact.passes", got, "'mortar'", why, try_))
         if isinstance(partner, Boundary):
-            for key in (own, (partner.body, partner.name)):
+            # one that touches itself is met from both sides in one contact
+            for key in {own, (partner.body, partner.name)}:
                 with_bodies[key] = with_bodies.get(key, 0) + 1
         for other in seen:
             if other.boundary == contact.boundary and other.partner == partner:

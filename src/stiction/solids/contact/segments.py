@@ -36,6 +36,7 @@ __all__ = [
     "alone",
     "between",
     "celled",
+    "closes",
     "passed",
     "rule",
     "smooth_ends",
@@ -122,6 +123,11 @@ def celled(own: Surface, points: Floats) -> Surface:
     areas = half * (size * weight).sum(axis=2)
     made = own._replace(points=middle, functions=functions, derivatives=rates[..., None])
     return made._replace(areas=areas)
+
+
+def closes(surface: Surface) -> bool:
+    """Return whether a boundary of the plane goes on from its end to its beginning."""
+    return bool(surface.neighbours[0, 0] >= 0)
 
 
 def smooth_ends(partner: Surface) -> Bools:

@@ -50,6 +50,7 @@ from stiction.solids.contact.segments import (
     alone,
     between,
     celled,
+    closes,
     passed,
     rule,
     smooth_ends,
@@ -112,8 +113,13 @@ class MortarPass(ContactPass):
     Verified by: tests/unit/solids/contact/test_virtual_work.py::test_tangents_against_differences
     """
 
+    # how much of the energy this pass has
+    part = 1.0
+
     def __init__(self, contact: Contact, own: Surface, partner: Surface, points: Floats) -> None:
         super().__init__(contact, celled(own, points), partner, points)
+        # how long a closed partner is, 0 for an open one
+        self.around = float(self.partner.knots[0][-1]) if closes(partner) else 0.0
         self.half, self.share, self.mortar = False, 1.0, True
         self._other, self._smooth = partner, smooth_ends(partner)
         every = np.arange(partner.nodes.shape[0])
@@ -130,7 +136,7 @@ class MortarPass(ContactPass):
         self._cells = (which, np.tile(grid[:-1], pieces), np.tile(grid[1:], pieces))
         e = np.concatenate([np.repeat(np.arange(pieces), each + 1), which])
         xi = np.concatenate([np.tile(grid, pieces), np.tile(o.points, pieces)])
-        self._looks = e, self.own_curve.functions(e, xi[None])[0].T
+        self._looks = (e, xi), self.own_curve.functions(e, xi[None])[0].T
         first = np.repeat(np.arange(pieces) * (each + 1), each) + np.tile(np.arange(each), pieces)
         self._sides = first, first + 1
         cell = np.arange(self.count).reshape(pieces, each)
@@ -152,20 +158,23 @@ class MortarPass(ContactPass):
         Where a partner is wavy, the nearest of two crests is the energy's, and a crest that was
         nearest once is not followed beyond that.
         """
-        e, functions = self._looks
-        place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[e]])
+        at, functions = self._looks
+        place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
         before = None if guess is None else guess.at(self._cell_of_look)
-        found = self._nearest_of_all(place, before, x)
+        found = self._nearest_of_all(place, before, x, at)
         middles = np.arange(place.shape[0] - self.count, place.shape[0])
         made = Cut(*found.at(middles))
         made.segments, made.met = self._cut(x, place.T, found)
         return made
 
-    def _nearest_of_all(self, place: Floats, guess: Found | None, x: Floats) -> Found:
-        found = self.nearest(place, self._search(place, x), x)
+    def _nearest_of_all(
+        self, place: Floats, guess: Found | None, x: Floats, at: tuple[Ints, Floats]
+    ) -> Found:
+        """Return the nearest points of places (p, d), which lie `at` pieces and xi (p,)."""
+        found = self._kept(self.nearest(place, self._begin(place, x, at), x), place, x, at)
         if guess is None:
             return found
-        near = self.nearest(place, guess, x)
+        near = self._kept(self.nearest(place, guess, x), place, x, at)
         far = [
             k.lengths(place.T - self.partner_at(one.element, one.xi.T, x)[1][0])
             for one in (found, near)
@@ -174,6 +183,14 @@ class MortarPass(ContactPass):
         better = near.normal & (~found.normal | (far[1] <= far[0] * (1.0 + 1e-12)))
         for kept, other in zip(found, near, strict=True):
             kept[better] = other[better]
+        return found
+
+    def _begin(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
+        """Return where the nearest points are looked for first."""
+        return self._search(place, x)
+
+    def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
+        """Return nearest points without those that a place may not meet."""
         return found
 
     def _own_at(self, e: Ints, xi: Floats, x: Floats) -> tuple[Floats, Floats]:
@@ -197,13 +214,13 @@ class MortarPass(ContactPass):
         made = between(way, self._cells[0], reached, ends, _POINTS)
         met = self._on_pieces(made, x)
         away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
-        away = np.asarray(away.reshape(made.cell.size, -1).any(axis=1))
+        away = np.asarray(away.reshape(-1, made.at.shape[1]).any(axis=1))
         away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
         bad = way.bad.copy()
         bad[made.cell[away]] = True
         if bad.any():
             made, met = self._with_lone(bad, made, met, x)
-        return made, met
+        return made._replace(share=self.part * made.share), met
 
     def _points_of(self, made: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
         """Return pieces and xi of all points, and the own boundary there."""
@@ -248,8 +265,9 @@ class MortarPass(ContactPass):
         cell = np.flatnonzero(bad)
         e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
         at = low[:, None] + (high - low)[:, None] * rule(_POINTS)[0]
-        _, here = self._own_at(np.repeat(e, _POINTS), at.ravel(), x)
-        found = self._nearest_of_all(np.ascontiguousarray(here[0].T), None, x)
+        own = np.repeat(e, _POINTS), at.ravel()
+        _, here = self._own_at(*own, x)
+        found = self._nearest_of_all(np.ascontiguousarray(here[0].T), None, x, own)
         held, shape = self._corners(found), (cell.size, _POINTS)
         xi = found.xi[:, 0]
         corner, last = np.where(held, xi, 0.0).reshape(shape), self._smooth.size - 2
@@ -357,7 +375,7 @@ class MortarPass(ContactPass):
         found = self._cut_at(found, x)
         with np.errstate(all="ignore"):
             out = np.zeros((k.OUT, self.count))
-            out[k.WEIGHT] = self.own.areas.ravel()
+            out[k.WEIGHT] = self.part * self.own.areas.ravel()
             tangent = k.own_points(self._nodes_of_points, self._functions, x, self._length, out)
             out[k.GAP], unit, stretch = self._middles(out, found, x)
             forms = self._forms(found, history, x, attraction)
@@ -417,7 +435,12 @@ class MortarPass(ContactPass):
         if history is not None:
             threshold, by_gap, _ = slide_threshold(forms.gap, traction, slope, span, c_t)
             (zeta,), (span,) = along(met.element, met.xi[None], self.partner.knots)
+            if self.around:
+                # of a closed partner: without the leap where its coordinate begins anew
+                (middle,), _ = along(found.element, found.xi.T, self.partner.knots)
+                zeta = middle[cell] + self._short(zeta - middle[cell])
             way = zeta - np.where(history.has_origin, history.origin[:, 0], 0.0)[cell]
+            way = np.where(history.has_origin[cell], self._short(way), way)
         pulls = traction < 0.0
         psi = adhesion_potential(forms.gap, c_n)
         well = np.where(pulls, psi, -self._constants[k.DEPTH])
@@ -434,6 +457,10 @@ class MortarPass(ContactPass):
             by_gap=by_gap,
         )
         return forms
+
+    def _short(self, way: Floats) -> Floats:
+        """Return ways along the partner, the short one of two where it is closed."""
+        return way - self.around * np.round(way / self.around) if self.around else way
 
     def _tell(self, out: Floats, forms: Forms, laid: Sums) -> None:
         """Fill in what is told of cells without friction."""

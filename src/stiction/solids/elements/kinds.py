@@ -203,6 +203,8 @@ def laid_out(mesh: Mesh, element: Element, names: tuple[str, ...]) -> Laid:
             weights = curve.weights[curve.numbers]
             nodes = controls[curve.numbers]
             surfaces[layer.name] = _surface(element, nodes, curve.extraction, weights, points)
+            if fitted.closes(layer.name):
+                surfaces[layer.name] = _closed(surfaces[layer.name])
     else:
         for name in names:
             surfaces[name] = _plain_surface(fitted, element, name, numbering)
@@ -284,11 +286,19 @@ def _surface(
 
 def _plain_surface(mesh: Mesh, element: Element, name: str, numbering: Numbering) -> Surface:
     """Return a contact boundary with the Lagrange functions of the cells themselves."""
-    mesh.chain(name)
+    mesh.chain(name, closed=True)
     edges = mesh.edge_nodes(name)
     nodes = numbering.numbers[edges[:, [0, 1] if element.ORDER == 1 else [0, 2, 1]], 0]
     extraction = lagrange_extraction(element.ORDER, nodes.shape[0])
-    return _surface(element, nodes, extraction, np.ones(nodes.shape), numbering.points)
+    made = _surface(element, nodes, extraction, np.ones(nodes.shape), numbering.points)
+    return _closed(made) if mesh.closes(name) else made
+
+
+def _closed(surface: Surface) -> Surface:
+    """Return a boundary whose last piece is beside the first."""
+    neighbours, last = surface.neighbours.copy(), surface.nodes.shape[0] - 1
+    neighbours[0, 0], neighbours[last, 1] = last, 0
+    return surface._replace(neighbours=neighbours)
 
 
 def _node_set(mesh: Mesh, name: str, layers: list[Layer], numbering: Numbering) -> Ints:

@@ -75,12 +75,12 @@ def layer_of(mesh: Mesh, name: str, degree: int, exact: bool, bent: bool) -> Lay
     bent : whether the mesh knows places inside of the pieces; else it has straight edges, and
         the boundary is a smooth curve through its nodes
     """
-    pieces = mesh.chain(name)
+    pieces, closed = mesh.chain(name, closed=True), mesh.closes(name)
     edges = mesh.edge_nodes(name)
     ends = np.append(edges[:, 0], edges[-1, 1])
     middles = edges[:, 2] if edges.shape[1] == 3 else np.zeros(0, dtype=np.int64)
     inside = mesh.points[middles] if bent else None
-    curve = spline_curve(name, mesh.points[ends], inside, degree, exact)
+    curve = spline_curve(name, mesh.points[ends], inside, degree, exact, closed)
     return Layer(name, pieces, ends, middles, curve)
 
 
@@ -122,7 +122,8 @@ def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
     for layer in layers:
         size = layer.curve.points.shape[0]
         own = np.full(size, -1, dtype=np.int64)
-        # layers that follow each other have the control point between them in common
+        # layers that follow each other have the control point between them in common; a closed
+        # one has none that is alone at its ends
         own[0], own[-1] = numbers[layer.ends[[0, -1]], 0]
         new = own < 0
         own[new] = count + np.arange(int(new.sum()))

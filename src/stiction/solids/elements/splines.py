@@ -76,9 +76,13 @@ def curve_functions(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Fl
 def vertices(curve: Curve) -> tuple[Ints, Floats]:
     """Return control points (s + 1, 2) whose shares (s + 1, 2) make the ends of pieces.
 
-    At the ends of the curve one control point stands alone; the second is -1.
+    At the ends of a curve one control point stands alone; the second is -1. Of one that closes the
+    last place is the first.
     """
     f, _ = curve_functions(curve.extraction, curve.weights[curve.numbers], np.array([-1.0]))
+    if curve.numbers[-1, -1] != curve.points.shape[0] - 1:
+        numbers = np.concatenate([curve.numbers[:, :2], curve.numbers[:1, :2]])
+        return numbers, np.concatenate([f[:, 0, :2], f[:1, 0, :2]])
     numbers = np.concatenate([curve.numbers[:, :2], [[curve.numbers[-1, -1], -1]]])
     shares = np.concatenate([f[:, 0, :2], [[1.0, 0.0]]])
     numbers[0], shares[0] = (curve.numbers[0, 0], -1), (1.0, 0.0)
@@ -86,7 +90,12 @@ def vertices(curve: Curve) -> tuple[Ints, Floats]:
 
 
 def spline_curve(
-    name: str, nodes: Floats, middles: Floats | None, degree: int, exact: bool = False
+    name: str,
+    nodes: Floats,
+    middles: Floats | None,
+    degree: int,
+    exact: bool = False,
+    closed: bool = False,
 ) -> Curve:
     """Return the curve of a boundary.
 
@@ -97,6 +106,7 @@ def spline_curve(
     middles : (s, 2) places inside the pieces [m]; None takes a smooth curve through the nodes
     degree : 2 for quadratic B-splines, 3 for Hermite curves
     exact : take rational functions, which follow the arc of a circle everywhere
+    closed : whether the last place is the first one, and the curve as smooth there as elsewhere
 
     Raises
     ------
@@ -105,16 +115,24 @@ def spline_curve(
     Source: Corbett and Sauer 2014; Sauer 2011; Piegl and Tiller 1997 for arcs.
     Verified by: tests/unit/solids/elements/test_splines.py::test_arcs_are_exact
     """
-    _refuse_corners(name, nodes, middles)
+    _refuse_corners(name, nodes, middles, closed)
     if middles is None:
-        middles = _smooth_middles(nodes)
+        middles = _smooth_middles(nodes, closed)
     known = nodes if nodes.shape[0] > 2 else np.insert(nodes, 1, middles, axis=0)
+    if exact and closed:
+        why, try_ = "rational functions follow less than a circle.", "split it, or leave it out."
+        got = "exact_arc on a boundary that closes"
+        raise ModelError(explain(f"Mesh.boundaries[{name!r}]", got, "an open one", why, try_))
     if exact and not _straight(known):
         return _arc(name, nodes, known, degree)
     lengths = np.linalg.norm(middles - nodes[:-1], axis=1)
     lengths += np.linalg.norm(nodes[1:] - middles, axis=1)
-    numbers, extraction, _ = _pieces(np.concatenate([[0.0], np.cumsum(lengths)]), degree)
-    points = _interpolated(numbers, extraction, nodes, middles)
+    breaks = np.concatenate([[0.0], np.cumsum(lengths)])
+    if closed:
+        numbers, extraction = _closed_pieces(breaks, degree)
+    else:
+        numbers, extraction, _ = _pieces(breaks, degree)
+    points = _interpolated(numbers, extraction, nodes, middles, closed)
     return Curve(numbers, extraction, points, np.ones(points.shape[0]))
 
 
@@ -125,7 +143,20 @@ def _pieces(breaks: Floats, degree: int) -> tuple[Ints, Floats, Floats]:
     return first[:, None] + np.arange(degree + 1), extraction, knots
 
 
-def _interpolated(numbers: Ints, extraction: Floats, nodes: Floats, middles: Floats) -> Floats:
+def _closed_pieces(breaks: Floats, degree: int) -> tuple[Ints, Floats]:
+    """Return what `_pieces` does for a curve that goes on from its end to its beginning."""
+    count, more = breaks.size - 1, 2
+    around = breaks[-1] - breaks[0]
+    wide = np.concatenate([breaks[-1 - more : -1] - around, breaks, breaks[1 : 1 + more] + around])
+    _, extraction, _ = _pieces(wide, degree)
+    first = (degree - 1) * np.arange(count)
+    numbers = (first[:, None] + np.arange(degree + 1)) % ((degree - 1) * count)
+    return numbers, extraction[more:-more]
+
+
+def _interpolated(
+    numbers: Ints, extraction: Floats, nodes: Floats, middles: Floats, closed: bool
+) -> Floats:
     """Return control points whose curve meets the boundary at its ends and Greville points."""
     from scipy.linalg import solve_banded
 
@@ -137,6 +168,11 @@ def _interpolated(numbers: Ints, extraction: Floats, nodes: Floats, middles: Flo
     f = np.matmul(b, extraction.transpose(0, 2, 1))
     shares = np.stack([0.5 * xi * (xi - 1.0), 1.0 - xi * xi, 0.5 * xi * (xi + 1.0)], axis=1)
     inside = np.einsum("qk,ksd->sqd", shares, np.stack([nodes[:-1], middles, nodes[1:]]))
+    if closed:
+        whole = np.zeros((s * xi.size, s * xi.size))
+        row = np.arange(s * xi.size).reshape(s, xi.size, 1)
+        whole[np.broadcast_to(row, f.shape), np.broadcast_to(numbers[:, None], f.shape)] = f
+        return np.linalg.solve(whole, inside.reshape(-1, 2))
     places = np.concatenate([nodes[:1], inside.reshape(-1, 2), nodes[-1:]])
     count, band = places.shape[0], degree - 1
     matrix = np.zeros((2 * band + 1, count))
@@ -147,15 +183,18 @@ def _interpolated(numbers: Ints, extraction: Floats, nodes: Floats, middles: Flo
     return np.asarray(solve_banded((band, band), matrix, places))
 
 
-def _smooth_middles(nodes: Floats) -> Floats:
+def _smooth_middles(nodes: Floats, closed: bool) -> Floats:
     """Return places inside the pieces, on a cubic spline through the nodes."""
     from scipy.interpolate import CubicSpline
 
     t = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
-    return np.asarray(CubicSpline(t, nodes)(0.5 * (t[1:] + t[:-1])))
+    middles = 0.5 * (t[1:] + t[:-1])
+    if closed:
+        return np.asarray(CubicSpline(t, nodes, bc_type="periodic")(middles))
+    return np.asarray(CubicSpline(t, nodes)(middles))
 
 
-def _refuse_corners(name: str, nodes: Floats, middles: Floats | None) -> None:
+def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bool) -> None:
     """Refuse a boundary that a curve without corners cannot follow."""
     if middles is None:
         into = out = np.diff(nodes, axis=0)
@@ -165,7 +204,7 @@ def _refuse_corners(name: str, nodes: Floats, middles: Floats | None) -> None:
         into = nodes[:-1] - 4.0 * middles + 3.0 * nodes[1:]
         out = -3.0 * nodes[:-1] + 4.0 * middles - nodes[1:]
         limit = _CORNER
-    a, b = into[:-1], out[1:]
+    a, b = (into, np.roll(out, -1, axis=0)) if closed else (into[:-1], out[1:])
     turn = np.abs(np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=1)))
     wrong = np.flatnonzero(turn > limit)
     if wrong.size:

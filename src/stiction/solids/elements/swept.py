@@ -140,6 +140,9 @@ def sweep(
     """
     ends = np.asarray(breaks, dtype=np.float64)
     laid = laid_out(mesh, element, tuple(contact))
+    for name in contact:
+        # a swept boundary is a grid of patches with two ends each way
+        mesh.chain(name)
     degrees = (degree, degree if face_degree is None else face_degree)
     levels = _levels(laid, element, ends, degrees)
     flat = laid.numbering.points

@@ -515,8 +515,8 @@ class Holding:
         return f + self.sprung(t, u)
 
     def sprung(self, t: float, u: Floats) -> Floats:
-        """Return the forces of springs on nodes and control points (nodes, 2) [N/m]."""
-        f = np.zeros((self.size, 2))
+        """Return the forces of springs on nodes and control points (nodes, d) [N/m]."""
+        f = np.zeros_like(u)
         for _, spring, entries, shape in self.springs:
             f += spring.program.at(t) * shape - on.followers(entries, u)
         return f

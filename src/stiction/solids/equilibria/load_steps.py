@@ -543,6 +543,7 @@ class March:
 def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) -> Run:
     """Return the run of a solid, load step by load step."""
     problem = Problem(system.assembled())
+    problem.work_tolerance = method.work_tolerance
     problem.check_tolerance("Quasistatic", method.newton_tolerance)
     march = March(problem, method, request)
     march.run()

@@ -13,6 +13,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface
 from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
@@ -76,7 +77,13 @@ class Problem:
     Parameters
     ----------
     assembled : bodies, contacts and conditions of a system
+
+    Attributes
+    ----------
+    work_tolerance : error of the work between two load steps, see `works.unbalanced` [1]
     """
+
+    work_tolerance = 1e-7
 
     def __init__(self, assembled: Assembled) -> None:
         self.assembled = assembled
@@ -108,6 +115,9 @@ class Problem:
             own = self._surface(contact.boundary)
             if isinstance(contact.partner, Boundary):
                 other = self._surface(contact.partner)
+                if contact.partner == contact.boundary:
+                    self._add_pass(i, SelfPass(contact, own, self.points))
+                    continue
                 if contact.passes == "mortar":
                     self._add_pass(i, MortarPass(contact, own, other, self.points))
                     continue
@@ -152,6 +162,7 @@ class Problem:
     def alike(self) -> Problem:
         """Return the same equations anew, in the same stage, with nothing remembered."""
         made = Problem(self.assembled)
+        made.work_tolerance = self.work_tolerance
         if self.stage or self.base is not None:
             made.enter(self.stage, self.base, self.angles)
         return made
@@ -195,7 +206,10 @@ class Problem:
         """Refuse points that lie inside their partner where no nearest point is normal to it."""
         for i, (p, found) in enumerate(zip(self.passes, founds, strict=True)):
             contact = self.assembled.contacts[self.contact_of_pass[i]]
-            if p.partner.rigid or not (lost := np.flatnonzero(~found.normal)).size:
+            if p.partner.rigid or contact.partner == contact.boundary:
+                # what lies behind a boundary that touches itself is its own body
+                continue
+            if not (lost := np.flatnonzero(~found.normal)).size:
                 continue
             sides = (contact.boundary.body, vars(contact.partner)["body"])
             other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
@@ -450,7 +464,7 @@ class Problem:
         strength : attraction at which normal tractions of contact are added; None leaves them out
         """
         moved = self.unknowns.displacements(u)
-        x, total, by_strength = self.points + moved, np.zeros((self.size, 2)), 0.0
+        x, total, by_strength = self.points + moved, np.zeros_like(moved), 0.0
         if self.bulk.add(moved, total, None):
             total[:] = np.nan
         if strength is None:

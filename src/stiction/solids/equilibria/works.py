@@ -14,6 +14,7 @@ to, so that energies which are not those of the forces leave the ledger open.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,9 @@ __all__ = ["force_of", "moment_on_circle", "reaction", "unbalanced", "works_of"]
 
 Floats = npt.NDArray[np.float64]
 
-# error of the rule, as a part of the energies and of what a step turns over, and the most forces
-# that are found for a step
-_EXACT, _NEARLY, _MOST = 1e-8, 1e-7, 300
+# error of the rule as a part of the energies, where it is one of what a step turns over; the most
+# forces that are found for a step, at the usual error, and how much more for each digit
+_EXACT, _MOST, _USUAL, _MORE = 0.1, 300, 1e-7, 2.0
 # points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
 _SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
@@ -151,7 +152,9 @@ def unbalanced(
         return float(np.sum(d * forces)) + (last - first) * by_strength
 
     ends = along(0.0), along(1.0)
-    line = _integral(along, ends, _EXACT * scale + _NEARLY * turned)
+    error = problem.work_tolerance
+    most = _MOST * _MORE ** max(0.0, math.log10(_USUAL / error))
+    line = _integral(along, ends, error * (_EXACT * scale + turned), most)
     slid = 0.0
     for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
         if p.mortar:
@@ -170,7 +173,9 @@ def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:
     return np.asarray(other - one + b[:, k.SLID])
 
 
-def _integral(f: Callable[[float], float], ends: tuple[float, float], near: float) -> float:
+def _integral(
+    f: Callable[[float], float], ends: tuple[float, float], near: float, most: float = _MOST
+) -> float:
     """Return the integral of f over [0, 1]: pieces are cut where a rule and its half differ."""
     pieces: list[tuple[float, float, list[float], list[float]]] = []
 
@@ -183,7 +188,7 @@ def _integral(f: Callable[[float], float], ends: tuple[float, float], near: floa
 
     add(0.0, 1.0, *ends)
     spent = len(_KRONROD)
-    while spent < _MOST and sum(piece[0] for piece in pieces) > near:
+    while spent < most and sum(piece[0] for piece in pieces) > near:
         worst = max(range(len(pieces)), key=lambda i: pieces[i][0])
         _, _, at, values = pieces.pop(worst)
         for i in range(len(at) - 1):

@@ -31,6 +31,8 @@ _TRIANGLES = {3: (4, [0, 1, 2]), 6: (9, [0, 1, 2, 4, 5, 6])}
 # squares of lengths, and their sums, stay within floating point
 _FARTHEST = 1e150
 _SAME_PLACE = 1e-9
+# edges of a boundary that ends where it begins: functions of an edge are then different ones
+_LEAST_CLOSED = 4
 
 
 class EdgeTable(NamedTuple):
@@ -265,8 +267,13 @@ def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None
         raise ModelError(explain(where, got, "edges with one cell", why, "leave it out."))
 
 
-def check_chain(name: str, ends: Ints) -> None:
-    """Refuse a boundary that is not one open chain of edges in order, (k, 2) nodes."""
+def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
+    """Refuse a boundary that is not one chain of edges in order, (k, 2) nodes.
+
+    Parameters
+    ----------
+    closed : whether it may end where it begins
+    """
     where = f"Mesh.boundaries[{name!r}]"
     broken = np.flatnonzero(ends[1:, 0] != ends[:-1, 1])
     if broken.size:
@@ -275,6 +282,9 @@ def check_chain(name: str, ends: Ints) -> None:
         why = "a boundary that touches is one chain of edges, the body to its left."
         try_ = "sort its edges, or split it where it has gaps."
         raise ModelError(explain(where, got, "edges in order", why, try_))
+    begins = np.unique(ends[:, 0]).size == ends.shape[0]
+    if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
+        return
     if np.unique(ends).size != ends.shape[0] + 1:
         why = "a boundary that touches has a beginning and an end, and does not meet itself."
         got, needs = "a chain that closes", "an open chain"

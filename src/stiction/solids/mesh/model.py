@@ -161,16 +161,25 @@ class Mesh(Record):
                 deep[i] = np.sqrt(((x - near) ** 2).sum(axis=1).min())
         return deep
 
-    def chain(self, name: str) -> Ints:
-        """Return the pieces (k, 2) of a boundary that is one open chain.
+    def chain(self, name: str, closed: bool = False) -> Ints:
+        """Return the pieces (k, 2) of a boundary that is one chain.
+
+        Parameters
+        ----------
+        closed : whether it may end where it begins
 
         Raises
         ------
-        ModelError : if there is none of that name, or it has gaps, or closes.
+        ModelError : if there is none of that name, or it has gaps, or closes and may not.
         """
         pieces = self.boundary(name)
-        checks.check_chain(name, self.edge_nodes(name)[:, :2])
+        checks.check_chain(name, self.edge_nodes(name)[:, :2], closed)
         return pieces
+
+    def closes(self, name: str) -> bool:
+        """Return whether a boundary ends where it begins."""
+        ends = self.edge_nodes(name)
+        return bool(ends[0, 0] == ends[-1, 1])
 
     def edge_nodes(self, name: str) -> Ints:
         """Return first, last and, with nine nodes, middle node of every edge, (k, 2 or 3)."""

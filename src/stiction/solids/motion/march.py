@@ -55,12 +55,12 @@ class Motion(March):
     def __init__(self, problem: MovingProblem, method: GeneralisedAlpha, request: Request) -> None:
         super().__init__(problem, method, request)
         self.moving, self.scheme = problem, method
-        self.v, self.a = np.zeros((2, problem.size, 2))
+        self.v, self.a = np.zeros((2, problem.size, problem.dim))
         self.rejected, self.worst, self.farthest = 0, 0.0, 0.0
         self.aside: MovingProblem | None = None
         laws = [p.contact.adhesion for p in problem.passes]
         self.range = min((float(law.length) for law in laws), default=0.0)
-        self.total = float(problem.mass.sum()) / 2.0
+        self.total = float(problem.mass.sum()) / problem.dim
 
     # ------------------------------------------------------------ what a step needs
 

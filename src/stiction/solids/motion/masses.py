@@ -10,11 +10,12 @@ import numpy.typing as npt
 from stiction.solids.elements.functions import Group, Rule, functions, gradients, rules
 from stiction.solids.elements.kinds import Element, kinds_of
 from stiction.solids.mesh.model import Mesh
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["body_mass"]
+__all__ = ["body_mass", "swept_mass"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,6 +69,47 @@ def body_mass(
         values.append(block.ravel())
     triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     size = points.shape[0]
+    mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
+    mass.eliminate_zeros()
+    return mass
+
+
+def swept_mass(
+    body: SweptBody, contact: tuple[str, ...], density: float, lumped: bool
+) -> csr_matrix:
+    """Return the mass (n, n) of nodes and control points of a body in space [kg].
+
+    Functions are products of those of the plane and along the axis, and so is the mass.
+
+    Parameters
+    ----------
+    body : swept, and left as it is: where a shape moves it, volumes are no products
+    contact, density, lumped : as `body_mass` takes them
+
+    Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_body_in_space
+    """
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    levels = body.swept(contact).levels
+    flat = body_mass(body.mesh, body.element, contact, density, lumped).tocoo()
+    rows, columns, values = [], [], []
+    gauss, rule = np.polynomial.legendre.leggauss(max(axis.degree for axis in levels.axes) + 1)
+    half = 0.5 * np.diff(np.asarray(body.breaks, dtype=np.float64))
+    middle = np.asarray(body.breaks)[:-1] + half
+    at, weights = (middle[:, None] + np.outer(half, gauss)).ravel(), np.outer(half, rule).ravel()
+    known = [axis.matrix(at) for axis in levels.axes]
+    for one, f in enumerate(known):
+        for other, g in enumerate(known):
+            here = (levels.bent[flat.row] == bool(one)) & (levels.bent[flat.col] == bool(other))
+            along = f.T @ (weights[:, None] * g)
+            if lumped:
+                along = np.diag(weights @ f) if one == other else np.zeros_like(along)
+            k, j = (part.ravel() for part in np.indices(along.shape))
+            rows.append(levels.numbers[flat.row[here]][:, k].ravel())
+            columns.append(levels.numbers[flat.col[here]][:, j].ravel())
+            values.append(np.outer(flat.data[here], along.ravel()).ravel())
+    triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    size = int(levels.numbers.max()) + 1
     mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
     mass.eliminate_zeros()
     return mass

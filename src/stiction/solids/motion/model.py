@@ -13,6 +13,7 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
+from stiction.solids.space.model import SweptBody
 
 __all__ = ["MovingSolid"]
 
@@ -63,10 +64,8 @@ class MovingSolid(SolidSystem):
             why, try_ = "it is given mass.", "give a Solid, StripPeeling, ..."
             needs = "a solid without mass"
             raise ModelError(explain("MovingSolid.solid", repr(solid), needs, why, try_))
-        if any(not isinstance(body, Body) for body in solid.assembled().bodies):
-            why, try_ = "masses are those of bodies of the plane.", "solve it without mass."
-            needs = "bodies of the plane"
-            raise ModelError(explain("MovingSolid.solid", "a membrane", needs, why, try_))
+        for body in solid.assembled().bodies:
+            self._check_body(body)
         count = len(solid.assembled().bodies)
         why, try_ = "a body without mass has no inertia.", "give one number for each body."
         density = numbers(
@@ -89,16 +88,33 @@ class MovingSolid(SolidSystem):
             object.__setattr__(self, name, value)
         self._check_velocity(count)
 
+    def _check_body(self, body: object) -> None:
+        """Refuse bodies whose masses are not known."""
+        if isinstance(body, Body):
+            return
+        if not isinstance(body, SweptBody) or body.shape is not None:
+            got = "a membrane" if not isinstance(body, SweptBody) else "a swept body with a shape"
+            why, try_ = "masses are those of bodies of the plane, swept or not.", "leave mass out."
+            needs = "bodies of the plane, or swept ones without a shape"
+            raise ModelError(explain("MovingSolid.solid", got, needs, why, try_))
+        for name in ("normal_viscosity", "tangential_viscosity"):
+            if getattr(self, name):
+                got, needs = f"{name} in space", "0"
+                why, try_ = "viscous interfaces are written for the plane.", "use drag."
+                raise ModelError(explain(f"MovingSolid.{name}", got, needs, why, try_))
+
     def _check_velocity(self, count: int) -> None:
         if self.velocity is None:
             return
-        where, why = "MovingSolid.velocity", "every body is thrown with a velocity (vx, vy)."
-        needs, try_ = f"{count} pairs of finite numbers", "leave it out for rest."
+        flat = all(isinstance(body, Body) for body in self.assembled().bodies)
+        d, told = (2, "(vx, vy)") if flat else (3, "(vx, vy, vz)")
+        where, why = "MovingSolid.velocity", f"every body is thrown with a velocity {told}."
+        needs, try_ = f"{count} times {d} finite numbers", "leave it out for rest."
         try:
             given = np.asarray(self.velocity, dtype=np.float64)
         except (TypeError, ValueError):
             given = np.zeros(0)
-        if given.shape != (count, 2) or not np.isfinite(given).all():
+        if given.shape != (count, d) or not np.isfinite(given).all():
             raise ModelError(explain(where, repr(self.velocity), needs, why, try_))
         given.flags.writeable = False
         object.__setattr__(self, "velocity", given)
@@ -114,5 +130,5 @@ class MovingSolid(SolidSystem):
 
     @property
     def velocities(self) -> Floats | None:
-        """Velocities of the bodies at the start, (b, 2) [m/s]; None for rest."""
+        """Velocities of the bodies at the start, (b, d) [m/s]; None for rest."""
         return None if self.velocity is None else np.asarray(self.velocity)

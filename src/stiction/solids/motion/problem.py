@@ -18,9 +18,10 @@ from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.model import Body
 from stiction.solids.motion.interface import Dashpots, dashpots
-from stiction.solids.motion.masses import body_mass
+from stiction.solids.motion.masses import body_mass, swept_mass
 from stiction.solids.motion.method import Weights
 from stiction.solids.motion.model import MovingSolid
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -77,14 +78,16 @@ class MovingProblem(Problem):
         self._plain: list[csr_matrix] = []
         super().__init__(moving.assembled())
         self.moving, self.lumped = moving, lumped
-        masses = [
-            body_mass(b.mesh, b.element, self.assembled.boundaries_of(i), rho, lumped)
-            for i, (b, rho) in enumerate(zip(self.assembled.bodies, moving.densities, strict=True))
-            if isinstance(b, Body)
-        ]
+        masses = []
+        for i, (b, rho) in enumerate(zip(self.assembled.bodies, moving.densities, strict=True)):
+            contact = self.assembled.boundaries_of(i)
+            if isinstance(b, Body):
+                masses.append(body_mass(b.mesh, b.element, contact, rho, lumped))
+            elif isinstance(b, SweptBody):
+                masses.append(swept_mass(b, contact, rho, lumped))
         n = len(self.rigid_node)
         whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)
-        self._plain = [csr_matrix(kron(whole, identity(2)))]
+        self._plain = [csr_matrix(kron(whole, identity(self.dim)))]
         if moving.retardation:
             self._plain.append(self._undeformed())
         self._weigh()
@@ -119,10 +122,11 @@ class MovingProblem(Problem):
     def _undeformed(self) -> csr_matrix:
         """Return the tangent of the bodies as they are made."""
         bulk = Bulk([(block.elements, block.table) for block in self.bulk.blocks])
-        pattern = Pattern(self.size, 2, bulk.pairs())
+        pattern = Pattern(self.size, self.dim, bulk.pairs())
         bulk.bind(pattern)
         data = np.zeros(pattern.entries)
-        bulk.add(np.zeros((self.size, 2)), np.zeros((self.size, 2)), data)
+        none = np.zeros((self.size, self.dim))
+        bulk.add(none, none.copy(), data)
         return pattern.matrix(data)
 
     # ------------------------------------------------------------ forces

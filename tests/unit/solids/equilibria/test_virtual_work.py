@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.laws import EA, LennardJones
 from stiction.solids.conditions import Driven, Fixed, Program
 from stiction.solids.contact.model import Contact
@@ -71,6 +72,25 @@ def test_energies_close_in_any_step():
         passed.append(values["balanced_between_steps"])
         assert passed[-1] == abs(run.data.unbalanced_work.values).max() / run.energy.scale
     assert passed[1] < 0.5 * passed[0]
+
+
+def test_the_ledger_closes_to_the_tolerance():
+    """What is left is the error of the rule between load steps, and of balance at their ends."""
+    law = LennardJones.from_strength(MAX_TENSION, WORK, adhesive=False)
+    left = []
+    for tolerance in (1e-5, 1e-8, 1e-11):
+        solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
+        method = st.Quasistatic(steps=3, work_tolerance=tolerance, newton_tolerance=1e-12)
+        left.append(st.solve(solid, method, (0.0, 2.0)).energy.imbalance_rel)
+    assert left[1] <= 1e-8
+    assert left[2] <= 1e-11
+    assert left[2] < left[0]
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), 1e-14, 0.1])
+def test_tolerances_without_sense_are_refused(tolerance):
+    with pytest.raises(ModelError, match=r"Quasistatic\.work_tolerance"):
+        st.Quasistatic(work_tolerance=tolerance)
 
 
 def test_the_rule_finds_jumps_and_kinks():

@@ -3,10 +3,24 @@
 import numpy as np
 import pytest
 
-from stiction.solids import Q1, Q1H, Q1N2, Q2, Q2N2, half_disc, rectangle
+from stiction.errors import ModelError
+from stiction.solids import (
+    Q1,
+    Q1H,
+    Q1N2,
+    Q2,
+    Q2N2,
+    Body,
+    Dome,
+    MovingSolid,
+    Solid,
+    SweptBody,
+    half_disc,
+    rectangle,
+)
 from stiction.solids.elements.kinds import kinds_of
 from stiction.solids.mesh.model import Mesh
-from stiction.solids.motion.masses import body_mass
+from stiction.solids.motion.masses import body_mass, swept_mass
 
 
 def triangles():
@@ -54,3 +68,44 @@ def test_consistent_mass_of_linear_fields(element):
     assert x @ mass @ x == pytest.approx(8.0 / 3.0, rel=1e-12)
     assert x @ mass @ y == pytest.approx(1.0, rel=1e-12)
     assert y @ mass @ np.ones_like(y) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("lumped", [False, True])
+@pytest.mark.parametrize("element", [Q1(), Q2(), Q1N2(), Q2N2(), Q1H()], ids=lambda e: repr(e)[:5])
+def test_mass_of_a_body_in_space(element, lumped):
+    """Total, and moments of inertia of the consistent mass about the axes of a block."""
+    sides = np.array([2.0, 1.0, 1.5])
+    body = SweptBody(rectangle(2.0, 1.0, (4, 3)), (0.0, 0.4, 1.5), element)
+    mass = swept_mass(body, ("bottom",), 3.0, lumped)
+    whole = 3.0 * sides.prod()
+    assert mass.sum() == pytest.approx(whole, rel=1e-13)
+    assert (mass.diagonal() > 0.0).all()
+    if lumped:
+        assert mass.nnz == mass.shape[0]
+        return
+    x = body.discretised(("bottom",)).points
+    found = np.array([[x[:, i] @ (mass @ x[:, j]) for j in range(3)] for i in range(3)])
+    exact = whole * np.outer(sides, sides) / np.where(np.eye(3) == 1.0, 3.0, 4.0)
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+def test_a_swept_mass_is_the_plane_one():
+    """With one layer and a field that is constant along the axis."""
+    section = rectangle(2.0, 1.0, (4, 3))
+    flat = body_mass(section, Q1(), (), 3.0, False)
+    mass = swept_mass(SweptBody(section, (0.0, 0.5), Q1()), (), 3.0, False)
+    n = flat.shape[0]
+    folded = sum(mass[i * n : (i + 1) * n, j * n : (j + 1) * n] for i in (0, 1) for j in (0, 1))
+    np.testing.assert_allclose(folded.toarray(), 0.5 * flat.toarray(), atol=1e-14)
+
+
+def test_masses_that_are_not_known_are_refused():
+    block = rectangle(2.0, 1.0, (4, 3), (-1.0, 0.0))
+    domed = SweptBody(block, (0.0, 0.5), Q1(), shape=Dome((0.0, 1.0, 0.0), 5.0))
+    with pytest.raises(ModelError, match=r"MovingSolid\.solid: got a swept body with a shape"):
+        MovingSolid(Solid([domed]))
+    with pytest.raises(ModelError, match=r"normal_viscosity: got normal_viscosity in space"):
+        MovingSolid(Solid([SweptBody(block, (0.0, 0.5), Q1())]), normal_viscosity=1.0)
+    with pytest.raises(ModelError, match=r"velocity.*1 times 3 finite numbers"):
+        MovingSolid(Solid([SweptBody(block, (0.0, 0.5), Q1())]), velocity=[(1.0, 0.0)])
+    assert MovingSolid(Solid([Body(block)]), velocity=[(1.0, 0.0)]).velocities.shape == (1, 2)
