@@ -229,7 +229,8 @@ def everything():
         ),
     ]  # fmt: skip
     touch = st.rods.RollingContact(0.25, 0.2, 1, 2, st.Coulomb(0.3), None, 0.5, 0.1, True)
-    return st.Rods(rods, [touch], st.rods.ContactSearch(st.Coulomb(0.4), most=9), (0, 0, -9.81))
+    search = st.rods.ContactSearch(st.Coulomb(0.4), most=9)
+    return st.Rods(rods, [touch], search, (0, 0, -9.81), contact_curve="fitted")
 
 
 @pytest.mark.parametrize(
