@@ -424,8 +424,8 @@ class _Solver:
         """Return the present state."""
         right = self.unbalanced(factor)
         # behind the last slot, where the joint of a clamp is, the sum wants another one
-        wide = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (self.r, self.q))
-        energy = rk.stored_energy(*wide, np.pad(self.mat, ((0, 0), (0, 1))))
+        r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (self.r, self.q))
+        energy = rk.stored_energy(r, q, np.pad(self.mat, ((0, 0), (0, 1))))
         position, frame = self.turned.back(self.r[:, 1:], self.q[:, 1:-1])
         return Equilibrium(
             factor=factor,
