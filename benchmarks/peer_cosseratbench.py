@@ -79,8 +79,8 @@ class StictionSolver:
     backend_version = st.__version__
     capabilities = frozenset({Capability.STRETCH, Capability.SHEAR, Capability.ROD_CONTACT})
 
-    def __init__(self, time_step_scale: float = 1.0) -> None:
-        self.part = 0.5 * time_step_scale
+    def __init__(self, time_step_scale: float = 1.0, contact_curve: str = "spline") -> None:
+        self.part, self.contact_curve = 0.5 * time_step_scale, contact_curve
 
     def run(self, scenario: Scenario, *, n_elements: int, n_frames: int) -> Trajectory:
         """Return the motion at evenly spaced times."""
@@ -93,7 +93,8 @@ class StictionSolver:
             # without friction
             friction = st.Coulomb(0.0)
             search = ContactSearch(friction=friction, self_contact=scenario.self_contact)
-        system = Rods(rods, search=search, gravity=scenario.gravity)
+        more = {"search": search, "contact_curve": self.contact_curve}
+        system = Rods(rods, gravity=scenario.gravity, **more)
         method = RollingLeapfrog(part=self.part)
         run = st.solve(system, method, (0.0, scenario.duration), save=n_frames)
         data, of = run.data, run.data.rod_of_node.values

@@ -106,7 +106,8 @@ def deepest(run, radii, floor):
 def main() -> int:
     """Return 1 if the audit kept something back."""
     cases, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    told, untold, failed, slow, kept = 0, [], collections.Counter(), [], collections.Counter()
+    told, untold, slow, kept = collections.Counter(), [], [], collections.Counter()
+    failed: dict[str, list[int]] = collections.defaultdict(list)
     begin = time.process_time()
     for seed in range(first, first + cases):
         system, floor = drop(np.random.default_rng(seed))
@@ -115,17 +116,21 @@ def main() -> int:
         if time.process_time() - start > SLOW:
             slow.append(seed)
         kept[run.status.name] += 1
-        failed.update(c.check for c in run.audit if not c.ok)
+        for check in run.audit:
+            if not check.ok:
+                failed[check.check].append(seed)
         deep = deepest(run, [rod.section.radius for rod in system.rods], floor)
         line = next(c for c in run.audit if c.check == "no_overlap")
         if deep > LIMIT:
-            told += 1
+            told["with the floor" if "partner" in line.note else "between rods"] += 1
             if line.ok:
                 untold.append((seed, deep, line.value))
     spent = time.process_time() - begin
     print(f"{cases} drops, {spent:.0f} s of CPU; statuses {dict(kept)}")
-    print(f"overlaps beyond {LIMIT:g} of a radius: {told}, of which the audit is silent: {untold}")
-    print(f"runs beyond {SLOW:g} s: {slow}; checks that failed: {dict(failed)}")
+    print(f"overlaps beyond {LIMIT:g} of a radius: {sum(told.values())} ({dict(told)})")
+    print(f"of which the audit is silent: {untold}; runs beyond {SLOW:g} s: {slow}")
+    for name, seeds in failed.items():
+        print(f"{name} failed in {len(seeds)}, first in seeds {seeds[:12]}")
     return int(bool(untold))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.rods.contact.curve.kernels import FITTED, SPLINE
 from stiction.rods.contact.kernels import CURVE, PLANE, SPHERE
 from stiction.rods.contact.partners import (
     CylinderPartner,
@@ -97,6 +98,7 @@ class Flat:
     ----------
     first, count : (bodies,) first slot of each rod, then of each partner, and its elements
     shape : (bodies,) what it is, see `contact.kernels.SHAPE`
+    rule : that of contact curves, see `contact.curve.kernels`
     nodes : (nodes,) the slots that are nodes of rods, in order
     partners : number of rigid bodies among the bodies
     ds, radius : (bodies,) rest length of an element and radius [m]
@@ -112,6 +114,7 @@ class Flat:
     first: Ints
     count: Ints
     shape: Ints
+    rule: int
     nodes: Ints
     partners: int
     ds: Floats
@@ -170,6 +173,7 @@ def assemble(rods: Rods) -> Flat:
         first=np.concatenate([first, behind]),
         count=np.concatenate([counts, more - 1]),
         shape=np.array([0] * len(counts) + [_shape(p) for p in rods.partners], dtype=np.int64),
+        rule=FITTED if rods.contact_curve == "fitted" else SPLINE,
         partners=len(bodies),
         nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in parts]),
         ds=np.array([rod.rest_length / rod.elements for rod in rods.rods] + _spacings(bodies)),

@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 # spline contact needs its support inside the rod, and room to move
 LEAST_MARGIN = 8
+CONTACT_CURVES = ("spline", "fitted")
 
 
 class RodSystem(Record, abc.ABC):
@@ -74,6 +75,9 @@ class Rods(RodSystem):
     gravity : acceleration on every rod [m/s^2]
     partners : rigid bodies that rods touch, numbered behind the rods; a contact with one has the
         rod first
+    contact_curve : the axis that contacts see. "spline", the cubic B-spline of the nodes, lies
+        ds^2/6 times the curvature inside them;
+        "fitted" lies nearer to them by two orders of ds, and costs more
 
     Source: Gay-Balmaz and Putkaradze 2012; formulas sheet of the rods paper, sections 1-4, 6.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
@@ -84,6 +88,7 @@ class Rods(RodSystem):
     search: ContactSearch | None = None
     gravity: Sequence[float] | Floats = (0.0, 0.0, 0.0)
     partners: Sequence[RodPartner] = ()
+    contact_curve: str = "spline"
 
     def __post_init__(self) -> None:
         kinds = (("rods", CosseratRod), ("contacts", RollingContact), ("partners", RodPartner))
@@ -102,6 +107,10 @@ class Rods(RodSystem):
         why = "it pulls on every rod."
         gravity = vector("Rods.gravity", self.gravity, unit="m/s^2", why=why)
         object.__setattr__(self, "gravity", gravity)
+        if self.contact_curve not in CONTACT_CURVES:
+            got, needs = repr(self.contact_curve), "'spline' or 'fitted'"
+            why, try_ = "contacts see one of these axes.", "leave it out for the spline."
+            raise ModelError(explain("Rods.contact_curve", got, needs, why, try_))
         for i, contact in enumerate(self.contacts, start=1):
             self._check_contact(i, contact)
         self._check_sections()

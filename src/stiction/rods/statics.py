@@ -28,10 +28,10 @@ from stiction.rods.assembly import (
     end_shares,
     first_frames,
 )
+from stiction.rods.resting.ends import TurnedEnds, refuse_loose, rotate
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
-    Driven,
     LineForce,
     Pinned,
     PointForce,
@@ -126,7 +126,8 @@ def equilibrium(
 
     Parameters
     ----------
-    rod : its loads act at factor 1, whatever their history in time
+    rod : its loads act at factor 1, whatever their history in time; ends that are `Turned` have
+        turned by their last angle there, and by parts of it before
     start : where Newton's method starts, at full load; None grows the load from zero
     tolerance : of the unbalanced force over the largest load
     checkpoint : where to leave the state between load steps; None for nowhere
@@ -150,7 +151,8 @@ def equilibrium(
         if not solver.newton(1.0):
             raise _unconverged(1.0)
         return solver.state(1.0)
-    factor, step, halvings = 0.0, 1.0 / steps, 0
+    # half a radian at once at most, so that no turn is lost
+    factor, step, halvings = 0.0, min(1.0 / steps, 0.5 / max(solver.turned.angle, 0.5)), 0
     left = None if checkpoint is None else checkpoint.load()
     if left is not None:
         factor, step, halvings = solver.take_up(left)
@@ -290,7 +292,7 @@ def _limit_point(
             break
         former, (factor, direction, rise) = rise, found
         factors.append(factor)
-        tip = solver.r[:, -1].copy()
+        tip = solver.turned.back(solver.r[:, -1:], solver.q[:, -2:-1])[0][:, 0]
         if former * rise < 0.0:
             break
     return _loss(tuple(float(x) for x in tip), _extreme(factors))
@@ -319,6 +321,8 @@ class _Solver:
     def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
         self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
         n = rod.elements
+        refuse_loose(rod)
+        self.turned = TurnedEnds(rod)
         self.slots = n + 2
         self.size = 6 * self.slots
         nodes = rod.nodes()
@@ -330,16 +334,21 @@ class _Solver:
         self.q = np.zeros((4, self.slots))
         self.q[0] = 1.0
         self.q[:, 1:-1] = frames
-        self.mat = self._table(nodes, frames)
+        self.turned.into(self.r, self.q)
+        self.mat = self._table()
+        self.turned.take(self.q)
         self.force, self.torque = self._loads()
         largest = float(np.abs(self.force).max())
         self.scale = max(largest, float(np.abs(self.torque).max()) / rod.rest_length)
+        # what turning an end does to the rod
+        bends = self.turned.angle * rod.section.bending_stiffness / rod.rest_length**2
+        self.scale = max(self.scale, bends)
         if self.scale == 0.0:
             raise ModelError(
                 explain(
                     "equilibrium.rod",
                     "a rod without loads",
-                    "LineForce, PointForce or PointMoment on it",
+                    "LineForce, PointForce or PointMoment on it, or a Turned end",
                     "without loads it stays where it is.",
                     "give loads = [PointForce([0, 0, -1])].",
                 )
@@ -349,8 +358,9 @@ class _Solver:
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
         movable = self.mat[rk.FREE : rk.TURNS + 1] > 0.0
         self.free = np.repeat(movable, 3, axis=0).T.ravel()
+        self.turned.hold(self.free)
 
-    def _table(self, nodes: Floats, frames: Floats) -> Floats:
+    def _table(self) -> Floats:
         rod, section, n = self.rod, self.rod.section, self.rod.elements
         ds = rod.rest_length / n
         mat = np.zeros((rk.MATERIAL_ROWS, self.slots))
@@ -362,7 +372,7 @@ class _Solver:
         mat[rk.BEND, joints] = section.bending_stiffness / (ds * lengths[joints - 1])
         mat[rk.TWIST, joints] = section.twist_stiffness / (ds * lengths[joints - 1])
         for end, ghost, inner, other in ((rod.left, 0, 1, 2), (rod.right, n + 1, n, n - 1)):
-            if isinstance(end, Clamped):
+            if isinstance(end, Clamped | Turned):
                 self.q[:, ghost] = clamp_frame(self.q[:, inner], self.q[:, other])
         if rod.natural_curvature is None:
             for i in joints:
@@ -371,27 +381,12 @@ class _Solver:
             turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[joints - 1])
             mat[rk.PHI1 : rk.PHI1 + 3, joints] = turns
         mat[rk.FREE, 1:], mat[rk.TURNS, 1 : n + 1] = 1.0, 1.0
-        self._refuse_moving_ends()
         for end, node, beside, frame in ((rod.left, 1, 2, 1), (rod.right, n + 1, n, n)):
-            if isinstance(end, Clamped | Pinned):
+            if isinstance(end, Clamped | Pinned | Turned) and node not in self.turned.sliding:
                 mat[rk.FREE, node] = 0.0
             if isinstance(end, Clamped) and end.hold == "element":
                 mat[rk.FREE, beside], mat[rk.TURNS, frame] = 0.0, 0.0
         return mat
-
-    def _refuse_moving_ends(self) -> None:
-        rod = self.rod
-        held = [isinstance(end, Clamped) for end in (rod.left, rod.right)]
-        pinned = [isinstance(end, Pinned) for end in (rod.left, rod.right)]
-        if isinstance(rod.left, Driven | Turned) or isinstance(rod.right, Driven | Turned):
-            got, needs, why = "a driven end", "ends that stay", "a rod at rest has no moving end."
-        elif not any(held) and not all(pinned):
-            got = "a pin and a free end" if any(pinned) else "two free ends"
-            needs, why = "an end that is clamped, or two pins", "a loose rod has no place to rest."
-        else:
-            return
-        try_ = "give left = Clamped()."
-        raise ModelError(explain("equilibrium.rod", got, needs, why, try_))
 
     def _loads(self) -> tuple[Floats, Floats]:
         n, ds = self.rod.elements, self.rod.rest_length / self.rod.elements
@@ -403,7 +398,7 @@ class _Solver:
                 force[:, 1 + round(load.at * n)] += load.force
             elif isinstance(load, PointMoment):
                 torque[:, 1 + min(int(load.at * n), n - 1)] += load.moment
-        return force, torque
+        return rotate(self.turned.way, force), rotate(self.turned.way, torque)
 
     # ---- states
 
@@ -423,15 +418,20 @@ class _Solver:
             got = f"{len(start.position)} nodes"
             raise ModelError(explain("equilibrium.start", got, needs, why, try_))
         self.r[:, 1:], self.q[:, 1:-1] = start.position.T, start.frame.T
+        self.turned.into(self.r[:, 1:], self.q[:, 1:-1])
 
     def state(self, factor: float) -> Equilibrium:
         """Return the present state."""
         right = self.unbalanced(factor)
+        # behind the last slot, where the joint of a clamp is, the sum wants another one
+        r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (self.r, self.q))
+        energy = rk.stored_energy(r, q, np.pad(self.mat, ((0, 0), (0, 1))))
+        position, frame = self.turned.back(self.r[:, 1:], self.q[:, 1:-1])
         return Equilibrium(
             factor=factor,
-            position=self.r[:, 1:].T.copy(),
-            frame=self.q[:, 1:-1].T.copy(),
-            energy=float(rk.stored_energy(self.r, self.q, self.mat)),
+            position=np.ascontiguousarray(position.T),
+            frame=np.ascontiguousarray(frame.T),
+            energy=float(energy),
             residual=float(np.abs(right).max()) / self.scale,
             iterations=self.iterations,
             softest=self.softest(),
@@ -458,6 +458,7 @@ class _Solver:
     def unbalanced(self, factor: float) -> Floats:
         """Return forces and torques of free unknowns, six per slot."""
         n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
+        self.turned.turn(self.q, factor)
         with quiet():
             rk.elastic(self.r, self.q, self.mat, n, m, f, t)
         total = np.vstack([f + factor * self.force, t + factor * self.torque])
@@ -475,7 +476,9 @@ class _Solver:
                 self.r, self.q, self.mat, self.work, flags, zero, 1.0, self.scratch, self.work
             )
             # the table differentiates by unknowns that count half
-            return np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
+            matrix = np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
+        self.turned.hold_rows(matrix, _BAND)
+        return matrix
 
     def softest(self) -> float:
         """Return the smallest eigenvalue of the symmetric part of the tangent, angles scaled."""
@@ -524,13 +527,24 @@ class _Solver:
             self.move(_limited(step))
         return False
 
+    def load_at(self, factor: float) -> Floats:
+        """Return what a change of the load factor adds to forces and torques, over the change."""
+        load = np.vstack([self.force, self.torque]).T.ravel() * self.free
+        if self.turned.angle > 0.0:
+            # elastic forces that follow the clamps, by a difference
+            small = 1e-5 / self.turned.angle
+            ahead, behind = self.unbalanced(factor + small), self.unbalanced(factor - small)
+            load = (ahead - behind) / (2.0 * small)
+            self.turned.turn(self.q, factor)
+        return load
+
     def arc_step(
         self, factor: float, direction: Floats, rise: float, size: float
     ) -> tuple[float, Floats, float] | None:
         """Return (factor, direction, rise) one arc length further on; None if it fails."""
         from scipy.linalg import solve_banded
 
-        load = np.vstack([self.force, self.torque]).T.ravel() * self.free
+        load = self.load_at(factor)
         length = self.rod.rest_length
         weight = np.tile([1.0 / length] * 3 + [1.0] * 3, self.slots) / np.sqrt(self.slots)
         total, wanted = np.zeros(self.size), factor

@@ -100,6 +100,28 @@ def test_a_stiff_rod_rolls_and_slips_down_a_slope():
     assert fall(slope=0.6, friction=st.Coulomb(0.2)) == pytest.approx(slides, **near)
 
 
+@pytest.mark.parametrize("fixed_radius", [0.01, 0.02, 0.04])
+def test_the_fall_on_an_elastic_rod_is_that_on_a_rigid_one_but_for_one_over_its_stiffness(
+    fixed_radius,
+):
+    shape = {"radius": 0.02, "fixed_radius": fixed_radius, "length": 0.4, "fixed_length": 0.6}
+    off = []
+    for young in (6.4e9, 1.28e10):
+        system = st.rods.RodOnFixedRod(
+            slope=0.3, friction=st.Coulomb(1.0), young=young, at=0.3, **shape
+        )
+        run = st.solve(system, st.RollingLeapfrog(part=0.25), (0.0, 0.1), save=201)
+        x = run.data.position.values[:, run.data.rod_of_node.values == 2, 0]
+        middle = 0.5 * (x[:, 1:] + x[:, :-1]).mean(axis=1)
+        rolls = 2.0 / 3.0 * GRAVITY * math.sin(0.3)
+        off.append(2.0 * np.polyfit(run.time, middle, 2)[0] / rolls - 1.0)
+    assert abs(2.0 * off[1] - off[0]) <= 1e-3
+    if fixed_radius == 0.01:
+        # a thin rod sags most
+        assert off[1] > 1e-3
+        assert 1.6 < off[0] / off[1] < 2.4
+
+
 @pytest.mark.parametrize("woven", [True, False])
 def test_a_net_touches_at_every_crossing(woven):
     law = st.Coulomb(0.3)
@@ -229,7 +251,8 @@ def everything():
         ),
     ]  # fmt: skip
     touch = st.rods.RollingContact(0.25, 0.2, 1, 2, st.Coulomb(0.3), None, 0.5, 0.1, True)
-    return st.Rods(rods, [touch], st.rods.ContactSearch(st.Coulomb(0.4), most=9), (0, 0, -9.81))
+    search = st.rods.ContactSearch(st.Coulomb(0.4), most=9)
+    return st.Rods(rods, [touch], search, (0, 0, -9.81), contact_curve="fitted")
 
 
 @pytest.mark.parametrize(

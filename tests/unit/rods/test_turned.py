@@ -16,7 +16,6 @@ from stiction.rods import (
     Straight,
     Turned,
 )
-from stiction.rods.statics import equilibrium
 
 SECTION = CircularSection(0.01, 1e6, 0.5, 1000.0)
 PULL, TWIST = 0.05, 2.0
@@ -109,7 +108,5 @@ def test_refusals():
     end = Turned((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 1.0), slides=True)
     with pytest.raises(st.ModelError, match="slides"):
         solved(turned_rod(end), RollingMidpoint(step=0.01), span=0.1)
-    with pytest.raises(st.ModelError, match="driven end"):
-        equilibrium(turned_rod(end))
     with pytest.raises(st.ModelError, match="Turned"):
         st.rods.RodOnPlane(turned_rod(end, left=Free()))

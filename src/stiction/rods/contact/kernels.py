@@ -1,9 +1,10 @@
 """Contact of two spline axes: where it is, how it responds to a force, and the laws it obeys.
 
 The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in
-units of elements; angular velocities are weighted by B at element midpoints. The surfaces touch at
-R1 + b1 D, D = R2 - R1, where the levers b1 = a1 / (a1 + a2) and b2 = a2 / (a1 + a2) divide D in
-the ratio of the radii. A force l acts there on the first rod and -l on the second, with moments
+units of elements, or one fitted to the nodes, see `curve.kernels`; angular velocities are
+weighted by B at element midpoints. The surfaces touch at R1 + b1 D,
+D = R2 - R1, where the levers b1 = a1 / (a1 + a2) and b2 = a2 / (a1 + a2) divide D in the ratio of
+the radii. A force l acts there on the first rod and -l on the second, with moments
 b1 D x l and b2 D x l. Its power is l . u with the slip velocity
 u = R1' + b1 W1 x D - R2' + b2 W2 x D, so that u = 0 conserves energy.
 
@@ -24,6 +25,16 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.curve.kernels import (
+    FITTED,
+    apart_from_ends,
+    axis_point,
+    four_around,
+    inner_point,
+    shift,
+    spread,
+    weights,
+)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,10 +43,10 @@ Ints = npt.NDArray[np.int64]
 # first slot and number of elements of both rods; first of the four nodes and of the four elements
 # around the contact on both; step of the last closing; 1 where a search found it; what the second
 # body is; which rods it touches at an end: 1, 2, or 3 for both; the same as events tell it, and 4
-# more if it came there from a side
+# more if it came there from a side; the rule of the curves, as `curve.kernels` has them
 ROD1, ROD2, KIND, MODE, OPENS, FIRST1, FIRST2, COUNT1, COUNT2 = range(9)
-NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND, SHAPE, AT_END, TOLD_END = range(9, 18)
-INDEX_COLUMNS = 18
+NODE1, NODE2, ELEM1, ELEM2, CLOSED_AT, FOUND, SHAPE, AT_END, TOLD_END, RULE = range(9, 19)
+INDEX_COLUMNS = 19
 # values of SHAPE: a rod or a rigid cylinder, a sphere at its first node, a plane through its first
 # three nodes, which are a metre apart
 CURVE, SPHERE, PLANE = 0, 1, 2
@@ -47,9 +58,10 @@ EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
 B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 # (3) first and second derivatives of both axes [m]; |D| [m]; sine of the angle between the axes
 # and, after it, the determinant of the conditions of tangency; the part of G that nodes have;
-# (2) levers of both rods, parts of D that do not change
-T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER = 31, 34, 37, 40, 43, 44, 46, 47
-GEOM_COLUMNS = 49
+# (2) levers of both rods, parts of D that do not change; (2) weights of the nodes before and behind
+# the four of the first rod, and of the second, which fitted curves have
+T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER, OUTER = 31, 34, 37, 40, 43, 44, 46, 47, 49
+GEOM_COLUMNS = 53
 # columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m],
 # forces that are rounding [N], rate at which what was found inside comes out [1/s]
 MU, RESTITUTION, TANGENTIAL, REACH, NOISE, EASE = range(6)
@@ -93,46 +105,12 @@ class Touch(NamedTuple):
 
 
 @kernel(borrows=True)
-def weights(x: float, out: Vector, at: int) -> None:
-    """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
-    y = 1.0 - x
-    out[at] = y * y * y / 6.0
-    out[at + 1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
-    out[at + 2] = 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
-    out[at + 3] = x * x * x / 6.0
-
-
-@kernel(borrows=True)
-def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
-    """Return what `axis_point` does, at least one element from both ends: faster."""
-    k = math.floor(s)
-    x = s - k
-    y = 1.0 - x
-    j = first + k - 1
-    a, b, c, d = r[axis, j], r[axis, j + 1], r[axis, j + 2], r[axis, j + 3]
-    value = (
-        a * (y * y * y / 6.0)
-        + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
-        + c * (2.0 / 3.0 - 0.5 * y * y * (2.0 - y))
-        + d * (x * x * x / 6.0)
-    )
-    slope = (
-        -0.5 * y * y * a
-        + (1.5 * x * x - 2.0 * x) * b
-        + (2.0 * y - 1.5 * y * y) * c
-        + 0.5 * x * x * d
-    )
-    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
-    return value, slope, bend
-
-
-@kernel(borrows=True)
 def both_at_ends(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector) -> float:
     """Put D and derivatives at a pair of places near ends into g; return D . D."""
-    dd = 0.0
+    dd, rule = 0.0, index[c, RULE]
     for a in range(3):
-        x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a)
-        x2, t2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a)
+        x1, t1, b1 = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
+        x2, t2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a, rule)
         g[D + a] = x2 - x1
         g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
         dd += (x2 - x1) * (x2 - x1)
@@ -150,73 +128,6 @@ def both_inside(r: Matrix, c: int, s1: float, s2: float, index: Ints, g: Vector)
         g[T1 + a], g[T2 + a], g[R1 + a], g[R2 + a] = t1, t2, b1, b2
         dd += (x2 - x1) * (x2 - x1)
     return dd
-
-
-@kernel(borrows=True)
-def apart_from_ends(s: float, count: int) -> bool:
-    """Return whether the four nodes and the four elements around s belong to the rod."""
-    return s >= 1.5 and s <= count - 1.5
-
-
-@kernel(borrows=True)
-def axis_point(
-    r: Matrix, first: int, count: int, s: float, axis: int
-) -> tuple[float, float, float]:
-    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`.
-
-    Beyond an end the nodes go on in a straight line, so that the curve ends at the last node.
-    """
-    k = min(math.floor(s), count - 1)
-    x = s - k
-    y = 1.0 - x
-    j = first + k
-    b, c = r[axis, j], r[axis, j + 1]
-    a = r[axis, j - 1] if k > 0 else 2.0 * b - c
-    d = r[axis, j + 2] if k < count - 1 else 2.0 * c - b
-    value = (
-        a * (y * y * y / 6.0)
-        + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
-        + c * (2.0 / 3.0 - 0.5 * y * y * (2.0 - y))
-        + d * (x * x * x / 6.0)
-    )
-    slope = (
-        -0.5 * y * y * a
-        + (1.5 * x * x - 2.0 * x) * b
-        + (2.0 * y - 1.5 * y * y) * c
-        + 0.5 * x * x * d
-    )
-    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
-    return value, slope, bend
-
-
-@kernel(borrows=True)
-def shift(w: Vector, over: int) -> None:
-    """Let weights beyond the ends act on the last two there are, as a straight line does.
-
-    `over` is how many of the four stand before the start, or less than zero behind the end.
-    """
-    a, b, c, d = w[0], w[1], w[2], w[3]
-    if over == 1:
-        w[0], w[1], w[2], w[3] = b + 2.0 * a, c - a, d, 0.0
-    elif over == 2:
-        w[0], w[1], w[2], w[3] = c + 2.0 * b + 3.0 * a, d - b - 2.0 * a, 0.0, 0.0
-    elif over == -1:
-        w[0], w[1], w[2], w[3] = 0.0, a, b - d, c + 2.0 * d
-    elif over == -2:
-        w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
-
-
-@kernel(borrows=True)
-def four_around(s: float, last: int) -> tuple[int, float, int]:
-    """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
-    k = math.floor(s)
-    x, start = s - k, k - 1
-    over = 0
-    if start < 0:
-        over, start = -start, 0
-    elif start > last - 3:
-        over, start = last - 3 - start, last - 3
-    return start, x, over
 
 
 @kernel(borrows=True)
@@ -242,9 +153,9 @@ def locate(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     count1, count2 = index[c, COUNT1], index[c, COUNT2]
     s1, s2 = place[c, 0], place[c, 1]
     g = geom[c]
-    fixed = index[c, KIND] == LINE
+    fixed, rule = index[c, KIND] == LINE, index[c, RULE]
     for _ in range(30):
-        inner = apart_from_ends(s1, count1) and apart_from_ends(s2, count2)
+        inner = apart_from_ends(s1, count1, rule) and apart_from_ends(s2, count2, rule)
         if inner:
             dd = both_inside(r, c, s1, s2, index, g)
         else:
@@ -309,6 +220,8 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
     On a sphere it is nearest to the centre, on a plane it keeps its place on the rod.
     """
     g, first2, s = geom[c], index[c, FIRST2], place[c, 0]
+    rule = index[c, RULE]
+    g[OUTER + 2], g[OUTER + 3] = 0.0, 0.0
     for j in range(4):
         g[B2 + j] = 0.0
         g[E2 + j] = 0.0
@@ -320,7 +233,7 @@ def locate_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> in
         for _ in range(30):
             f1, t11, c1 = 0.0, 0.0, 0.0
             for a in range(3):
-                x, t, b = axis_point(r, index[c, FIRST1], index[c, COUNT1], s, a)
+                x, t, b = axis_point(r, index[c, FIRST1], index[c, COUNT1], s, a, rule)
                 d = r[a, first2] - x
                 f1 += d * t
                 t11 += t * t
@@ -348,7 +261,7 @@ def refresh_on(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> i
     for side in range(1):
         weigh(c, side, place, index, geom)
     for a in range(3):
-        x, t, b = axis_point(r, index[c, FIRST1], count, place[c, 0], a)
+        x, t, b = axis_point(r, index[c, FIRST1], count, place[c, 0], a, index[c, RULE])
         g[D + a] = r[a, first2] - x
         g[T1 + a], g[R1 + a], g[T2 + a], g[R2 + a] = t, b, 0.0, 0.0
     distance = math.sqrt(g[D] * g[D] + g[D + 1] * g[D + 1] + g[D + 2] * g[D + 2])
@@ -383,6 +296,8 @@ def weigh(c: int, side: int, place: Matrix, index: Ints, geom: Matrix) -> None:
     weights(x, g, B1 + 4 * side)
     if over != 0:
         shift(g[B1 + 4 * side :], over)
+    if index[c, RULE] == FITTED:
+        spread(g[B1 + 4 * side :], g[OUTER + 2 * side :], start, count)
     index[c, NODE1 + side] = first + start
     start, x, over = four_around(s - 0.5, count - 1)
     weights(x, g, E1 + 4 * side)
@@ -398,7 +313,9 @@ def refresh(r: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix) -> int:
     """Put weights, D, n and derivatives at the present place into geom; return INSIDE."""
     g = geom[c]
     count1, count2 = index[c, COUNT1], index[c, COUNT2]
-    inner = apart_from_ends(place[c, 0], count1) and apart_from_ends(place[c, 1], count2)
+    rule = index[c, RULE]
+    inner = apart_from_ends(place[c, 0], count1, rule)
+    inner = inner and apart_from_ends(place[c, 1], count2, rule)
     for side in range(2):
         if not inner:
             weigh(c, side, place, index, geom)
@@ -448,6 +365,11 @@ def response(q: Matrix, c: int, index: Ints, geom: Matrix, mobility: Matrix) -> 
             xy += w1 * ax * ay
             xz += w1 * ax * az
             yz += w1 * ay * az
+        if index[c, RULE] == FITTED:
+            for j in range(2):
+                b = g[OUTER + 2 * side + j]
+                if b != 0.0:
+                    nodes += b * b * free[index[c, NODE1 + side] + 5 * j - 1]
     x, y, z = g[D], g[D + 1], g[D + 2]
     # hat(D)^T W hat(D), written out
     g[G] = nodes + z * z * yy - 2.0 * y * z * yz + y * y * zz
@@ -494,6 +416,14 @@ def slip_velocity(
             wx += e * (p[0, i] - half * ax)
             wy += e * (p[1, i] - half * ay)
             wz += e * (p[2, i] - half * az)
+        if index[c, RULE] == FITTED:
+            for j in range(2):
+                b = sign * g[OUTER + 2 * side + j]
+                if b != 0.0:
+                    i = index[c, NODE1 + side] + 5 * j - 1
+                    ux += b * v[0, i]
+                    uy += b * v[1, i]
+                    uz += b * v[2, i]
     return (
         ux + wy * g[D + 2] - wz * g[D + 1],
         uy + wz * g[D] - wx * g[D + 2],
@@ -543,3 +473,11 @@ def push(
                 p[0, i] += turn * ax
                 p[1, i] += turn * ay
                 p[2, i] += turn * az
+        if index[c, RULE] == FITTED:
+            for j in range(2):
+                b = sign * g[OUTER + 2 * side + j]
+                if b != 0.0:
+                    i = index[c, NODE1 + side] + 5 * j - 1
+                    v[0, i] += b * mobility[0, i] * lx
+                    v[1, i] += b * mobility[0, i] * ly
+                    v[2, i] += b * mobility[0, i] * lz

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.curve.kernels import apart_from_ends
 from stiction.rods.contact.kernels import (
     B1,
     COUNT1,
@@ -50,6 +51,7 @@ from stiction.rods.contact.kernels import (
     RATES_C,
     REACH,
     ROLL,
+    RULE,
     SHAPE,
     SLACK,
     SLIP,
@@ -62,7 +64,6 @@ from stiction.rods.contact.kernels import (
     P,
     Touch,
     U,
-    apart_from_ends,
     both_inside,
     locate,
     push,
@@ -73,7 +74,7 @@ from stiction.rods.contact.kernels import (
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
 from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing
 from stiction.rods.contact.touch_kernels import MOST_SWEEPS, STUCK, SWEEPS
-from stiction.rods.rod_kernels import FREE, TURNS, State
+from stiction.rods.rod_kernels import State
 
 Ints = npt.NDArray[np.int64]
 
@@ -108,20 +109,6 @@ def judge_sweeps(sweeps: int, good: bool, worst: Vector) -> None:
     worst[MOST_SWEEPS] = max(worst[MOST_SWEEPS], float(sweeps))
     if not good:
         worst[STUCK] += 1.0
-
-
-@kernel(borrows=True)
-def near_rates(index: Ints, f: Matrix, t: Matrix, mat: Matrix, av: Matrix, ap: Matrix) -> None:
-    """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
-    for c in range(index.shape[0]):
-        if index[c, MODE] < ROLL:
-            continue
-        for side in range(2):
-            for j in range(4):
-                i, e = index[c, NODE1 + side] + j, index[c, ELEM1 + side] + j
-                for a in range(3):
-                    av[a, i] = mat[FREE, i] * f[a, i]
-                    ap[a, e] = mat[TURNS, e] * t[a, e]
 
 
 @kernel(borrows=True)
@@ -168,8 +155,9 @@ def law_force(
 def drift_of_slip(q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: Vector) -> None:
     """Put the rate of u at constant velocities into kick[DRIFT_C], and those of the places."""
     place, index, g, k = touch.place, touch.marks, touch.geom[c], touch.kick[c]
-    inner = apart_from_ends(place[c, 0], index[c, COUNT1])
-    inner = inner and apart_from_ends(place[c, 1], index[c, COUNT1 + 1])
+    rule = index[c, RULE]
+    inner = apart_from_ends(place[c, 0], index[c, COUNT1], rule)
+    inner = inner and apart_from_ends(place[c, 1], index[c, COUNT1 + 1], rule)
     if not inner or index[c, KIND] != CROSSING or index[c, SHAPE] != CURVE:
         rate1, rate2 = contact_rates(v, c, place, index, touch.geom)
         slip_drift(q, c, place, index, touch.geom, v, p, rate1, rate2, spare)
@@ -495,8 +483,9 @@ def near_enough(trial: Matrix, c: int, touch: Touch, h: float) -> bool:
     places, indices, geoms = touch.trial_place, touch.trial_marks, touch.trial_geom
     only = places.shape[0] - 1
     s1, s2 = places[only, 0], places[only, 1]
-    inner = apart_from_ends(s1, indices[only, COUNT1])
-    inner = inner and apart_from_ends(s2, indices[only, COUNT1 + 1])
+    rule = indices[only, RULE]
+    inner = apart_from_ends(s1, indices[only, COUNT1], rule)
+    inner = inner and apart_from_ends(s2, indices[only, COUNT1 + 1], rule)
     if not inner or indices[only, KIND] != CROSSING or indices[only, SHAPE] != CURVE:
         return False
     g = geoms[only]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.curve.kernels import axis_point, four_around, shift
 from stiction.rods.contact.kernels import (
     B2,
     COUNT1,
@@ -27,6 +28,7 @@ from stiction.rods.contact.kernels import (
     R1,
     R2,
     ROLL,
+    RULE,
     SHAPE,
     SLIP,
     T1,
@@ -34,11 +36,8 @@ from stiction.rods.contact.kernels import (
     D,
     G,
     N,
-    axis_point,
-    four_around,
     push,
     response,
-    shift,
     slip_velocity,
 )
 from stiction.rods.rod_kernels import INERTIA, MASS, kinetic_energy, stored_energy
@@ -87,9 +86,11 @@ def both_points(
     v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix, a: int
 ) -> tuple[float, float, float, float]:
     """Return component a of both curves of v at the contact, each with its slope along the rod."""
-    x1, w1, _ = axis_point(v, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)
+    rule = index[c, RULE]
+    x1, w1, _ = axis_point(v, index[c, FIRST1], index[c, COUNT1], place[c, 0], a, rule)
     if index[c, SHAPE] == CURVE:
-        x2, w2, _ = axis_point(v, index[c, FIRST1 + 1], index[c, COUNT1 + 1], place[c, 1], a)
+        s2 = place[c, 1]
+        x2, w2, _ = axis_point(v, index[c, FIRST1 + 1], index[c, COUNT1 + 1], s2, a, rule)
         return x1, w1, x2, w2
     x2 = 0.0
     for j in range(4):
@@ -288,5 +289,6 @@ def survey(
         e[RATES], e[RATES + 1] = contact_rates(v, c, place, index, geom)
         e[SLIPPING], e[SLIPPING + 1], e[SLIPPING + 2] = slip_velocity(q, c, index, geom, v, p)
         for a in range(3):
-            x1, _, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], place[c, 0], a)
+            s1, rule = place[c, 0], index[c, RULE]
+            x1, _, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
             e[POINT + a] = x1 + geom[c, LEVER] * geom[c, D + a]

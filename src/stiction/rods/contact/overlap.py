@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.numerics.jit import py_function
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.curve.kernels import FITTED, weights
 
 if TYPE_CHECKING:
     from stiction.rods.assembly import Flat
@@ -34,7 +36,7 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
 
     tables, separation, curves = curve_tables(flat, self_contact=True)
     out = np.zeros(OVERLAP_COLUMNS)
-    deepest_overlap(flat.r, *tables, separation, flat.rods, out)
+    deepest_overlap(flat.r, *tables, separation, flat.rule, flat.rods, out)
     found = (float(out[0]), int(curves[int(out[1])]), int(curves[int(out[2])]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in range(flat.rods):
@@ -85,13 +87,13 @@ def _into(flat: Flat, a: int, b: int) -> float:
 
 def curve_points(flat: Flat, a: int) -> Floats:
     """Return (3, 16 n + 1) points of the contact curve of a rod, evenly spread in s [m]."""
-    nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
-    before, behind = 2.0 * nodes[:, :1] - nodes[:, 1:2], 2.0 * nodes[:, -1:] - nodes[:, -2:-1]
-    wide = np.concatenate([before, nodes, behind], axis=1)
-    x = np.arange(_FINE) / _FINE
-    y = 1.0 - x
-    inner = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x), 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
-    parts = zip((y**3 / 6.0, *inner, x**3 / 6.0), range(4), strict=True)
-    n = flat.count[a]
-    points = sum(wide[:, k : k + n, None] * part for part, k in parts)
-    return np.concatenate([np.reshape(points, (3, -1)), nodes[:, -1:]], axis=1)
+    first, n = int(flat.first[a]), int(flat.count[a])
+    wide = flat.r[:, first : first + n + 1].copy()
+    if flat.rule == FITTED:
+        wide[:, 1:-1] -= np.diff(wide, 2, axis=1) / 6.0
+    wide = np.hstack([2.0 * wide[:, :1] - wide[:, 1:2], wide, 2.0 * wide[:, -1:] - wide[:, -2:-1]])
+    parts = np.zeros((4, _FINE))
+    for k in range(_FINE):
+        py_function(weights)(k / _FINE, parts[:, k], 0)
+    points = sum(wide[:, k : k + n, None] * part for k, part in enumerate(parts))
+    return np.concatenate([np.reshape(points, (3, -1)), flat.r[:, first + n, None]], axis=1)

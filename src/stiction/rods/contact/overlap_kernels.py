@@ -35,12 +35,12 @@ _STEPS = 16
 
 @kernel
 def nearest_on_pieces(
-    r: Matrix, pair: tuple[int, int, int, int], piece: tuple[int, int], s1: float, s2: float
+    r: Matrix, pair: tuple[int, int, int, int, int], piece: tuple[int, int], s1: float, s2: float
 ) -> tuple[float, float, float]:
     """Return the least distance of two pieces [m] from a guess, and its places in elements.
 
-    `pair` holds first slots and element counts of both bodies. Newton's steps, cut off at the
-    ends of the pieces; where the distance is not convex, one place after the other.
+    `pair` holds first slots and element counts of both bodies, and the rule. Newton's steps, cut
+    off at the ends of the pieces; where the distance is not convex, one place after the other.
     """
     least, best1, best2 = math.inf, s1, s2
     low1, low2 = float(piece[0]), float(piece[1])
@@ -78,6 +78,7 @@ def deepest_overlap(
     radius: Vector,
     ds: Vector,
     self_separation: Ints,
+    rule: int,
     rods: int,
     out: Vector,
 ) -> None:
@@ -88,6 +89,7 @@ def deepest_overlap(
     r : (3, slots) nodes [m]
     first, elements, radius, ds : of each body, curves all, rods before cylinders
     self_separation : elements of the same rod must be at least so far apart along it
+    rule : of the curves, SPLINE or FITTED
     rods : how many bodies are rods
     out : columns above
 
@@ -95,7 +97,7 @@ def deepest_overlap(
     """
     for k in range(out.shape[0]):
         out[k] = 0.0
-    pieces, balls, chords = wrap_pieces(r, first, elements, radius, 0.0)
+    pieces, balls, chords = wrap_pieces(r, first, elements, radius, 0.0, rule)
     groups, spheres = group_pieces(pieces, balls, radius, ds, 0.0)
     found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
     for m in range(near):
@@ -109,7 +111,7 @@ def deepest_overlap(
         x1, x2, chord = nearest_on_chords(chords, i, j)
         if chord > reach + balls[i, BULGE] + balls[j, BULGE]:
             continue
-        pair = (first[a], first[b], elements[a], elements[b])
+        pair = (first[a], first[b], elements[a], elements[b], rule)
         piece = (pieces[i, PIECE], pieces[j, PIECE])
         far, s1, s2 = nearest_on_pieces(r, pair, piece, piece[0] + x1, piece[1] + x2)
         depth = (reach - far) / min(radius[a], radius[b])

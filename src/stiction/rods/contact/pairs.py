@@ -1,11 +1,11 @@
 """Pairs of short pieces of rods that may be near each other, at a cost linear in the pieces.
 
 Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
-curve stays inside their convex hull; beyond an end the nodes go on in a straight line. Every piece
-gets a sphere around these points, every few pieces in a row a larger one. Large spheres of like
-size share a grid, grids double their cells from level to level, and a sphere looks at the cells
-around it on its own and on each coarser level: thick and thin rods together cost no more than
-either alone.
+curve stays inside their convex hull; beyond an end its points go on in a straight line. Every piece
+gets a sphere around these points, every few pieces in a row a larger one. Large
+spheres of like size share a grid, grids double their cells from level to level, and a sphere looks
+at the cells around it on its own and on each coarser level: thick and thin rods together cost no
+more than either alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.curve.kernels import points_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,12 +35,12 @@ _LARGEST = float(1 << 62)
 
 @kernel
 def wrap_pieces(
-    r: Matrix, first: Ints, elements: Ints, radius: Vector, margin: float
+    r: Matrix, first: Ints, elements: Ints, radius: Vector, margin: float, rule: int
 ) -> tuple[Ints, Floats, Floats]:
     """Return the pieces (rod, k), their spheres, and their chords (start and end point).
 
-    A sphere of the table has the rod's radius and half the margin on top: two pieces can only
-    be near if their spheres overlap.
+    `rule` is that of the curves. A sphere of the table has the rod's radius and half the margin on
+    top: two pieces can only be near if their spheres overlap.
     """
     total = 0
     for b in range(first.shape[0]):
@@ -51,12 +52,9 @@ def wrap_pieces(
     for b in range(first.shape[0]):
         for k in range(elements[b]):
             pieces[i, ROD], pieces[i, PIECE] = b, k
-            j = first[b] + k
             far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
-                q, u = r[a, j], r[a, j + 1]
-                p = r[a, j - 1] if k > 0 else 2.0 * q - u
-                w = r[a, j + 2] if k < elements[b] - 1 else 2.0 * u - q
+                p, q, u, w = points_of(r, first[b], elements[b], k, a, rule)
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
                 chords[i, a], chords[i, TO + a] = start, end
                 balls[i, CENTRE + a] = 0.5 * (start + end)

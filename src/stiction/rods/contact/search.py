@@ -38,7 +38,7 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     tables, separation, curves = curve_tables(flat, self_contact)
     while True:
         rows = np.zeros((capacity, ROW_COLUMNS))
-        count = find_candidates(flat.r, *tables, margin, separation, rows)
+        count = find_candidates(flat.r, *tables, margin, separation, flat.rule, rows)
         if count <= capacity or capacity >= _MOST_PAIRS:
             rows = rows[: min(count, capacity)]
             break

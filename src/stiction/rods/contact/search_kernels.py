@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import CROSSING, LINE, LINE_BELOW, at_end, axis_point
+from stiction.rods.contact.curve.kernels import axis_point
+from stiction.rods.contact.kernels import CROSSING, LINE, LINE_BELOW, at_end
 from stiction.rods.contact.pairs import (
     BULGE,
     PIECE,
@@ -66,14 +67,14 @@ def nearest_on_chords(chords: Matrix, i: int, j: int) -> tuple[float, float, flo
 
 @kernel
 def tangency(
-    r: Matrix, pair: tuple[int, int, int, int], s1: float, s2: float
+    r: Matrix, pair: tuple[int, int, int, int, int], s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
     """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' at a pair of places."""
     dd, f1, f2, t11, t12, t22, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    first1, first2, count1, count2 = pair
+    first1, first2, count1, count2, rule = pair
     for a in range(3):
-        x1, u1, b1 = axis_point(r, first1, count1, s1, a)
-        x2, u2, b2 = axis_point(r, first2, count2, s2, a)
+        x1, u1, b1 = axis_point(r, first1, count1, s1, a, rule)
+        x2, u2, b2 = axis_point(r, first2, count2, s2, a, rule)
         d = x2 - x1
         dd += d * d
         f1 += d * u1
@@ -96,7 +97,7 @@ def shrunk(chord: Vector, ds: float) -> bool:
 @kernel
 def approach(
     r: Matrix,
-    pair: tuple[int, int, int, int],
+    pair: tuple[int, int, int, int, int],
     piece: tuple[int, int],
     fixed: bool,
     s1: float,
@@ -105,10 +106,10 @@ def approach(
 ) -> bool:
     """Find the nearest places from a guess; put them, distance and sine into row.
 
-    `pair` holds first slots and element counts of the two rods. With `fixed` only s2 moves.
-    Returns False where there is no minimum on the two pieces.
+    `pair` holds first slots and element counts of the two rods, and the rule of curves. With
+    `fixed` only s2 moves. Returns False where there is no minimum on the two pieces.
     """
-    _, _, count1, count2 = pair
+    _, _, count1, count2, _ = pair
     for _ in range(NEWTON_STEPS):
         # a path that leaves the neighbourhood belongs to other pieces, which start there
         if abs(s1 - piece[0] - 0.5) > 1.5 or abs(s2 - piece[1] - 0.5) > 1.5:
@@ -176,11 +177,12 @@ def inspect(
     guess: tuple[float, float],
     sines: tuple[float, float],
     limit: float,
+    rule: int,
     rows: Matrix,
 ) -> int:
     """Put what two pieces have in common into up to five rows; return how many."""
     a, b = rods
-    pair = (first[a], first[b], elements[a], elements[b])
+    pair = (first[a], first[b], elements[a], elements[b], rule)
     count = 0
     for kind in (CROSSING, LINE):
         row = rows[count]
@@ -217,7 +219,7 @@ def end_of(piece: int, count: int) -> float:
 @kernel
 def touch_end(
     r: Matrix,
-    pair: tuple[int, int, int, int],
+    pair: tuple[int, int, int, int, int],
     piece: tuple[int, int],
     which: int,
     s1: float,
@@ -323,6 +325,7 @@ def find_candidates(
     ds: Vector,
     margin: float,
     self_separation: Ints,
+    rule: int,
     pairs_out: Matrix,
 ) -> int:
     """Return how many places there are where two contact curves are near; put them in rows.
@@ -339,13 +342,14 @@ def find_candidates(
         rest length of an element [m]
     margin : largest gap of interest [m]
     self_separation : elements of the same rod must be at least so far apart along it
+    rule : of the curves, SPLINE or FITTED
     pairs_out : rows (rod, rod, s, s, distance, sine of the angle, kind), rods from 0 and in
         order, s in elements, sorted by rods and s, kind CROSSING or LINE; filled as far as
         they fit, so that a larger answer asks for more rows
 
     Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
     """
-    pieces, balls, chords = wrap_pieces(r, first, elements, radius, margin)
+    pieces, balls, chords = wrap_pieces(r, first, elements, radius, margin, rule)
     groups, spheres = group_pieces(pieces, balls, radius, ds, margin)
     found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
     raw = np.empty((64, ROW_COLUMNS))
@@ -367,5 +371,6 @@ def find_candidates(
             raw = wider
         piece = (pieces[i, PIECE], pieces[j, PIECE])
         sines = sine_range(chords, balls, i, j)
-        count += inspect(r, first, elements, (a, b), piece, (x1, x2), sines, limit, raw[count:])
+        rods, guess, rest = (a, b), (x1, x2), raw[count:]
+        count += inspect(r, first, elements, rods, piece, guess, sines, limit, rule, rest)
     return merge(raw[:count], pairs_out)

@@ -73,7 +73,7 @@ class ContactState:
         self.index[c, [ck.ROD1, ck.ROD2, ck.KIND]] = a, b, kind
         self.index[c, [ck.FIRST1, ck.FIRST2]] = f.first[a], f.first[b]
         self.index[c, [ck.COUNT1, ck.COUNT2]] = f.count[a], f.count[b]
-        self.index[c, ck.SHAPE] = f.shape[b]
+        self.index[c, ck.SHAPE], self.index[c, ck.RULE] = f.shape[b], f.rule
         if f.shape[b] != ck.CURVE:
             s2 = 0.0
         if f.shape[b] == ck.PLANE:
@@ -204,6 +204,11 @@ class ContactState:
             nodes = index[:, ck.NODE1 + side, None] + four
             weights = sign * g[:, ck.B1 + 4 * side + four]
             np.add.at(push.T, nodes, weights[:, :, None] * force[:, None, :])
+            # beyond the ends of all rods there is no slot, and no weight
+            beside = index[:, ck.NODE1 + side, None] + np.array([-1, 4])
+            beside = np.clip(beside, 0, push.shape[1] - 1)
+            outer = sign * g[:, ck.OUTER + 2 * side + four[:2]]
+            np.add.at(push.T, beside, outer[:, :, None] * force[:, None, :])
             elements = index[:, ck.ELEM1 + side, None] + four
             weights = g[:, ck.E1 + 4 * side + four]
             np.add.at(twist.T, elements, weights[:, :, None] * turn[:, None, :])

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.curve.kernels import FITTED
 from stiction.rods.contact.kernels import (
     AT_END,
     B1,
@@ -38,9 +39,11 @@ from stiction.rods.contact.kernels import (
     NODES_G,
     OPEN,
     OPENS,
+    OUTER,
     OUTSIDE,
     REACH,
     ROLL,
+    RULE,
     SINGULAR,
     SLIP,
     TANGENCY,
@@ -57,7 +60,7 @@ from stiction.rods.contact.kernels import (
 )
 from stiction.rods.contact.rub_kernels import pressing, rubbing
 from stiction.rods.driving_kernels import spatial_spin
-from stiction.rods.rod_kernels import State
+from stiction.rods.rod_kernels import FREE, TURNS, State
 
 Ints = npt.NDArray[np.int64]
 
@@ -78,6 +81,26 @@ def measure(q: Matrix, index: Ints, geom: Matrix, v: Matrix, p: Matrix, kick: Ma
     for c in range(index.shape[0]):
         if index[c, MODE] >= ROLL:
             kick[c, U], kick[c, U + 1], kick[c, U + 2] = slip_velocity(q, c, index, geom, v, p)
+
+
+@kernel(borrows=True)
+def near_rates(index: Ints, f: Matrix, t: Matrix, mat: Matrix, av: Matrix, ap: Matrix) -> None:
+    """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
+    for c in range(index.shape[0]):
+        if index[c, MODE] < ROLL:
+            continue
+        for side in range(2):
+            for j in range(4):
+                i, e = index[c, NODE1 + side] + j, index[c, ELEM1 + side] + j
+                for a in range(3):
+                    av[a, i] = mat[FREE, i] * f[a, i]
+                    ap[a, e] = mat[TURNS, e] * t[a, e]
+            if index[c, RULE] == FITTED:
+                # where there are none beyond an end, they have no weight
+                for i in (index[c, NODE1 + side] - 1, index[c, NODE1 + side] + 4):
+                    if 0 <= i < av.shape[1]:
+                        for a in range(3):
+                            av[a, i] = mat[FREE, i] * f[a, i]
 
 
 @kernel(borrows=True)
@@ -289,6 +312,10 @@ def drive_work(
                     e = g[E1 + 4 * side + j]
                     wx, wy, wz, _, _, _ = spatial_spin(q, p, i)
                     work -= e * (tx * wx + ty * wy + tz * wz)
+            for j in range(2 if index[c, RULE] == FITTED else 0):
+                b, i = sign * g[OUTER + 2 * side + j], index[c, NODE1 + side] + 5 * j - 1
+                if b != 0.0 and mobility[0, i] == 0.0:
+                    work -= b * (k[P] * v[0, i] + k[P + 1] * v[1, i] + k[P + 2] * v[2, i])
     return work
 
 

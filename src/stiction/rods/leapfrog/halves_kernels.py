@@ -49,14 +49,13 @@ from stiction.rods.contact.law_kernels import (
     aim,
     count_closed,
     hold,
-    near_rates,
     note_gaps,
     solve_end,
     solve_forces,
     stop_giving,
     stop_turning,
 )
-from stiction.rods.contact.touch_kernels import LAST_KICK, drive_work, locate_all
+from stiction.rods.contact.touch_kernels import LAST_KICK, drive_work, locate_all, near_rates
 from stiction.rods.driving_kernels import (
     add_damping,
     clamp_energy,

@@ -12,6 +12,7 @@ import math
 
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.curve.kernels import axis_point
 from stiction.rods.contact.kernels import (
     COUNT1,
     COUNT2,
@@ -29,10 +30,10 @@ from stiction.rods.contact.kernels import (
     REACH,
     ROD1,
     ROD2,
+    RULE,
     SHAPE,
     TANGENCY,
     Touch,
-    axis_point,
 )
 
 # a determinant of tangency above it is that of a crossing below thirty degrees
@@ -73,11 +74,12 @@ def beside(r: Matrix, touch: Touch) -> bool:
 def nearest(r: Matrix, c: int, touch: Touch, s1: float, s2: float) -> tuple[float, float, float]:
     """Return the place on the second rod nearest to one on the first, the gap and sine squared."""
     index, dd, sine2 = touch.marks, 0.0, 0.0
+    rule = index[c, RULE]
     for _ in range(3):
         dd, f2, t11, t12, t22, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(3):
-            x1, u1, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a)
-            x2, u2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a)
+            x1, u1, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
+            x2, u2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a, rule)
             dd += (x2 - x1) * (x2 - x1)
             f2 += (x2 - x1) * u2
             t11 += u1 * u1

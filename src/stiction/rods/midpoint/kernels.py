@@ -15,7 +15,8 @@ from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, D
+from stiction.rods.contact.curve.kernels import FITTED
+from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, OUTER, RULE, D
 from stiction.rods.driving_kernels import Switches
 from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, copy, elastic
 
@@ -167,3 +168,8 @@ def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
             rows[1, column + 2] += e * dx
             rows[2, column] += e * dy
             rows[2, column + 1] -= e * dx
+        for j in range(2 if index[c, RULE] == FITTED else 0):
+            b, column = sign * g[OUTER + 2 * side + j], 6 * (index[c, NODE1 + side] + 5 * j - 1)
+            if b != 0.0:
+                for a in range(3):
+                    rows[a, column + a] += b

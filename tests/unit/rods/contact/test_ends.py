@@ -21,6 +21,7 @@ from stiction.rods import (
     Straight,
 )
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.curve.kernels import FITTED, SPLINE, axis_point
 
 A = 0.02
 SECTION = CircularSection(A, 1e6, density=1000.0)
@@ -47,25 +48,33 @@ def thrown(*rods, t_end=0.02, part=0.5, **more):
     )
 
 
-@pytest.mark.parametrize("s", [0.0, 0.3, 1.2, 5.4, 7.0, 7.49, 7.9, 8.0])
-def test_the_curve_reaches_the_end_nodes_and_its_weights_are_those_of_the_curve(s):
+@pytest.mark.parametrize("rule", [SPLINE, FITTED])
+@pytest.mark.parametrize("s", [0.0, 0.3, 1.0, 1.2, 2.7, 5.4, 6.2, 7.0, 7.49, 7.9, 8.0])
+def test_the_curve_reaches_the_end_nodes_and_its_weights_are_those_of_the_curve(s, rule):
     rng = np.random.default_rng(3)
-    n, nodes = 8, rng.normal(size=(9, 3))
+    n, given = 8, rng.normal(size=(9, 3))
+    nodes = given.copy()
+    if rule == FITTED:
+        nodes[1:-1] -= np.diff(given, 2, axis=0) / 6.0
     wide = [2.0 * nodes[0] - nodes[1], *nodes, 2.0 * nodes[-1] - nodes[-2]]
     curve = BSpline(np.arange(-3.0, n + 4.0), np.array(wide), 3)
-    r = np.ascontiguousarray(nodes.T)
-    found = np.array([ck.axis_point(r, 0, n, s, a) for a in range(3)])
+    r = np.ascontiguousarray(given.T)
+    found = np.array([axis_point(r, 0, n, s, a, rule) for a in range(3)])
     expected = [curve(s), curve.derivative()(s), curve.derivative(2)(s)]
     assert_allclose(found.T, expected, rtol=0.0, atol=1e-12)
     index = np.zeros((1, ck.INDEX_COLUMNS), dtype=np.int64)
-    index[0, [ck.COUNT1, ck.COUNT2]] = n
+    index[0, [ck.COUNT1, ck.COUNT2]], index[0, ck.RULE] = n, rule
     geom, place = np.zeros((1, ck.GEOM_COLUMNS)), np.array([[s, s]])
     # weights of elements hold the lever
-    geom[0, ck.LEVER :] = 1.0
+    geom[0, ck.LEVER : ck.LEVER + 2] = 1.0
     ck.weigh(0, int(rng.integers(2)), place, index, geom)
     ck.weigh(0, 0, place, index, geom)
     weights, start = geom[0, ck.B1 : ck.B1 + 4], index[0, ck.NODE1]
-    assert_allclose(weights @ nodes[start : start + 4], curve(s), rtol=0.0, atol=1e-12)
+    seen = weights @ given[start : start + 4]
+    for outer, node in zip(geom[0, ck.OUTER : ck.OUTER + 2], (start - 1, start + 4), strict=True):
+        assert 0 <= node <= n or outer == 0.0
+        seen += outer * given[min(max(node, 0), n)]
+    assert_allclose(seen, curve(s), rtol=0.0, atol=1e-12)
     # what turns evenly is seen without an error up to the ends
     weights, start = geom[0, ck.E1 : ck.E1 + 4], index[0, ck.ELEM1]
     assert weights.sum() == pytest.approx(1.0, abs=1e-14)

@@ -1,8 +1,10 @@
 """Contact of two axes: derivatives by differences, and what is refused at the door."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from crossed import ACROSS, ALONG, SECTION, UP, crossed_rods
+from crossed import ACROSS, ALONG, OTHER, SECTION, UP, crossed_rods
 from numpy.testing import assert_allclose
 
 import stiction as st
@@ -10,6 +12,7 @@ from stiction.errors import ModelError
 from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.curve.kernels import axis_point
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
@@ -24,11 +27,16 @@ from stiction.rods.rod_kernels import INERTIA, TURN_DRAG, drift
 class Bent:
     """Two free rods, bent and moving at random, with their contact located."""
 
-    def __init__(self, seed=5):
+    def __init__(self, seed=5, curve="spline", aside=0.0):
         random = np.random.default_rng(seed)
-        rods = crossed_rods(elements=20, end=Free, s1=0.47, s2=0.53, opens=True)
+        places = {"s1": 0.47 + aside, "s2": 0.53 - aside}
+        rods = crossed_rods(elements=20, end=Free, opens=True, **places)
+        rods = replace(rods, contact_curve=curve)
+        self.made = {"seed": seed, "curve": curve, "aside": aside}
         self.flat, self.rods = assemble(rods), rods
         f = self.flat
+        # rods are stretched by 1.02
+        f.r[:, f.first[1] :] += (1.02 * aside * (ALONG + OTHER))[:, None]
         f.r[:] += 0.003 * random.standard_normal(f.r.shape)
         f.q[:] += 0.05 * random.standard_normal(f.q.shape)
         f.q[:] /= np.linalg.norm(f.q, axis=0)
@@ -50,11 +58,24 @@ class Bent:
 
     def moved(self, time):
         """Return a copy that moved freely for a time."""
-        other = Bent()
+        other = Bent(**self.made)
         f = other.flat
         drift(f.r, f.q, f.v, f.p, time)
         other.locate()
         return other
+
+
+# both curves, in the middle and where the four or six nodes meet an end
+BENT = pytest.mark.parametrize(
+    "curve",
+    [
+        {"curve": "spline"},
+        {"curve": "fitted"},
+        {"curve": "fitted", "seed": 8, "aside": 0.1},
+        {"curve": "fitted", "aside": 0.42},
+    ],
+    ids=["spline", "fitted", "fitted-elsewhere", "fitted-near-ends"],
+)
 
 
 @pytest.mark.parametrize("lift", [1e-3, -2e-3])
@@ -70,13 +91,16 @@ def test_a_projected_contact_moves_the_whole_second_rod(lift):
     assert state.geom[0, ck.DISTANCE] == pytest.approx(2.0 * SECTION.radius, rel=1e-12)
 
 
-def test_place_obeys_tangency():
-    bent = Bent()
+@BENT
+def test_place_obeys_tangency(curve):
+    bent = Bent(**curve)
     f, s = bent.flat, bent.state
     ends = [
         np.array(
             [
-                ck.axis_point(f.r, *s.index[0, [ck.FIRST1 + k, ck.COUNT1 + k]], s.place[0, k], a)
+                axis_point(
+                    f.r, *s.index[0, [ck.FIRST1 + k, ck.COUNT1 + k]], s.place[0, k], a, f.rule
+                )
                 for a in range(3)
             ]
         )
@@ -89,8 +113,9 @@ def test_place_obeys_tangency():
 
 
 @pytest.mark.parametrize("turn_drag", [0.0, 5.0])
-def test_response_is_the_slip_that_a_push_gives(turn_drag):
-    bent = Bent()
+@BENT
+def test_response_is_the_slip_that_a_push_gives(turn_drag, curve):
+    bent = Bent(**curve)
     f, s = bent.flat, bent.state
     # drag on turning takes more of a turn across the axis, whose inertia is half of that along it
     f.drag[TURN_DRAG] = turn_drag * f.mat[INERTIA].max()
@@ -152,8 +177,9 @@ def test_a_contact_that_would_pull_is_let_go_as_if_it_had_done_nothing(along, mo
         assert np.array_equal(s.kick[0, ck.P : ck.P + 3], impulse)
 
 
-def test_normal_and_tangential_response_do_not_couple():
-    bent = Bent()
+@BENT
+def test_normal_and_tangential_response_do_not_couple(curve):
+    bent = Bent(**curve)
     f, s = bent.flat, bent.state
     ck.response(f.q, 0, s.index, s.geom, bent.mobility)
     given = s.geom[0, ck.G : ck.G + 9].reshape(3, 3)
@@ -161,8 +187,9 @@ def test_normal_and_tangential_response_do_not_couple():
     assert np.linalg.norm(np.cross(given @ normal, normal)) <= 1e-13 * np.linalg.norm(given)
 
 
-def test_rates_are_those_of_the_located_places():
-    bent = Bent()
+@BENT
+def test_rates_are_those_of_the_located_places(curve):
+    bent = Bent(**curve)
     s = bent.state
     rates = contact_rates(bent.flat.v, 0, s.place, s.index, s.geom)
     eps = 1e-6
@@ -170,8 +197,9 @@ def test_rates_are_those_of_the_located_places():
     assert_allclose(rates, change, rtol=1e-7, atol=1e-7)
 
 
-def test_drift_of_slip_is_its_rate_along_the_free_motion():
-    bent = Bent()
+@BENT
+def test_drift_of_slip_is_its_rate_along_the_free_motion(curve):
+    bent = Bent(**curve)
     f, s = bent.flat, bent.state
     out = np.zeros(10)
     rates = contact_rates(f.v, 0, s.place, s.index, s.geom)
@@ -181,8 +209,9 @@ def test_drift_of_slip_is_its_rate_along_the_free_motion():
     assert_allclose(out[:3], change, rtol=1e-6, atol=1e-7 * np.abs(change).max())
 
 
-def test_the_approach_is_the_rate_of_the_gap():
-    bent = Bent()
+@BENT
+def test_the_approach_is_the_rate_of_the_gap(curve):
+    bent = Bent(**curve)
     eps, normal = 1e-6, bent.state.geom[0, ck.N : ck.N + 3]
     later, sooner = (bent.moved(t).state.geom[0, ck.DISTANCE] for t in (eps, -eps))
     assert bent.slip() @ normal == pytest.approx(-(later - sooner) / (2.0 * eps), rel=1e-7)

@@ -10,7 +10,7 @@ from stiction.rods.assembly import assemble
 from stiction.rods.contact.overlap import deepest
 
 
-def random_rods(rng, count):
+def random_rods(rng, count, fitted=False):
     """Return free rods through a box of half a metre, and their curves, densely sampled."""
     rods, curves = [], []
     for _ in range(count):
@@ -21,17 +21,22 @@ def random_rods(rng, count):
         section = CircularSection(rng.uniform(0.01, 0.05), 1e6)
         ends = {"left": Free(), "right": Free()}
         rods.append(CosseratRod(section, Curve(nodes), elements=16, **ends))
+        if fitted:
+            nodes = np.vstack(
+                [nodes[:1], nodes[1:-1] - np.diff(nodes, 2, axis=0) / 6.0, nodes[-1:]]
+            )
         wide = [2.0 * nodes[0] - nodes[1], *nodes, 2.0 * nodes[-1] - nodes[-2]]
         curve = BSpline(np.arange(-3.0, 20.0), np.array(wide), 3)
         curves.append(curve(np.linspace(0.0, 16.0, 641)))
     return rods, curves
 
 
+@pytest.mark.parametrize("curve", ["spline", "fitted"])
 @pytest.mark.parametrize("seed", range(12))
-def test_random_rods_against_samples(seed):
+def test_random_rods_against_samples(seed, curve):
     rng = np.random.default_rng(seed)
-    rods, curves = random_rods(rng, 5)
-    depth, a, b = deepest(assemble(st.Rods(rods)))
+    rods, curves = random_rods(rng, 5, curve == "fitted")
+    depth, a, b = deepest(assemble(st.Rods(rods, contact_curve=curve)))
     found = {}
     for i in range(5):
         for j in range(i):
@@ -46,17 +51,18 @@ def test_random_rods_against_samples(seed):
         assert found[tuple(sorted((a, b)))] >= found[worst] - missed
 
 
+@pytest.mark.parametrize("curve", ["spline", "fitted"])
 @pytest.mark.parametrize("seed", range(4))
-def test_partners_are_looked_at(seed):
+def test_partners_are_looked_at(seed, curve):
     rng = np.random.default_rng(100 + seed)
-    rods, curves = random_rods(rng, 1)
+    rods, curves = random_rods(rng, 1, curve == "fitted")
     radius = rods[0].section.radius
     ball = SpherePartner(curves[0][200] + rng.normal(size=3) * 0.02, 0.03)
     floor = PlanePartner((0.0, 0.0, curves[0][:, 2].min() + 0.3 * radius))
     expected = (radius + 0.03 - np.linalg.norm(curves[0] - ball.centre, axis=1).min()) / radius
-    found = deepest(assemble(st.Rods(rods, partners=[ball])))[0]
+    found = deepest(assemble(st.Rods(rods, partners=[ball], contact_curve=curve)))[0]
     # samples are a millimetre apart, here and there
     assert abs(found - expected) * radius < 1e-3
-    depth, _, number = deepest(assemble(st.Rods(rods, partners=[floor])))
+    depth, _, number = deepest(assemble(st.Rods(rods, partners=[floor], contact_curve=curve)))
     assert number == 1
     assert depth == pytest.approx(1.3, abs=1e-2)

@@ -5,6 +5,7 @@ import pytest
 from scipy.interpolate import BSpline
 from scipy.optimize import brentq, root
 
+from stiction.rods.contact.curve.kernels import FITTED, SPLINE
 from stiction.rods.contact.pairs import group_pieces, near_pieces, wrap_pieces
 from stiction.rods.contact.search_kernels import find_candidates
 
@@ -26,7 +27,7 @@ def rod(rng, n, ds, box, wiggle=0.15):
     return nodes
 
 
-def search(rods, radius, margin, separation=None, capacity=4096):
+def search(rods, radius, margin, separation=None, capacity=4096, rule=SPLINE):
     """Return what the kernel finds, as rows."""
     radius = np.broadcast_to(np.asarray(radius, dtype=float), (len(rods),)).copy()
     count = np.array([len(nodes) - 1 for nodes in rods], dtype=np.int64)
@@ -35,7 +36,7 @@ def search(rods, radius, margin, separation=None, capacity=4096):
     separation = count + 1 if separation is None else np.full(len(rods), separation, dtype=np.int64)
     r = np.ascontiguousarray(np.concatenate(rods).T)
     rows = np.zeros((capacity, 7))
-    found = find_candidates(r, first, count, radius, ds, margin, separation, rows)
+    found = find_candidates(r, first, count, radius, ds, margin, separation, rule, rows)
     return rows[:found] if found <= capacity else found
 
 
@@ -46,7 +47,7 @@ def looked_at(rods, radius, margin):
     first = np.concatenate([[0], np.cumsum(count + 1)[:-1]]).astype(np.int64)
     r = np.ascontiguousarray(np.concatenate(rods).T)
     ds = np.array([np.linalg.norm(np.diff(x, axis=0), axis=1).mean() for x in rods])
-    pieces, balls, _ = wrap_pieces(r, first, count, radius, margin)
+    pieces, balls, _ = wrap_pieces(r, first, count, radius, margin, SPLINE)
     groups, spheres = group_pieces(pieces, balls, radius, ds, margin)
     _, near, tests = near_pieces(pieces, balls, groups, spheres, count + 1)
     return tests, near, len(pieces)
@@ -68,6 +69,13 @@ class Curve:
 
     def samples(self):
         return np.linspace(self.low, self.high, 16 * (self.n - 3) + 1)
+
+
+def fitted(nodes):
+    """Return the points whose spline is the fitted curve of the nodes."""
+    points = nodes.copy()
+    points[1:-1] -= np.diff(nodes, 2, axis=0) / 6.0
+    return points
 
 
 def brute(rods, radius, margin, separation=None):
@@ -187,14 +195,15 @@ def assert_same(rows, wanted):
 # ---- tests
 
 
+@pytest.mark.parametrize("rule", [SPLINE, FITTED])
 @pytest.mark.parametrize("seed", range(3))
-def test_random_rods_against_all_pairs(seed):
+def test_random_rods_against_all_pairs(seed, rule):
     rng = np.random.default_rng(seed)
     rods = [rod(rng, int(n), 0.05, 0.2) for n in rng.integers(8, 36, 7)]
     radius = rng.uniform(0.01, 0.05, 7)
-    rows = search(rods, radius, 0.05)
+    rows = search(rods, radius, 0.05, rule=rule)
     assert len(rows) > 3
-    assert_same(rows, brute(rods, radius, 0.05))
+    assert_same(rows, brute([fitted(x) if rule == FITTED else x for x in rods], radius, 0.05))
 
 
 def test_thick_rods_among_thin_ones():
@@ -323,4 +332,4 @@ def test_broken_or_shrunken_rods_end_the_search():
     r = np.ascontiguousarray(np.concatenate([one, point]).T)
     rows, first = np.zeros((8, 7)), np.array([0, 21], dtype=np.int64)
     sizes = (np.full(2, 0.02), np.full(2, 0.05))
-    assert find_candidates(r, first, count, *sizes, 0.01, count + 1, rows) == 0
+    assert find_candidates(r, first, count, *sizes, 0.01, count + 1, SPLINE, rows) == 0

@@ -1,0 +1,3 @@
+"""The contact curve of a rod between its nodes."""
+
+__all__: list[str] = []

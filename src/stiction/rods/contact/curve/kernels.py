@@ -1,0 +1,158 @@
+"""The contact curve of a rod and the weights of its nodes, by either of two rules.
+
+SPLINE is the uniform cubic B-spline of the nodes. It lies ds^2/6 times the curvature inside them.
+FITTED is the B-spline of the points r_k - (r_(k-1) - 2 r_k + r_(k+1)) / 6, of which a place sees
+six nodes: it meets cubics exactly and smooth curves to order four. At an end the point is the
+node, and beyond it points go on in a straight line, so that both curves end at the last node.
+
+Frames are weighted by the B-spline in either case: what they turn by has no place in space.
+
+Source: formulas sheet of the rods paper, section 3; docs/decisions/0046.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.jit import kernel
+
+# rules of a curve
+SPLINE, FITTED = 0, 1
+
+
+@kernel(borrows=True)
+def weights(x: float, out: Vector, at: int) -> None:
+    """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
+    y = 1.0 - x
+    out[at] = y * y * y / 6.0
+    out[at + 1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
+    out[at + 2] = 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
+    out[at + 3] = x * x * x / 6.0
+
+
+@kernel(borrows=True)
+def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, float, float]:
+    """Return value, slope and bend of the B-spline of four points at the fraction x."""
+    y = 1.0 - x
+    value = (
+        a * (y * y * y / 6.0)
+        + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
+        + c * (2.0 / 3.0 - 0.5 * y * y * (2.0 - y))
+        + d * (x * x * x / 6.0)
+    )
+    slope = (
+        -0.5 * y * y * a
+        + (1.5 * x * x - 2.0 * x) * b
+        + (2.0 * y - 1.5 * y * y) * c
+        + 0.5 * x * x * d
+    )
+    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
+    return value, slope, bend
+
+
+@kernel(borrows=True)
+def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
+    """Return what `axis_point` does, at least one element from both ends: faster."""
+    k = math.floor(s)
+    x = s - k
+    j = first + k - 1
+    a, b, c, d = r[axis, j], r[axis, j + 1], r[axis, j + 2], r[axis, j + 3]
+    return point_of(a, b, c, d, x)
+
+
+@kernel(borrows=True)
+def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
+    """Return a component of the point of slot i whose B-spline lies near the nodes."""
+    if i in (first, last):
+        return r[axis, i]
+    return (8.0 * r[axis, i] - r[axis, i - 1] - r[axis, i + 1]) / 6.0
+
+
+@kernel(borrows=True)
+def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
+    """Turn four weights of fitted points into those of six nodes, the outer two apart.
+
+    w[j] belongs to node start + j of 0, 1, ..., count; outer holds those beside the four.
+    """
+    before, behind = 0.0, 0.0
+    old0, old1, old2, old3 = w[0], w[1], w[2], w[3]
+    for j in range(4):
+        if start + j == 0 or start + j == count:
+            continue
+        give = (old0, old1, old2, old3)[j] / 6.0
+        w[j] += 2.0 * give
+        if j > 0:
+            w[j - 1] -= give
+        else:
+            before = -give
+        if j < 3:
+            w[j + 1] -= give
+        else:
+            behind = -give
+    outer[0], outer[1] = before, behind
+
+
+@kernel(borrows=True)
+def points_of(
+    r: Matrix, first: int, count: int, k: int, axis: int, rule: int
+) -> tuple[float, float, float, float]:
+    """Return component `axis` of the four points whose B-spline is the curve of piece k."""
+    j = first + k
+    b, c = r[axis, j], r[axis, j + 1]
+    if rule == FITTED:
+        last = first + count
+        b, c = fitted(r, first, last, j, axis), fitted(r, first, last, j + 1, axis)
+        a = fitted(r, first, last, j - 1, axis) if k > 0 else 2.0 * b - c
+        return a, b, c, fitted(r, first, last, j + 2, axis) if k < count - 1 else 2.0 * c - b
+    a = r[axis, j - 1] if k > 0 else 2.0 * b - c
+    return a, b, c, r[axis, j + 2] if k < count - 1 else 2.0 * c - b
+
+
+@kernel(borrows=True)
+def axis_point(
+    r: Matrix, first: int, count: int, s: float, axis: int, rule: int
+) -> tuple[float, float, float]:
+    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`.
+
+    Beyond an end points go on in a straight line, so that the curve ends at the last node.
+    """
+    k = min(math.floor(s), count - 1)
+    a, b, c, d = points_of(r, first, count, k, axis, rule)
+    return point_of(a, b, c, d, s - k)
+
+
+@kernel(borrows=True)
+def shift(w: Vector, over: int) -> None:
+    """Let weights beyond the ends act on the last two there are, as a straight line does.
+
+    `over` is how many of the four stand before the start, or less than zero behind the end.
+    """
+    a, b, c, d = w[0], w[1], w[2], w[3]
+    if over == 1:
+        w[0], w[1], w[2], w[3] = b + 2.0 * a, c - a, d, 0.0
+    elif over == 2:
+        w[0], w[1], w[2], w[3] = c + 2.0 * b + 3.0 * a, d - b - 2.0 * a, 0.0, 0.0
+    elif over == -1:
+        w[0], w[1], w[2], w[3] = 0.0, a, b - d, c + 2.0 * d
+    elif over == -2:
+        w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
+
+
+@kernel(borrows=True)
+def four_around(s: float, last: int) -> tuple[int, float, int]:
+    """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
+    k = math.floor(s)
+    x, start = s - k, k - 1
+    over = 0
+    if start < 0:
+        over, start = -start, 0
+    elif start > last - 3:
+        over, start = last - 3 - start, last - 3
+    return start, x, over
+
+
+@kernel(borrows=True)
+def apart_from_ends(s: float, count: int, rule: int) -> bool:
+    """Return whether a spline has its four nodes and its four elements around s inside the rod."""
+    return rule == SPLINE and s >= 1.5 and s <= count - 1.5

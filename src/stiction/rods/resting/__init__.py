@@ -1,0 +1,3 @@
+"""Parts of rods at rest."""
+
+__all__: list[str] = []
