@@ -239,15 +239,19 @@ def verdicts() -> None:
     }
     for title, rows in groups.items():
         table(title, rows(study))
-    begins = Study(full=False, folder=FOLDER / "late-quick")
+    begins = Study(full=False, folder=FOLDER / "late")
     if begins.has("cap-0") and begins.has("cap-dry-3"):
         chosen = ("beta", "eta", "xi with", "contact length before", "vanish", "lower limit")
         rows = [*figure_13(begins), *figure_14(begins), *figure_s1(begins)]
         mine = [row for row in rows if any(word in row.what for word in chosen)]
-        table("Section 5 with friction from the shear on, quick size", mine)
+        table("Section 5 with friction from the shear on", mine)
     _tell_betas()
     print("\nAt the quick size, not the paper's: " + (", ".join(sorted(study.quick)) or "none"))
     _tell_variants()
+
+
+# where caps lie whose friction begins with the shear, by the size of those with friction before
+_LATE = {"late": "paper", "late-quick": "quick"}
 
 
 def _tell_betas() -> None:
@@ -257,7 +261,8 @@ def _tell_betas() -> None:
     print(f"| {' | '.join(heads)} | at 8.5, 15, 17 L0, in % |")
     print("|---|---|---|---|---|---|---|")
     known = {"paper": ("from the start", "paper"), "quick": ("from the start", "quick")}
-    for folder, told in {**known, "late-quick": ("from the shear on", "quick")}.items():
+    shear = {k: ("from the shear on", known[v][1]) for k, v in _LATE.items()}
+    for folder, told in {**known, **shear}.items():
         study = Study(full=False, folder=FOLDER / folder)
         kept = {f: Fit(c) for f, c in loads(study, "cap-").items()}
         dry = {f: Fit(c) for f, c in loads(study, "cap-dry-").items()}
@@ -310,9 +315,10 @@ def _cap_numbers(c: Curves) -> dict[str, float]:
 def _tell_variants() -> None:
     folder = FOLDER / "variants"
     larger = {
-        "strip-": ("strip-ea-0.02", "320 x 8 elements"),
-        "cylinders-": ("cylinders-ea-0.9", "the paper's size"),
-        "cap-": ("cap-0", "the paper's size"),
+        "strip-": ("paper/strip-ea-0.02", "320 x 8 elements"),
+        "cylinders-": ("paper/cylinders-ea-0.9", "the paper's size"),
+        # the others begin friction with the shear, too
+        "cap-": ("late/cap-0", "the paper's size"),
     }
     groups = {"strip-": _strip_numbers, "cylinders-": _cylinder_numbers, "cap-": _cap_numbers}
     for start, numbers in groups.items():
@@ -323,9 +329,10 @@ def _tell_variants() -> None:
         }
         if not rows:
             continue
-        name, word = larger[start]
-        if (FOLDER / "paper" / f"{name}.csv").exists():
-            rows[word] = numbers(read_curves(FOLDER / "paper", name))
+        path, word = larger[start]
+        size, name = path.split("/")
+        if (FOLDER / size / f"{name}.csv").exists():
+            rows[word] = numbers(read_curves(FOLDER / size, name))
         words = list(next(iter(rows.values())))
         print(f"\n### What the {start[:-1]} hangs on, quick size\n")
         print(f"| case | {' | '.join(words)} |")
