@@ -203,14 +203,16 @@ def test_bodies_inside_each_other_are_refused(old, new, refused, here):
     assert "deep inside" in refused("run", "bad.toml", "--no-figures")
 
 
-def test_a_boundary_that_closes_is_refused(refused, here):
-    """Contact boundaries are open chains; loads may act around a whole body."""
+def test_a_boundary_that_goes_round_twice_is_refused(refused, here):
+    """Boundaries that touch may close, but meet themselves nowhere else."""
     points = "[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]"
     mesh = f"{{type = 'Mesh', points = {points}, cells = [[0, 1, 2, 3]], "
-    closed = mesh + "boundaries = {bottom = [[0, 0], [0, 1], [0, 2], [0, 3]], top = [[0, 2]]}}"
+    closed = (
+        mesh + "boundaries = {bottom = [[0, 0], [0, 1], [0, 2], [0, 3], [0, 0]], top = [[0, 2]]}}"
+    )
     old = PAIR.split("mesh = ")[1].split("\n")[0]
     (here / "bad.toml").write_text(PAIR.replace(old, closed))
-    assert "a chain that closes" in refused("run", "bad.toml", "--no-figures")
+    assert "an edge listed twice" in refused("run", "bad.toml", "--no-figures")
     gap = mesh + "boundaries = {bottom = [[0, 0], [0, 2]], top = [[0, 2]]}}"
     (here / "bad.toml").write_text(PAIR.replace(old, gap))
     assert "edges in order" in refused("run", "bad.toml", "--no-figures")

@@ -35,7 +35,7 @@ from numba.core.untyped_passes import ExtractByteCode
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.cache import KernelCache
 from stiction.numerics.compiling.digest import digest_of, plain_function, text_of_type
-from stiction.numerics.compiling.shortcuts import shortcuts
+from stiction.numerics.compiling.front.shortcuts import shortcuts
 
 __all__ = [
     "C_FUNCTIONS",

@@ -88,7 +88,8 @@ def _name_of(kernel: Any) -> str | None:
     if not inside:
         return _name(plain)
     made_by = vars(importlib.import_module(plain.__module__)).get(factory)
-    if made_by is None:
+    # one that takes nothing is no factory, and may do anything
+    if made_by is None or not inspect.signature(made_by).parameters:
         return None
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
     values = {name: cell.cell_contents for name, cell in cells}

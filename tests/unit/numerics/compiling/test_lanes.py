@@ -44,13 +44,14 @@ def test_the_bits_of_numpy(seed):
     assert np.array_equal(np.signbit(a[known]), np.signbit(b[known]))
 
 
+@kernel
+def wrong(a):
+    x = load(a, 0, 0)
+    return count(x & x)
+
+
 @needs_compiler
 def test_lanes_and_answers_do_not_mix():
-    @kernel
-    def wrong(a):
-        x = load(a, 0, 0)
-        return count(x & x)
-
     with pytest.raises(Exception, match="Lanes"):
         wrong(table(0))
     with pytest.raises(TypeError, match="ufunc"):

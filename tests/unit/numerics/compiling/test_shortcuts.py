@@ -6,7 +6,7 @@ from numba.core import compiler, ir
 from numba.core.postproc import PostProcessor
 from numba.core.types.functions import BaseFunction
 
-from stiction.numerics.compiling.shortcuts import shortcuts
+from stiction.numerics.compiling.front.shortcuts import shortcuts
 
 
 def sample(a, pair):

@@ -21,8 +21,8 @@ from numba.core.types.functions import BaseFunction
 from numba.core.typing.context import BaseContext
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
-from stiction.numerics.compiling.borrowing import BORROWING
-from stiction.numerics.compiling.handing import HANDING
+from stiction.numerics.compiling.front.borrowing import BORROWING
+from stiction.numerics.compiling.front.handing import HANDING
 
 __all__ = ["shortcuts"]
 
