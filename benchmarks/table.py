@@ -536,15 +536,22 @@ def _studies(lines: list[dict]) -> str:
             f"{p['members']:,}",
             _time(p["seconds"]),
             _time(2.0 * p["seconds"] / p["members"]),
-            _time(p["alone"])
-            if "alone" in p
-            else _time(p["kernels"] / p["members"]) + " in kernels",
+            _beside(p),
         )
         for p in lines
         if p["kind"] == "sweep"
     ]
-    head = ("sweep", "members", "two workers", "of a core, each", "a run alone")
+    head = ("sweep", "members", "two workers", "of a core, each", "beside")
     return "## Studies\n\n" + _table(head, rows)
+
+
+def _beside(p: dict) -> str:
+    """Return what a member of a sweep is compared with."""
+    if "alone" in p:
+        return _time(p["alone"]) + " alone"
+    if "kernels" in p:
+        return _time(p["kernels"] / p["members"]) + " in kernels"
+    return f"{100.0 * p['lost']:.3g} % lose determinism"
 
 
 def _faults(lines: list[dict]) -> str:
