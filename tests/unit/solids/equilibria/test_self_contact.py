@@ -1,5 +1,7 @@
 """A body that touches itself: two parts of one boundary, by virtual work."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -124,6 +126,36 @@ def test_one_boundary_is_as_two():
     np.testing.assert_allclose(0.5 * (force + against), own, atol=1e-12 * largest)
     # one way alone has a master: the other differs by what the mesh resolves
     assert np.abs(force - own).max() > 1e-3 * largest
+
+
+def pressed(turn, scale=1.0):
+    """Return the energy, forces and places of a fold that touches itself, turned and scaled."""
+    solid = folded(0.6, 0.0, named=False)
+    problem, u = closing(solid)
+    way = scale * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    body, contact = solid.bodies[0], solid.contacts[0]
+    mesh = dataclasses.replace(body.mesh, points=body.mesh.points @ way)
+    law = LennardJones.from_strength(0.05, 2e-3 * scale, adhesive=False)
+    same = Contact(contact.boundary, contact.partner, law, st.EA(0.3, 0.0), passes="mortar")
+    bodies = [Body(mesh, body.element, body.material)]
+    problem = Problem(st.Solid(bodies, [same], [], dimensionless=True).assembled())
+    u = u @ way
+    trial, _ = problem.evaluate(problem.start(0.0), u, 0.0, None, False)
+    return problem.stored(trial)[1], trial.residual - trial.internal, problem.places(u), way
+
+
+@pytest.mark.parametrize(("turn", "scale"), [(0.0, 1.0), (0.7, 1.0), (-2.1, 1e-6), (1.3, 1e3)])
+def test_frame_and_unit_of_one_boundary(turn, scale):
+    """Forces turn with the body and balance, with their moments."""
+    energy, force, _, _ = pressed(0.0)
+    other, against, x, way = pressed(turn, scale)
+    largest = np.abs(force).max()
+    np.testing.assert_allclose(other, energy * scale**2, rtol=1e-9)
+    np.testing.assert_allclose(against, force @ way, atol=1e-9 * largest * scale)
+    size = np.abs(against).sum()
+    assert np.abs(against.sum(axis=0)).max() <= 1e-13 * size
+    moment = np.sum(x[:, 0] * against[:, 1] - x[:, 1] * against[:, 0])
+    assert abs(moment) <= 1e-13 * size * LEG * scale
 
 
 def test_tangents_of_one_boundary():
