@@ -48,7 +48,7 @@ from stiction.numerics.compiling.folders import (
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 6\n"
+_MARK = b"stiction kernel 7\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; those go that were used longest ago
 _MOST_ENTRIES = 24

@@ -106,7 +106,9 @@ def follow_members(
     for b in range(x.shape[0]):
         for i in range(system.size):
             system[i] = fresh.system[i]
-        a[:, :] = fresh.a
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                a[i, j] = fresh.a[i, j]
         for i in range(p.size):
             p[i] = params[b, i]
         for i in range(n):

@@ -15,12 +15,15 @@ from typing import Any
 from numba.core import ir
 from numba.core import types as kinds
 from numba.core.lowering import Lower
+from numba.core.runtime.context import NRTContext
 
-__all__ = ["BORROWING", "borrowed"]
+__all__ = ["BORROWING", "borrowed", "uncounted"]
 
 _ASSIGN: Any = Lower.lower_assign
 _STORE: Any = Lower.storevar
 _DELETE: Any = Lower.delvar
+# whether values of a type hold references that are counted, by type
+_COUNTED: dict[Any, bool] = {}
 
 
 def borrowed(blocks: dict[int, Any], types: dict[str, Any]) -> frozenset[str]:
@@ -68,9 +71,9 @@ def _is_default(value: Any, types: dict[str, Any]) -> bool:
     return isinstance(value, ir.Arg) and isinstance(types["arg." + value.name], kinds.Omitted)
 
 
-def _uncounted(self: Any, name: str) -> bool:
+def uncounted(self: Any, name: str) -> bool:
     """Say whether a name of the function that is being lowered counts nothing."""
-    if not self.context.enable_nrt:
+    if not self.context.enable_nrt or not _counts(self.context, self.typeof(name)):
         return True
     names = vars(self).get("_borrowed")
     if names is None:
@@ -78,10 +81,28 @@ def _uncounted(self: Any, name: str) -> bool:
     return name in names
 
 
+def _counts(context: Any, kind: Any) -> bool:
+    """Say whether values of a type hold references that are counted."""
+    found = _COUNTED.get(kind)
+    if found is None:
+        found = _COUNTED[kind] = context.data_model_manager[kind].contains_nrt_meminfo()
+    return bool(found)
+
+
+def _references(self: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
+    """Return the types and the references that are counted in a value; takes out nothing else."""
+    model = self._context.data_model_manager[kind]
+    found = [(kind, model.get_nrt_meminfo(builder, value))] if model.has_nrt_meminfo() else []
+    for inside, get in model.traverse(builder):
+        if _counts(self._context, inside):
+            found += _references(self, builder, inside, get(value))
+    return found
+
+
 def _lower_assign(self: Any, kind: Any, statement: Any) -> Any:
     """Lower a value without counting it if its name borrows."""
     context = self.context
-    if not context.enable_nrt or not _uncounted(self, statement.target.name):
+    if not context.enable_nrt or not uncounted(self, statement.target.name):
         return _ASSIGN(self, kind, statement)
     context.enable_nrt = False
     try:
@@ -93,7 +114,7 @@ def _lower_assign(self: Any, kind: Any, statement: Any) -> Any:
 def _store(self: Any, value: Any, name: str, argidx: int | None = None) -> None:
     """Store a value; what stood there before is of no interest where nothing is counted."""
     self._alloca_var(name, self.typeof(name))
-    if argidx is not None or name in self._singly_assigned_vars or not _uncounted(self, name):
+    if argidx is not None or name in self._singly_assigned_vars or not uncounted(self, name):
         _STORE(self, value, name, argidx)
     else:
         self.builder.store(value, self.getvar(name))
@@ -101,15 +122,14 @@ def _store(self: Any, value: Any, name: str, argidx: int | None = None) -> None:
 
 def _delete(self: Any, name: str) -> None:
     """End a name; there is nothing to end where nothing was counted."""
-    if not _uncounted(self, name):
+    if not uncounted(self, name):
         _DELETE(self, name)
-    elif name not in self._blk_local_varmap:
-        self._singly_assigned_vars.discard(name)
 
 
-# of `Lower`, what is called instead of Numba's own
+# called instead of Numba's own while a kernel is compiled
 BORROWING: tuple[tuple[Any, str, Any], ...] = (
     (Lower, "lower_assign", _lower_assign),
     (Lower, "storevar", _store),
     (Lower, "delvar", _delete),
+    (NRTContext, "get_meminfos", _references),
 )

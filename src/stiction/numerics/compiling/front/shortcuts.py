@@ -22,7 +22,11 @@ from numba.core.typing.context import BaseContext
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
 from stiction.numerics.compiling.front.borrowing import BORROWING
+from stiction.numerics.compiling.front.calling import CALLING
 from stiction.numerics.compiling.front.handing import HANDING
+from stiction.numerics.compiling.front.indexing import INDEXING
+from stiction.numerics.compiling.front.looping import LOOPING
+from stiction.numerics.compiling.front.naming import NAMING
 
 __all__ = ["shortcuts"]
 
@@ -142,7 +146,11 @@ _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (postproc.PostProcessor, "run", _after_pass),
     (event, "broadcast", _tell),
     *BORROWING,
+    *CALLING,
     *HANDING,
+    *INDEXING,
+    *LOOPING,
+    *NAMING,
 )
 
 
