@@ -1,11 +1,11 @@
 """Entries, rows and slices of arrays, reached by as few instructions as they take.
 
-For `a[i]` Numba puts the array into memory, reads its shape and its strides twice, as tuples that it
-takes apart and puts together, and multiplies by one and adds zero: some thirty instructions for a
-vector and forty-five for a matrix, which LLVM then takes away again. They were a third of all that it
-was handed. Here the address is made of the array's own fields; it is the same one, negative places
-counted from the end included. Slices with a step, assigning to more than one entry, arrays as
-places, and checked bounds stay with Numba.
+For `a[i]` Numba puts the array into memory, reads its shape and its strides twice, as tuples that
+it takes apart and puts together, and multiplies by one and adds zero: some thirty instructions for
+a vector and forty-five for a matrix, which LLVM then takes away again. They were a third of all
+that it was handed. Here the address is made of the array's own fields; it is the same one, negative
+places counted from the end included. Slices with a step, assigning to more than one entry, arrays
+as places, and checked bounds stay with Numba.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Fields:
 
 def _parts(builder: Any, index: Any, axes: tuple[Any, ...]) -> list[Any]:
     """Return the places that an index holds."""
-    if not isinstance(index.type, ir.Aggregate) or _is_plain_slice(axes[0]) and len(axes) == 1:
+    if not isinstance(index.type, ir.Aggregate) or (_is_plain_slice(axes[0]) and len(axes) == 1):
         return [index]
     return [part_of(builder, index, axis) for axis in range(len(axes))]
 
@@ -147,7 +147,9 @@ def _view(fields: _Fields, result: Any, axes: tuple[Any, ...], given: list[Any])
     return view
 
 
-def _getitem(self: Any, result: Any, expression: Any, value: Any, index: Any, signature: Any) -> Any:
+def _getitem(
+    self: Any, result: Any, expression: Any, value: Any, index: Any, signature: Any
+) -> Any:
     """Lower `value[index]`."""
     array = self.typeof(value.name)
     axes = _axes(self.context, array, self.typeof(index.name))
