@@ -104,8 +104,10 @@ class _Status:
             return cgutils.false_bit
         none = self.is_none
         wrong = self._builder.icmp_signed("!=", self.code, RETCODE_OK)
-        return wrong if none is cgutils.false_bit else self._builder.and_(
-            wrong, self._builder.not_(none)
+        return (
+            wrong
+            if none is cgutils.false_bit
+            else self._builder.and_(wrong, self._builder.not_(none))
         )
 
     @property

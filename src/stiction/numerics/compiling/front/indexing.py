@@ -32,7 +32,8 @@ def _axes(context: Any, array: Any, index: Any) -> tuple[Any, ...] | None:
         return None
     if not isinstance(array.dtype, kinds.Float | kinds.Integer | kinds.Boolean):
         return None
-    axes = tuple(index.types) if isinstance(index, kinds.BaseTuple) else (index,)
+    several: Any = index
+    axes = tuple(several) if isinstance(index, kinds.BaseTuple) else (index,)
     known = all(isinstance(axis, kinds.Integer) or _is_plain_slice(axis) for axis in axes)
     return axes if known and 0 < len(axes) <= array.ndim else None
 
@@ -170,8 +171,8 @@ def _setitem(self: Any, target: Any, index: Any, value: Any, signature: Any) -> 
     """Lower `target[index] = value`."""
     array, kind = self.typeof(target.name), self.typeof(value.name)
     axes = _axes(self.context, array, self.typeof(index.name))
-    known = axes is not None and _names_one(array, axes)
-    if not known or not isinstance(kind, kinds.Number | kinds.Boolean):
+    number = isinstance(kind, kinds.Number | kinds.Boolean)
+    if axes is None or not number or not _names_one(array, axes):
         return _SET(self, target, index, value, signature)
     context, builder = self.context, self.builder
     fields = _Fields(context, builder, array, self.loadvar(target.name))
