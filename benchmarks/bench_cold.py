@@ -30,6 +30,7 @@ FIRST = {
         *("--set", "method.steps=5"),
     ),
 }
+FROM_WHEEL = "every built-in scenario, first run from the wheel, over its warm run"
 
 
 @dataclass
@@ -134,7 +135,10 @@ def compile_all(record: Record, clock: Clock, scratch: Path) -> None:
 def from_wheel(record: Record, clock: Clock, scratch: Path) -> None:
     """Measure every built-in scenario from a wheel, first and warm, outside of the sources."""
     out, place = scratch / "wheel", scratch / "elsewhere"
-    subprocess.run([sys.executable, str(ROOT / "tools/wheel.py"), str(out)], check=True)
+    words = [sys.executable, str(ROOT / "tools/wheel.py"), str(out)]
+    if subprocess.run(words).returncode:
+        record.target(FROM_WHEEL, "<= 1.5 units", "no wheel was built", None)
+        return
     (made,) = out.glob("*.whl")
     zipfile.ZipFile(made).extractall(place)
     record.add("wheel", megabytes=made.stat().st_size / 1e6)
@@ -148,9 +152,8 @@ def from_wheel(record: Record, clock: Clock, scratch: Path) -> None:
         record.add("from wheel", name=path.stem, first=first, warm=warm, over=over, failed=failed)
         if over > worst:
             worst, name_of_worst = over, path.stem
-    what = "every built-in scenario, first run from the wheel, over its warm run"
     told = f"at most {worst:.2f} units ({name_of_worst})"
-    record.target(what, "<= 1.5 units", told, worst <= 1.5)
+    record.target(FROM_WHEEL, "<= 1.5 units", told, worst <= 1.5)
 
 
 if __name__ == "__main__":

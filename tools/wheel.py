@@ -8,6 +8,7 @@ copied first, and nothing is left in the sources.
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import platform
 import shutil
@@ -21,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # what `numerics.compiling.cache.TARGETS` knows, by the name of the machine
 KINDS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3", "aarch64": "arm64", "arm64": "arm64"}
 CPUS = {"x86-64-v3": "x86-64-v3", "arm64": "generic"}
+NO_WHEEL = """tools/wheel.py: got no package `wheel`; needs it to name the platform.
+Why: the kernels inside run on one kind of machine.
+Try: make wheel, or pip install "stiction[wheel]"."""
 _BUILT_FROM = ("src", "tools", "pyproject.toml", "README.md", "LICENSE")
 
 
@@ -30,6 +34,9 @@ def main() -> int:
     kind = KINDS.get(platform.machine())
     if kind is None:
         print(f"got a {platform.machine()}; needs one of {', '.join(KINDS)}", file=sys.stderr)
+        return 2
+    if not list(importlib.metadata.distributions(name="wheel")):
+        print(NO_WHEEL, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch)
