@@ -21,7 +21,6 @@ from stiction.chains.theta.step_kernels import (
     NEW_MODE,
     REST_SINCE,
     SHARE,
-    SLIPPING,
     STEP,
     X_LOW,
     Events,
@@ -32,6 +31,7 @@ from stiction.chains.theta.step_kernels import (
     close_books,
     note_against,
     note_given,
+    note_modes,
     time_after,
 )
 from stiction.numerics.jit import kernel
@@ -164,31 +164,3 @@ def move(
         ridden += force
         speed_before, x_before = speed, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped
-
-
-@kernel(borrows=True)
-def note_modes(
-    f: Floats,
-    m: Marks,
-    counter: Ints,
-    events: Events,
-    t: float,
-    first: int,
-    last: int,
-    belt: float,
-) -> None:
-    """Note the masses from `first` to before `last` whose modes changed; count who slips."""
-    for i in range(first, last):
-        if m[NEW_MODE, i] != m[MODE, i]:
-            row = counter[N_EVENTS] - events.first
-            events.values[row, 0] = t
-            events.values[row, 1] = f[X, i]
-            events.values[row, 2] = f[U, i] + belt
-            events.values[row, 3] = f[FORCE, i]
-            events.values[row, 4] = f[NEW_FORCE, i]
-            events.marks[row, 0] = i
-            events.marks[row, 1] = m[MODE, i]
-            events.marks[row, 2] = m[NEW_MODE, i]
-            counter[SLIPPING] += abs(int(m[NEW_MODE, i])) - abs(int(m[MODE, i]))
-            m[MODE, i] = m[NEW_MODE, i]
-            counter[N_EVENTS] += 1

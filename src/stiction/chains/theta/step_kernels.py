@@ -482,26 +482,39 @@ def save_rows(
 
 
 @kernel(borrows=True)
-def record(p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, events: Events) -> bool:
-    """Note every mass whose mode changed, at the end of the step; return whether one did."""
-    t = time_after(p, counter[STEP] - 1)
-    slipping, first = 0, counter[N_EVENTS]
-    for i in range(p.n):
+def note_modes(
+    f: Floats,
+    m: Marks,
+    counter: Ints,
+    events: Events,
+    t: float,
+    first: int,
+    last: int,
+    belt: float,
+) -> None:
+    """Note the masses from `first` to before `last` whose modes changed; count who slips."""
+    for i in range(first, last):
         if m[NEW_MODE, i] != m[MODE, i]:
             row = counter[N_EVENTS] - events.first
             events.values[row, 0] = t
             events.values[row, 1] = f[X, i]
-            events.values[row, 2] = f[U, i] + p.belt
+            events.values[row, 2] = f[U, i] + belt
             events.values[row, 3] = f[FORCE, i]
             events.values[row, 4] = f[NEW_FORCE, i]
             events.marks[row, 0] = i
             events.marks[row, 1] = m[MODE, i]
             events.marks[row, 2] = m[NEW_MODE, i]
+            counter[SLIPPING] += abs(int(m[NEW_MODE, i])) - abs(int(m[MODE, i]))
             m[MODE, i] = m[NEW_MODE, i]
             counter[N_EVENTS] += 1
-        slipping += abs(int(m[NEW_MODE, i]))
-    counter[SLIPPING] = slipping
-    if counter[N_EVENTS] == first:
+
+
+@kernel(borrows=True)
+def record(p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, events: Events) -> bool:
+    """Note every mass whose mode changed, at the end of the step; return whether one did."""
+    t, before = time_after(p, counter[STEP] - 1), counter[N_EVENTS]
+    note_modes(f, m, counter, events, t, 0, p.n, p.belt)
+    if counter[N_EVENTS] == before:
         return False
     clock[REST_SINCE] = t
     return True
