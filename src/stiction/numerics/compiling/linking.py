@@ -35,7 +35,7 @@ from numba.core.untyped_passes import ExtractByteCode
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.cache import KernelCache
 from stiction.numerics.compiling.digest import digest_of, plain_function, text_of_type
-from stiction.numerics.compiling.front.shortcuts import shortcuts
+from stiction.numerics.compiling.front.known import is_known
 
 __all__ = [
     "C_FUNCTIONS",
@@ -47,6 +47,13 @@ __all__ = [
     "outer",
 ]
 
+
+# shorter ways through a front end that is known, Numba's own through any other
+shortcuts: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+if is_known(numba.__version__):
+    from stiction.numerics.compiling.front.shortcuts import shortcuts as known_shortcuts
+
+    shortcuts = known_shortcuts
 
 # what Numba takes for an address that is good in this process alone
 _NOT_TO_KEEP = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
