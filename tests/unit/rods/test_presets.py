@@ -26,7 +26,8 @@ from stiction.rods import (
     Straight,
 )
 from stiction.rods.assembly import assemble
-from stiction.rods.presets import spline_nodes
+from stiction.rods.contact.curve.kernels import FITTED, SPLINE, axis_point
+from stiction.rods.contact.curve.nodes import curve_nodes
 from stiction.scenario import read_scenario
 from stiction.scenario.scenario import Scenario
 from stiction.scenario.writer import write_scenario
@@ -47,12 +48,44 @@ def nearest(first, second):
     return min(np.linalg.norm(second - point, axis=1).min() for point in first)
 
 
-def test_spline_nodes_bring_the_curve_to_the_points():
+@pytest.mark.parametrize(("name", "rule"), [("spline", SPLINE), ("fitted", FITTED)])
+def test_nodes_bring_the_curve_to_the_points(name, rule):
     turn = np.linspace(0.0, 5.0, 31)
     points = np.column_stack([np.cos(turn), np.sin(turn), 0.1 * turn])
-    through = curve(spline_nodes(points), per_piece=1)
-    assert through == pytest.approx(points[1:-2], abs=1e-14)
-    assert np.abs(curve(points, per_piece=1) - points[1:-2]).max() > 1e-3
+    nodes = curve_nodes(points, name)
+    through = [[axis_point(nodes.T, 0, 30, s, a, rule)[0] for a in range(3)] for s in range(31)]
+    assert np.array(through) == pytest.approx(points, abs=1e-14)
+    if name == "spline":
+        assert curve(nodes, per_piece=1) == pytest.approx(points[1:-2], abs=1e-14)
+        assert np.abs(curve(points, per_piece=1) - points[1:-2]).max() > 1e-3
+
+
+FITTED_PRESETS = [
+    (st.CrossedRods, {}),
+    (st.rods.RodOnFixedRod, {"friction": st.Coulomb(1.0)}),
+    (st.rods.RodNet, {"rows": 2, "columns": 2}),
+    (st.rods.RodNet, {"rows": 2, "columns": 2, "woven": False, "found": True}),
+    (st.rods.Braid, {"elements": 40}),
+    (st.rods.TighteningKnot, {"elements": 80}),
+]
+
+
+@pytest.mark.parametrize(("preset", "fields"), FITTED_PRESETS)
+def test_ready_systems_take_the_fitted_curve(preset, fields):
+    systems = [preset(contact_curve=rule, **fields) for rule in ("spline", "fitted")]
+    assert [x.assembled().contact_curve for x in systems] == ["spline", "fitted"]
+    for system in systems:
+        # declared contacts touch at the start, whatever the curve; braids and knots do not
+        run = st.solve(system, t_span=(0.0, 1e-2), save=2)
+        assert run.audit.ok, run.audit
+    with pytest.raises(st.ModelError, match=rf"{preset.__name__}\.contact_curve"):
+        preset(contact_curve="nodes", **fields)
+
+
+def test_a_scenario_takes_the_fitted_curve_by_its_name():
+    for name in ("rods-crossed", "rods-on-rod", "rods-net", "rods-braid", "rods-knot"):
+        changed = read_scenario(name, ["system.contact_curve=fitted"]).system
+        assert changed.assembled().contact_curve == "fitted"
 
 
 def test_crossed_rods_are_the_reference_case():
