@@ -72,7 +72,7 @@ from stiction.rods.contact.kernels import (
     slip_velocity,
 )
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
-from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing
+from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing, turn_of_normal
 from stiction.rods.contact.touch_kernels import MOST_SWEEPS, STUCK, SWEEPS
 from stiction.rods.rod_kernels import State
 
@@ -163,6 +163,7 @@ def drift_of_slip(q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: 
         slip_drift(q, c, place, index, touch.geom, v, p, rate1, rate2, spare)
         k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = spare[0], spare[1], spare[2]
         k[RATES_C], k[RATES_C + 1] = rate1, rate2
+        turn_of_normal(c, touch, spare[3], spare[4], spare[5])
         return
     # the same, inside both rods, with the weights that geom holds
     v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -212,6 +213,7 @@ def drift_of_slip(q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: 
     k[DRIFT_C] = ux + sy * g[D + 2] - sz * g[D + 1] + my * dz - mz * dy
     k[DRIFT_C + 1] = uy + sz * g[D] - sx * g[D + 2] + mz * dx - mx * dz
     k[DRIFT_C + 2] = uz + sx * g[D + 1] - sy * g[D] + mx * dy - my * dx
+    turn_of_normal(c, touch, dx, dy, dz)
 
 
 @kernel(borrows=True)
