@@ -12,7 +12,7 @@ import pytest
 import stiction as st
 from stiction.catalogue import CATALOGUE, attribute
 from stiction.numerics.checks import MOST_BYTES
-from stiction.rods.presets import spline_nodes
+from stiction.rods.contact.curve.nodes import curve_nodes
 from stiction.switching.wheel.return_map import AlwaysSlip
 
 HUGE, BEYOND = 10**9, 10**12
@@ -210,6 +210,7 @@ def test_the_limit_is_told():
 def test_nodes_of_long_rods_are_those_of_short_ones(monkeypatch):
     rng = np.random.default_rng(3)
     points = rng.normal(size=(60, 3))
-    dense = spline_nodes(points)
-    monkeypatch.setattr("stiction.rods.presets._MOST_DENSE", 50)
-    assert spline_nodes(points) == pytest.approx(dense, rel=1e-13, abs=1e-13)
+    dense = [curve_nodes(points, rule) for rule in ("spline", "fitted")]
+    monkeypatch.setattr("stiction.rods.contact.curve.nodes._MOST_DENSE", 50)
+    for nodes, rule in zip(dense, ("spline", "fitted"), strict=True):
+        assert curve_nodes(points, rule) == pytest.approx(nodes, rel=1e-13, abs=1e-13)

@@ -63,6 +63,15 @@ class RodSystem(Record, abc.ABC):
         return OF_A_CONTACT * most + numbers_kept(slots, 2 * len(rods.rods), partners)
 
 
+def check_contact_curve(system: RodSystem) -> None:
+    """Refuse a contact curve that there is not."""
+    curve = getattr(system, "contact_curve", None)
+    if curve not in CONTACT_CURVES:
+        where, needs = f"{type(system).__name__}.contact_curve", "'spline' or 'fitted'"
+        why, try_ = "contacts see one of these axes.", "leave it out for the spline."
+        raise ModelError(explain(where, repr(curve), needs, why, try_))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Rods(RodSystem):
     """Geometrically exact rods that roll on, slip along and open from each other.
@@ -107,10 +116,7 @@ class Rods(RodSystem):
         why = "it pulls on every rod."
         gravity = vector("Rods.gravity", self.gravity, unit="m/s^2", why=why)
         object.__setattr__(self, "gravity", gravity)
-        if self.contact_curve not in CONTACT_CURVES:
-            got, needs = repr(self.contact_curve), "'spline' or 'fitted'"
-            why, try_ = "contacts see one of these axes.", "leave it out for the spline."
-            raise ModelError(explain("Rods.contact_curve", got, needs, why, try_))
+        check_contact_curve(self)
         for i, contact in enumerate(self.contacts, start=1):
             self._check_contact(i, contact)
         self._check_sections()

@@ -13,8 +13,9 @@ from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.numerics.checks import MOST_WORK, fits, number, whole
 from stiction.rods.centreline import Curve, Straight, vector
+from stiction.rods.contact.curve.nodes import curve_nodes
 from stiction.rods.contact.model import ContactSearch, RollingContact
-from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
+from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem, check_contact_curve
 from stiction.rods.rod import (
     BYTES_OF_ELEMENT,
     Clamped,
@@ -26,7 +27,7 @@ from stiction.rods.rod import (
 )
 from stiction.rods.section import CircularSection
 
-__all__ = ["CrossedRods", "RodNet", "RodOnFixedRod", "spline_nodes"]
+__all__ = ["CrossedRods", "RodNet", "RodOnFixedRod"]
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
@@ -94,6 +95,7 @@ class CrossedRods(RodSystem):
     young, poisson, density : of the material [Pa], [1], [kg/m^3]
     elements : of each rod
     drag : external damping of both rods [N s/m^2]
+    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
 
     Source: Gay-Balmaz and Putkaradze 2012, Fig. 1; the defaults are the reference case of the
     formulas sheet of the rods paper, section 6.
@@ -115,8 +117,10 @@ class CrossedRods(RodSystem):
     density: float = 1000.0
     elements: int = 40
     drag: float = 0.0
+    contact_curve: str = "spline"
 
     def __post_init__(self) -> None:
+        check_contact_curve(self)
         check_numbers(self, MATERIAL)
         why = "rods touch in one point only where they cross."
         _inside(self, "angle", math.radians(10.0), math.radians(170.0), "rad", why)
@@ -175,7 +179,7 @@ class CrossedRods(RodSystem):
             drag=self.drag,
         )
         touch = RollingContact(s1 * self.length, s2 * self.length, friction=self.friction)
-        return Rods([lower, upper], [touch])
+        return Rods([lower, upper], [touch], contact_curve=self.contact_curve)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,6 +204,7 @@ class RodOnFixedRod(RodSystem):
     young, density : of both rods [Pa], [kg/m^3]
     elements : of each rod
     internal_damping : retardation time of the material [s]
+    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
 
     Source: a rigid cylinder on a slope; formulas sheet of the rods paper, section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_stiff_rod_rolls_and_slips_down_a_slope
@@ -220,8 +225,10 @@ class RodOnFixedRod(RodSystem):
     density: float = 1000.0
     elements: int = 40
     internal_damping: float = 0.0
+    contact_curve: str = "spline"
 
     def __post_init__(self) -> None:
+        check_contact_curve(self)
         check_numbers(self, MATERIAL)
         check_numbers(
             self,
@@ -272,7 +279,8 @@ class RodOnFixedRod(RodSystem):
             place, reach - self.offset, friction=self.friction, restitution=self.restitution
         )
         down = (math.sin(self.slope), 0.0, -math.cos(self.slope))
-        return Rods([fixed, free], [touch], gravity=tuple(self.gravity * d for d in down))
+        gravity = tuple(self.gravity * d for d in down)
+        return Rods([fixed, free], [touch], gravity=gravity, contact_curve=self.contact_curve)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,6 +303,7 @@ class RodNet(RodSystem):
     young, density : of the material [Pa], [kg/m^3]
     cell_elements : elements per cell
     drag : external damping [N s/m^2]
+    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
 
     Source: several contacts, formulas sheet of the rods paper, section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_net_touches_at_every_crossing
@@ -313,8 +322,10 @@ class RodNet(RodSystem):
     density: float = 1000.0
     cell_elements: int = 10
     drag: float = 0.0
+    contact_curve: str = "spline"
 
     def __post_init__(self) -> None:
+        check_contact_curve(self)
         material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
         check_numbers(
             self,
@@ -345,7 +356,7 @@ class RodNet(RodSystem):
         rods += [self._rod(j, self.rows, self.columns, 1) for j in range(1, self.columns + 1)]
         if self.found:
             search = ContactSearch(friction=self.friction, self_contact=False)
-            return Rods(rods, search=search)
+            return Rods(rods, search=search, contact_curve=self.contact_curve)
         touches = [
             RollingContact(
                 j / (self.columns + 1) * rods[i - 1].rest_length,
@@ -357,7 +368,7 @@ class RodNet(RodSystem):
             for i in range(1, self.rows + 1)
             for j in range(1, self.columns + 1)
         ]
-        return Rods(rods, touches)
+        return Rods(rods, touches, contact_curve=self.contact_curve)
 
     def _rod(self, number: int, crossings: int, lines: int, across: int) -> CosseratRod:
         """Return one rod; `across` is 0 for rows and 1 for columns, `lines` how many there are."""
@@ -371,7 +382,7 @@ class RodNet(RodSystem):
             points[:, 2] = side * self.radius * (-1.0) ** number * np.cos(np.pi * part)
         else:
             points[:, 2] = side * self.radius
-        nodes = spline_nodes(points)
+        nodes = curve_nodes(points, self.contact_curve)
         long = float(np.linalg.norm(np.diff(nodes, axis=0), axis=1).sum())
         lift = self.throw * math.sin(math.pi * number / (lines + 1))
         return CosseratRod(
@@ -384,34 +395,3 @@ class RodNet(RodSystem):
             motion=[SineVelocity(1, (0.0, 0.0, lift))],
             drag=self.drag,
         )
-
-
-def spline_nodes(points: Floats) -> Floats:
-    """Return nodes whose contact curve, a cubic spline, passes through `points` (n, 3).
-
-    The spline of the nodes themselves would cut corners by ds^2/6 times the curvature, and
-    rods laid to touch would not.
-
-    Verified by: tests/unit/rods/test_presets.py::test_spline_nodes_bring_the_curve_to_the_points
-    """
-    n = len(points)
-    if n > _MOST_DENSE:
-        return _banded_nodes(points)
-    matrix = np.eye(n)
-    for k in range(1, n - 1):
-        matrix[k, k - 1 : k + 2] = (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0)
-    return np.asarray(np.linalg.solve(matrix, points))
-
-
-# rows of the matrix beyond which only its band is kept
-_MOST_DENSE = 2000
-
-
-def _banded_nodes(points: Floats) -> Floats:
-    """Return the nodes of `spline_nodes` for long rods, whose full matrix would not fit."""
-    from scipy.linalg import solve_banded
-
-    band = np.full((3, len(points)), 1.0 / 6.0)
-    band[1] = 4.0 / 6.0
-    band[1, [0, -1]], band[0, 1], band[2, -2] = 1.0, 0.0, 0.0
-    return np.asarray(solve_banded((1, 1), band, points))

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.rods.centreline import Curve
+from stiction.rods.contact.curve.nodes import curve_nodes
 from stiction.rods.contact.model import ContactSearch
-from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem
+from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem, check_contact_curve
 from stiction.rods.presets import (
     HELD,
     MATERIAL,
@@ -19,7 +20,6 @@ from stiction.rods.presets import (
     TRY,
     check_numbers,
     check_whole,
-    spline_nodes,
 )
 from stiction.rods.rod import CosseratRod, Driven
 from stiction.rods.section import CircularSection
@@ -52,6 +52,7 @@ class Braid(RodSystem):
     elements : of each rod
     drag : external damping [N s/m^2]
     internal_damping : retardation time of the material [s]
+    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
 
     Source: several contacts, formulas sheet of the rods paper, section 4.
     Verified by: tests/unit/rods/test_presets.py::test_strands_of_a_braid_start_just_apart
@@ -77,8 +78,10 @@ class Braid(RodSystem):
     elements: int = 60
     drag: float = 0.0
     internal_damping: float = 0.0
+    contact_curve: str = "spline"
 
     def __post_init__(self) -> None:
+        check_contact_curve(self)
         material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
         check_numbers(
             self,
@@ -114,7 +117,7 @@ class Braid(RodSystem):
         rods = [
             CosseratRod(
                 section,
-                Curve(spline_nodes(evenly(points, self.elements + 1))),
+                Curve(curve_nodes(evenly(points, self.elements + 1), self.contact_curve)),
                 elements=self.elements,
                 left=HELD,
                 right=Driven((self.pull, 0.0, 0.0), rise=self.rise, hold="element"),
@@ -124,7 +127,8 @@ class Braid(RodSystem):
             )
             for points in (self._wave(i, height) for i in range(self.strands))
         ]
-        return Rods(rods, search=ContactSearch(friction=self.friction, self_contact=False))
+        search = ContactSearch(friction=self.friction, self_contact=False)
+        return Rods(rods, search=search, contact_curve=self.contact_curve)
 
     def _wave(self, strand: int, height: float) -> Floats:
         turn = np.linspace(0.0, 2.0 * np.pi * self.periods, 20 * self.elements + 1)
@@ -153,6 +157,7 @@ class TighteningKnot(RodSystem):
     elements : of the rod
     drag : external damping [N s/m^2]
     internal_damping : retardation time of the material [s]
+    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
 
     Source: self-contact, formulas sheet of the rods paper, section 4; the curve is the torus
     knot (2, 3), cut where it is outermost.
@@ -177,8 +182,10 @@ class TighteningKnot(RodSystem):
     elements: int = 120
     drag: float = 0.2
     internal_damping: float = 0.0
+    contact_curve: str = "spline"
 
     def __post_init__(self) -> None:
+        check_contact_curve(self)
         material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
         check_numbers(
             self,
@@ -197,9 +204,10 @@ class TighteningKnot(RodSystem):
 
     def assembled(self) -> Rods:
         """Return the rod and the search for its self-contacts."""
+        points = evenly(self.size * self._overhand(), self.elements + 1)
         rod = CosseratRod(
             CircularSection(self.radius, self.young, 0.5, self.density),
-            Curve(spline_nodes(evenly(self.size * self._overhand(), self.elements + 1))),
+            Curve(curve_nodes(points, self.contact_curve)),
             elements=self.elements,
             left=Driven((0.0, self.pull, 0.0), rise=self.rise, hold="element"),
             right=Driven((0.0, -self.pull, 0.0), rise=self.rise, hold="element"),
@@ -207,7 +215,8 @@ class TighteningKnot(RodSystem):
             drag=self.drag,
             internal_damping=self.internal_damping,
         )
-        return Rods([rod], search=ContactSearch(friction=self.friction))
+        search = ContactSearch(friction=self.friction)
+        return Rods([rod], search=search, contact_curve=self.contact_curve)
 
     def _overhand(self) -> Floats:
         """Return points of the knot: a cut torus knot and two arms, with corners rounded."""

@@ -72,8 +72,8 @@ from stiction.rods.contact.kernels import (
     slip_velocity,
 )
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
-from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing
-from stiction.rods.contact.touch_kernels import MOST_SWEEPS, STUCK, SWEEPS
+from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing, turn_of_normal
+from stiction.rods.contact.touch_kernels import MOST_SWEEPS, STUCK
 from stiction.rods.rod_kernels import State
 
 Ints = npt.NDArray[np.int64]
@@ -82,8 +82,9 @@ Ints = npt.NDArray[np.int64]
 STILL = 1e-13
 # what opens without speed is out when its gap is this part of the reach
 OUT = 1e-10
-# sweeps for the impulses that end a step: two contacts close to each other take many
-END_SWEEPS = 2000
+# sweeps for the forces of a state, and for the impulses that end a step: two contacts close to each
+# other take many
+FORCE_SWEEPS, END_SWEEPS = 2000, 2000
 # forces that grow by more than this behind the first sweep have no bound; those of a light rod
 # between heavy ones grow by the ratio of their masses
 GROWN = 1e6
@@ -163,6 +164,7 @@ def drift_of_slip(q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: 
         slip_drift(q, c, place, index, touch.geom, v, p, rate1, rate2, spare)
         k[DRIFT_C], k[DRIFT_C + 1], k[DRIFT_C + 2] = spare[0], spare[1], spare[2]
         k[RATES_C], k[RATES_C + 1] = rate1, rate2
+        turn_of_normal(c, touch, spare[3], spare[4], spare[5])
         return
     # the same, inside both rods, with the weights that geom holds
     v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -212,6 +214,7 @@ def drift_of_slip(q: Matrix, c: int, touch: Touch, v: Matrix, p: Matrix, spare: 
     k[DRIFT_C] = ux + sy * g[D + 2] - sz * g[D + 1] + my * dz - mz * dy
     k[DRIFT_C + 1] = uy + sz * g[D] - sx * g[D + 2] + mz * dx - mx * dz
     k[DRIFT_C + 2] = uz + sx * g[D + 1] - sy * g[D] + mx * dy - my * dx
+    turn_of_normal(c, touch, dx, dy, dz)
 
 
 @kernel(borrows=True)
@@ -243,20 +246,21 @@ def solve_forces(
     av, ap : rates of v and p without contacts, which get those with them
     """
     index, geom, law, kick = touch.marks, touch.geom, touch.law, touch.kick
-    closed = count_closed(index)
+    closed, rubs = count_closed(index), False
     for c in range(index.shape[0]):
         k = kick[c]
         if index[c, MODE] < ROLL:
             k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = 0.0, 0.0, 0.0
             continue
         drift_of_slip(q, c, touch, v, p, spare)
+        rubs = rubs or law[c, MU] > 0.0
         if closed == 1:
             k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2] = 0.0, 0.0, 0.0
         else:
             push(q, c, index, geom, k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2], mobility, av, ap)
     change, size, former, sweep = 0.0, 0.0, math.inf, 0
     good, jammed, first = True, False, 0.0
-    for sweep in range(2 * SWEEPS):
+    for sweep in range(2 * FORCE_SWEEPS):
         change, size = 0.0, 0.0
         for c in range(index.shape[0]):
             if index[c, MODE] < ROLL:
@@ -286,11 +290,11 @@ def solve_forces(
         first = max(size, 1e3 * law[0, NOISE]) if sweep == 0 else first
         if jammed:
             continue
-        if size > GROWN * first:
+        if rubs and size > GROWN * first:
             # friction against the slip presses by more than it was given (Painleve): begin anew
             good, jammed, former = False, True, math.inf
             take_back(q, touch, mobility, av, ap)
-        elif sweep == SWEEPS - 1:
+        elif sweep == FORCE_SWEEPS - 1:
             good = change <= 1e-8 * size
             break
     judge_sweeps(sweep + 1, good, worst)

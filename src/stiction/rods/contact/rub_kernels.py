@@ -9,7 +9,18 @@ import math
 
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import ROLL, SLIP, N, slip_per
+from stiction.rods.contact.kernels import (
+    DISTANCE,
+    DRIFT_C,
+    MODE,
+    ROLL,
+    SLIP,
+    SPEED,
+    N,
+    Touch,
+    U,
+    slip_per,
+)
 
 # times the bound of friction that the impulses of a step in rolling may reach
 BEYOND = 2.0
@@ -81,3 +92,22 @@ def rubbing(
             size = math.sqrt(l1 * l1 + l2 * l2)
             l1, l2 = l1 * bound / size, l2 * bound / size
     return l1 * ax + l2 * bx, l1 * ay + l2 * by, l1 * az + l2 * bz, mode
+
+
+@kernel(borrows=True)
+def turn_of_normal(c: int, touch: Touch, dx: float, dy: float, dz: float) -> None:
+    """Let kick[DRIFT_C] hold the rate of u . n along n, which what slips changes by u . n'.
+
+    dx, dy, dz : the rate of D. The gap stays closed where u . n does; u' . n alone leaves out that
+    the direction turns under a slip, as that of a mass which slides round a bend.
+    """
+    g, k = touch.geom[c], touch.kick[c]
+    if touch.marks[c, MODE] != SLIP or k[SPEED] <= 0.0:
+        return
+    nx, ny, nz = g[N], g[N + 1], g[N + 2]
+    dn = dx * nx + dy * ny + dz * nz
+    more = k[U] * (dx - dn * nx) + k[U + 1] * (dy - dn * ny) + k[U + 2] * (dz - dn * nz)
+    more /= g[DISTANCE]
+    k[DRIFT_C] += more * nx
+    k[DRIFT_C + 1] += more * ny
+    k[DRIFT_C + 2] += more * nz

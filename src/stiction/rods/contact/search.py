@@ -141,7 +141,8 @@ def _same_place(state: ContactState, c: int, rows: Floats) -> npt.NDArray[np.boo
     away = np.abs(rows[:, [sk.S_A, sk.S_B]] - state.place[c])
     pair = rods.all(axis=1)
     if state.index[c, ck.KIND] == ck.LINE:
-        return np.asarray(pair & (away[:, 0] < 0.5))
+        line = rows[:, sk.KIND_OF] == ck.LINE
+        return np.asarray(pair & (away[:, 0] < np.where(line, 0.5, 0.05)))
     # an end of the first rod and one of the second are different places, however near
     ends = np.zeros(len(rows), dtype=np.int64)
     if state.index[c, ck.SHAPE] == ck.CURVE:

@@ -19,20 +19,15 @@ from stiction.rods.leapfrog import turn_kernels as uk
 from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
-from stiction.rods.model import Rods, RodSystem
+from stiction.rods.leapfrog.steps import changes_modes
+from stiction.rods.model import RodSystem
 
-__all__ = ["HalvesMarcher", "changes_modes", "run_leapfrog"]
+__all__ = ["HalvesMarcher", "run_leapfrog"]
 
 Floats = npt.NDArray[np.float64]
 
 # slip below this part of the largest velocity at the start is none
 _STILL = 1e-12
-
-
-def changes_modes(rods: Rods) -> bool:
-    """Return whether any contact may slip or open, or an end slides."""
-    may_open = any(contact.may_open for contact in rods.contacts)
-    return rods.search is not None or may_open or any(rod.slides for rod in rods.rods)
 
 
 class HalvesMarcher(Marcher):

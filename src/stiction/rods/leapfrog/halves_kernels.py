@@ -518,6 +518,6 @@ def march_halves(
         if limit > 0.0:
             far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
             look = k % LOOKS == LOOKS - 1
-            if far or spare.todo[LOST] == -2 or (look and beside(state.r, touch)):
+            if far or spare.todo[LOST] == -2 or (look and beside(state.r, touch, limit)):
                 return SEARCH, k + 1
     return DONE, steps

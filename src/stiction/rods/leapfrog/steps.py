@@ -9,7 +9,16 @@ from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.stability import step_limit
 
-__all__ = ["chosen_step"]
+__all__ = ["changes_modes", "chosen_step"]
+
+# parts of the stability limit: where contacts roll whatever happens, and where they may change
+PART_ROLLING, PART_CHANGING = 0.025, 0.0125
+
+
+def changes_modes(rods: Rods) -> bool:
+    """Return whether any contact may slip or open, or an end slides."""
+    may_open = any(contact.may_open for contact in rods.contacts)
+    return rods.search is not None or may_open or any(rod.slides for rod in rods.rods)
 
 
 def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
@@ -17,7 +26,8 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
     limits = [step_limit(rod) for rod in rods.rods]
     least = int(np.argmin(limits))
     if method.step is None:
-        step = method.part * limits[least]
+        part = PART_CHANGING if changes_modes(rods) else PART_ROLLING
+        step = (part if method.part is None else method.part) * limits[least]
     elif limited and method.step > limits[least]:
         raise ModelError(
             explain(

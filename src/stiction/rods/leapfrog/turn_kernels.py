@@ -31,6 +31,7 @@ from stiction.rods.contact.kernels import (
     ONSET_PRESS,
     ONSET_S,
     OPEN,
+    PARTS,
     PRESS,
     REACH,
     RESTITUTION,
@@ -310,7 +311,7 @@ def land(
         kind, any_struck, before = BOUNCES, True, index[c, MODE]
         if plastic:
             index[c, MODE], index[c, TOLD_END], kind = ROLL, index[c, AT_END], CLOSES
-            kept.marks[c, MODE] = ROLL
+            kept.marks[c, MODE], kick[c, PARTS] = ROLL, 0.0
             kick[c, HELD] = kick[c, GAP] if kick[c, GAP] < -DEEP * law[c, REACH] else 0.0
         add_event(events, written, spare.clock[NOW], c, before, kind, touch.place, index, fast, 0.0)
         slipping(touch)

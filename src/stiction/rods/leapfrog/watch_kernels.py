@@ -1,7 +1,8 @@
-"""Whether rods that cross at a small angle came together beside the points that are watched.
+"""Whether rods that cross at a small angle come together beside the points that are watched.
 
-Waves in such rods split the nearest point in two, and the one that no contact follows goes in. So
-the distance beside contacts is looked at, in steps of half an element.
+Waves in such rods split the nearest point in two, and the one that no contact follows would go in.
+So the distance beside contacts is looked at, in steps of half an element: where it falls again on
+the way from a contact, there is another nearest point.
 
 Source: docs/theory/rods, "Many contacts".
 """
@@ -24,7 +25,7 @@ from stiction.rods.contact.kernels import (
     FIRST2,
     FOUND,
     KIND,
-    LINE_BELOW,
+    LINE,
     MODE,
     OPEN,
     REACH,
@@ -36,70 +37,75 @@ from stiction.rods.contact.kernels import (
     Touch,
 )
 
-# a determinant of tangency above it is that of a crossing below thirty degrees
-SHALLOW = -0.25
+# a determinant of tangency above it is that of a crossing below forty-five degrees
+SHALLOW = -0.5
 # the search stops this far from the contact, in elements, and looks every half of one
 FAR, NEXT_TO = 4.0, 0.5
 # it looks at pairs whose gap is below the reach times this less one
 NEAR = 1.25
 # places nearer than this, in elements, are the same
 SAME = 1e-6
-# a gap beside a contact that is smaller than this part of the reach has been missed
-MISSED = -1e-5
+# a gap that falls by less than this part of the reach on the way from a contact does not fall
+FALLS = 1e-9
 
 
 @kernel(borrows=True)
-def beside(r: Matrix, touch: Touch) -> bool:
-    """Return whether two rods that are near touch beside a contact, where none is known."""
+def beside(r: Matrix, touch: Touch, near: float) -> bool:
+    """Return whether two rods come nearer again beside a contact, where no other one is known.
+
+    near : gap below which that counts [m]; the search must find what is there
+    """
     index, geom, place = touch.marks, touch.geom, touch.place
     for c in range(index.shape[0]):
         if index[c, MODE] < OPEN or index[c, SHAPE] != CURVE or index[c, FOUND] == 0:
             continue
         if geom[c, TANGENCY + 1] < SHALLOW or geom[c, DISTANCE] > NEAR * touch.law[c, REACH]:
             continue
+        small = FALLS * touch.law[c, REACH]
         for way in (-1.0, 1.0):
-            s1, s2 = place[c, 0] + way * NEXT_TO, place[c, 1]
+            if not last_one(touch, c, way):
+                continue
+            # the point of a row is no nearest one
+            first = 0.5 * NEXT_TO if index[c, KIND] == LINE else NEXT_TO
+            before = geom[c, DISTANCE] - touch.law[c, REACH]
+            s1, s2 = place[c, 0] + way * first, place[c, 1]
             while abs(s1 - place[c, 0]) <= FAR and 0.0 <= s1 <= index[c, COUNT1]:
-                if not unknown(touch, c, s1):
-                    break
-                s2, gap, sine2 = nearest(r, c, touch, s1, s2)
-                inside = s2 > 0.0 and s2 < index[c, COUNT2] and sine2 > LINE_BELOW * LINE_BELOW
-                if inside and gap < MISSED * touch.law[c, REACH]:
+                s2, gap = nearest(r, c, touch, s1, s2)
+                inside = 0.0 < s2 < index[c, COUNT2]
+                if inside and gap < near and gap < before - small:
                     return True
+                before = gap
                 s1 += way * NEXT_TO
     return False
 
 
 @kernel(borrows=True)
-def nearest(r: Matrix, c: int, touch: Touch, s1: float, s2: float) -> tuple[float, float, float]:
-    """Return the place on the second rod nearest to one on the first, the gap and sine squared."""
-    index, dd, sine2 = touch.marks, 0.0, 0.0
+def nearest(r: Matrix, c: int, touch: Touch, s1: float, s2: float) -> tuple[float, float]:
+    """Return the place on the second rod nearest to one on the first, and the gap."""
+    index, dd = touch.marks, 0.0
     rule = index[c, RULE]
     for _ in range(3):
-        dd, f2, t11, t12, t22, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        dd, f2, t22, c2 = 0.0, 0.0, 0.0, 0.0
         for a in range(3):
-            x1, u1, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
+            x1, _, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
             x2, u2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a, rule)
             dd += (x2 - x1) * (x2 - x1)
             f2 += (x2 - x1) * u2
-            t11 += u1 * u1
-            t12 += u1 * u2
             t22 += u2 * u2
             c2 += (x2 - x1) * b2
-        sine2 = 1.0 - t12 * t12 / (t11 * t22)
         bend = t22 + c2
         move = -f2 / (bend if bend > 0.1 * t22 else t22)
         s2 = min(max(s2 + min(max(move, -1.0), 1.0), 0.0), float(index[c, COUNT2]))
-    return s2, math.sqrt(dd) - touch.law[c, REACH], sine2
+    return s2, math.sqrt(dd) - touch.law[c, REACH]
 
 
 @kernel(borrows=True)
-def unknown(touch: Touch, c: int, s1: float) -> bool:
-    """Return whether no other contact of the two rods is within half an element of a place."""
-    index = touch.marks
+def last_one(touch: Touch, c: int, way: float) -> bool:
+    """Return whether no other contact of the two rods is farther along the first one."""
+    index, place = touch.marks, touch.place
     for k in range(index.shape[0]):
         same = index[k, ROD1] == index[c, ROD1] and index[k, ROD2] == index[c, ROD2]
-        if k != c and same and index[k, MODE] >= OPEN and abs(touch.place[k, 0] - s1) < 0.5:
+        if k != c and same and index[k, MODE] >= OPEN and way * (place[k, 0] - place[c, 0]) > 0.0:
             return False
     return True
 

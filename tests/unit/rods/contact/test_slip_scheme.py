@@ -6,7 +6,17 @@ from memories import Memory
 from scipy.interpolate import BSpline
 
 import stiction as st
-from stiction.rods import RollingLeapfrog
+from stiction.rods import (
+    CircularSection,
+    CosseratRod,
+    CylinderPartner,
+    Free,
+    RigidMotion,
+    RollingContact,
+    RollingLeapfrog,
+    SpherePartner,
+    Straight,
+)
 
 
 def events(step, mu=3.0):
@@ -29,7 +39,61 @@ def test_events_are_level_and_of_second_order():
     assert np.diff(found[0][1])[np.diff(found[0][1]) > 0.0].min() > 1e-4
 
 
-@pytest.mark.parametrize("mu", [0.3, 1.0])
+def over_a_ball(mu, t_end, save, step, shape="ball"):
+    """Return the run of a rod that is thrown over the top of a ball or a cylinder, and its mass.
+
+    It lies along y and moves along x: the normal turns as it slides.
+    """
+    section = CircularSection(0.02, 1e8, density=1000.0)
+    rod = CosseratRod(
+        section,
+        Straight((0.0, -0.05, 0.02), (0.0, 0.05, 0.02)),
+        elements=10,
+        left=Free(),
+        right=Free(),
+        motion=[RigidMotion((0.4, 0.0, 0.0))],
+    )
+    body = SpherePartner([0.0, 0.0, -0.03], radius=0.03)
+    if shape == "cylinder":
+        # it leans over the way of the rod: both places move along the bodies
+        body = CylinderPartner([-0.1, -0.2, -0.03], [0.1, 0.2, -0.03], radius=0.03)
+    touch = RollingContact(0.05, 0.2236 if shape == "cylinder" else 0.0, friction=st.Coulomb(mu))
+    system = st.Rods([rod], [touch], gravity=(0.0, 0.0, -9.81), partners=[body])
+    run = st.solve(system, RollingLeapfrog(step), (0.0, t_end), save=save)
+    return run, section.line_density * rod.rest_length
+
+
+@pytest.mark.parametrize(("mu", "shape"), [(0.0, "ball"), (0.2, "ball"), (0.2, "cylinder")])
+def test_forces_told_in_slip_are_what_changes_the_momentum(mu, shape):
+    # of a free rod, whatever it does within: the normal turns under the slip, and u . n' with it
+    off = []
+    for save in (251, 501):
+        # every step is saved
+        run, mass = over_a_ball(mu, 0.002, save, 0.002 / (save - 1), shape)
+        slips = run.data.contact_mode.values.ravel() == 2.0
+        assert slips.mean() > 0.9
+        force = np.nan_to_num(run.data.contact_force.values.reshape(-1, 3))
+        total = np.trapezoid(force, run.time, axis=0) + mass * run.t_end * np.array([0, 0, -9.81])
+        change = run.data.momentum.values[-1] - run.data.momentum.values[0]
+        off.append(np.abs(total - change).max() / (mass * 9.81 * run.t_end))
+    assert off[1] < 1e-8
+    assert off[0] > 3.0 * off[1]
+
+
+def test_a_stiff_rod_presses_on_a_ball_as_a_point_does_that_slides_over_it():
+    # N = m (g cos a - v^2 / R), v^2 = v0^2 + 2 g R (1 - cos a)
+    run, mass = over_a_ball(0.0, 0.018, 901, 2e-5)
+    x = run.data.position.values[:, 5]
+    lean = np.arctan2(x[:, 0], x[:, 2] + 0.03)
+    reach = 0.05
+    fast = 0.4**2 + 2.0 * 9.81 * reach * (1.0 - np.cos(lean))
+    exact = mass * (9.81 * np.cos(lean) - fast / reach)
+    told = run.data.normal_force.values.ravel()
+    # the blow of the start rings in the rod
+    assert told.mean() == pytest.approx(exact.mean(), rel=5e-3)
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
 def test_heat_and_loss_are_of_second_order(mu):
     split = [events(5e-5 / 2**k, mu)[2] for k in range(3)]
     coarse, fine = split[0] - split[1], split[1] - split[2]
