@@ -19,6 +19,9 @@ __all__ = [
     "EVOLUTION",
     "FORMS",
     "LENGTH",
+    "LN_LENGTH",
+    "LN_RATIO",
+    "LN_SPEED0",
     "MU0",
     "PAR_ROWS",
     "REGULARISED",
@@ -35,7 +38,10 @@ Ints = npt.NDArray[np.int64]
 
 # rows of `par`, a column for each cell
 A, B, LENGTH, MU0, SPEED0, SIGMA, ETA = range(7)
-PAR_ROWS = 7
+# logarithms of speed0 / length, of speed0 and of length
+LN_RATIO, LN_SPEED0, LN_LENGTH = range(7, 10)
+PAR_ROWS = 10
+_LN_2 = math.log(2.0)
 # entries of `forms`: whether mu is an arsinh, and which law the state obeys (1: slip law)
 REGULARISED, EVOLUTION = 0, 1
 FORMS = 2
@@ -45,11 +51,11 @@ FORMS = 2
 def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> tuple[float, float]:
     """Return mu and (d mu / d ln V) / a of cell i at x = ln V and q = ln theta."""
     a = par[A, i]
-    level = par[MU0, i] + par[B, i] * (q + math.log(par[SPEED0, i] / par[LENGTH, i]))
-    lift = x - math.log(par[SPEED0, i])
+    level = par[MU0, i] + par[B, i] * (q + par[LN_RATIO, i])
+    lift = x - par[LN_SPEED0, i]
     if not regularised:
         return a * lift + level, 1.0
-    power = lift + level / a - math.log(2.0)
+    power = lift + level / a - _LN_2
     if power > 0.0:
         small = math.exp(-2.0 * power)
         root = math.sqrt(1.0 + small)
@@ -79,7 +85,7 @@ def rates(
         v = math.exp(x)
         part = v / par[LENGTH, i]
         if forms[EVOLUTION] == 1:
-            q_rate = -part * (x + q - math.log(par[LENGTH, i]))
+            q_rate = -part * (x + q - par[LN_LENGTH, i])
         else:
             q_rate = math.exp(-q) - part
         mu, share = coefficient(x, q, par, i, forms[REGULARISED] == 1)

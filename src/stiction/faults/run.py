@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ class _Walk:
             forms=np.array([system.law.regularised, system.law.evolution == SLIP], dtype=np.int64),
             stress_rate=np.zeros(n),
             pull=np.zeros(n),
+            stress_start=np.zeros(n),
             number=np.zeros(sk.NUMBERS),
             counts=np.zeros(sk.COUNTS, dtype=np.int64),
             saves=np.array(request.save, dtype=np.float64),
@@ -82,6 +84,9 @@ class _Walk:
         number[sk.TIME], number[sk.T_END] = request.t_start, request.t_end
         number[sk.RTOL], number[sk.PLATE] = self.method.rtol, self.system.plate_speed
         number[sk.LEVEL] = self.method.level
+        mu = self.system.law.coefficient(v, theta)
+        m.stress_start[:] = mu * self.system.sigma + self.system.damping * v
+        number[sk.OWN] = abs(self._product(np.eye(1, n)[0])[0])
         for low, high in ((sk.V_LEAST, sk.V_MOST), (sk.AGE_LEAST, sk.AGE_MOST)):
             number[low], number[high] = np.inf, -np.inf
         number[sk.MU_LEAST], number[sk.MU_MOST] = np.inf, -np.inf
@@ -250,4 +255,8 @@ def _parameters(system: Cells) -> Floats:
         law[name] for name in ("a", "b", "length", "mu0")
     )
     par[rk.SPEED0], par[rk.SIGMA], par[rk.ETA] = system.law.speed0, system.sigma, system.damping
+    for i in range(n):
+        speed0, length = par[rk.SPEED0, i], par[rk.LENGTH, i]
+        par[rk.LN_RATIO, i], par[rk.LN_SPEED0, i] = math.log(speed0 / length), math.log(speed0)
+        par[rk.LN_LENGTH, i] = math.log(length)
     return par
