@@ -49,7 +49,7 @@ STAGE, AIM, WHICH, SAVED, EVENTS, STEPS, REJECTED, TURNS, LEFT, ASKED, ONSETS, S
 TRACED, SINCE = 12, 13
 COUNTS = 14
 
-# what a product is for: a step, looks inside one, the stress of the slip, rates once it is put right
+# what a product is for: steps, looks inside them, stress of the slip, rates once it is put right
 MARCH, LOCATE, SAVE, BALANCE, AFRESH = range(5)
 # what is watched: the largest speed, and of a single cell the rates of speed, state, friction
 FASTEST, SPEED, AGE, FRICTION = range(4)
