@@ -484,7 +484,7 @@ def advance(m: March) -> int:
     return _save_next(m)
 
 
-@kernel
+@kernel(apart=True)
 def march_dense(m: March, stiffness: Floats) -> int:
     """March with a dense stiffness (n, n) [Pa/m] until there is something to tell."""
     code = advance(m)
