@@ -1,7 +1,7 @@
 """Fits of whole scenarios beside the truth: errors, how often intervals cover, what a fit takes.
 
-Of every scenario sets are drawn: the fields that are fitted within 10 % of a middle, noise of 1 % of
-the largest change of force, and an offset of the chain. Strips are small, so that a set is a minute at most.
+Of every scenario sets are drawn: the fields that are fitted within 10 % of a middle, noise of 1 %
+of the largest change of force, and an offset of the chain. Strips are small: a fit takes seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 from record import Record
 
-import stiction as st
 from stiction.fits import Curve, Free, Simulated, fit_scenario
 from stiction.scenario import Scenario, read_scenario
 from stiction.studies.fields import changed, current, place_of

@@ -67,6 +67,12 @@ blocks_of(slider, st.faults.Cycles(), request, [("spring",)], [])([np.array([1e9
 import stiction as st
 system = st.read_scenario("rods-crossed").system
 st.solve(system, st.RollingMidpoint(step=1e-4), (0.0, 1e-3), throw=False)
+import numpy as np
+from stiction.results.run import Request
+from stiction.rods.strings.blocks.members import blocks_of
+strings, method = st.read_scenario("string-offset").system, st.Characteristics(step=0.01)
+request = Request(0.0, 1.0, np.array([0.0, 1.0]))
+blocks_of(strings, method, request, [("G1",)], ["final.u"])([np.array([0.2, 0.3])])
 """,
     "switching": """
 import stiction as st

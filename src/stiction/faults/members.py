@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError
 from stiction.faults import rate_kernels as rk
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cycles, SpringSlider
@@ -138,7 +137,7 @@ class _Crew:
         for owner in (given, law):
             for name, values in owner.items():
                 if values is not None:
-                    owner[name] = np.ascontiguousarray(np.broadcast_to(values, m), dtype=np.float64)
+                    owner[name] = np.array(np.broadcast_to(values, m), dtype=np.float64)
         speed = given["plate_speed"] if given["speed_start"] is None else given["speed_start"]
         age = law["length"] / speed if given["state_start"] is None else given["state_start"]
         return _Sliders(sound, given, law, speed, age)

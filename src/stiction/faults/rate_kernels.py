@@ -42,6 +42,9 @@ A, B, LENGTH, MU0, SPEED0, SIGMA, ETA = range(7)
 LN_RATIO, LN_SPEED0, LN_LENGTH = range(7, 10)
 PAR_ROWS = 10
 _LN_2 = math.log(2.0)
+# from here on exp(-2 power) is nothing beside 1, and the arsinh a logarithm to the last bit
+_FAR = 19.0
+_LN_2_FAR = math.log1p(1.0)
 # entries of `forms`: whether mu is an arsinh, and which law the state obeys (1: slip law)
 REGULARISED, EVOLUTION = 0, 1
 FORMS = 2
@@ -56,6 +59,8 @@ def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> t
     if not regularised:
         return a * lift + level, 1.0
     power = lift + level / a - _LN_2
+    if power > _FAR:
+        return a * (power + _LN_2_FAR), 1.0
     if power > 0.0:
         small = math.exp(-2.0 * power)
         root = math.sqrt(1.0 + small)
@@ -66,7 +71,13 @@ def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> t
 
 @kernel
 def rates(
-    y: Floats, stress_rate: Floats, par: Floats, forms: Ints, plate_speed: float, out: Floats
+    y: Floats,
+    speed: Floats,
+    stress_rate: Floats,
+    par: Floats,
+    forms: Ints,
+    plate_speed: float,
+    out: Floats,
 ) -> None:
     """Set `out` to dy/dt, where the rate of elastic stress is known.
 
@@ -74,6 +85,7 @@ def rates(
     ----------
     y, out : (4 n + 2,) ln V, ln theta, slip beyond the plates' and heat of each cell, then
         radiated energy and work of the plates, both summed over the cells, per cell size
+    speed : (n,) exp(ln V) [m/s], which whoever asked for the rate of stress has
     stress_rate : (n,) K (V - plate speed) [Pa/s]
     par, forms : as named above
     plate_speed : [m/s]
@@ -82,7 +94,7 @@ def rates(
     radiated, work = 0.0, 0.0
     for i in range(n):
         x, q = y[i], y[n + i]
-        v = math.exp(x)
+        v = speed[i]
         part = v / par[LENGTH, i]
         if forms[EVOLUTION] == 1:
             q_rate = -part * (x + q - par[LN_LENGTH, i])

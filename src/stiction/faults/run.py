@@ -235,6 +235,7 @@ def march_of(system: Cells, request: Request) -> sk.March:
         stress_rate=np.zeros(n),
         pull=np.zeros(n),
         stress_start=np.zeros(n),
+        speed=np.zeros(n),
         number=np.zeros(sk.NUMBERS),
         counts=np.zeros(sk.COUNTS, dtype=np.int64),
         saves=np.array(request.save, dtype=np.float64),

@@ -97,7 +97,7 @@ class March(NamedTuple):
     par, forms : of `rate_kernels`
     stress_rate, pull : (n,) what is asked for [Pa/s], and V - plate speed [m/s] of the trial; for
         BALANCE the stress [Pa] and the slip [m]
-    stress_start : (n,) at the start [Pa]
+    stress_start, speed : (n,) at the start [Pa], and of the trial [m/s]
     number, counts : see the names above
     saves : (s,) times [s] at which the state is kept
     kept : (s, 4 n + 2) states at these times
@@ -111,6 +111,7 @@ class March(NamedTuple):
     stress_rate: Floats
     pull: Floats
     stress_start: Floats
+    speed: Floats
     number: Floats
     counts: Ints
     saves: Floats
@@ -144,7 +145,8 @@ def _ask(m: March) -> int:
     for j in range(size):
         trial[j] = start[j] + h * trial[j]
     for i in range(n):
-        m.pull[i] = math.exp(work[TRIAL, i]) - m.number[PLATE]
+        m.speed[i] = math.exp(trial[i])
+        m.pull[i] = m.speed[i] - m.number[PLATE]
     m.counts[ASKED] += 1
     return NEED
 
@@ -390,7 +392,8 @@ def _put_in_balance(m: March) -> int:
     for j in range(m.work.shape[1]):
         m.work[TRIAL, j] = state[j]
     for i in range(n):
-        m.pull[i] = math.exp(state[i]) - number[PLATE]
+        m.speed[i] = math.exp(state[i])
+        m.pull[i] = m.speed[i] - number[PLATE]
     m.counts[AIM] = AFRESH
     m.counts[ASKED] += 1
     return NEED
@@ -467,7 +470,10 @@ def advance(m: March) -> int:
         return _put_in_balance(m)
     if count[AIM] == AFRESH:
         s = 0
-    rates(m.work[TRIAL], m.stress_rate, m.par, m.forms, m.number[PLATE], m.work[s])
+    elif s == 0:
+        for i in range(m.pull.size):
+            m.speed[i] = math.exp(m.work[TRIAL, i])
+    rates(m.work[TRIAL], m.speed, m.stress_rate, m.par, m.forms, m.number[PLATE], m.work[s])
     if count[AIM] == AFRESH:
         return _go_on(m)
     if s == 0:
