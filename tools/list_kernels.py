@@ -55,10 +55,24 @@ request = Request(0.0, 2.0, np.array([0.0, 2.0]))
 for blocks, method in ((motions, st.EventDriven()), (steps, st.ThetaStepper(0.01))):
     blocks.blocks_of(chain, method, request, [("law", "mu")], [])([np.array([0.1, 0.2])])
 """,
+    "faults": """
+import stiction as st
+import numpy as np
+from stiction.faults.members import blocks_of
+from stiction.results.run import Request
+request, slider = Request(0.0, 9.0, np.array([0.0, 9.0])), st.faults.SpringSlider()
+blocks_of(slider, st.faults.Cycles(), request, [("spring",)], [])([np.array([1e9, 2e9])])
+""",
     "rods": """
 import stiction as st
 system = st.read_scenario("rods-crossed").system
 st.solve(system, st.RollingMidpoint(step=1e-4), (0.0, 1e-3), throw=False)
+import numpy as np
+from stiction.results.run import Request
+from stiction.rods.strings.blocks.members import blocks_of
+strings, method = st.read_scenario("string-offset").system, st.Characteristics(step=0.01)
+request = Request(0.0, 1.0, np.array([0.0, 1.0]))
+blocks_of(strings, method, request, [("G1",)], ["final.u"])([np.array([0.2, 0.3])])
 """,
     "switching": """
 import stiction as st

@@ -103,7 +103,7 @@ def solve(
     t_start, t_end = _span(t_span)
     # some systems take steps that are worth keeping, rather than land on given times
     steps = save is None and getattr(system, "keeps_steps", False)
-    saves = _saves(2 if steps else save, t_start, t_end, system.state_size)
+    saves = saved_times(2 if steps else save, t_start, t_end, system.state_size)
     request = Request(t_start, t_end, saves, progress or silent, checkpoint, every_step=steps)
     begin, compiling = clock.perf_counter(), spent()
     # what is infinite or no number ends as a status, not as a warning of NumPy
@@ -227,12 +227,19 @@ def _span(t_span: tuple[float, float]) -> tuple[float, float]:
     return t_start, t_end
 
 
-def _saves(
+def saved_times(
     save: int | Sequence[float] | npt.NDArray[np.float64] | None,
     t_start: float,
     t_end: float,
     size: int,
 ) -> npt.NDArray[np.float64]:
+    """Return the times at which a run keeps its state, first and last included.
+
+    Parameters
+    ----------
+    save : as in `solve`
+    size : numbers in one saved state
+    """
     import numpy as np
 
     from stiction.numerics.checks import numbers, shape_of

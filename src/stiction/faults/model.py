@@ -149,6 +149,11 @@ class SpringSlider(Cells):
     """
 
     energy_unit: ClassVar[str] = "J/m^2"
+    fewest_saves: ClassVar[int] = 2
+    # what a study may solve many of at once
+    solved_in_blocks: ClassVar[Mapping[str, str]] = {
+        "Cycles": "stiction.faults.members:blocks_of",
+    }
 
     law: RateAndState = field(default_factory=AgeingLaw)
     normal_stress: float = 5e6

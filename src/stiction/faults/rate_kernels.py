@@ -19,6 +19,9 @@ __all__ = [
     "EVOLUTION",
     "FORMS",
     "LENGTH",
+    "LN_LENGTH",
+    "LN_RATIO",
+    "LN_SPEED0",
     "MU0",
     "PAR_ROWS",
     "REGULARISED",
@@ -35,7 +38,13 @@ Ints = npt.NDArray[np.int64]
 
 # rows of `par`, a column for each cell
 A, B, LENGTH, MU0, SPEED0, SIGMA, ETA = range(7)
-PAR_ROWS = 7
+# logarithms of speed0 / length, of speed0 and of length
+LN_RATIO, LN_SPEED0, LN_LENGTH = range(7, 10)
+PAR_ROWS = 10
+_LN_2 = math.log(2.0)
+# from here on exp(-2 power) is nothing beside 1, and the arsinh a logarithm to the last bit
+_FAR = 19.0
+_LN_2_FAR = math.log1p(1.0)
 # entries of `forms`: whether mu is an arsinh, and which law the state obeys (1: slip law)
 REGULARISED, EVOLUTION = 0, 1
 FORMS = 2
@@ -45,11 +54,13 @@ FORMS = 2
 def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> tuple[float, float]:
     """Return mu and (d mu / d ln V) / a of cell i at x = ln V and q = ln theta."""
     a = par[A, i]
-    level = par[MU0, i] + par[B, i] * (q + math.log(par[SPEED0, i] / par[LENGTH, i]))
-    lift = x - math.log(par[SPEED0, i])
+    level = par[MU0, i] + par[B, i] * (q + par[LN_RATIO, i])
+    lift = x - par[LN_SPEED0, i]
     if not regularised:
         return a * lift + level, 1.0
-    power = lift + level / a - math.log(2.0)
+    power = lift + level / a - _LN_2
+    if power > _FAR:
+        return a * (power + _LN_2_FAR), 1.0
     if power > 0.0:
         small = math.exp(-2.0 * power)
         root = math.sqrt(1.0 + small)
@@ -60,7 +71,13 @@ def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> t
 
 @kernel
 def rates(
-    y: Floats, stress_rate: Floats, par: Floats, forms: Ints, plate_speed: float, out: Floats
+    y: Floats,
+    speed: Floats,
+    stress_rate: Floats,
+    par: Floats,
+    forms: Ints,
+    plate_speed: float,
+    out: Floats,
 ) -> None:
     """Set `out` to dy/dt, where the rate of elastic stress is known.
 
@@ -68,6 +85,7 @@ def rates(
     ----------
     y, out : (4 n + 2,) ln V, ln theta, slip beyond the plates' and heat of each cell, then
         radiated energy and work of the plates, both summed over the cells, per cell size
+    speed : (n,) exp(ln V) [m/s], which whoever asked for the rate of stress has
     stress_rate : (n,) K (V - plate speed) [Pa/s]
     par, forms : as named above
     plate_speed : [m/s]
@@ -76,10 +94,10 @@ def rates(
     radiated, work = 0.0, 0.0
     for i in range(n):
         x, q = y[i], y[n + i]
-        v = math.exp(x)
+        v = speed[i]
         part = v / par[LENGTH, i]
         if forms[EVOLUTION] == 1:
-            q_rate = -part * (x + q - math.log(par[LENGTH, i]))
+            q_rate = -part * (x + q - par[LN_LENGTH, i])
         else:
             q_rate = math.exp(-q) - part
         mu, share = coefficient(x, q, par, i, forms[REGULARISED] == 1)

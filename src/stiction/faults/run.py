@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from stiction.numerics.checks import MOST_WORK
 from stiction.results.run import Request, Run
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, put_back, refused
 
-__all__ = ["run_cycles"]
+__all__ = ["march_of", "numbers_of", "run_cycles"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,22 +50,8 @@ class _Walk:
 
     def __init__(self, system: Cells, method: Cycles, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
-        n, size = system.n, system.state_size
         self.stiffness = system.stiffness()
-        self.march = sk.March(
-            work=np.zeros((sk.WORK_ROWS, size)),
-            par=_parameters(system),
-            forms=np.array([system.law.regularised, system.law.evolution == SLIP], dtype=np.int64),
-            stress_rate=np.zeros(n),
-            pull=np.zeros(n),
-            number=np.zeros(sk.NUMBERS),
-            counts=np.zeros(sk.COUNTS, dtype=np.int64),
-            saves=np.array(request.save, dtype=np.float64),
-            kept=np.zeros((len(request.save), size)),
-            # the slip of many cells is kept at every event, before the next one
-            events=np.zeros((_BUFFER if n == 1 else 1, sk.EVENT_COLUMNS)),
-            trace=np.zeros((_BUFFER, sk.TRACE_COLUMNS)),
-        )
+        self.march = march_of(system, request)
         self.events: list[Floats] = []
         self.trace = np.zeros((0, sk.TRACE_COLUMNS))
         self.profiles: list[Floats] = []
@@ -78,14 +65,10 @@ class _Walk:
         state[:n], state[n : 2 * n] = np.log(v), np.log(theta)
         m.work[sk.TRIAL] = state
         m.pull[:] = v - self.system.plate_speed
-        number = m.number
-        number[sk.TIME], number[sk.T_END] = request.t_start, request.t_end
-        number[sk.RTOL], number[sk.PLATE] = self.method.rtol, self.system.plate_speed
-        number[sk.LEVEL] = self.method.level
-        for low, high in ((sk.V_LEAST, sk.V_MOST), (sk.AGE_LEAST, sk.AGE_MOST)):
-            number[low], number[high] = np.inf, -np.inf
-        number[sk.MU_LEAST], number[sk.MU_MOST] = np.inf, -np.inf
-        number[sk.TRACED_V], number[sk.TRACED_AGE], number[sk.APART] = np.inf, np.inf, _APART
+        m.number[:] = numbers_of(self.system, self.method, request)
+        mu = self.system.law.coefficient(v, theta)
+        m.stress_start[:] = mu * self.system.sigma + self.system.damping * v
+        m.number[sk.OWN] = abs(self._product(np.eye(1, n)[0])[0])
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
@@ -242,6 +225,40 @@ class _Walk:
         return states[:, 2 * n : 3 * n]
 
 
+def march_of(system: Cells, request: Request) -> sk.March:
+    """Return the arrays of a march, with the numbers of the cells, before its start."""
+    n, size = system.n, system.state_size
+    return sk.March(
+        work=np.zeros((sk.WORK_ROWS, size)),
+        par=_parameters(system),
+        forms=np.array([system.law.regularised, system.law.evolution == SLIP], dtype=np.int64),
+        stress_rate=np.zeros(n),
+        pull=np.zeros(n),
+        stress_start=np.zeros(n),
+        speed=np.zeros(n),
+        number=np.zeros(sk.NUMBERS),
+        counts=np.zeros(sk.COUNTS, dtype=np.int64),
+        saves=np.array(request.save, dtype=np.float64),
+        kept=np.zeros((len(request.save), size)),
+        # the slip of many cells is kept at every event, before the next one
+        events=np.zeros((_BUFFER if n == 1 else 1, sk.EVENT_COLUMNS)),
+        trace=np.zeros((_BUFFER, sk.TRACE_COLUMNS)),
+    )
+
+
+def numbers_of(system: Cells, method: Cycles, request: Request) -> Floats:
+    """Return the entries of `number` at the start of a march."""
+    number = np.zeros(sk.NUMBERS)
+    number[sk.TIME], number[sk.T_END] = request.t_start, request.t_end
+    number[sk.RTOL], number[sk.PLATE] = method.rtol, system.plate_speed
+    number[sk.LEVEL] = method.level
+    for low, high in ((sk.V_LEAST, sk.V_MOST), (sk.AGE_LEAST, sk.AGE_MOST)):
+        number[low], number[high] = np.inf, -np.inf
+    number[sk.MU_LEAST], number[sk.MU_MOST] = np.inf, -np.inf
+    number[sk.TRACED_V], number[sk.TRACED_AGE], number[sk.APART] = np.inf, np.inf, _APART
+    return number
+
+
 def _parameters(system: Cells) -> Floats:
     """Return the table that kernels read."""
     n, law = system.n, system.law.spread(system.n)
@@ -250,4 +267,8 @@ def _parameters(system: Cells) -> Floats:
         law[name] for name in ("a", "b", "length", "mu0")
     )
     par[rk.SPEED0], par[rk.SIGMA], par[rk.ETA] = system.law.speed0, system.sigma, system.damping
+    for i in range(n):
+        speed0, length = par[rk.SPEED0, i], par[rk.LENGTH, i]
+        par[rk.LN_RATIO, i], par[rk.LN_SPEED0, i] = math.log(speed0 / length), math.log(speed0)
+        par[rk.LN_LENGTH, i] = math.log(length)
     return par

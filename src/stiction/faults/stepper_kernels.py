@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.faults.balance_kernels import EVERY, put_in_balance
 from stiction.faults.rate_kernels import REGULARISED, A, B, coefficient, rates
 from stiction.numerics.jit import kernel
 
@@ -38,15 +39,18 @@ V_LEAST, V_MOST, AGE_LEAST, AGE_MOST, MU_LEAST, MU_MOST = range(12, 18)
 T_END, ONSET_AT = 18, 19
 # the last row of the trace, and how far apart rows are in ln V or ln theta
 TRACED_V, TRACED_AGE, APART = 20, 21, 22
-NUMBERS = 23
+# the worst distance from balance that was put right, and stress of a cell by its own slip [Pa/m]
+OFF_BALANCE, OWN = 23, 24
+NUMBERS = 25
 
 # ---- entries of `counts`
 STAGE, AIM, WHICH, SAVED, EVENTS, STEPS, REJECTED, TURNS, LEFT, ASKED, ONSETS, SIDE = range(12)
-TRACED = 12
-COUNTS = 13
+# steps since friction was last put in balance
+TRACED, SINCE = 12, 13
+COUNTS = 14
 
-# what a step is for
-MARCH, LOCATE, SAVE = range(3)
+# what a product is for: steps, looks inside them, stress of the slip, rates once it is put right
+MARCH, LOCATE, SAVE, BALANCE, AFRESH = range(5)
 # what is watched: the largest speed, and of a single cell the rates of speed, state, friction
 FASTEST, SPEED, AGE, FRICTION = range(4)
 
@@ -78,6 +82,8 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 # steps that the time can tell, which is a sum of two doubles: after 10^4 events of a fault one step
 # of an event is 1e-17 of the time
 _SHORTEST = 1e-25
+# friction is not put in balance so near to an event in ln V: none is passed over
+_CLEAR = 1.5
 # halvings and secants of one bracket; far fewer are needed
 _MOST_TURNS = 60
 
@@ -89,7 +95,9 @@ class March(NamedTuple):
     ----------
     work : (WORK_ROWS, 4 n + 2) stages, states, trial
     par, forms : of `rate_kernels`
-    stress_rate, pull : (n,) what is asked for [Pa/s], and V - plate speed [m/s] of the trial
+    stress_rate, pull : (n,) what is asked for [Pa/s], and V - plate speed [m/s] of the trial; for
+        BALANCE the stress [Pa] and the slip [m]
+    stress_start, speed : (n,) at the start [Pa], and of the trial [m/s]
     number, counts : see the names above
     saves : (s,) times [s] at which the state is kept
     kept : (s, 4 n + 2) states at these times
@@ -102,6 +110,8 @@ class March(NamedTuple):
     forms: Ints
     stress_rate: Floats
     pull: Floats
+    stress_start: Floats
+    speed: Floats
     number: Floats
     counts: Ints
     saves: Floats
@@ -124,13 +134,19 @@ def _ask(m: March) -> int:
     """Build the trial of the present stage and say that its stress rate is needed."""
     work, s, h = m.work, m.counts[STAGE], m.number[TRY_STEP]
     n = m.pull.size
-    for j in range(work.shape[1]):
-        total = 0.0
-        for r in range(s):
-            total += _A[s, r] * work[r, j]
-        work[TRIAL, j] = work[STATE, j] + h * total
+    # row after row, so that the compiler takes several cells at once
+    start, trial, size = work[STATE], work[TRIAL], work.shape[1]
+    for j in range(size):
+        trial[j] = 0.0
+    for r in range(s):
+        stage, share = work[r], _A[s, r]
+        for j in range(size):
+            trial[j] += share * stage[j]
+    for j in range(size):
+        trial[j] = start[j] + h * trial[j]
     for i in range(n):
-        m.pull[i] = math.exp(work[TRIAL, i]) - m.number[PLATE]
+        m.speed[i] = math.exp(trial[i])
+        m.pull[i] = m.speed[i] - m.number[PLATE]
     m.counts[ASKED] += 1
     return NEED
 
@@ -344,6 +360,49 @@ def _accept(m: March) -> int:
     count[LEFT] -= 1
     error = max(number[ERROR], 1e-10)
     number[STEP] *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
+    count[SINCE] += 1
+    if count[SINCE] >= EVERY:
+        n = m.pull.size
+        if abs(work[STATE, _fastest(work[STATE], n)] - number[LEVEL]) > _CLEAR:
+            return _ask_balance(m)
+    return _go_on(m)
+
+
+@kernel
+def _ask_balance(m: March) -> int:
+    """Ask for the stress of the slip."""
+    n = m.pull.size
+    for i in range(n):
+        m.pull[i] = m.work[STATE, 2 * n + i]
+    m.counts[AIM], m.counts[SINCE] = BALANCE, 0
+    m.counts[ASKED] += 1
+    return NEED
+
+
+@kernel
+def _put_in_balance(m: March) -> int:
+    """Correct the speeds by the stress that was asked for, and ask for its rate."""
+    state, number, n = m.work[STATE], m.number, m.pull.size
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(m.stress_start[i]), number[OWN] * abs(m.pull[i]))
+        m.stress_rate[i] += m.stress_start[i]
+    off = put_in_balance(state, m.stress_rate, m.par, m.forms, number[RTOL], largest)
+    number[OFF_BALANCE] = max(number[OFF_BALANCE], off)
+    for j in range(m.work.shape[1]):
+        m.work[TRIAL, j] = state[j]
+    for i in range(n):
+        m.speed[i] = math.exp(state[i])
+        m.pull[i] = m.speed[i] - number[PLATE]
+    m.counts[AIM] = AFRESH
+    m.counts[ASKED] += 1
+    return NEED
+
+
+@kernel
+def _go_on(m: March) -> int:
+    """After an accepted step: the end, a pause, or the next step."""
+    number, count = m.number, m.counts
     # whoever calls again starts a step
     count[STAGE] = -1
     if (number[T_END] - number[TIME]) - number[TIME_LOW] <= 0.0:
@@ -407,7 +466,16 @@ def advance(m: March) -> int:
     s = count[STAGE]
     if s < 0:
         return _next_step(m)
-    rates(m.work[TRIAL], m.stress_rate, m.par, m.forms, m.number[PLATE], m.work[s])
+    if count[AIM] == BALANCE:
+        return _put_in_balance(m)
+    if count[AIM] == AFRESH:
+        s = 0
+    elif s == 0:
+        for i in range(m.pull.size):
+            m.speed[i] = math.exp(m.work[TRIAL, i])
+    rates(m.work[TRIAL], m.speed, m.stress_rate, m.par, m.forms, m.number[PLATE], m.work[s])
+    if count[AIM] == AFRESH:
+        return _go_on(m)
     if s == 0:
         m.number[STEP] = _first_step(m)
         return _next_step(m)
@@ -422,7 +490,7 @@ def advance(m: March) -> int:
     return _save_next(m)
 
 
-@kernel
+@kernel(apart=True)
 def march_dense(m: March, stiffness: Floats) -> int:
     """March with a dense stiffness (n, n) [Pa/m] until there is something to tell."""
     code = advance(m)

@@ -72,11 +72,17 @@ class Convolution:
             k = 2.0 * np.pi * np.arange(n // 2 + 1) / (n * width)
             self._spectrum = -0.5 * modulus * k
             return
-        sources = 2 * n if surface == "free" else n
+        if surface == "free":
+            # cells and their images are an even sequence, whose transform is one of cosines; what
+            # lies 2 size - 1 away is the image of an image, and stands beyond all cells
+            self._size = scipy.fft.next_fast_len(2 * n, real=True)
+            even = influence(np.arange(self._size + 1), width, modulus)
+            self._spectrum = scipy.fft.dct(even, type=1)[: self._size]
+            return
         # outputs on n cells: no index wraps around onto another
-        self._size = scipy.fft.next_fast_len(sources + n - 1, real=True)
+        self._size = scipy.fft.next_fast_len(2 * n - 1, real=True)
         lags = np.zeros(self._size)
-        apart = np.arange(-(n - 1), sources)
+        apart = np.arange(-(n - 1), n)
         lags[apart % self._size] = influence(apart, width, modulus)
         self._spectrum = scipy.fft.rfft(lags)
 
@@ -84,10 +90,9 @@ class Convolution:
         """Return (n,) stresses [Pa] of (n,) slips [m]."""
         n = self.n
         if self.surface == "free":
-            # image and cell side by side, as they lie in depth
-            both = np.concatenate([slip[::-1], slip])
-            made = scipy.fft.irfft(scipy.fft.rfft(both, self._size) * self._spectrum, self._size)
-            return np.asarray(made[n : 2 * n])
+            waves = scipy.fft.dct(slip, type=2, n=self._size)
+            waves *= self._spectrum
+            return np.asarray(scipy.fft.idct(waves, type=2, overwrite_x=True)[:n])
         made = scipy.fft.irfft(scipy.fft.rfft(slip, self._size) * self._spectrum, self._size)
         return np.asarray(made[:n])
 

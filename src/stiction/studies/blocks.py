@@ -19,6 +19,8 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.results.run import Request
 from stiction.results.trust.block import Block, Solve
+from stiction.scenario import Scenario
+from stiction.solve import saved_times
 from stiction.studies.keep import ALWAYS, parted, reduced
 
 if TYPE_CHECKING:
@@ -41,15 +43,15 @@ def block_of(job: Job) -> Filling | None:
     scenario = job.scenario
     system, method = scenario.system, scenario.method
     place = getattr(system, "solved_in_blocks", {}).get(type(method).__name__, "")
-    other = job.rows or scenario.save is not None or job.reading.functions
+    other = job.rows or job.reading.functions
     if not place or other or any(p.steps[0] != "system" for p in job.places):
         return None
     if any(not _is_numbers(c[p.path]) for p in job.places for c in job.columns):
         return None
     asked = list(job.reading.names) or _kept_by_default(job)
     names = {name: parted(name) for name in asked}
-    save = np.array(scenario.t_span)
-    if getattr(system, "fewest_saves", None) != save.size:
+    save = _saved_at(scenario)
+    if save is None:
         return None
     module, _, function = place.partition(":")
     make = getattr(importlib.import_module(module), function)
@@ -77,6 +79,16 @@ def block_of(job: Job) -> Filling | None:
         return done
 
     return fill
+
+
+def _saved_at(scenario: Scenario) -> Array | None:
+    """Return when members keep their state; None where blocks of the system do not know them."""
+    few = getattr(scenario.system, "fewest_saves", None)
+    if few is None:
+        # results depend on these times, so that they are those of a single run
+        return saved_times(scenario.save, *scenario.t_span, scenario.system.state_size)
+    save = np.array(scenario.t_span)
+    return save if scenario.save is None and few == save.size else None
 
 
 def _found(block: Block, always: dict[str, Array], name: str) -> Array:

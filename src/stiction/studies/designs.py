@@ -277,6 +277,12 @@ def _values(path: str, given: object) -> Column:
     """Return the values of a field as an array; objects and lists stay what they are."""
     if isinstance(given, Range):
         return given.values
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.size:
+        # of many members a list of objects would take longer than what is done with it
+        if given.dtype.kind == "f" and given.dtype.itemsize <= 8:
+            return given.astype(np.float64)
+        if given.dtype.kind == "i":
+            return given.astype(np.int64)
     listed = given.tolist() if isinstance(given, np.ndarray) else given
     if isinstance(listed, range):
         listed = list(listed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ __all__ = [
     "solve_alone",
     "solve_chunk",
     "solve_member",
+    "time_in_a_block",
     "variables_of",
     "warm",
 ]
@@ -42,6 +44,8 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _MOST_TRIES = 5
+# members whose time is taken in a block
+_TIMED = 32
 _MOST_REASON = 300
 
 
@@ -179,6 +183,21 @@ def warm(job: Job) -> None:
     """Solve one member in a block, where that can be: workers are copies that need not compile."""
     if mode() == "compiled":
         _in_a_block(job, len(job.columns) - 1, 0, 1, _empty(job, len(job.columns) - 1, 0, 1))
+
+
+def time_in_a_block(job: Job) -> float | None:
+    """Return what a member takes in a block, of the processor [s]; None where some go alone."""
+    fill = block_of(job) if mode() == "compiled" else None
+    count = min(_TIMED, len(next(iter(job.columns[-1].values()))))
+    if fill is None:
+        return None
+    for members in (1, count):
+        columns = [job.columns[-1][p.path][:members] for p in job.places]
+        begin = time.process_time()
+        done = fill(columns, _empty(job, -1, 0, members))
+        spent = time.process_time() - begin
+    # of what goes one by one nothing is known here
+    return spent / count if done.all() else None
 
 
 def _in_a_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, Array]) -> list[int]:

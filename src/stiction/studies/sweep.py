@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,14 @@ from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask
 from stiction.studies.fields import Place, changed, place_of, unit_of
 from stiction.studies.keep import Reading
-from stiction.studies.members import Job, labels_of, probe, variables_of, warm
+from stiction.studies.members import (
+    Job,
+    labels_of,
+    probe,
+    time_in_a_block,
+    variables_of,
+    warm,
+)
 from stiction.studies.store import Held, Store, is_study
 from stiction.studies.study import Study
 
@@ -132,12 +140,17 @@ class Sweep(Record):
             raise ScenarioError(explain("Sweep.fields", repr(self.fields), needs, why, try_))
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         Reading.of(self.keep)
-        _try_ends(self.scenario, places, columns(self.design, self.fields))
+        _try_ends(self.scenario, places, self._columns)
+
+    @functools.cached_property
+    def _columns(self) -> dict[str, Array]:
+        """The values of every field, (members,) each."""
+        return columns(self.design, self.fields)
 
     @property
     def members(self) -> int:
         """How many members there are."""
-        return len(next(iter(columns(self.design, self.fields).values())))
+        return len(next(iter(self._columns.values())))
 
     def run(
         self,
@@ -192,7 +205,7 @@ class Sweep(Record):
         """Return the work on a study that is there, or is made now."""
         reading = Reading.of(self.keep)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
-        values = columns(self.design, self.fields)
+        values = self._columns
         told, inputs = self._told()
         if is_study(store.folder):
             held = store.read()
@@ -203,17 +216,18 @@ class Sweep(Record):
                 got = "a folder with other things in it"
                 try_ = "give another folder with --out."
                 raise StoreError(explain(str(store.folder), got, needs, why, try_))
-            begin = clock.perf_counter()
             first = Held(inputs, told, {}, 1, ())
             job = Job("", first, self.scenario, places, (values,), reading, self.trajectories)
             probe(job)
-            # the second time nothing is compiled any more
-            begin = clock.perf_counter()
+            # the second time nothing is compiled any more; others may use this processor, too
+            begin = clock.process_time()
             kept = probe(job)
-            each = clock.perf_counter() - begin
+            each = clock.process_time() - begin
             unit = getattr(self.scenario.system, "time_unit", "")
             units = {place.path: unit_of(self.scenario, place) for place in places}
             variables = variables_of(kept, values, units, unit)
+            told_of = Held(inputs, told, variables, 1, ())
+            each = time_in_a_block(dataclasses.replace(job, held=told_of)) or each
             size = chunk or _chunk_of(each, self.members, workers, variables)
             held = Held(inputs, told, variables, size, ())
             store.begin(held)
@@ -345,6 +359,12 @@ def _added(
     """Return the manifest with the members that are new, and the columns of every batch."""
     every = [store.columns(held, k) for k in range(len(held.batches))]
     plain = {path: _written(column) for path, column in values.items()}
+    if not every and len(plain) == 1 and all(c.dtype.kind in "fi" for c in plain.values()):
+        # one field of a new study: the first of equal members, in order
+        (only,) = plain.values()
+        first = np.sort(np.unique(only, return_index=True)[1])
+        held = store.add(_labelled(held, values), {p: c[first] for p, c in plain.items()})
+        return held, (dict.fromkeys(plain, only[first]),)
     rows = list(zip(*(column.tolist() for column in plain.values()), strict=True))
     known = {row for old in every for row in zip(*(c.tolist() for c in old.values()), strict=True)}
     fresh = [k for k, row in enumerate(rows) if row not in known]

@@ -11,6 +11,7 @@ from stiction.chains.blocks import motions
 from stiction.numerics.jit import mode
 from stiction.studies import Paired
 from stiction.studies.keep import _REDUCED, parted, reduced
+from stiction.studies.store import Store
 from stiction.switching.ensembles import members
 
 pytestmark = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
@@ -171,3 +172,14 @@ def test_wheels_that_stop_among_wheels_that_do_not(tmp_path, monkeypatch):
     check_same(blocks, alone)
     lost = blocks.table["losses"] > 0
     assert 0 < lost.sum() < 100
+
+
+def test_chunks_are_as_long_as_members_in_blocks_take(chain, tmp_path, monkeypatch):
+    # by the time of one run alone chunks would be a tenth as long, and writing them half the work
+    sizes = {}
+    for name, blocks in (("blocks", type(chain).solved_in_blocks), ("alone", {})):
+        monkeypatch.setattr(type(chain), "solved_in_blocks", blocks)
+        fields = {"law.mu": np.linspace(0.1, 0.4, 200_000)}
+        sweep = st.Sweep(chain, fields, t_span=(0.0, 8.0), keep="final.x")
+        sizes[name] = sweep._job(Store(tmp_path / name), None, 1).held.chunk
+    assert sizes["blocks"] > 2 * sizes["alone"]

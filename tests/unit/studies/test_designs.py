@@ -78,3 +78,19 @@ def test_counts_are_checked():
         Sobol(0)
     with pytest.raises(st.ModelError, match="power of two"):
         Saltelli(100)
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", ">f8", "i8", "i2", "u8", "?", "f8[]", "O"])
+def test_arrays_are_what_lists_of_them_are(kind):
+    values = [0, 1, 5, 2]
+    given = np.array(values, dtype=kind.removesuffix("[]"))
+    if kind.endswith("[]"):
+        given = np.stack([given, given], axis=1)
+    found, listed = (columns(Grid(), {"a": v})["a"] for v in (given, given.tolist()))
+    assert found.dtype == listed.dtype
+    assert found.dtype.isnative
+    assert all(a == b for a, b in zip(found.tolist(), listed.tolist(), strict=True))
+    # and no later change of the array is seen
+    before = found.tolist()
+    given[...] = 1
+    assert found.tolist() == before or kind == "f8[]"

@@ -206,3 +206,12 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
     with pytest.raises(st.StoreError, match="no study"):
         Study(tmp_path)
     assert Grid() == Grid()
+
+
+def test_equal_members_are_solved_once(chain, tmp_path):
+    values = np.array([0.3, 0.1, 0.3, 0.2, 0.1, -0.0, 0.0])
+    given = {"one": {"law.mu": values}, "two": {"law.mu": values, "load.rate": np.ones(7)}}
+    for name, fields in given.items():
+        sweep = st.Sweep(chain, fields, design=Paired(), t_span=(0.0, 2.0), keep="final.x")
+        study = sweep.run(tmp_path / name, workers=1)
+        assert study.table["law.mu"].tolist() == [0.3, 0.1, 0.2, 0.0]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.results.run import Quantity, Request, Run
-from stiction.rods.strings.characteristics import Characteristics, _Path
+from stiction.rods.strings.characteristics import Characteristics, Path
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -185,27 +185,27 @@ def measured_error(run: Run) -> Quantity:
 
 def _pair(
     system: RollingStrings, solver: Characteristics, request: Request, field: str, size: float
-) -> tuple[_Path, _Path]:
+) -> tuple[Path, Path]:
     """Return marches from both starts whose initial waves are cut into as many pieces."""
     moved = dataclasses.replace(system, **{field: getattr(system, field) + size})
     for k in range(_TRIES):
         # pieces are counted by the step: a contact that is a whole number of steps from an end
         # has one piece more or less beside it
         method = dataclasses.replace(solver, step=solver.step * (1.0 - 1e-4 * k))
-        one, two = _Path(system, method, request), _Path(moved, method, request)
+        one, two = Path(system, method, request), Path(moved, method, request)
         if np.array_equal(one.marks, two.marks):
             break
     return one, two
 
 
-def _march(path: _Path, upto: int) -> bool:
+def _march(path: Path, upto: int) -> bool:
     """March to a saved time; return whether it was reached."""
     while path.flag == path.kernels.REACHED and path.done < upto:
         path.advance(upto)
     return path.done >= upto
 
 
-def _distance(one: _Path, two: _Path) -> float:
+def _distance(one: Path, two: Path) -> float:
     """Return the distance of two marches: of the contacts, and of the waves of the last turn."""
     k = one.kernels
     total = float(((one.now[k.PLACE : k.PLACE + 2] - two.now[k.PLACE : k.PLACE + 2]) ** 2).sum())
@@ -379,7 +379,7 @@ def breakdown(
     for step in steps:
         for nudge in nudges:
             moved = dataclasses.replace(system, s2=system.s2 + nudge)
-            path = _Path(moved, Characteristics(step=step, check=False), request)
+            path = Path(moved, Characteristics(step=step, check=False), request)
             _march(path, 2)
             over = path.flag == path.kernels.OUTRUN
             found.append((step, nudge, path.now[path.kernels.TIME] if over else np.inf))

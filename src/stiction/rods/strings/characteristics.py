@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stiction.results.run import Request, Run
     from stiction.rods.strings.outcome import StringHistory
 
-__all__ = ["Characteristics"]
+__all__ = ["AGREE", "Characteristics", "Path", "gauss_points", "parameters_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _GAUSS = 4
 # of the kernel in one call, so that Ctrl-C and checkpoints wait a second at most
 _STEPS_PER_CALL = 50_000
 # two paths that differ by less than this over the length agree
-_AGREE = 1e-6
+AGREE = 1e-6
 # points of a wave that a checkpoint may hold: 2 GB
 _MOST_ROOM = 10_000_000
 
@@ -130,15 +130,15 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
         )
     method.check_step(system)
     kept = None if request.checkpoint is None else request.checkpoint.load()
-    path = _Path(system, method, request)
+    path = Path(system, method, request)
     path.follow("path", kept or {})
     history = path.history()
     if method.check:
-        twin = _Path(system, replace(method, step=2.0 * method.step), _quiet(request))
+        twin = Path(system, replace(method, step=2.0 * method.step), _quiet(request))
         twin.follow("twin", kept or {}, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))
         history = replace(history, agrees_until=_agrees_until(path, twin))
-        if history.event and abs(path.end - twin.end) > _AGREE * path.end:
+        if history.event and abs(path.end - twin.end) > AGREE * path.end:
             history = _undetermined(history, path, twin)
     return build_run(system, method, history)
 
@@ -148,7 +148,7 @@ def _quiet(request: Request) -> Request:
     return replace(request, progress=lambda fraction, note: None)
 
 
-class _Path:
+class Path:
     """The march of one contact: arrays of the kernels, and what became of it."""
 
     def __init__(self, system: RollingStrings, method: Characteristics, request: Request) -> None:
@@ -156,7 +156,7 @@ class _Path:
         from stiction.rods.strings import characteristics_kernels as kernels
 
         self.kernels = kernels
-        self.par = self._parameters()
+        self.par = parameters_of(system, method)
         self.now = np.zeros(kernels.NOW_ENTRIES)
         self.now[kernels.PLACE : kernels.PLACE + 2] = system.s1, system.s2
         self.now[kernels.FRESH], self.now[kernels.LONGEST] = 1.0, method.step
@@ -165,25 +165,6 @@ class _Path:
         self.rows = np.zeros((self.targets.size, kernels.SAVED))
         self.done, self.flag = 0, 0
         self._fill()
-
-    def _parameters(self) -> Floats:
-        kernels, system, method = self.kernels, self.system, self.method
-        a, b = system.mobilities
-        (c1, c2), r = system.speeds, system.rolling_resistance
-        par = np.zeros(kernels.PAR_ENTRIES)
-        par[kernels.SPEED : kernels.SPEED + 2] = system.speeds
-        par[kernels.LENGTH : kernels.LENGTH + 2] = system.lengths
-        par[kernels.RATE : kernels.RATE + 2] = float(a), float(b)
-        par[kernels.RATIO], par[kernels.ROLLING] = system.F, r
-        par[kernels.PERIODIC] = float(system.ends == "periodic")
-        par[kernels.STEP], par[kernels.MARGIN] = method.step, method.end_margin
-        # the size of the waves follows when they are known
-        par[kernels.SIZE], par[kernels.LEAST] = 1.0, 1e-9
-        par[kernels.CORNERS] = float(method.corners)
-        par[kernels.ALIKE] = float(abs(a) / c1 == abs(b) / c2 and r == 0.0)
-        par[kernels.TOLERANCE] = method.tolerance
-        par[kernels.STEEPEST] = float(max(abs(a) / c1, abs(b) / c2))
-        return par
 
     def _fill(self) -> None:
         """Store the waves that the initial data send, and their corners."""
@@ -267,7 +248,7 @@ class _Path:
         elif self.flag == kernels.REACHED and not np.isfinite(now[: kernels.SAVED]).all():
             self.flag = -1
 
-    def nearer(self, other: _Path, part: float) -> bool:
+    def nearer(self, other: Path, part: float) -> bool:
         """Move to `part` of the way from `other`, two marches of equal steps; return if they are.
 
         Steps, corners and knots correspond one to one, so that every number of the state is a
@@ -354,13 +335,13 @@ class _Path:
             x = grid(system, i)
             fk.fields(i, x, times, own, start, *waves, place, rate)
             found.append((place, rate))
-        gauss, weights = np.polynomial.legendre.leggauss(_GAUSS)
+        gauss, weights = gauss_points()
         power = np.zeros((times.size, fk.POWER_COLUMNS))
         fk.powers(
             times,
             contacts,
-            0.5 * (gauss + 1.0),
-            0.5 * weights,
+            gauss,
+            weights,
             system.identical,
             *waves,
             power,
@@ -458,19 +439,47 @@ class _Path:
         return checks
 
 
-def _agrees_until(path: _Path, twin: _Path) -> float:
+def gauss_points() -> tuple[Floats, Floats]:
+    """Return places within a panel of length 1, and their weights."""
+    gauss, weights = np.polynomial.legendre.leggauss(_GAUSS)
+    return 0.5 * (gauss + 1.0), 0.5 * weights
+
+
+def parameters_of(system: RollingStrings, method: Characteristics) -> Floats:
+    """Return the numbers that kernels read, but for the size of the waves."""
+    from stiction.rods.strings import characteristics_kernels as kernels
+
+    a, b = system.mobilities
+    (c1, c2), r = system.speeds, system.rolling_resistance
+    par = np.zeros(kernels.PAR_ENTRIES)
+    par[kernels.SPEED : kernels.SPEED + 2] = system.speeds
+    par[kernels.LENGTH : kernels.LENGTH + 2] = system.lengths
+    par[kernels.RATE : kernels.RATE + 2] = float(a), float(b)
+    par[kernels.RATIO], par[kernels.ROLLING] = system.F, r
+    par[kernels.PERIODIC] = float(system.ends == "periodic")
+    par[kernels.STEP], par[kernels.MARGIN] = method.step, method.end_margin
+    # the size of the waves follows when they are known
+    par[kernels.SIZE], par[kernels.LEAST] = 1.0, 1e-9
+    par[kernels.CORNERS] = float(method.corners)
+    par[kernels.ALIKE] = float(abs(a) / c1 == abs(b) / c2 and r == 0.0)
+    par[kernels.TOLERANCE] = method.tolerance
+    par[kernels.STEEPEST] = float(max(abs(a) / c1, abs(b) / c2))
+    return par
+
+
+def _agrees_until(path: Path, twin: Path) -> float:
     """Return the last saved time up to which a solve with twice the step has the same path."""
     place, both = path.kernels.PLACE, min(path.done, twin.done)
     if not both:
         return path.request.t_start
     one, two = path.kept[:both], twin.kept[:both]
     apart = np.abs(one[:, place : place + 2] - two[:, place : place + 2])
-    far = np.flatnonzero((apart / np.array(path.system.lengths) > _AGREE).any(axis=1))
+    far = np.flatnonzero((apart / np.array(path.system.lengths) > AGREE).any(axis=1))
     last = int(far[0]) - 1 if far.size else both - 1
     return float(one[max(last, 0), path.kernels.TIME]) + path.request.t_start
 
 
-def _undetermined(history: StringHistory, path: _Path, twin: _Path) -> StringHistory:
+def _undetermined(history: StringHistory, path: Path, twin: Path) -> StringHistory:
     """Return a history whose end is told as what it is: a time that the step decides."""
     start = path.request.t_start
     other = (
@@ -482,7 +491,7 @@ def _undetermined(history: StringHistory, path: _Path, twin: _Path) -> StringHis
     )
 
 
-def _agreement(path: _Path, twin: _Path) -> Check:
+def _agreement(path: Path, twin: Path) -> Check:
     """Return how far a solve with twice the step differs: what the numbers can be trusted for."""
     time, place = path.kernels.TIME, path.kernels.PLACE
     one, two = path.kept, twin.kept
@@ -497,7 +506,7 @@ def _agreement(path: _Path, twin: _Path) -> Check:
     if end > value:
         value, when = end, min(last, other)
         note = "relative change of the time of breakdown when the step is doubled"
-    if value > _AGREE:
+    if value > AGREE:
         note += "; the motion is sensitive there: take a smaller step, or trust earlier times"
     t = when + path.request.t_start
-    return Check("converged", value <= _AGREE, value, _AGREE, t, note)
+    return Check("converged", value <= AGREE, value, AGREE, t, note)

@@ -439,7 +439,7 @@ def _length(target: float, par: Vector, now: Vector) -> float:
     return (now[TIME] + h) - now[TIME]
 
 
-@kernel
+@kernel(apart=True)
 def march(
     targets: Vector,
     rows: Matrix,

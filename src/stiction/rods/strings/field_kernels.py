@@ -50,7 +50,7 @@ def _no_guide(wave: Floats, count: Ints, guide: Ints, scale: Floats) -> None:
     """Do nothing: NumPy's own search takes none."""
 
 
-@kernel(plain=_no_guide)
+@kernel(plain=_no_guide, apart=True)
 def guide_waves(wave: Stack, count: Integers, guide: Ints, scale: Matrix) -> None:
     """Fill, for each wave, even slots with the cubic where they begin; scale says which slot."""
     slots = guide.shape[1]
@@ -218,7 +218,7 @@ def _areas(which: Ints, where: Matrix, found: Ints, wave: Stack, out: Matrix) ->
             out[e, k] = wave[f, j, AREA] + part
 
 
-@kernel
+@kernel(apart=True)
 def fields(
     i: int,
     x: Floats,
@@ -299,7 +299,7 @@ def _energy(
     return 0.25 * c * total
 
 
-@kernel
+@kernel(apart=True)
 def powers(
     times: Floats,
     contacts: Floats,

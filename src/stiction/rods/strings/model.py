@@ -66,6 +66,11 @@ class RollingStrings(Record):
         "BumpStrands": "stiction.rods.strings.strands:solve_strands",
     }
 
+    # what a study may solve many of at once
+    solved_in_blocks: ClassVar[Mapping[str, str]] = {
+        "Characteristics": "stiction.rods.strings.blocks.members:blocks_of",
+    }
+
     speed: Numbers = 1.0
     length: Numbers = 2.0 * np.pi
     ends: str = "fixed"

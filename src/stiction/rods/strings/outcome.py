@@ -15,10 +15,11 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.rods.strings.model import RollingStrings
 
-__all__ = ["StringHistory", "build_run", "grid"]
+__all__ = ["LEDGER_LIMIT", "StringHistory", "build_run", "grid"]
 
 Floats = npt.NDArray[np.float64]
 
+LEDGER_LIMIT = 1e-9
 _HARMONIC = "(2/l) times the integral with sin(2 pi x / l); on fixed ends that is the second mode"
 
 
@@ -60,7 +61,7 @@ class StringHistory:
     stats: Mapping[str, int | float]
     status: Status = Status.SOLVED
     reason: str = ""
-    ledger_limit: float = 1e-9
+    ledger_limit: float = LEDGER_LIMIT
     agrees_until: float | None = None
     doubt: str = ""
 

@@ -1,0 +1,21 @@
+"""Two workers against one, on a quiet machine: pairs of the same study, nothing written.
+
+::
+
+    python benchmarks/two_workers.py            # three pairs of 200,000 chains, a minute or two
+    python benchmarks/two_workers.py --quick    # one pair of 2,000, to see that it runs
+"""
+
+from __future__ import annotations
+
+from bench_studies import workers
+from record import Record, arguments
+
+
+def main() -> None:
+    """Measure the row alone; `bench_studies.py` keeps it with the others."""
+    workers(Record("two_workers", quick=True), arguments(__doc__).quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Blocks of strings: many members of a study in one call of compiled code."""

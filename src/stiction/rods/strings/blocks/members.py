@@ -1,0 +1,327 @@
+"""Blocks of strings that `Characteristics` solves in one call, and what is told of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.numerics.jit import mode
+from stiction.results.ledger import COLUMNS
+from stiction.results.run import Request
+from stiction.results.trust.block import Block, Solve
+from stiction.results.trust.ledgers import Energies, ledger_of
+from stiction.rods.strings.characteristics import (
+    AGREE,
+    Characteristics,
+    Path,
+    gauss_points,
+    parameters_of,
+)
+from stiction.rods.strings.model import RollingStrings
+from stiction.rods.strings.outcome import LEDGER_LIMIT, grid
+
+if TYPE_CHECKING:
+    from stiction.rods.strings.blocks.member_kernels import Fields, Marches
+
+__all__ = ["blocks_of"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Way = tuple[str | int, ...]
+
+# fields that change no wave of the start
+_OF_CONTACT = ("F", "G1", "G2", "rolling_resistance")
+_FIELDS = ("u", "v", "u_t", "v_t")
+_STATS = ("steps", "corners_met", "steps_of_history")
+# bytes of the arrays of one call
+_BUDGET = 64 << 20
+# a march of several calls tries a few steps more than one of a single call
+_SURELY = 3.5
+
+
+def blocks_of(
+    system: RollingStrings,
+    method: Characteristics,
+    request: Request,
+    paths: Sequence[Way],
+    names: Sequence[str],
+) -> Solve | None:
+    """Return what solves many pairs of strings that differ at `paths`; None where it cannot.
+
+    The numbers are those of `solve_strings`, to the last bit: steps land on the saved times, and
+    the ledger is closed at each of them, so that members have those of a single run.
+
+    Parameters
+    ----------
+    paths : fields of the strings, or of their shapes, that hold a number
+    names : results that will be asked for
+
+    Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
+    """
+    usual = type(system) is RollingStrings and request.checkpoint is None and mode() == "compiled"
+    if not usual or not all(_fits(system, path) for path in paths):
+        return None
+    known = {f"final.{name}" for name in ("s1", "s2", *_FIELDS)}
+    known |= {f"energy.{name}" for name in COLUMNS}
+    known |= {f"stats.{name}" for name in ("events", *_STATS)}
+    known |= {f"audit.{name}" for name in ("contact_subsonic", "cubic_unique", "ledger_closes")}
+    known |= {"audit.contact_inside"} if system.ends == "fixed" else set()
+    known |= {"audit.converged", "agrees_until"} if method.check else set()
+    if not all(name in known or name.startswith("events.") for name in names):
+        return None
+    return _Crew(system, method, request, paths, names).solve
+
+
+def _fits(system: RollingStrings, path: Way) -> bool:
+    owner: Any = system
+    for step in path:
+        if not (isinstance(step, str) and dataclasses.is_dataclass(owner)) or step == "nodes":
+            return False
+        owner = getattr(owner, step, None)
+    return isinstance(owner, int | float) and not isinstance(owner, bool)
+
+
+class _Crew:
+    """What many pairs of strings have in common."""
+
+    def __init__(
+        self,
+        system: RollingStrings,
+        method: Characteristics,
+        request: Request,
+        paths: Sequence[Way],
+        names: Sequence[str],
+    ) -> None:
+        self.system, self.method, self.request, self.paths = system, method, request, paths
+        self.fields = any(name.removeprefix("final.") in _FIELDS for name in names)
+        self.methods = [method]
+        if method.check:
+            self.methods.append(dataclasses.replace(method, step=2.0 * method.step))
+        # where the waves of the start are the same, they are made once
+        self.alike = all(path[0] in _OF_CONTACT for path in paths)
+        self.first: dict[int, Path] = {}
+
+    def solve(self, columns: Sequence[Array]) -> Block:
+        """Return what is told of all members."""
+        count = len(columns[0])
+        members = [self._member([c[k].item() for c in columns]) for k in range(count)]
+        good = [k for k, one in enumerate(members) if one is not None]
+        made = _nothing(count)
+        with np.errstate(all="ignore"):
+            begin, width = 0, 1
+            while begin < len(good):
+                rows = good[begin : begin + width]
+                group = [one for one in (members[k] for k in rows) if one is not None]
+                part, size = self._part(group)
+                _put(made, np.array(rows), part)
+                begin, width = begin + width, max(1, _BUDGET // size)
+        return made
+
+    def _member(self, values: Sequence[Any]) -> RollingStrings | None:
+        """Return the strings with these values; None where they are refused."""
+        made: Any = self.system
+        try:
+            for path, value in zip(self.paths, values, strict=True):
+                made = _changed(made, path, value)
+            self.method.check_step(made)
+        except ModelError:
+            return None
+        return None if made.drag > 0.0 else made
+
+    def _part(self, group: Sequence[RollingStrings]) -> tuple[Block, int]:
+        """Solve some members; return what is told of them, and the bytes that one takes."""
+        from stiction.rods.strings.blocks.member_kernels import look_at_strings
+
+        m, times = len(group), self.request.save.size
+        marches = [self._marched(group, k) for k in range(len(self.methods))]
+        power = np.zeros((m, times, 5))
+        seen = self._fields(group)
+        alike = np.array([one.identical for one in group], dtype=np.int64)
+        look_at_strings(marches[0], *gauss_points(), alike, power, seen)
+        size = sum(a.nbytes for march in marches for a in march) // m
+        return self._block(group, marches, power, seen), size
+
+    def _marched(self, group: Sequence[RollingStrings], k: int) -> Marches:
+        """March all to the end, by the method or with twice its step."""
+        from stiction.rods.strings import characteristics_kernels as kernels
+        from stiction.rods.strings.blocks.member_kernels import march_strings
+
+        method = self.methods[k]
+        paths = [self._path(one, k) for one in group]
+        made = _stacked(paths)
+        if self.alike:
+            for b, one in enumerate(group):
+                size = made.par[b, kernels.SIZE]
+                made.par[b], made.par[b, kernels.SIZE] = parameters_of(one, method), size
+        targets = paths[0].targets
+        march_strings(targets, method.max_steps, made)
+        while (made.flag == kernels.FULL).any():
+            # twice the room
+            room = made.wave.shape[2] - 1
+            wider = np.pad(made.wave, ((0, 0), (0, 0), (0, room), (0, 0)))
+            made = made._replace(wave=wider)
+            march_strings(targets, method.max_steps, made)
+        return made
+
+    def _path(self, one: RollingStrings, k: int) -> Path:
+        if not self.alike:
+            return Path(one, self.methods[k], self.request)
+        if k not in self.first:
+            self.first[k] = Path(one, self.methods[k], self.request)
+        return self.first[k]
+
+    def _fields(self, group: Sequence[RollingStrings]) -> Fields:
+        from stiction.rods.strings.blocks.member_kernels import Fields
+
+        shape = len(group), 2, self.system.nodes if self.fields else 0
+        x, start = np.zeros(shape), np.zeros(shape[:2])
+        for b, one in enumerate(group if self.fields else ()):
+            for i, shape_of, at in ((0, one.u0, one.s1), (1, one.v0, one.s2)):
+                x[b, i] = grid(one, i)
+                if shape_of is not None:
+                    value = shape_of.value(np.array([at]), one.lengths[i], one.ends)
+                    start[b, i] = float(value[0])
+        return Fields(int(self.fields), x, start, np.zeros(shape), np.zeros(shape))
+
+    def _block(
+        self,
+        group: Sequence[RollingStrings],
+        marches: Sequence[Marches],
+        power: Floats,
+        seen: Fields,
+    ) -> Block:
+        """Judge the members as the audit does, and name their results."""
+        from stiction.rods.strings import characteristics_kernels as kernels
+        from stiction.rods.strings import field_kernels as fk
+
+        path, start = marches[0], self.request.t_start
+        rows, now = path.rows, path.now
+        total = power[:, :, fk.ENERGY : fk.OWN].sum(axis=2)
+        sums = np.zeros((len(group), rows.shape[1], 4))
+        sums[:, :, 0] = 0.5 * total + 0.25 * power[:, :, fk.OWN : fk.BOTH].sum(axis=2)
+        sums[:, :, 1] = total - sums[:, :, 0]
+        energy = ledger_of(sums, np.ascontiguousarray(rows[:, :, kernels.HEAT : kernels.HEAT + 1]))
+        values, holds = self._checks(group, path)
+        values["ledger_closes"] = energy.imbalance_rel
+        holds &= energy.imbalance_rel <= LEDGER_LIMIT
+        for march, method in zip(marches, self.methods, strict=True):
+            most = method.max_steps
+            holds &= (march.flag == kernels.REACHED) & (march.now[:, kernels.STEPS] < most)
+            holds &= march.now[:, kernels.TRIES] <= _SURELY * most
+            holds &= np.isfinite(march.now[:, : kernels.SAVED]).all(axis=1)
+        if self.method.check:
+            values["converged"] = _apart(group, path, marches[1])
+            holds &= values["converged"] <= AGREE
+        reached = rows[:, -1, kernels.TIME] + start
+        results = self._results(path, energy, seen)
+        results |= {f"audit.{name}": value for name, value in values.items()}
+        results["agrees_until"] = reached
+        nothing = np.zeros(len(group), np.int64)
+        results["stats.events"] = nothing
+        results["stats.steps"] = now[:, kernels.STEPS].astype(np.int64)
+        results["stats.corners_met"] = now[:, kernels.MET].astype(np.int64)
+        results["stats.steps_of_history"] = path.marks[:, kernels.COUNT].max(axis=1)
+        return Block(holds, reached, nothing, energy.imbalance_rel, results)
+
+    def _checks(
+        self, group: Sequence[RollingStrings], path: Marches
+    ) -> tuple[dict[str, Floats], Flags]:
+        """Return what the audit's lines on the contact say, and whether they hold."""
+        from stiction.rods.strings import characteristics_kernels as kernels
+
+        now, first = path.now, (kernels.RATE, kernels.SPEED)
+        rate, speed = (path.par[:, at : at + 2] for at in first)
+        ratio = np.abs(rate) / speed
+        last = ratio.max(axis=1) * np.abs(now[:, kernels.VELOCITY])
+        fast, alone = np.maximum(now[:, kernels.FASTEST], last), now[:, kernels.ALONE].copy()
+        linear = np.abs(ratio[:, 0] - ratio[:, 1]) <= 1e-12 * ratio.max(axis=1)
+        values = {"contact_subsonic": fast, "cubic_unique": alone}
+        if self.system.ends == "fixed":
+            lengths = np.array([one.lengths for one in group])[:, None, :]
+            places = path.rows[:, :, kernels.PLACE : kernels.PLACE + 2]
+            room = np.minimum(places, lengths - places) / lengths
+            values["contact_inside"] = room.min(axis=(1, 2))
+        return values, np.asarray(linear | (alone < 1.0))
+
+    def _results(self, path: Marches, energy: Energies, seen: Fields) -> dict[str, Array]:
+        from stiction.rods.strings import characteristics_kernels as kernels
+
+        last = path.rows[:, -1]
+        results: dict[str, Array] = {
+            "final.s1": last[:, kernels.PLACE],
+            "final.s2": last[:, kernels.PLACE + 1],
+        }
+        if self.fields:
+            results |= {"final.u": seen.place[:, 0], "final.v": seen.place[:, 1]}
+            results |= {"final.u_t": seen.rate[:, 0], "final.v_t": seen.rate[:, 1]}
+        return results | energy.at_end()
+
+
+def _changed(owner: Any, path: Way, value: Any) -> Any:
+    name = str(path[0])
+    new = value if len(path) == 1 else _changed(getattr(owner, name), path[1:], value)
+    return dataclasses.replace(owner, **{name: new})
+
+
+def _stacked(paths: Sequence[Path]) -> Marches:
+    """Return the arrays of many marches that were just made."""
+    from stiction.rods.strings import characteristics_kernels as kernels
+    from stiction.rods.strings.blocks.member_kernels import Marches
+
+    m, room = len(paths), max(path.wave.shape[1] for path in paths)
+    wave = np.zeros((m, 4, room, kernels.WAVE_COLUMNS))
+    queue = np.zeros((m, *paths[0].queue.shape), dtype=np.int64)
+    for b, path in enumerate(paths):
+        used = int(path.marks[kernels.COUNT].max()) + 1
+        wave[b, :, :used] = path.wave[:, :used]
+        tail = int(path.marks[kernels.TAIL].max())
+        queue[b, :, :tail] = path.queue[:, :tail]
+    return Marches(
+        par=np.stack([path.par for path in paths]),
+        now=np.stack([path.now for path in paths]),
+        wave=wave,
+        marks=np.stack([path.marks for path in paths]),
+        queue=queue,
+        node=np.stack([path.node for path in paths]),
+        rows=np.stack([path.rows for path in paths]),
+        # all are to go on
+        flag=np.full(m, kernels.FULL, dtype=np.int64),
+        done=np.zeros(m, dtype=np.int64),
+    )
+
+
+def _apart(group: Sequence[RollingStrings], path: Marches, twin: Marches) -> Floats:
+    """Return how far marches with twice the step differ, as a single run's `converged`."""
+    from stiction.rods.strings import characteristics_kernels as kernels
+
+    places = slice(kernels.PLACE, kernels.PLACE + 2)
+    off = np.abs(path.rows[:, :, places] - twin.rows[:, :, places])
+    off /= np.array([one.lengths for one in group])[:, None, :]
+    last, other = path.rows[:, -1, kernels.TIME], twin.rows[:, -1, kernels.TIME]
+    end = np.abs(last - other) / np.maximum(np.maximum(last, other), 1e-300)
+    return np.maximum(off.max(axis=(1, 2)), end)
+
+
+def _nothing(m: int) -> Block:
+    return Block(
+        np.zeros(m, bool), np.full(m, np.nan), np.zeros(m, np.int64), np.full(m, np.nan), {}
+    )
+
+
+def _put(whole: Block, rows: Array, part: Block) -> None:
+    """Put what is told of some members in their rows."""
+    pairs = [(whole.sound, part.sound), (whole.reached, part.reached)]
+    pairs += [(whole.events, part.events), (whole.imbalance, part.imbalance)]
+    results: Any = whole.results
+    for name, values in part.results.items():
+        if name not in results:
+            results[name] = np.full((len(whole.sound), *values.shape[1:]), np.nan)
+        pairs.append((results[name], values))
+    for mine, theirs in pairs:
+        mine[rows] = theirs
