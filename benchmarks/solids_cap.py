@@ -1,10 +1,12 @@
 """The sheared cap in space on one mesh: load and shear to full sliding, with counts and split.
 
     python benchmarks/solids_cap.py [--steps N] [--adhesive] [--solver NAME] [--keep FILE] NX NY NZ
+    python benchmarks/cap_meshes.py LOG...
 
-One line of JSON: iterations, CPU, wall, peak memory; area, axes of the best ellipse, and by what
-the area changed, at every row. Points of integration are kept in FILE (.npz). The script
-`solids_space.py cap` gathers such lines of several meshes, each from a process of its own.
+The first prints one line of JSON: iterations, CPU, wall, peak memory; area, axes of the ellipse of
+the same moments at every row, and by what the area changed. Points of integration are kept in FILE
+(.npz). The second gathers such lines of several meshes, each from a process of its own: what is
+fitted to them, and how it changes with the mesh.
 
 Of a contact that was C and is C', with J the stretch of area, the loss is split as Lengiewicz et
 al. 2020 name its mechanisms: lifted (points of C that are not in C', at their J of before), laid

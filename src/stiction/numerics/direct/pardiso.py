@@ -347,8 +347,11 @@ class PardisoWorkspace(Workspace):
         pattern, data : of a large matrix, of which few rows are unsymmetric
         """
         rows = parted(pattern, data) if pattern.n >= _LARGE else None
-        if rows is None or not rows.size:
+        if rows is None:
             return None
+        if not rows.size:
+            signs = self._inertia(pattern, data)
+            return None if signs is None else (-1) ** (signs[1] % 2)
         if self._parts is not None:
             of, handle, _, kept = self._parts
             few = kept.size <= 2 * rows.size and np.isin(rows, kept, assume_unique=True).all()
