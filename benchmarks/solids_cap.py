@@ -24,12 +24,17 @@ import numpy as np
 from memory_child import forget_peak, peak
 
 import stiction as st
-from stiction.numerics.linear_solvers import Multigrid, Pardiso, SuperLU
+from stiction.numerics.linear_solvers import KeptFactors, Multigrid, Pardiso, SuperLU
 from stiction.solids import CapSliding3D
 from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria import history
 
-SOLVERS = {"pardiso": Pardiso(threads=1), "superlu": SuperLU(), "multigrid": Multigrid()}
+SOLVERS = {
+    "pardiso": Pardiso(threads=1),
+    "superlu": SuperLU(),
+    "multigrid": Multigrid(),
+    "kept": KeptFactors(direct=Pardiso(threads=1)),
+}
 KEPT = {"gap": k.GAP, "stretch": k.OWN_STRETCH, "weight": k.WEIGHT, "x": k.X, "z": k.Z}
 
 
@@ -103,6 +108,7 @@ def sheared(cap: CapSliding3D, method: st.Quasistatic, keep: Path | None) -> dic
         "iterations": run.stats["newton_iterations"],
         "factorisations": run.stats["factorisations"],
         "steps": run.stats["steps"],
+        "linear_iterations": run.stats.get("linear_iterations"),
         **spent,
         "peak_bytes": peak(),
         "begin": begin,

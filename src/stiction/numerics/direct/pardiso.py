@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from stiction.numerics.direct.factors import (
 )
 from stiction.numerics.direct.signs import parted, sign_of_parts
 from stiction.numerics.direct.superlu import SuperLUWorkspace
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["PardisoFactors", "PardisoWorkspace", "library_path"]
 
@@ -338,6 +342,12 @@ class PardisoWorkspace(Workspace):
         made = PardisoFactors(handle, pattern, data, self)
         made.data = upper
         return made
+
+    def sign(self, matrix: csr_matrix) -> int:
+        """Return the sign of a determinant, of large ones by their symmetric part."""
+        pattern = self._pattern_of(matrix)
+        found = self.sign_of(pattern, pattern.values(matrix))
+        return super().sign(matrix) if found is None else found
 
     def sign_of(self, pattern: Pattern, data: Floats) -> int | None:
         """Return the sign of a determinant by its symmetric part, None where that does not tell.
