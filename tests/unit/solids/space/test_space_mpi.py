@@ -32,12 +32,11 @@ def missing():
 
 def on(processes, cells=2):
     """Return what the benchmark tells on so many processes."""
-    # Open MPI: root may run it, more processes than cores, and one that waits lets others go on
+    # Open MPI: root may run it, and more processes than cores
     mine = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(
             part for part in (str(ROOT / "src"), os.environ.get("PYTHONPATH")) if part
