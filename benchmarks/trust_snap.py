@@ -30,6 +30,7 @@ from stiction.solids import (
     Boundary,
     Contact,
     Continuation,
+    Dome,
     Driven,
     Fixed,
     GeneralisedAlpha,
@@ -43,6 +44,7 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
+from stiction.solids.mesh.gradings import graded
 
 # how far beyond the limit point supports are held
 BEYOND = 1.002
@@ -128,6 +130,28 @@ def pillar(times, values, model=FREE, shear=0.0, cells=(3, 8), layers=3):
     )
 
 
+def dome(times, values, model=FREE, cells=(6, 5), layers=6, radius=20.0, high=20.0):
+    """A quarter of a soft cap on a square base in space, drawn off a plane below it."""
+    law = st.LennardJones.from_strength(0.05, 0.0125)
+    side = 3.0
+    upward = graded(cells[1], 4.0)
+    mesh = rectangle(side, high, cells, (0.0, law.gap_eq), grading_y=upward)
+    tip = Dome((0.0, law.gap_eq, 0.0), radius, law.gap_eq + high)
+    breaks = np.linspace(0.0, side, layers + 1)
+    body = SweptBody(mesh, breaks, Q1N2(), NeoHookean(1.0, 0.3), tip)
+    plane = RigidPlane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    top = Boundary(0, "top")
+    held = [Driven(top, 1, Program(times, values)), Fixed(top, (0, 2))]
+    held += [Fixed(Boundary(0, "back"), (2,)), Fixed(Boundary(0, "left"), (0,))]
+    return Solid(
+        [body],
+        [Contact(Boundary(0, "bottom"), plane, law, model)],
+        held,
+        readings=Readings(displacement=0, start=times[0]),
+        dimensionless=True,
+    )
+
+
 def predicted(run) -> tuple[float, float, float, float]:
     """Return where supports are held, the energy set free there, the area, the heat beside it."""
     e, u = run.energy, run.variables["displacement"].values
@@ -197,6 +221,8 @@ CASES = {
         _made(cap, model=st.laws.DI(1.0), shear=0.2),
         *(0.3, 0.75, 400, 1e-8, 400.0),
     ),
+    "dome-in-space": (dome, 0.0, 2.0, 80, 1e-8, 100.0),
+    "dome-in-space-di-1": (_made(dome, model=st.laws.DI(1.0)), 0.0, 2.0, 80, 1e-8, 100.0),
     "pillar-in-space": (pillar, *PILLAR),
     "pillar-in-space-di-1": (_made(pillar, model=st.laws.DI(1.0)), *PILLAR),
 }

@@ -25,6 +25,7 @@ from stiction.numerics.direct.factors import Factors, Floats, LinearSolveError, 
 
 __all__ = [
     "Factors",
+    "KeptFactors",
     "LinearSolveError",
     "LinearSolver",
     "Multigrid",
@@ -196,6 +197,65 @@ class Multigrid(LinearSolver):
 
         direct = self.direct if self.direct is not None else fastest()
         return MultigridWorkspace(self.tolerance, self.max_iterations, direct, self.direct_below)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeptFactors(LinearSolver):
+    """GMRES on the factors of an earlier matrix, which are made anew where they are worn.
+
+    Parameters
+    ----------
+    tolerance : residual over the right-hand side [1]; Newton's method goes on from what is left
+    max_iterations : of one solution; a matrix that takes more is factorised
+    worn : iterations of one solution, after which the next matrix is factorised
+    direct : the solver that factorises; None takes the fastest at hand
+
+    Notes
+    -----
+    For large problems in space, where one factorisation takes as long as tens of solutions. Paths
+    are the same to the tolerance of Newton's method, not to the last bit: a run that goes on from a
+    checkpoint has other factors at hand.
+
+    Source: Saad, Schultz 1986 (GMRES); Dembo, Eisenstat, Steihaug 1982 (inexact Newton).
+    Verified by: tests/unit/numerics/test_kept.py::test_paths_are_the_same
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.Quasistatic(solver=st.solids.KeptFactors(tolerance=1e-4)).solver.worn
+    12
+    """
+
+    tolerance: float = 1e-6
+    max_iterations: int = 30
+    worn: int = 12
+    direct: LinearSolver | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        where, why = "KeptFactors.tolerance", "iterations go on until the residual is below it"
+        value = number(where, self.tolerance, rule="positive", why=why, try_="give 1e-6")
+        if not 1e-14 <= value <= 1e-2:
+            needs = "a number between 1e-14 and 1e-2"
+            raise ModelError(explain(where, repr(value), needs, why, "give 1e-6"))
+        object.__setattr__(self, "tolerance", value)
+        for name in ("max_iterations", "worn"):
+            where, why = f"KeptFactors.{name}", "iterations are counted"
+            count = getattr(self, name)
+            value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
+            object.__setattr__(self, name, value)
+        direct: object = self.direct
+        if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
+            where, why = "KeptFactors.direct", "its factors are kept"
+            needs, hint = "SuperLU() or Pardiso()", "leave it out"
+            raise ModelError(explain(where, repr(direct), needs, why, hint))
+
+    def start(self) -> Workspace:
+        """Return the workspace of one run."""
+        from stiction.numerics.iterative.kept import KeptFactorsWorkspace
+
+        direct = self.direct if self.direct is not None else fastest()
+        return KeptFactorsWorkspace(self.tolerance, self.max_iterations, self.worn, direct)
 
 
 def fastest() -> LinearSolver:

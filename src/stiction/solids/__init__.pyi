@@ -3,6 +3,7 @@
 from stiction.methods import FollowBranch as FollowBranch
 from stiction.methods import StayOnPath as StayOnPath
 from stiction.methods import StopThere as StopThere
+from stiction.numerics.linear_solvers import KeptFactors as KeptFactors
 from stiction.numerics.linear_solvers import Multigrid as Multigrid
 from stiction.numerics.linear_solvers import Pardiso as Pardiso
 from stiction.numerics.linear_solvers import SuperLU as SuperLU

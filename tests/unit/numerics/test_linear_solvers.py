@@ -175,6 +175,36 @@ def test_determinant(solver, name):
             assert abs(factors.log_det - log) < 1e-11 * max(1.0, abs(log))
 
 
+def test_order_of_another_solver():
+    matrix = MATRICES["plate"]
+    n = matrix.shape[0]
+    order = np.random.default_rng(1).permutation(n)
+    workspace = SuperLU().start()
+    with workspace:
+        workspace.factorise(matrix)
+        own = workspace._order.copy()
+        workspace.order_by(matrix, order)
+        factors = workspace.factorise(matrix)
+        assert np.array_equal(factors._order, order)
+        b = np.random.default_rng(2).normal(size=n)
+        assert np.abs(matrix @ factors.solve(b) - b).max() < 1e-10
+        assert factors.sign == np.linalg.slogdet(matrix.toarray())[0]
+        # what is no order is not taken
+        workspace.order_by(matrix, np.zeros(n, dtype=np.int64))
+        assert np.array_equal(workspace._order, order)
+        assert not np.array_equal(own, order)
+
+
+@needs_mkl
+def test_signs_take_the_dissection_of_pardiso():
+    matrix = laplacian(24, 24)
+    with Pardiso(threads=1).start() as workspace:
+        factors = workspace.factorise(matrix)
+        assert factors.sign == 1
+        assert np.array_equal(workspace.superlu._order, factors.handle.order)
+        assert not np.array_equal(factors.handle.order, np.arange(matrix.shape[0]))
+
+
 def test_determinant_of_random_matrices():
     rng = np.random.default_rng(4)
     signs = set()

@@ -247,6 +247,16 @@ class Workspace(abc.ABC):
         check_symmetric(pattern, data)
         return self._inertia(pattern, data)
 
+    def sign(self, matrix: csr_matrix) -> int:
+        """Return the sign of the determinant of a matrix, which may not need all of its factors.
+
+        Raises
+        ------
+        ModelError : if it is no matrix that `factorise` takes.
+        LinearSolveError : if it holds NaN or is singular.
+        """
+        return self.factorise(matrix).sign
+
     def describe(self, layout: Layout) -> None:
         """Note what unknowns stand for."""
         del layout  # direct solvers have no use for it

@@ -27,6 +27,7 @@ from stiction.numerics.direct.factors import (
     Workspace,
     singular,
 )
+from stiction.numerics.direct.signs import parted, sign_of_parts
 from stiction.numerics.direct.superlu import SuperLUWorkspace
 
 if TYPE_CHECKING:
@@ -35,18 +36,22 @@ if TYPE_CHECKING:
 __all__ = ["PardisoFactors", "PardisoWorkspace", "library_path"]
 
 _NAME = re.compile(r"(lib)?mkl_rt([.\d]*)\.(so|dll|dylib)([.\d]*)")
-ANALYSE, FACTORISE, SOLVE, RELEASE = 11, 22, 33, -1
+ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE, RELEASE = 11, 12, 22, 33, -1
 UNSYMMETRIC, SYMMETRIC = 11, -2
 # places in the list of settings, counted from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
+ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
 _SETTINGS = {
     0: 1,  # every setting is given here
     1: 3,  # nested dissection on all threads
+    4: 2,  # tell the order of elimination
     10: 1,  # scale rows and columns
     12: 1,  # bring large entries to the diagonal, needed where it holds zeros
     20: 1,  # pivots of one or two rows, symmetric matrices only
     34: 1,  # numbering from zero
 }
+# unknowns from which on signs come from the symmetric part, which takes less time and memory
+_LARGE = 10_000
 
 
 # ---- the library
@@ -124,8 +129,9 @@ class _Handle:
         # Elimination in two levels is a third faster, but only safe with nested dissection:
         # with minimum degree and two threads MKL 2026.2 gave wrong solutions without a word.
         self.settings[TWO_LEVELS] = 10 if unsymmetric else 0
+        self.order = np.zeros(self.n, np.int32)
         empty = np.zeros(1)
-        arguments = (self.memory, self.settings, kind, indptr, indices, empty)
+        arguments = (self.memory, self.settings, kind, indptr, indices, empty, self.order)
         self._finalizer = weakref.finalize(self, _release, self.library, *arguments)
         self._finalizer.atexit = False
 
@@ -140,7 +146,15 @@ class _Handle:
         with _threads(self.library, self.threads):
             code = _call(
                 self.library,
-                (self.memory, self.settings, self.kind, self.indptr, self.indices, data),
+                (
+                    self.memory,
+                    self.settings,
+                    self.kind,
+                    self.indptr,
+                    self.indices,
+                    data,
+                    self.order,
+                ),
                 phase,
                 (columns, right, x),
             )
@@ -150,18 +164,38 @@ class _Handle:
             raise _failure(code)
         return x
 
+    def without(self, rows: Ints, data: Floats) -> Floats | None:
+        """Eliminate all but some rows of a symmetric matrix, and return what that leaves, dense.
+
+        Nothing else is kept, except the numbers of positive and negative pivots.
+        """
+        if self.generation == 0:
+            for place, value in ((ORDER, 0), (SCALED, 0), (MATCHED, 0), (PARTS, 1)):
+                self.settings[place] = value
+            # here the library is told something, and tells nothing
+            self.order[:] = 0
+            self.order[rows] = 1
+        left = np.zeros((rows.size, rows.size))
+        matrix = (self.memory, self.settings, self.kind, self.indptr, self.indices, data)
+        phase = FACTORISE if self.generation else ANALYSE_AND_FACTORISE
+        with _threads(self.library, self.threads):
+            code = _call(self.library, (*matrix, self.order), phase, (1, np.zeros(self.n), left))
+        self.generation += 1
+        complete = self.settings[POSITIVE] + self.settings[NEGATIVE] == self.n - rows.size
+        return left if code == 0 and complete and self.settings[REPLACED] == 0 else None
+
     def close(self) -> None:
         """Free the memory that PARDISO holds."""
         self._finalizer()
 
 
-_Matrix = tuple[Ints, Ints, int, Ints, Ints, Floats]
+_Matrix = tuple[Ints, Ints, int, Ints, Ints, Floats, Ints]
 
 
 def _call(
     library: ctypes.CDLL, matrix: _Matrix, phase: int, system: tuple[int, Floats, Floats]
 ) -> int:
-    memory, settings, kind, indptr, indices, data = matrix
+    memory, settings, kind, indptr, indices, data, order = matrix
     columns, right, x = system
     code = ctypes.c_int32(0)
     one, silent = _integer(1), _integer(0)
@@ -176,7 +210,7 @@ def _call(
         _pointer(data),
         _pointer(indptr),
         _pointer(indices),
-        None,
+        _pointer(order),
         _integer(columns),
         _pointer(settings),
         silent,
@@ -244,9 +278,10 @@ class PardisoWorkspace(Workspace):
         super().__init__()
         _library()
         self._threads = threads
-        self._superlu = SuperLUWorkspace(0.01)
+        self.superlu = SuperLUWorkspace(0.01)
         self._general: _Handle | None = None
         self._symmetric: tuple[_Handle, Ints] | None = None
+        self._parts: tuple[Pattern, _Handle, Ints, Ints] | None = None
 
     def _factorise(self, pattern: Pattern, data: Floats) -> PardisoFactors:
         with contextlib.suppress(_GaveUp):
@@ -274,12 +309,14 @@ class PardisoWorkspace(Workspace):
         handle.run(ANALYSE, data)
         factors = self._run(handle, pattern, data)
         self._general = handle
+        # its dissection halves the factors of SuperLU in space, which signs are taken from
+        self.superlu.order_by(pattern.matrix(data), handle.order)
         return factors
 
     def _run(self, handle: _Handle, pattern: Pattern, data: Floats) -> PardisoFactors:
         self.factorisations += 1
         handle.run(FACTORISE, data)
-        return PardisoFactors(handle, pattern.matrix(data), data, self._superlu)
+        return PardisoFactors(handle, pattern, data, self)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         known = self._symmetric
@@ -302,15 +339,54 @@ class PardisoWorkspace(Workspace):
         self.factorisations += 1
         upper = np.append(data, 0.0)[where]
         handle.run(FACTORISE, upper)
-        return PardisoFactors(handle, pattern.matrix(data), upper, self._superlu)
+        made = PardisoFactors(handle, pattern, data, self)
+        made.data = upper
+        return made
+
+    def sign(self, matrix: csr_matrix) -> int:
+        """Return the sign of a determinant, of large ones by their symmetric part."""
+        pattern = self._pattern_of(matrix)
+        found = self.sign_of(pattern, pattern.values(matrix))
+        return super().sign(matrix) if found is None else found
+
+    def sign_of(self, pattern: Pattern, data: Floats) -> int | None:
+        """Return the sign of a determinant by its symmetric part, None where that does not tell.
+
+        Parameters
+        ----------
+        pattern, data : of a large matrix, of which few rows are unsymmetric
+        """
+        rows = parted(pattern, data) if pattern.n >= _LARGE else None
+        if rows is None:
+            return None
+        if not rows.size:
+            signs = self._inertia(pattern, data)
+            return None if signs is None else (-1) ** (signs[1] % 2)
+        if self._parts is not None:
+            of, handle, _, kept = self._parts
+            few = kept.size <= 2 * rows.size and np.isin(rows, kept, assume_unique=True).all()
+            if of is not pattern or not few:
+                handle.close()
+                self._parts = None
+        if self._parts is None:
+            indptr, indices, where = _upper_half(pattern)
+            handle = _Handle(SYMMETRIC, indptr, indices, self._threads)
+            self._parts = pattern, handle, where, rows
+        _, handle, where, rows = self._parts
+        left = handle.without(rows, np.append(data, 0.0)[where])
+        if left is None:
+            return None
+        return sign_of_parts(pattern, data, rows, left, int(handle.settings[NEGATIVE]))
 
     def _forget(self) -> None:
         if self._general is not None:
             self._general.close()
         if self._symmetric is not None:
             self._symmetric[0].close()
-        self._general = self._symmetric = None
-        self._superlu.close()
+        if self._parts is not None:
+            self._parts[1].close()
+        self._general = self._symmetric = self._parts = None
+        self.superlu.close()
 
 
 def _upper_half(pattern: Pattern) -> tuple[Ints, Ints, Ints]:
@@ -334,12 +410,12 @@ class PardisoFactors(Factors):
     """Factors that PARDISO holds, valid until the next matrix of the same workspace."""
 
     def __init__(
-        self, handle: _Handle, matrix: csr_matrix, data: Floats, superlu: Workspace
+        self, handle: _Handle, pattern: Pattern, data: Floats, workspace: PardisoWorkspace
     ) -> None:
         self.replaced = int(handle.settings[REPLACED])
-        super().__init__(matrix, self.replaced)
-        self.handle, self._data, self._generation = handle, data, handle.generation
-        self._superlu = superlu
+        super().__init__(pattern.matrix(data), self.replaced)
+        self.handle, self.data, self._generation = handle, data, handle.generation
+        self._pattern, self._workspace = pattern, workspace
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
     def _held(self) -> _Handle:
@@ -349,20 +425,21 @@ class PardisoFactors(Factors):
 
     def apply(self, b: Floats) -> Floats:
         """Return the solution by the factors alone, neither refined nor checked."""
-        return self._held().run(SOLVE, self._data, b)
+        return self._held().run(SOLVE, self.data, b)
 
     @cached_property
     def _of_superlu(self) -> Factors:
         # PARDISO keeps its row exchanges and scaling to itself
-        return self._superlu.factorise(self._matrix)
+        return self._workspace.superlu.factorise(self._matrix)
 
-    @property
+    @cached_property
     def sign(self) -> int:
-        """Sign of the determinant: 1 or -1; takes a factorisation by SuperLU.
+        """Sign of the determinant: 1 or -1; takes a factorisation, by SuperLU if need be.
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """
-        return self._of_superlu.sign
+        found = self._workspace.sign_of(self._pattern, self._matrix.data)
+        return self._of_superlu.sign if found is None else found
 
     @property
     def log_det(self) -> float:

@@ -55,6 +55,16 @@ class SuperLUWorkspace(Workspace):
         self._panel = _PANEL
         keep_where_ours()
 
+    def order_by(self, matrix: csr_matrix, order: Ints) -> None:
+        """Take the order of elimination of another solver for matrices of this pattern.
+
+        Verified by: tests/unit/numerics/test_linear_solvers.py::test_order_of_another_solver
+        """
+        if not np.array_equal(np.sort(order), np.arange(matrix.shape[0])):
+            return
+        self._pattern_of(matrix)
+        self._order, self._ordered, self._panel = order.astype(np.int64), None, _PANEL
+
     def _factorise(self, pattern: Pattern, data: Floats) -> SuperLUFactors:
         return self._with_threshold(pattern, data, self._threshold)
 

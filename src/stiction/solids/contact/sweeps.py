@@ -94,6 +94,8 @@ OUT = 29
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
+# part of the points below which tangents are made for those that act alone
+_FEW = 0.8
 # rows of a point on a boundary: its place, then tangents and their changes; of functions: the
 # value, then derivatives
 PLACE, ALONG = range(2)
@@ -386,6 +388,13 @@ def _derivatives(thins: bool, out: Floats, told: Touching) -> tuple[Floats, Floa
     return normal, shear
 
 
+def _acting(told: Touching) -> Ints:
+    """Return the points whose tractions, or their derivatives, are not all zero."""
+    rub = (told.by_gap != 0.0) | (told.by_stretch != 0.0)
+    rub |= (told.slide[TRACTION] != 0.0).any(axis=0) | (told.slide[MODULUS:] != 0.0).any((0, 1))
+    return np.flatnonzero(told.meets & ((told.pull != 0.0) | (told.slope != 0.0) | told.rubs & rub))
+
+
 def tangents(
     rigid: bool,
     functions: Floats,
@@ -413,6 +422,19 @@ def tangents(
     Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
+    acts = _acting(told)
+    if acts.size < _FEW * told.meets.size:
+        # most points of a wide boundary are away from their partner, and have blocks of zeros
+        values[...] = 0.0
+        if not acts.size:
+            return
+        functions, tangent, length = functions[..., acts], tangent[..., acts], length[acts]
+        meets = Meeting._make(part[..., acts] for part in meets)
+        told = Touching._make(part[..., acts] for part in told)
+        part = np.empty((acts.size, *values.shape[1:]))
+        tangents(rigid, functions, meets, settings, tangent, length, out[:, acts], told, part)
+        values[acts] = part
+        return
     n, p = functions.shape[1:]
     normal, shear = _derivatives(settings[THINS] > 0.0, out, told)
     j = told.per_area

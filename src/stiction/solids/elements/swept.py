@@ -255,6 +255,49 @@ def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Flo
     return product(f, m), np.stack(rates, axis=-1)
 
 
+def values_at(
+    swept: Swept, rule_of: Callable[[Group], Rule], along: int
+) -> list[tuple[Ints, Floats, Floats]]:
+    """Return nodes (e, n), functions (e, q, n) and volumes (e, q) at points in all elements.
+
+    Parameters
+    ----------
+    swept : the body
+    rule_of : points in elements of the plane, and their weights
+    along : points along the axis of each layer
+
+    Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_dome
+    """
+    gauss, share = np.polynomial.legendre.leggauss(along)
+    found = []
+    for group in swept.laid.groups:
+        rule = rule_of(group)
+        flags = swept.levels.bent[group.nodes]
+        patterns, which = np.unique(flags, axis=0, return_inverse=True)
+        for number, bent in enumerate(patterns):
+            mine = _taken(group, np.flatnonzero(np.ravel(which) == number))
+            axes = [
+                (np.flatnonzero(bent == bool(kind)), axis)
+                for kind, axis in enumerate(swept.levels.axes)
+            ]
+            axes = [(columns, axis) for columns, axis in axes if columns.size]
+            f, df = functions(mine, rule.xi, rule.eta)
+            shape = (mine.nodes.shape[0], *f.shape[1:])
+            f, df = np.broadcast_to(f, shape), np.broadcast_to(df, (*shape, 2))
+            parts = [
+                _products(f[..., columns], df[..., columns, :], *axis.at(gauss))
+                for columns, axis in axes
+            ]
+            nodes = [_numbers(mine.nodes[:, columns], swept.levels, axis) for columns, axis in axes]
+            every, layers = np.concatenate(nodes, axis=1), axes[0][1].numbers.shape[0]
+            weights = np.ravel(share[:, None] * rule.weights)
+            rates = np.concatenate([part[1] for part in parts], axis=2)
+            cells = np.tile(mine.cells, layers)
+            _, volumes = mapped(rates, swept.points[every], weights, cells)
+            found.append((every, np.concatenate([part[0] for part in parts], axis=2), volumes))
+    return found
+
+
 def _numbers(nodes: Ints, levels: Levels, axis: Axis) -> Ints:
     """Return the points (l e, k n) of points of the plane (e, n) in every layer."""
     made = levels.numbers[nodes[None, :, None, :], axis.numbers[:, None, :, None]]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from stiction.solids.elements.functions import Group, Rule, functions, gradients, rules
 from stiction.solids.elements.kinds import Element, kinds_of
+from stiction.solids.elements.swept import values_at
 from stiction.solids.mesh.model import Mesh
 from stiction.solids.space.model import SweptBody
 
@@ -79,17 +80,20 @@ def swept_mass(
 ) -> csr_matrix:
     """Return the mass (n, n) of nodes and control points of a body in space [kg].
 
-    Functions are products of those of the plane and along the axis, and so is the mass.
+    Functions are products of those of the plane and along the axis, and so is the mass where no
+    shape moves the body.
 
     Parameters
     ----------
-    body : swept, and left as it is: where a shape moves it, volumes are no products
+    body : swept
     contact, density, lumped : as `body_mass` takes them
 
     Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_body_in_space
     """
     from scipy.sparse import coo_matrix, csr_matrix
 
+    if body.shape is not None:
+        return _shaped_mass(body, contact, density, lumped)
     levels = body.swept(contact).levels
     flat = body_mass(body.mesh, body.element, contact, density, lumped).tocoo()
     rows, columns, values = [], [], []
@@ -110,6 +114,33 @@ def swept_mass(
             values.append(np.outer(flat.data[here], along.ravel()).ravel())
     triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     size = int(levels.numbers.max()) + 1
+    mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
+    mass.eliminate_zeros()
+    return mass
+
+
+def _shaped_mass(
+    body: SweptBody, contact: tuple[str, ...], density: float, lumped: bool
+) -> csr_matrix:
+    """Return the mass of a body whose volumes are no products: element by element."""
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    swept, spline = body.swept(contact), body.element.SPLINE
+    along = max(axis.degree for axis in swept.levels.axes) + 2
+    # a moved place bends the element: volumes vary inside it
+    rows, columns, values = [], [], []
+    for nodes, f, volumes in values_at(swept, lambda group: _rule(group, spline + 1), along):
+        block = density * np.einsum("eqa,eqb,eq->eab", f, f, volumes)
+        count = nodes.shape[1]
+        if lumped:
+            own = np.einsum("eaa->ea", block)
+            own = own * (block.sum(axis=(1, 2)) / own.sum(axis=1))[:, None]
+            block = own[:, :, None] * np.eye(count)
+        rows.append(np.repeat(nodes, count, axis=1).ravel())
+        columns.append(np.tile(nodes, (1, count)).ravel())
+        values.append(block.ravel())
+    triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    size = swept.points.shape[0]
     mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
     mass.eliminate_zeros()
     return mass

@@ -92,11 +92,10 @@ class MovingSolid(SolidSystem):
         """Refuse bodies whose masses are not known."""
         if isinstance(body, Body):
             return
-        if not isinstance(body, SweptBody) or body.shape is not None:
-            got = "a membrane" if not isinstance(body, SweptBody) else "a swept body with a shape"
+        if not isinstance(body, SweptBody):
             why, try_ = "masses are those of bodies of the plane, swept or not.", "leave mass out."
-            needs = "bodies of the plane, or swept ones without a shape"
-            raise ModelError(explain("MovingSolid.solid", got, needs, why, try_))
+            needs = "bodies of the plane, or swept ones"
+            raise ModelError(explain("MovingSolid.solid", "a membrane", needs, why, try_))
         for name in ("normal_viscosity", "tangential_viscosity"):
             if getattr(self, name):
                 got, needs = f"{name} in space", "0"

@@ -1,4 +1,8 @@
-"""A body in space in motion: what falls, and a pillar that lets go."""
+"""A body in space in motion: what falls, and a cap that lets go."""
+
+import functools
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,3 +40,21 @@ def test_a_block_in_space_flies_and_bounces():
     # it came back up: what is left of the kinetic energy includes motion along the plane
     assert told["kinetic"][-1] > 0.5 * (0.01**2 + 0.02**2)
     assert (np.diff(told["kinetic"]) > 0.0).any()
+
+
+def test_a_cap_in_space_sets_free_what_continuation_predicts(monkeypatch):
+    """A quarter of a soft cap, drawn off a plane beyond its limit point; 2 % are asked."""
+    folder = Path(__file__).resolve().parents[4] / "benchmarks"
+    if not folder.is_dir():
+        pytest.skip("this copy of the sources has no benchmarks")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "trust_snap", raising=False)
+    import trust_snap
+
+    made = functools.partial(trust_snap.dome, cells=(3, 4), layers=3)
+    free = trust_snap.compare(made, 0.0, 1.2, 30, 1e-8, 100.0)
+    assert free.predicted > 0.02
+    assert free.heated == 0.0
+    assert free.ledger < 1e-8
+    # reason: with thirty steps the limit point is known by a parabola through three of them
+    assert abs(free.released / free.predicted - 1.0) < 0.02

@@ -8,6 +8,8 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.laws import Frictionless
+from stiction.solids.contact import sweeps
+from stiction.solids.equilibria.problem import Problem
 from stiction.solids.space.cap import CapSliding3D
 
 
@@ -40,6 +42,31 @@ def test_friction_in_the_preload_matters_little_to_the_end():
     assert late.status.name == "SOLVED"
     one, other = (run.data["force_x"].values[-1] for run in (coarse(), late))
     assert abs(one / other - 1.0) < 0.02  # reason: all of it slides at one strength, steps differ
+
+
+def test_tangents_of_points_that_act_are_all(monkeypatch):
+    problem = Problem(CapSliding3D(cells=(8, 2, 4)).assembled())
+    state = problem.start(0.0)
+    u = state.u.copy()
+    # the plate comes down on the middle, and goes aside
+    u[problem.rigid_node[0]] = [0.02, -0.4, 0.0]
+    known = []
+    for few in (0.8, 0.0):
+        monkeypatch.setattr(sweeps, "_FEW", few)
+        trial, matrix = problem.evaluate(state, u, 0.5, None, data=True)
+        known.append(matrix.data.copy())
+    gap = trial.outs[0][:, sweeps.GAP]
+    touching = np.count_nonzero(gap < problem.passes[0].contact.adhesion.gap_eq)
+    assert 0 < touching < 0.8 * gap.size
+    assert np.array_equal(*known)
+    # nothing acts where the plate is away
+    u[problem.rigid_node[0]] = [0.0, 3.0, 0.0]
+    away = []
+    for few in (0.8, 0.0):
+        monkeypatch.setattr(sweeps, "_FEW", few)
+        away.append(problem.evaluate(state, u, 0.5, None, data=True)[1].data.copy())
+    assert np.array_equal(*away)
+    assert not np.array_equal(away[0], known[0])
 
 
 BAD = [

@@ -1,0 +1,149 @@
+"""The sheared cap in space on one mesh: load and shear to full sliding, with counts and split.
+
+    python benchmarks/solids_cap.py [--steps N] [--adhesive] [--solver NAME] [--keep FILE] NX NY NZ
+    python benchmarks/cap_meshes.py LOG...
+
+The first prints one line of JSON: iterations, CPU, wall, peak memory; area, axes of the ellipse of
+the same moments at every row, and by what the area changed. Points of integration are kept in FILE
+(.npz). The second gathers such lines of several meshes, each from a process of its own: what is
+fitted to them, and how it changes with the mesh.
+
+Of a contact that was C and is C', with J the stretch of area, the loss is split as Lengiewicz et
+al. 2020 name its mechanisms: lifted (points of C that are not in C', at their J of before), laid
+(points of C' that were not in C, at their J of now), and in-plane (what J does in both).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from memory_child import forget_peak, peak
+
+import stiction as st
+from stiction.numerics.linear_solvers import KeptFactors, Multigrid, Pardiso, SuperLU
+from stiction.solids import CapSliding3D
+from stiction.solids.contact import sweeps as k
+from stiction.solids.equilibria import history
+
+SOLVERS = {
+    "pardiso": Pardiso(threads=1),
+    "superlu": SuperLU(),
+    "multigrid": Multigrid(),
+    "kept": KeptFactors(direct=Pardiso(threads=1)),
+}
+KEPT = {"gap": k.GAP, "stretch": k.OWN_STRETCH, "weight": k.WEIGHT, "x": k.X, "z": k.Z}
+
+
+class Rows:
+    """Keeps what contact tells of its points at every row of a run."""
+
+    def __init__(self) -> None:
+        self.points: list[np.ndarray] = []
+        self.limit = 0.0
+        self.covered = history.covered
+
+    def __call__(self, problem, number, trial, t):
+        """Return what `covered` returns, and keep the points."""
+        self.limit = float(problem.passes[number].contact.adhesion.gap_max)
+        self.points.append(trial.outs[number][:, list(KEPT.values())].T.copy())
+        print(f"t = {t:.4f}, {time.process_time():.0f} s of CPU", flush=True)
+        return self.covered(problem, number, trial, t)
+
+
+def split(before: np.ndarray, now: np.ndarray, limit: float) -> dict[str, float]:
+    """Return parts of the area of `before`: what was lifted, laid, and lost within the plane."""
+    gap, stretch, weight = before[:3]
+    gap_now, stretch_now = now[:2]
+    was, is_ = gap < limit, gap_now < limit
+    whole = float((weight * stretch)[was].sum())
+    lifted = float((weight * stretch)[was & ~is_].sum())
+    laid = float((weight * stretch_now)[is_ & ~was].sum())
+    within = float((weight * (stretch - stretch_now))[was & is_].sum())
+    return {"lifted": lifted / whole, "laid": laid / whole, "in_plane": within / whole}
+
+
+def ellipse(now: np.ndarray, limit: float) -> tuple[float, float]:
+    """Return the half axes, along and across the motion, of the ellipse of the same moments."""
+    gap, stretch, weight, x, z = now
+    w = np.where(gap < limit, weight * stretch, 0.0)
+    if not w.any():
+        return 0.0, 0.0
+    middle = float(np.average(x, weights=w))
+    # the half that is solved lies on one side of the plane of symmetry
+    return (
+        float(2.0 * np.sqrt(np.average((x - middle) ** 2, weights=w))),
+        float(2.0 * np.sqrt(np.average(z**2, weights=w))),
+    )
+
+
+def sheared(cap: CapSliding3D, method: st.Quasistatic, keep: Path | None) -> dict:
+    """Return what the sheared cap does on a mesh, and what it took."""
+    rows = Rows()
+    history.covered = rows
+    forget_peak()
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        run = st.solve(cap, method, t_span=(0.0, 1.0), throw=False)
+    finally:
+        history.covered = rows.covered
+    spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    area, force = run.data["contact_area"].values, np.abs(run.data["force_x"].values)
+    moved = run.data["displacement"].values
+    begin = int(np.flatnonzero(moved > 0.0)[0]) - 1
+    points = np.array(rows.points[-area.size :])
+    if keep is not None:
+        np.savez_compressed(keep, points=points, limit=rows.limit, area=area, force=force)
+    axes = [ellipse(row, rows.limit) for row in points]
+    full = run.quantities.get("full_sliding_at")
+    return {
+        "cells": cap.cells,
+        "normal_force": cap.normal_force,
+        "adhesive": cap.adhesive,
+        "unknowns": run.stats["unknowns"],
+        "status": run.status.name,
+        "iterations": run.stats["newton_iterations"],
+        "factorisations": run.stats["factorisations"],
+        "steps": run.stats["steps"],
+        "linear_iterations": run.stats.get("linear_iterations"),
+        **spent,
+        "peak_bytes": peak(),
+        "begin": begin,
+        "displacement": moved.tolist(),
+        "force": (2.0 * force).tolist(),
+        "area": (2.0 * area).tolist(),
+        "nominal": (2.0 * run.data["nominal_area"].values).tolist(),
+        "sticking": (2.0 * run.data["sticking_area"].values).tolist(),
+        "along": [a for a, _ in axes],
+        "across": [c for _, c in axes],
+        "loss": 1.0 - float(area[-1] / area[begin]),
+        "split": split(points[begin], points[-1], rows.limit),
+        "full_sliding_at": None if full is None else full.value,
+        "ledger": run.energy.imbalance_rel,
+        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
+    }
+
+
+def main() -> None:
+    """Shear one cap."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--adhesive", action="store_true")
+    parser.add_argument("--force", type=float, default=10.0)
+    parser.add_argument("--solver", choices=sorted(SOLVERS), default="pardiso")
+    parser.add_argument("--keep", type=Path, default=None)
+    parser.add_argument("cells", type=int, nargs=3)
+    given = parser.parse_args()
+    small = CapSliding3D(cells=(2, 1, 1), adhesive=given.adhesive)
+    # it compiles and loads what is needed
+    st.solve(small, st.Quasistatic(steps=4), t_span=(0.0, 0.4), throw=False)
+    cap = CapSliding3D(cells=tuple(given.cells), adhesive=given.adhesive, normal_force=given.force)
+    method = st.Quasistatic(steps=given.steps, solver=SOLVERS[given.solver])
+    print(json.dumps(sheared(cap, method, given.keep) | {"solver": given.solver}))
+
+
+if __name__ == "__main__":
+    main()

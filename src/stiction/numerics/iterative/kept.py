@@ -1,0 +1,180 @@
+"""GMRES, preconditioned by the factors of an earlier matrix of the same run.
+
+From one Newton iteration to the next a tangent changes where points touch, stick or slide, and
+little elsewhere. With the factors F of an earlier tangent, A F^-1 is the identity but for a part of
+low rank, and a few products with it solve for A. Where they become many, A is factorised itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.direct.factors import (
+    Factors,
+    Floats,
+    LinearSolveError,
+    Pattern,
+    Workspace,
+    singular,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.numerics.linear_solvers import LinearSolver
+
+__all__ = ["KeptFactorsWorkspace", "OnKeptFactors", "gmres"]
+
+
+def gmres(
+    matrix: csr_matrix, factors: Factors, b: Floats, tolerance: float, most: int
+) -> tuple[Floats, int, bool]:
+    """Return x with A x = b, iterations, and whether the residual fell below `tolerance` of b.
+
+    Preconditioned from the right: the residual that is watched is that of the system itself.
+
+    Parameters
+    ----------
+    matrix : A
+    factors : of a matrix near to it
+    b : (n,)
+    tolerance : residual over the right-hand side, Euclidean [1]
+    most : iterations
+
+    Source: Saad, Schultz 1986; Saad 2003, Iterative methods for sparse linear systems, sect. 9.3.
+    Verified by: tests/unit/numerics/test_kept.py::test_a_change_of_low_rank_takes_its_rank
+    """
+    size = float(np.linalg.norm(b))
+    if size == 0.0:
+        return np.zeros_like(b), 0, True
+    base, ways = np.empty((most + 1, b.size)), np.empty((most, b.size))
+    base[0] = b / size
+    h = np.zeros((most + 1, most))
+    y, left = np.zeros(0), 1.0
+    for k in range(most):
+        ways[k] = factors.apply(base[k])
+        new = matrix @ ways[k]
+        # twice is enough
+        for _ in range(2):
+            part = base[: k + 1] @ new
+            h[: k + 1, k] += part
+            new -= part @ base[: k + 1]
+        h[k + 1, k] = np.linalg.norm(new)
+        if not np.isfinite(h[: k + 2, k]).all():
+            return np.full_like(b, np.nan), k + 1, False
+        right = np.zeros(k + 2)
+        right[0] = 1.0
+        y = np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0]
+        left = float(np.linalg.norm(right - h[: k + 2, : k + 1] @ y))
+        if left <= tolerance or h[k + 1, k] == 0.0:
+            break
+        base[k + 1] = new / h[k + 1, k]
+    return size * (y @ ways[: y.size]), int(y.size), left <= tolerance
+
+
+class KeptFactorsWorkspace(Workspace):
+    """Workspace of GMRES on kept factors.
+
+    Parameters
+    ----------
+    tolerance : residual over the right-hand side [1]
+    most : iterations, after which a matrix is factorised itself
+    worn : iterations, after which the next matrix is
+    direct : who factorises
+    """
+
+    def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
+        super().__init__()
+        self.tolerance, self.most, self.worn = tolerance, most, worn
+        self._direct, self._aside = direct.start(), direct.start()
+        self.kept: Factors | None = None
+        self.iterations = self.solutions = 0
+
+    def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
+        return OnKeptFactors(pattern.matrix(data), self)
+
+    def renew(self, matrix: csr_matrix) -> Factors:
+        """Factorise this matrix, and keep its factors."""
+        self.kept = None
+        self.kept = self._direct.factorise(matrix)
+        self.factorisations, self.analyses = self._direct.factorisations, self._direct.analyses
+        return self.kept
+
+    def sign(self, matrix: csr_matrix) -> int:
+        """Return the sign of a determinant; what is kept stays."""
+        return self._aside.sign(matrix)
+
+    def log_det(self, matrix: csr_matrix) -> float:
+        """Return the logarithm of the size of a determinant; what is kept stays."""
+        return self._aside.factorise(matrix).log_det
+
+    def told(self) -> dict[str, int | float]:
+        """Return how many iterations and solutions there were."""
+        return {"linear_iterations": self.iterations, "linear_solutions": self.solutions}
+
+    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
+        return self._aside.inertia(pattern.matrix(data))
+
+    def _forget(self) -> None:
+        # new patterns come with new points that touch
+        self.kept = None
+        self._direct.close()
+        self._aside.close()
+
+
+class OnKeptFactors(Factors):
+    """A matrix that is solved on factors of its own, or of an earlier one."""
+
+    def __init__(self, matrix: csr_matrix, space: KeptFactorsWorkspace) -> None:
+        super().__init__(matrix)
+        self._home = space
+        self._own: Factors | None = None
+
+    def apply(self, b: Floats) -> Floats:
+        """Return the solution to the tolerance of the workspace."""
+        if b.ndim > 1:
+            return np.stack([self.apply(column) for column in b.T], axis=1)
+        home = self._home
+        home.solutions += 1
+        if self._own is None and home.kept is not None:
+            try:
+                x, count, met = gmres(self._matrix, home.kept, b, home.tolerance, home.most)
+            except LinearSolveError:
+                count, met = home.most, False
+            home.iterations += count
+            if met:
+                if count > home.worn:
+                    home.kept = None
+                return x
+        if self._own is None:
+            self._own = home.renew(self._matrix)
+        return self._own.apply(b)
+
+    def solve(self, b: npt.ArrayLike) -> Floats:
+        """Return x with A x = b to the tolerance of the workspace; what is not finite is told.
+
+        Raises
+        ------
+        ModelError : if `b` has another shape.
+        LinearSolveError : if `b` holds NaN, or if the matrix is singular to working precision.
+        """
+        right = self._right(b)
+        x = self.apply(right)
+        if self._own is not None:
+            return self._own.solve(right)
+        if not np.isfinite(x).all():
+            raise singular("Factors.solve", "a solution that is not finite")
+        return x
+
+    @property
+    def sign(self) -> int:
+        """Sign of the determinant, 1 or -1."""
+        return self._home.sign(self._matrix)
+
+    @property
+    def log_det(self) -> float:
+        """Natural logarithm of the size of the determinant."""
+        return self._home.log_det(self._matrix)

@@ -1,0 +1,99 @@
+"""GMRES on kept factors: iterations, tolerances, and when factors are made anew."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import stiction as st
+from stiction.errors import ModelError
+from stiction.numerics.iterative.kept import gmres
+from stiction.numerics.linear_solvers import KeptFactors, LinearSolveError, Multigrid, SuperLU
+
+
+def band(n, seed):
+    rng = np.random.default_rng(seed)
+    return sp.csr_matrix(
+        sp.diags([rng.normal(size=n - 1), 4.0 + rng.random(n), rng.normal(size=n - 1)], [-1, 0, 1])
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_a_change_of_low_rank_takes_its_rank(rank):
+    matrix = band(80, 0)
+    factors = SuperLU().start().factorise(matrix)
+    changed = matrix.copy()
+    for i in range(rank):
+        changed[10 * i + 5, 10 * i + 5] += 30.0
+    b = np.random.default_rng(1).normal(size=80)
+    x, count, met = gmres(sp.csr_matrix(changed), factors, b, 1e-12, 20)
+    assert met
+    assert count == rank + 1
+    assert np.abs(changed @ x - b).max() < 1e-10
+
+
+def test_what_takes_too_long_is_not_met():
+    factors = SuperLU().start().factorise(band(80, 0))
+    other, b = band(80, 1), np.ones(80)
+    x, count, met = gmres(other, factors, b, 1e-12, 3)
+    assert not met
+    assert count == 3
+    # the best of three ways
+    assert np.linalg.norm(other @ x - b) < np.linalg.norm(b)
+    assert gmres(other, factors, np.zeros(80), 1e-12, 3)[1:] == (0, True)
+
+
+def test_factors_are_kept_until_they_are_worn():
+    solver = KeptFactors(tolerance=1e-9, max_iterations=6, worn=3, direct=SuperLU())
+    matrix, b = band(80, 0), np.ones(80)
+    grow = np.random.default_rng(2).random(matrix.nnz)
+    with solver.start() as workspace:
+        for size, made in ((0.0, 1), (1e-4, 1), (1e-4, 1), (0.3, 2), (0.3, 2)):
+            changed = sp.csr_matrix(
+                (matrix.data * (1.0 + size * grow), matrix.indices, matrix.indptr), copy=False
+            )
+            factors = workspace.factorise(changed)
+            x = factors.solve(b)
+            assert np.linalg.norm(changed @ x - b) <= 1e-8 * np.linalg.norm(b)
+            assert workspace.factorisations == made
+            sign, log = np.linalg.slogdet(changed.toarray())
+            assert factors.sign == sign
+            assert factors.log_det == pytest.approx(log, rel=1e-12)
+            assert workspace.factorisations == made
+        assert workspace.told()["linear_solutions"] == 5
+
+
+def test_a_singular_matrix_is_told():
+    with KeptFactors(direct=SuperLU()).start() as workspace:
+        singular = sp.csr_matrix(np.array([[1.0, 1.0], [1.0, 1.0]]))
+        with pytest.raises(LinearSolveError):
+            workspace.factorise(singular).solve(np.ones(2))
+
+
+def test_paths_are_the_same():
+    cap = st.CapSliding(cells=(40, 6), normal_force=0.5)
+    runs = [
+        st.solve(cap, st.Quasistatic(steps=8, solver=solver), t_span=(0.0, 1.0))
+        for solver in (SuperLU(), KeptFactors(direct=SuperLU()))
+    ]
+    for name in ("force_x", "force_y", "nominal_contact"):
+        one, other = (run.data[name].values for run in runs)
+        assert np.allclose(one, other, rtol=0.0, atol=1e-7 * np.abs(one).max())
+    # most matrices are solved on the factors of others
+    assert runs[1].stats["factorisations"] < 0.6 * runs[0].stats["factorisations"]
+    assert runs[1].stats["linear_iterations"] > 0
+    failed = [[check.check for check in run.audit.checks if not check.ok] for run in runs]
+    assert failed[0] == failed[1]
+
+
+BAD = [
+    ({"tolerance": 0.5}, "1e-14"),
+    ({"worn": 0}, "worn"),
+    ({"max_iterations": 1.5}, "max_iterations"),
+    ({"direct": Multigrid()}, "SuperLU"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), BAD)
+def test_bad_input_is_refused(given, words):
+    with pytest.raises(ModelError, match=words):
+        KeptFactors(**given)
