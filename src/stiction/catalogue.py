@@ -280,6 +280,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Mesh": "stiction.solids.mesh.model",
             "block": "stiction.solids.mesh.model",
             "cap": "stiction.solids.mesh.model",
+            "disc": "stiction.solids.mesh.model",
             "half_disc": "stiction.solids.mesh.model",
             "merged": "stiction.solids.mesh.model",
             "rectangle": "stiction.solids.mesh.model",
@@ -305,7 +306,12 @@ CATALOGUE: Mapping[str, Kind] = {
             "flat_patch": "stiction.solids.membranes.patch",
         },
     ),
-    "Contact": Kind("a contact", {"Contact": "stiction.solids.contact.model"}),
+    "Contact": Kind(
+        "a contact",
+        {"Contact": "stiction.solids.contact.model"},
+        also={"Among": "stiction.solids.contact.among"},
+    ),
+    "Among": Kind("a contact among many", {"Among": "stiction.solids.contact.among"}),
     "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
     "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(

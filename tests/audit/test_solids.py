@@ -318,6 +318,30 @@ def test_points_are_near_where_the_bodies_have_come_to():
     assert (found.value, found.time) == (2 * at_rest, 0.0)
 
 
+@pytest.mark.fails_audit("solids", "every_pair_found")
+def test_bodies_that_are_no_pair_come_near():
+    """Blocks pass through each other where a reach is too short, and it is told."""
+    sides = [Boundary(k, "rim") for k in range(2)]
+    meshes = [rectangle(1.0, 1.0, (2, 2), (3.0 * k, 0.0)).outlined("rim") for k in range(2)]
+    blocks = [Body(mesh, Q1()) for mesh in meshes]
+    held = [Fixed(sides[0]), Fixed(sides[1], (1,))]
+    ways = []
+    for far in (2.5, 0.2):
+        # the other block is stretched a little while it goes
+        ends = (("left", far), ("right", far - 0.02))
+        way = [Driven(Boundary(1, end), 0, Program((0.0, 1.0), (0.0, -by))) for end, by in ends]
+        ways.append([*held, *way])
+    law = st.LennardJones.from_strength(0.05, 2e-3, adhesive=False)
+    touch = st.solids.Among(sides, law, reach=0.1)
+    one = st.Quasistatic(steps=1)
+    runs = [st.solve(st.Solid(blocks, [touch], way), one, (0.0, 1.0)) for way in ways]
+    found = check_fails(runs[0], "every_pair_found", limit=0.0, when=1.0)
+    # two pieces are taken off the distance of nodes, and the reach of the law
+    assert found.value == pytest.approx(1.0 + law.gap_eq, rel=1e-6)
+    assert "bodies 0 and 1 felt nothing" in found.note
+    check_holds(runs[1], "every_pair_found")
+
+
 @pytest.mark.fails_audit("solids", "passes_reciprocal")
 @pytest.mark.fails_audit("solids", "every_point_has_partner")
 def test_two_passes_do_not_share_their_work():

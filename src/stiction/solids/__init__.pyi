@@ -19,6 +19,7 @@ from stiction.solids.constraints import Linear as Linear
 from stiction.solids.constraints import Symmetry as Symmetry
 from stiction.solids.constraints import Term as Term
 from stiction.solids.constraints import Tied as Tied
+from stiction.solids.contact.among import Among as Among
 from stiction.solids.contact.model import Contact as Contact
 from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle
@@ -47,6 +48,7 @@ from stiction.solids.membranes.tape import TapePeeling as TapePeeling
 from stiction.solids.mesh.model import Mesh as Mesh
 from stiction.solids.mesh.model import block as block
 from stiction.solids.mesh.model import cap as cap
+from stiction.solids.mesh.model import disc as disc
 from stiction.solids.mesh.model import half_disc as half_disc
 from stiction.solids.mesh.model import merged as merged
 from stiction.solids.mesh.model import rectangle as rectangle

@@ -13,8 +13,9 @@ from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
 from stiction.solids.constraints import Linear
+from stiction.solids.contact.among import Among, Near
 from stiction.solids.contact.model import Contact
-from stiction.solids.contact.pairs import check_partners
+from stiction.solids.contact.pairs import check_partners, written_out
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring
@@ -128,26 +129,29 @@ class Assembled(Record):
 
     Parameters
     ----------
-    bodies, contacts, conditions : in the order in which others refer to them
+    bodies, contacts, conditions : in the order in which others refer to them; contacts among many
+        bodies are written out, a contact for each pair, after those that are named
     attraction : factor on tensile contact tractions over time; a ramp from 0 brings surfaces
         into adhesion without a jump
     readings : which curves are reported
     dimensionless : whether lengths, stresses and forces are ratios
     stages : parts of the program with conditions of their own, one after the other
+    watched : the pairs of each contact among many, and what makes one
     """
 
     bodies: Sequence[Body | Membrane | SweptBody]
-    contacts: Sequence[Contact] = ()
+    contacts: Sequence[Contact | Among] = ()
     conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
     readings: Readings = field(default_factory=Readings)
     dimensionless: bool = False
     stages: Sequence[Stage] = ()
+    watched: Sequence[Near] = ()
 
     def __post_init__(self) -> None:
         for name, kind in (
             ("bodies", (Body, Membrane, SweptBody)),
-            ("contacts", Contact),
+            ("contacts", (Contact, Among)),
             ("conditions", Condition),
             ("stages", Stage),
         ):
@@ -159,17 +163,13 @@ class Assembled(Record):
             except TypeError:
                 values = (given,)
             wrong = [v for v in values if not isinstance(v, kind)]
-            told = ("Body" if isinstance(kind, tuple) else kind.__name__) + " objects"
+            told = (kind[0] if isinstance(kind, tuple) else kind).__name__ + " objects"
             if wrong or (name == "bodies" and not values):
                 got = repr(wrong[0]) if wrong else "none"
                 why, try_ = "a solid is made of these.", f"give a list of {told}."
                 raise ModelError(explain(f"Solid.{name}", got, told, why, try_))
             object.__setattr__(self, name, values)
-        for contact in self.contacts:
-            for side in (contact.boundary, contact.partner):
-                if isinstance(side, Boundary):
-                    self._check_side(side)
-        check_partners(self.contacts)
+        self._write_out_contacts()
         for name, part in (("attraction", Program), ("readings", Readings)):
             value: object = getattr(self, name)
             if not isinstance(value, part):
@@ -182,6 +182,24 @@ class Assembled(Record):
             why, try_ = "one stage follows the other.", "let `until` rise from stage to stage."
             raise ModelError(explain("Solid.stages", f"ends {ends}", "rising times", why, try_))
         self._check_readings()
+
+    def _write_out_contacts(self) -> None:
+        """Check the sides of contacts, and write out those among many bodies."""
+        for contact in self.contacts:
+            pair = (contact.boundary, contact.partner) if isinstance(contact, Contact) else ()
+            for side in pair or vars(contact)["boundaries"]:
+                if isinstance(side, Boundary):
+                    self._check_side(side)
+        meshes = [body.mesh if isinstance(body, Body) else None for body in self.bodies]
+        made, watched = written_out(self.contacts, meshes)
+        object.__setattr__(self, "contacts", made)
+        object.__setattr__(self, "watched", (*self.watched, *watched))
+        check_partners(made)
+
+    @property
+    def pairs(self) -> tuple[Contact, ...]:
+        """The contacts, each of two sides."""
+        return tuple(c for c in self.contacts if isinstance(c, Contact))
 
     @property
     def all_conditions(self) -> tuple[Condition, ...]:
@@ -221,12 +239,10 @@ class Assembled(Record):
 
     def boundaries_of(self, body: int) -> tuple[str, ...]:
         """Return the contact boundaries of a body, each once."""
-        names: list[str] = []
-        for contact in self.contacts:
-            for side in (contact.boundary, contact.partner):
-                if isinstance(side, Boundary) and side.body == body and side.name not in names:
-                    names.append(side.name)
-        return tuple(names)
+        sides = [side for c in self.pairs for side in (c.boundary, c.partner)]
+        sides += [side for near in self.watched for side in near.boundaries]
+        mine = (s.name for s in sides if isinstance(s, Boundary) and s.body == body)
+        return tuple(dict.fromkeys(mine))
 
 
 class SolidSystem(Record, abc.ABC):
@@ -259,7 +275,7 @@ class SolidSystem(Record, abc.ABC):
         """How many numbers one saved row holds: curves and tractions, not the whole field."""
         total = 64
         parts = self.assembled()
-        for contact in parts.contacts:
+        for contact in parts.pairs:
             for side in (contact.boundary, contact.partner):
                 if isinstance(side, Boundary):
                     body = parts.bodies[side.body]
@@ -281,7 +297,7 @@ class Solid(SolidSystem):
     Parameters
     ----------
     bodies : what deforms, numbered from 0
-    contacts : which boundaries touch what
+    contacts : which boundaries touch what; `Among` stands for a contact of each pair of many bodies
     boundary_conditions : what is held, driven or loaded
     attraction : factor on tensile contact tractions over time
     readings : which curves are reported
@@ -293,7 +309,7 @@ class Solid(SolidSystem):
     """
 
     bodies: Sequence[Body | Membrane | SweptBody] = ()
-    contacts: Sequence[Contact] = ()
+    contacts: Sequence[Contact | Among] = ()
     boundary_conditions: Sequence[Condition] = ()
     attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
     readings: Readings = field(default_factory=Readings)
@@ -303,7 +319,9 @@ class Solid(SolidSystem):
     def __post_init__(self) -> None:
         made = self.assembled()
         object.__setattr__(self, "bodies", made.bodies)
-        object.__setattr__(self, "contacts", made.contacts)
+        given = self.contacts
+        listed = (given,) if isinstance(given, (Contact, Among)) else tuple(given)
+        object.__setattr__(self, "contacts", listed)
         object.__setattr__(self, "stages", made.stages)
         object.__setattr__(self, "boundary_conditions", made.conditions)
 

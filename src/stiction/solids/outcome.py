@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
+from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
 from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
@@ -240,8 +242,24 @@ def _variables(
             note = "reference length along the boundary"
             found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
         found["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
+        if len(problem.assembled.pairs) > 1:
+            found.update(_contacts(problem))
     found.update(pictures(problem, record.pictures, units))
     return found
+
+
+def _contacts(problem: Problem) -> dict[str, Variable]:
+    """Return which contact each point is of, and which bodies each contact joins."""
+    which = zip(problem.passes, problem.contact_of_pass, strict=True)
+    points = np.concatenate([np.full(p.count, i + 1) for p, i in which])
+    sides = [
+        (c.boundary.body + 1, vars(c.partner).get("body", -1) + 1) for c in problem.assembled.pairs
+    ]
+    note = "numbers of the bodies of each contact, 0 for a rigid partner"
+    return {
+        "contact_of_point": Variable(points, ("point",), "1", "number of the contact"),
+        "bodies_of_contact": Variable(np.array(sides), ("contact", "side"), "1", note),
+    }
 
 
 def _numbered(name: str) -> tuple[str, str]:
@@ -269,7 +287,7 @@ def _modes(problem: Problem, curves: dict[str, Floats]) -> list[str]:
     """Return how the first contact is at every step."""
     names = extents(problem.dim)
     touching, stuck = curves[names.nominal] > 0.0, curves[names.sticking] > 0.0
-    contact = problem.assembled.contacts[problem.assembled.readings.contact]
+    contact = problem.assembled.pairs[problem.assembled.readings.contact]
     if isinstance(contact.friction, Frictionless):
         return [_CLOSED if touches else _OPEN for touches in touching]
     rubs = zip(touching, stuck, strict=True)
@@ -429,10 +447,30 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = f"largest heat that friction gave back between states [{units['work']}]"
     found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
     found.extend(_within_law(problem, record))
-    for i, contact in enumerate(problem.assembled.contacts):
-        found.extend(_resolution(problem, record, i))
+    found.extend(_strays(problem, record, units["length"]))
+    pairs = problem.assembled.pairs
+    for i, contact in enumerate(pairs):
+        told = _resolution(problem, record, i)
         if not isinstance(contact.partner, RigidShape):
-            found.append(_balance(problem, record, i))
+            told.append(_balance(problem, record, i))
+        # where there are several, each says which it is
+        named = f"{told_apart(contact, i + 1)}: " if len(pairs) > 1 else ""
+        found.extend(dataclasses.replace(c, note=named + c.note) for c in told)
+    return found
+
+
+def _strays(problem: Problem, record: Recorder, unit: str) -> list[Check]:
+    """Tell whether bodies that are no pair of a contact among many came near each other."""
+    found = []
+    for i, strays in enumerate(problem.strays):
+        at = record.strays.get(i)
+        near, value = strays.near, 0.0 if at is None else max(0.0, -at.beyond)
+        note = f"how far bodies that are no pair came within reach of each other [{unit}]"
+        if at is not None and value > 0.0:
+            one, other = (near.boundaries[n].body for n in (at.first, at.second))
+            note += f"; bodies {one} and {other} felt nothing: give a reach beyond {near.reach:.3g}"
+        when = at.time if at is not None and value > 0.0 else None
+        found.append(Check("every_pair_found", value == 0.0, value, 0.0, when, note))
     return found
 
 
@@ -505,7 +543,7 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
 
 def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare the mesh with the lengths of the law, and the penalty with the bulk."""
-    contact = problem.assembled.contacts[i]
+    contact = problem.assembled.pairs[i]
     if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
         return of_membranes(problem, record, i)
     law = contact.adhesion

@@ -102,7 +102,7 @@ def _rigid_outline(problem: Problem, taken: list[tuple[float, Floats]]) -> Float
         return None
     number, node = next(iter(problem.rigid_node.items()))
     reach = 0.6 * float(np.ptp(problem.points, axis=0).max())
-    shape = problem.assembled.contacts[number].partner
+    shape = problem.assembled.pairs[number].partner
     line = shape.outline(reach)  # type: ignore[attr-defined]
     middle = problem.points[: int(problem.first[-1])].mean(axis=0)
     if line.shape[0] == 2:

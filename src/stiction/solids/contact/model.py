@@ -130,12 +130,8 @@ class Contact(Record):
             why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
             got = "'mortar' with a rigid partner"
             raise ModelError(explain("Contact.passes", got, "two bodies", why, try_))
-        number(
-            "Contact.friction_from",
-            self.friction_from,
-            why="friction acts from then on.",
-            try_="give 0.",
-        )
+        why, try_ = "friction acts from then on.", "give 0."
+        number("Contact.friction_from", self.friction_from, why=why, try_=try_)
 
     @property
     def tangential_stiffness(self) -> float:
@@ -260,10 +256,7 @@ class ContactPass:
         """Refuse a rigid shape of another number of components than the body has."""
         if shape.components != self.dim:
             got, needs = f"{shape.components} components", f"{self.dim}, as the body has"
-            why, try_ = (
-                "body and partner lie in one space.",
-                "give a shape of the plane or of space.",
-            )
+            why, try_ = "body and partner lie in one space.", "give a shape of the same space."
             raise ModelError(explain("Contact.partner", got, needs, why, try_))
 
     @property
@@ -473,8 +466,10 @@ class ContactPass:
             self._load(out, found, history, meets, tangent, told, x, residual, values)
         return np.ascontiguousarray(out.T)
 
-    def pressed(self, x: Floats, guess: Found, attraction: float, residual: Floats) -> float:
-        """Add normal forces alone, and return the derivative of their energy by attraction [J/m].
+    def pressed(
+        self, x: Floats, guess: Found, attraction: float, residual: Floats
+    ) -> tuple[float, Found]:
+        """Add normal forces alone; return d energy / d attraction [J/m], and the nearest points.
 
         Parameters
         ----------
@@ -492,7 +487,11 @@ class ContactPass:
             residual=residual,
             values=None,
         )
-        return float(out[:, k.BY_ATTRACTION].sum())
+        return float(out[:, k.BY_ATTRACTION].sum()), found
+
+    def meets(self, found: Found) -> bytes:
+        """Return which pieces of the partner are met: forces are smooth while these stay."""
+        return b"" if self.partner.rigid else found.element.tobytes() + found.normal.tobytes()
 
     def _tractions(
         self,

@@ -2,19 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.solids.contact.among import Among, Near
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
+from stiction.solids.mesh.model import Mesh
 
-__all__ = ["check_partners"]
+__all__ = ["check_partners", "told_apart", "written_out"]
+
+Floats = npt.NDArray[np.float64]
 
 
-def check_partners(contacts: Sequence[Contact]) -> None:
-    """Refuse a boundary that is in two contacts with bodies, or twice with one rigid shape."""
-    with_bodies: dict[tuple[int, str], int] = {}
-    seen: list[Contact] = []
+def written_out(
+    contacts: Sequence[Contact | Among], meshes: Sequence[Mesh | None]
+) -> tuple[tuple[Contact, ...], tuple[Near, ...]]:
+    """Return contacts of two sides each, the named ones first, and what is watched of the others.
+
+    Parameters
+    ----------
+    meshes : of the bodies; None for those that have no boundaries of the plane
+
+    Verified by: tests/unit/solids/contact/test_among.py::test_pairs_as_if_named
+    """
+    named = [c for c in contacts if isinstance(c, Contact)]
+    watched = []
+    for group in contacts:
+        if isinstance(group, Contact):
+            continue
+        places = []
+        for boundary in group.boundaries:
+            mesh = meshes[boundary.body]
+            if mesh is None:
+                got = f"body {boundary.body}, which is no body of the plane"
+                why, try_ = "boxes are those of outlines.", "name each pair by a Contact."
+                raise ModelError(explain("Among.boundaries", got, "bodies of the plane", why, try_))
+            places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
+        pairs, near = group.found(places)
+        named += pairs
+        watched.append(near)
+    return tuple(named), tuple(watched)
+
+
+def told_apart(contact: Contact, number: int) -> str:
+    """Return a contact in words, by its number from 1 and its sides.
+
+    Verified by: tests/unit/solids/contact/test_among.py::test_a_run_as_if_named
+    """
+    own, partner = contact.boundary, contact.partner
+    if isinstance(partner, Boundary):
+        other = f"{partner.name!r} of body {partner.body}"
+    else:
+        other = type(partner).__name__
+    return f"contact {number}, {own.name!r} of body {own.body} and {other}"
+
+
+def check_partners(contacts: Iterable[Contact]) -> None:
+    """Refuse a boundary that meets one body, or one rigid shape, in two contacts.
+
+    A boundary may meet several bodies: each attracts and presses what lies before it. Two
+    boundaries of one body do not lie apart, and what lies where they meet would be loaded by both.
+    """
+    with_bodies: dict[tuple[int, str, int], int] = {}
+    partners: dict[tuple[int, str], list[object]] = {}
     for contact in contacts:
         own = (contact.boundary.body, contact.boundary.name)
         partner = contact.partner
@@ -25,15 +79,15 @@ def check_partners(contacts: Sequence[Contact]) -> None:
             raise ModelError(explain("Contact.passes", got, "'mortar'", why, try_))
         if isinstance(partner, Boundary):
             # one that touches itself is met from both sides in one contact
-            for key in {own, (partner.body, partner.name)}:
+            for key in {(*own, partner.body), (partner.body, partner.name, own[0])}:
                 with_bodies[key] = with_bodies.get(key, 0) + 1
-        for other in seen:
-            if other.boundary == contact.boundary and other.partner == partner:
-                _refuse_twice(own, "with one and the same partner")
-        seen.append(contact)
-    for key, count in with_bodies.items():
+        seen = partners.setdefault(own, [])
+        if any(other == partner for other in seen):
+            _refuse_twice(own, "with one and the same partner")
+        seen.append(partner)
+    for (body, name, other_body), count in with_bodies.items():
         if count > 1:
-            _refuse_twice(key, "in contacts with bodies")
+            _refuse_twice((body, name), f"in contacts with body {other_body}")
 
 
 def _refuse_twice(key: tuple[int, str], how: str) -> None:
@@ -41,7 +95,7 @@ def _refuse_twice(key: tuple[int, str], how: str) -> None:
         explain(
             "Solid.contacts",
             f"boundary {key[1]!r} of body {key[0]} twice {how}",
-            "each pair of surfaces once",
+            "each pair of a boundary and a body once",
             "each pass would load the boundary again, with twice the adhesion.",
             "split the boundary, or leave one contact out.",
         )

@@ -393,14 +393,24 @@ class MortarPass(ContactPass):
                 self._tangent(found.segments, forms, friction, tangent[0], values)
         return np.ascontiguousarray(out.T)
 
-    def pressed(self, x: Floats, guess: Found, attraction: float, residual: Floats) -> float:
+    def pressed(
+        self, x: Floats, guess: Found, attraction: float, residual: Floats
+    ) -> tuple[float, Cut]:
         """Add normal forces alone; see `ContactPass.pressed`."""
         found = self.project(x, guess)
         with np.errstate(all="ignore"):
             forms = self._forms(found, None, x, attraction)
             force = forms.forces(np.zeros(self.count))
             np.add.at(residual, self._nodes_of(found.segments), force)
-            return float(np.where(found.met.meets, forms.weight * forms.laws.well, 0.0).sum())
+            well = np.where(found.met.meets, forms.weight * forms.laws.well, 0.0)
+            return float(well.sum()), found
+
+    def meets(self, found: Found) -> bytes:
+        """Return how cells are cut, and which pieces and corners their segments meet."""
+        assert isinstance(found, Cut)
+        made = found.segments
+        parts = made.cell, made.pieces, made.slot, made.corner, made.tangents, found.met.meets
+        return b"".join(part.tobytes() for part in parts)
 
     def _middles(self, out: Floats, found: Found, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gaps at the middles of cells, tangents of unit length there, and stretches."""

@@ -13,7 +13,7 @@ from stiction.results.determinism import Loss
 from stiction.results.trust.kept import Form, check_arrays, check_count, refused, unpacking
 from stiction.solids.contact.model import Found, History
 from stiction.solids.contact.sweeps import OUT
-from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row
+from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row, Stray
 from stiction.solids.equilibria.problem import State, Trial
 from stiction.solids.equilibria.stability import Ways
 
@@ -147,6 +147,7 @@ def pack_record(record: Recorder) -> Arrays:
         ),
         "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
+        "strays": np.array([*record.strays.values()], dtype=np.float64).reshape(-1, 4),
         "losses": pack_losses(record.losses),
         "picture_time": np.array([t for t, _ in record.pictures]),
         "picture_u": np.array([u for _, u in record.pictures]),
@@ -185,6 +186,7 @@ def _check(kept: Arrays, march: March) -> None:
             shape: tuple[int | str, ...] = (f"coupled{i}", f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
     forms |= _record_forms(kept, points)
+    forms["strays"] = Form((len(problem.strays), 4), inf=True)
     forms["motion"], forms["motion_rates"] = (
         Form((4,), needed=False),
         Form((2, *points), needed=False),
@@ -321,6 +323,8 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
         (over, when), (gap, at), (least, where), pulled, residual, unbalanced, force, backward
     )
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
+    for i, (t, far, a, b) in enumerate(kept["strays"]):
+        record.strays[i] = Stray(float(t), float(far), int(a), int(b))
     record.losses = unpack_losses(kept["losses"])
     pictures = zip(kept["picture_time"], kept["picture_u"], strict=True)
     record.pictures = [(float(t), u) for t, u in pictures]

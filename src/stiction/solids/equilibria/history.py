@@ -74,7 +74,7 @@ class Row(NamedTuple):
 def energies_at(problem: Problem, trial: Trial, t: float) -> Energies:
     """Return the energies of a state at a time at which nothing has been spent yet."""
     stored, adhesive = problem.stored(trial)
-    heats = tuple(0.0 for _ in problem.assembled.contacts)
+    heats = tuple(0.0 for _ in problem.assembled.pairs)
     works = (0.0,) * len(problem.assembled.all_conditions)
     return Energies(stored + problem.grounded(trial, t), adhesive, 0.0, heats, 0.0, 0.0, works)
 
@@ -275,6 +275,20 @@ class Extremes:
         self.pulled = self.pulled | pulled if self.pulled.size else pulled
 
 
+class Stray(NamedTuple):
+    """The boundaries that came nearest without being a pair: when, and how far beyond the cut-off.
+
+    Parameters
+    ----------
+    first, second : their numbers in the contact among many, -1 where none came near
+    """
+
+    time: float
+    beyond: float
+    first: int
+    second: int
+
+
 @dataclass
 class Recorder:
     """Collects rows, snapshots and losses of a run.
@@ -311,6 +325,7 @@ class Recorder:
     unmet: float = 0.0
     missed: list[tuple[int, float]] = field(default_factory=list)
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
+    strays: dict[int, Stray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         begin = float(self.wanted[0])
@@ -341,7 +356,10 @@ class Recorder:
         x = self.problem.places(trial.u)
         lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
         self.missed.append((lost, t))
-        for i, contact in enumerate(self.problem.assembled.contacts):
+        for i, strays in enumerate(self.problem.strays):
+            found = Stray(t, *strays.nearest(x))
+            self.strays[i] = min(self.strays.get(i, found), found, key=lambda one: one.beyond)
+        for i, contact in enumerate(self.problem.assembled.pairs):
             if isinstance(contact.partner, Boundary):
                 pair = forces_between(self.problem, trial, i)
                 self.balances.setdefault(i, []).append(pair)

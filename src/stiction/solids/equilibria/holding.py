@@ -425,7 +425,7 @@ class Holding:
     def _turn(self, number: int, condition: Turned) -> None:
         contact = condition.where.contact
         self.nodes_of(condition.where)
-        if not isinstance(self.problem.assembled.contacts[contact].partner, RigidCircle):
+        if not isinstance(self.problem.assembled.pairs[contact].partner, RigidCircle):
             got = told_place(condition.where)
             why, try_ = "a plane has no axis.", "drive the plane along itself, as a belt."
             raise ModelError(explain("Turned.where", got, "a RigidCircle", why, try_))

@@ -13,6 +13,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface
 from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.contact.among import Strays
 from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
@@ -93,7 +94,7 @@ class Problem:
         self.parts: list[Discretisation] = parts
         self.dim = _components(parts)
         self.first = np.cumsum([0, *(part.points.shape[0] for part in parts)])
-        rigid = [i for i, c in enumerate(assembled.contacts) if isinstance(c.partner, RigidShape)]
+        rigid = [i for i, c in enumerate(assembled.pairs) if isinstance(c.partner, RigidShape)]
         self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
         extra = np.zeros((len(rigid), self.dim))
         self.points = np.concatenate([*(part.points for part in parts), extra])
@@ -111,7 +112,7 @@ class Problem:
         self.passes: list[ContactPass] = []
         self.contact_of_pass: list[int] = []
         self.body_of_pass: list[int] = []
-        for i, contact in enumerate(assembled.contacts):
+        for i, contact in enumerate(assembled.pairs):
             own = self._surface(contact.boundary)
             if isinstance(contact.partner, Boundary):
                 other = self._surface(contact.partner)
@@ -127,6 +128,9 @@ class Problem:
                 pairs = [(own, shape, contact.boundary.body)]  # type: ignore[list-item]
             for a, b, body_number in pairs:
                 self._add_pass(i, ContactPass(contact, a, b, self.points), body_number)
+        self.strays = [
+            Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
+        ]
         self.enter(0)
 
     def _add_pass(self, contact: int, made: ContactPass, body: int | None = None) -> None:
@@ -205,7 +209,7 @@ class Problem:
     def _check_overlaps(self, x: Floats, founds: tuple[Found, ...]) -> None:
         """Refuse points that lie inside their partner where no nearest point is normal to it."""
         for i, (p, found) in enumerate(zip(self.passes, founds, strict=True)):
-            contact = self.assembled.contacts[self.contact_of_pass[i]]
+            contact = self.assembled.pairs[self.contact_of_pass[i]]
             if p.partner.rigid or contact.partner == contact.boundary:
                 # what lies behind a boundary that touches itself is its own body
                 continue
@@ -262,7 +266,7 @@ class Problem:
 
     def corners(self) -> Floats:
         """Return the times at which a program changes its slope, or friction begins."""
-        found = [c.friction_from for c in self.assembled.contacts]
+        found = [c.friction_from for c in self.assembled.pairs]
         found += [stage.until for stage in self.assembled.stages]
         for program in self.assembled.programs():
             found.extend(program.corners())
@@ -451,27 +455,6 @@ class Problem:
         if values is None or pattern is None:
             return trial, None
         return trial, self.unknowns.tangent(pattern.matrix(values))
-
-    def conservative(
-        self, founds: tuple[Found, ...], u: Floats, strength: float | None
-    ) -> tuple[Floats, float]:
-        """Return internal forces [N/m], and the derivative of energy by attraction [J/m].
-
-        Parameters
-        ----------
-        founds : nearest points from which those of this state are looked for
-        u : (nodes, 2) displacements [m]
-        strength : attraction at which normal tractions of contact are added; None leaves them out
-        """
-        moved = self.unknowns.displacements(u)
-        x, total, by_strength = self.points + moved, np.zeros_like(moved), 0.0
-        if self.bulk.add(moved, total, None):
-            total[:] = np.nan
-        if strength is None:
-            return self.unknowns.forces(total), by_strength
-        for p, found in zip(self.passes, founds, strict=True):
-            by_strength += p.pressed(x, found, strength, total)
-        return self.unknowns.forces(total), by_strength
 
     def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
         """Return the pattern of the tangent at these nearest points, found anew when needed."""

@@ -136,7 +136,7 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
 
     Of a body that touches itself it is the force on the contact's own boundary.
     """
-    described = problem.assembled.contacts[contact]
+    described = problem.assembled.pairs[contact]
     if isinstance(described.partner, Boundary) and (
         described.partner.body == described.boundary.body == body
     ):

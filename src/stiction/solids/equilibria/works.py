@@ -8,15 +8,16 @@ one to the next forces f do the work
 and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends.
 The difference is the work of what is out of balance in between: it falls as the step squared
 where forces are smooth, as the step where friction meets kinks of a partner, and is what a jump
-releases. `unbalanced` finds it from forces, by a Lobatto rule that halves its pieces where it has
-to, so that energies which are not those of the forces leave the ledger open.
+releases. `unbalanced` finds it from forces, by a Lobatto rule that cuts its pieces where points
+come to meet other pieces of a partner, and where it has to, so that energies which are not those of
+the forces leave the ledger open.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,16 +30,30 @@ from stiction.solids.equilibria import boundary_loads as on
 
 if TYPE_CHECKING:
     from stiction.solids.conditions import Condition, Reaction
-    from stiction.solids.contact.model import ContactPass
+    from stiction.solids.contact.model import ContactPass, Found
     from stiction.solids.equilibria.problem import Problem, Trial
 
-__all__ = ["force_of", "moment_on_circle", "reaction", "unbalanced", "works_of"]
+__all__ = [
+    "Rule",
+    "conservative",
+    "force_of",
+    "moment_on_circle",
+    "reaction",
+    "unbalanced",
+    "works_of",
+]
 
 Floats = npt.NDArray[np.float64]
+# value and mark
+Told = tuple[float, object]
 
 # error of the rule as a part of the energies, where it is one of what a step turns over; the most
 # forces that are found for a step, at the usual error, and how much more for each digit
 _EXACT, _MOST, _USUAL, _MORE = 0.1, 300, 1e-7, 2.0
+# how often a stretch is halved in search of a change of what is met, and one too short for more
+_HALVINGS, _WIDTH = 6, 1e-14
+# values before that are all spent on cutting pieces in parts
+_BLIND = 300
 # points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
 _SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
@@ -131,7 +146,6 @@ def unbalanced(
     times : when
     scale, turned : size of the energies, and of their changes [J/m]
 
-    Source: the rule, Gander and Gautschi 2000.
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_energies_close_in_any_step
     """
     if not problem.joined:
@@ -140,26 +154,31 @@ def unbalanced(
     first, last = ramp.at(times[0]), ramp.at(times[1])
     rubbed = [0.0]
 
-    def along(part: float) -> float:
+    def along(part: float) -> Told:
         strength = first + part * (last - first)
         u = before.u + part * d
-        forces, by_strength = problem.conservative(before.founds, u, strength)
+        forces, by_strength, met = conservative(problem, before.founds, u, strength)
         if part in (0.0, 1.0):
             # what friction adds at the ends
             trial, t = (before, times[0]) if part == 0.0 else (after, times[1])
             loads = problem.loads(t, problem.unknowns.displacements(u))
             rubbed.append(float(np.sum(d * (trial.residual + loads - forces))))
-        return float(np.sum(d * forces)) + (last - first) * by_strength
+        return float(np.sum(d * forces)) + (last - first) * by_strength, met
+
+    def met(part: float) -> object:
+        x = problem.places(before.u + part * d)
+        pairs = zip(problem.passes, before.founds, strict=True)
+        return tuple(p.meets(p.project(x, found)) for p, found in pairs)
 
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
     most = _MOST * _MORE ** max(0.0, math.log10(_USUAL / error))
-    line = _integral(along, ends, error * (_EXACT * scale + turned), most)
+    line = Rule(along, met, error * (_EXACT * scale + turned), most).integral(*ends)
     slid = 0.0
     for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
         if p.mortar:
             slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
-    excess = 0.5 * (sum(ends) + sum(rubbed)) - line - slid
+    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed)) - line - slid
     return excess if np.isfinite(excess) else 0.0
 
 
@@ -173,28 +192,118 @@ def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:
     return np.asarray(other - one + b[:, k.SLID])
 
 
-def _integral(
-    f: Callable[[float], float], ends: tuple[float, float], near: float, most: float = _MOST
-) -> float:
-    """Return the integral of f over [0, 1]: pieces are cut where a rule and its half differ."""
-    pieces: list[tuple[float, float, list[float], list[float]]] = []
+def conservative(
+    problem: Problem, founds: tuple[Found, ...], u: Floats, strength: float | None
+) -> tuple[Floats, float, tuple[bytes, ...]]:
+    """Return internal forces [N/m], the derivative of energy by attraction [J/m], and what is met.
 
-    def add(low: float, high: float, one: float, other: float) -> None:
+    Parameters
+    ----------
+    founds : nearest points from which those of this state are looked for
+    u : (nodes, 2) displacements [m]
+    strength : attraction at which normal tractions of contact are added; None leaves them out
+    """
+    moved = problem.unknowns.displacements(u)
+    x, total, by_strength = problem.points + moved, np.zeros_like(moved), 0.0
+    if problem.bulk.add(moved, total, None):
+        total[:] = np.nan
+    if strength is None:
+        return problem.unknowns.forces(total), by_strength, ()
+    met = []
+    for p, found in zip(problem.passes, founds, strict=True):
+        change, here = p.pressed(x, found, strength, total)
+        by_strength += change
+        met.append(p.meets(here))
+    return problem.unknowns.forces(total), by_strength, tuple(met)
+
+
+class _Piece(NamedTuple):
+    """A part of the way: what the rule may be wrong by, what it says, places, values and marks.
+
+    One of two places only has a change of the mark within, and is as long as this is known.
+    """
+
+    error: float
+    found: float
+    at: list[float]
+    told: list[Told]
+
+
+class Rule:
+    """Integrates a function over [0, 1] that is smooth where its mark stays the same.
+
+    Pieces are cut where a rule and its half differ most, into the parts between their points; when
+    they have become short, a part between points with different marks is cut where these change,
+    which halving finds from marks alone. Places of changes become as near as they have to.
+
+    Parameters
+    ----------
+    f : returns value and mark at a place
+    mark : returns the mark alone, for less
+    near : error that is small enough
+    most : values that are asked for, a mark counting half
+
+    Source: the rule, Gander and Gautschi 2000.
+    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_the_rule_goes_by_marks
+    """
+
+    def __init__(
+        self,
+        f: Callable[[float], Told],
+        mark: Callable[[float], object],
+        near: float,
+        most: float = _MOST,
+    ) -> None:
+        self.f, self.mark, self.near, self.most = f, mark, near, most
+        self.pieces: list[_Piece] = []
+        self.spent = 0.0
+
+    def integral(self, first: Told, last: Told) -> float:
+        """Return the integral, from value and mark at both ends."""
+        self._add(0.0, 1.0, first, last)
+        while self.spent < self.most and sum(p.error for p in self.pieces) > self.near:
+            worst = max(range(len(self.pieces)), key=lambda i: self.pieces[i].error)
+            if self.pieces[worst].error <= 0.0:
+                break
+            piece = self.pieces.pop(worst)
+            # many changes lie in long pieces, and none of them is worth a search
+            cut = self._add if self.spent < _BLIND else self._cut
+            for i in range(len(piece.at) - 1):
+                cut(piece.at[i], piece.at[i + 1], piece.told[i], piece.told[i + 1])
+        return sum(piece.found for piece in self.pieces)
+
+    def _add(self, low: float, high: float, one: Told, other: Told) -> None:
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         at = [low, *(middle + x * half for x in _KRONROD), high]
-        values = [one, *(f(x) for x in at[1:-1]), other]
+        told = [one, *(self.f(x) for x in at[1:-1]), other]
+        values = [value for value, _ in told]
         fine, rough = (half * float(np.dot(w, values)) for w in (_SEVEN, _FOUR))
-        pieces.append((abs(fine - rough), fine, at, values))
+        self.pieces.append(_Piece(abs(fine - rough), fine, at, told))
+        self.spent += len(_KRONROD)
 
-    add(0.0, 1.0, *ends)
-    spent = len(_KRONROD)
-    while spent < most and sum(piece[0] for piece in pieces) > near:
-        worst = max(range(len(pieces)), key=lambda i: pieces[i][0])
-        _, _, at, values = pieces.pop(worst)
-        for i in range(len(at) - 1):
-            add(at[i], at[i + 1], values[i], values[i + 1])
-        spent += len(_KRONROD) * (len(at) - 1)
-    return sum(piece[1] for piece in pieces)
+    def _cut(self, low: float, high: float, one: Told, other: Told) -> None:
+        """Add what lies between two points: before a change of the mark, where it is, and after."""
+        if one[1] == other[1]:
+            self._add(low, high, one, other)
+            return
+        left, right = low, high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (left + right)
+            if self.mark(middle) == one[1]:
+                left = middle
+            else:
+                right = middle
+        self.spent += 0.5 * _HALVINGS + 2.0
+        # both ends are known where the stretch is that of a change
+        before = self.f(left) if left > low else one
+        after = self.f(right) if right < high else other
+        between, step = right - left, abs(after[0] - before[0])
+        error = 0.0 if between <= _WIDTH else 0.5 * step * between
+        found = 0.5 * (before[0] + after[0]) * between
+        self.pieces.append(_Piece(error, found, [left, right], [before, after]))
+        for a, b, start, end in ((low, left, one, before), (right, high, after, other)):
+            if b > a:
+                self._add(a, b, start, end)
 
 
 def force_of(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:

@@ -37,6 +37,7 @@ __all__ = [
     "block",
     "cap",
     "dense_between",
+    "disc",
     "graded",
     "half_disc",
     "merged",
@@ -210,6 +211,35 @@ class Mesh(Record):
         if count < pieces.shape[0]:
             rest[second] = pieces[count:]
         return Mesh(self.points, self.cells, rest)
+
+    def outlined(self, name: str) -> Mesh:
+        """Return the mesh with one more boundary, which goes once around the body.
+
+        It begins where the first cell with an outer edge does.
+
+        Raises
+        ------
+        ModelError : if there is a boundary of that name, or the body has holes.
+
+        Verified by: tests/unit/solids/mesh/test_model.py::test_outlines_and_discs
+        """
+        where = "Mesh.outlined"
+        if name in self.boundaries:
+            why, try_ = "every boundary has a name of its own.", "choose another name."
+            raise ModelError(explain(where, repr(name), "a new name", why, try_))
+        edges = self.edges
+        outer = np.flatnonzero(edges.uses[edges.number] == 1)
+        begins = {int(node): k for k, node in enumerate(edges.ends[outer, 0])}
+        order = [0]
+        while (k := begins[int(edges.ends[outer[order[-1]], 1])]) != 0:
+            order.append(k)
+        if len(order) != outer.size:
+            got = f"{outer.size} outer edges, of which {len(order)} go around"
+            why, try_ = "a boundary is one chain.", "name the boundary of each hole apart."
+            raise ModelError(explain(where, got, "a body without holes", why, try_))
+        way = outer[order]
+        pieces = np.stack([edges.cell[way], edges.side[way]], axis=1)
+        return Mesh(self.points, self.cells, {**self.boundaries, name: pieces})
 
     def moved(self, shift: Sequence[float] | Floats) -> Mesh:
         """Return the mesh, shifted [m]."""
@@ -401,6 +431,37 @@ def half_disc(
     first, last = outer.boundaries["bottom"], outer.boundaries["top"]
     base = np.concatenate([last, middle.boundaries["bottom"] + [n, 0], first])
     return Mesh(joined.points, joined.cells, {"arc": outer.boundaries["right"], "base": base})
+
+
+def disc(
+    radius: float,
+    along: tuple[int, int],
+    across: int,
+    centre: Sequence[float] | Floats = (0.0, 0.0),
+    inner: float = 0.58,
+) -> Mesh:
+    """Return a disc: a rectangle inside a ring, and the boundary "rim" all around.
+
+    Parameters
+    ----------
+    radius : [m]
+    along, across, inner : of each half, as in `half_disc`
+    centre : [m]
+
+    Verified by: tests/unit/solids/mesh/test_model.py::test_outlines_and_discs
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> mesh = st.solids.disc(radius=1.0, along=(4, 2), across=3, centre=(0.0, 1.0))
+    >>> mesh.closes("rim"), len(mesh.boundaries["rim"])
+    (True, 16)
+    """
+    upper = half_disc(radius, along, across, inner)
+    rim = merged([upper, rotated(upper)]).outlined("rim")
+    why = "the middle of the disc lies there."
+    at = numbers("disc.centre", centre, size=2, unit="m", why=why, try_="give (0, 0).")
+    return rim.moved(at)
 
 
 def merged(meshes: Sequence[Mesh]) -> Mesh:

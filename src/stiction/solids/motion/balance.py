@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from stiction.solids.equilibria.history import Energies, contact_energies
 from stiction.solids.equilibria.problem import State, Trial
-from stiction.solids.equilibria.works import unbalanced, works_of
+from stiction.solids.equilibria.works import conservative, unbalanced, works_of
 from stiction.solids.motion.problem import MovingProblem, Step
 
 __all__ = ["Moved", "balance", "kick_energies"]
@@ -150,7 +150,8 @@ def _quadrature(
 
     def along(part: float) -> float:
         strength = first + part * (last - first) if rigid else None
-        forces, by_strength = problem.conservative(state.founds, state.u + part * d, strength)
+        u = state.u + part * d
+        forces, by_strength, _ = conservative(problem, state.founds, u, strength)
         return float(np.sum(d * forces)) + (last - first) * by_strength
 
     # what ramps do is counted by the trapezoidal rule among the work

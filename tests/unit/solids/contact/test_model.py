@@ -353,12 +353,23 @@ def test_bad_contacts_are_refused(settings, name):
         Contact(**settings)
 
 
-def test_a_boundary_touches_one_body_only():
+@pytest.mark.parametrize(
+    "other",
+    [
+        Contact(Boundary(0, "bottom"), Boundary(1, "left")),
+        Contact(Boundary(0, "right"), Boundary(1, "top")),
+        Contact(Boundary(0, "bottom"), Boundary(1, "top")),
+        Contact(Boundary(1, "top"), Boundary(0, "bottom")),
+    ],
+)
+def test_a_boundary_touches_each_body_once(other):
+    """Two contacts of one boundary with one body load it twice where they meet."""
     body = Body()
     pair = Contact(Boundary(0, "bottom"), Boundary(1, "top"))
-    other = Contact(Boundary(2, "bottom"), Boundary(1, "top"))
     with pytest.raises(ModelError, match="twice"):
         Assembled([body, body, body], [pair, other])
+    # other bodies press and attract beside it
+    Assembled([body, body, body], [pair, Contact(Boundary(2, "bottom"), Boundary(1, "top"))])
 
 
 def test_the_penalty_follows_the_normal_law():

@@ -10,7 +10,7 @@ from stiction.solids.conditions import Driven, Fixed, Program
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1N2
-from stiction.solids.equilibria.works import _integral
+from stiction.solids.equilibria.works import Rule
 from stiction.solids.materials import NeoHookean
 from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Body, Readings, Solid
@@ -100,4 +100,25 @@ def test_the_rule_finds_jumps_and_kinks():
         (lambda x: float(x > 0.3713), 0.6287),
         (lambda x: abs(x - 0.271), 0.5 * (0.271**2 + 0.729**2)),
     ):
-        assert abs(_integral(f, (f(0.0), f(1.0)), 1e-8) - exact) < 1e-7
+        rule = Rule(lambda x, f=f: (f(x), None), lambda x: None, 1e-8)
+        assert abs(rule.integral((f(0.0), None), (f(1.0), None)) - exact) < 1e-7
+
+
+def test_the_rule_goes_by_marks():
+    """Forty jumps of a smooth function, each told by a mark: to rounding, for little more."""
+    at = np.sort(np.random.default_rng(2).uniform(0.0, 1.0, 40))
+    jump = np.random.default_rng(3).standard_normal(40)
+
+    def mark(x):
+        return int((x > at).sum())
+
+    def f(x):
+        return np.exp(x) + float(jump[x > at].sum()), mark(x)
+
+    exact = np.e - 1.0 + float(np.sum(jump * (1.0 - at)))
+    rule = Rule(f, mark, 1e-11, 4800.0)
+    assert abs(rule.integral(f(0.0), f(1.0)) - exact) < 1e-11
+    assert rule.spent < 4800.0
+    # without marks the same work leaves much more
+    blind = Rule(lambda x: (f(x)[0], None), lambda x: None, 1e-11, rule.spent)
+    assert abs(blind.integral((f(0.0)[0], None), (f(1.0)[0], None)) - exact) > 1e-8

@@ -14,6 +14,7 @@ from stiction.solids.mesh.model import (
     block,
     cap,
     dense_between,
+    disc,
     graded,
     half_disc,
     merged,
@@ -282,3 +283,34 @@ def test_depths():
     mesh = rectangle(2.0, 1.0, (4, 2), (1.0, 0.0))
     places = [(1.5, 0.5), (0.9, 0.5), (2.9, 0.4), (2.0, 1.1), (1.2, 0.95)]
     np.testing.assert_allclose(mesh.depths(np.array(places)), [0.5, 0, 0.1, 0, 0.05], atol=1e-15)
+
+
+def test_outlines_and_discs():
+    """Once around, the body to the left, and a disc has the area and the rim of its polygon."""
+    mesh = rectangle(3.0, 2.0, (3, 2)).outlined("rim")
+    ends = mesh.edge_nodes("rim")
+    assert mesh.closes("rim")
+    assert len(ends) == 10
+    a, b = mesh.points[ends[:, 0]], mesh.points[ends[:, 1]]
+    assert 0.5 * np.sum(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) == pytest.approx(6.0, rel=1e-14)
+    round_ = disc(2.0, (4, 3), 2, centre=(1.0, -3.0))
+    ends = round_.edge_nodes("rim")
+    assert list(round_.boundaries) == ["rim"]
+    assert len(ends) == 2 * (4 + 2 * 3)
+    corners = round_.points[ends[:, :2]] - (1.0, -3.0)
+    assert np.abs(np.hypot(*corners.reshape(-1, 2).T) - 2.0).max() < 1e-14
+    a, b = corners[:, 0], corners[:, 1]
+    polygon = 0.5 * len(ends) * 4.0 * np.sin(2.0 * np.pi / len(ends))
+    area = 0.5 * np.sum(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+    assert area == pytest.approx(polygon, rel=1e-12)
+
+
+def test_outlines_that_cannot_be_are_refused():
+    with pytest.raises(ModelError, match=r"Mesh\.outlined.*a new name"):
+        rectangle(1.0, 1.0, (2, 2)).outlined("top")
+    cells = [c for k, c in enumerate(rectangle(3.0, 3.0, (3, 3)).cells[:, :4]) if k != 4]
+    points = rectangle(3.0, 3.0, (3, 3)).points
+    used = np.unique(cells)
+    ring = Mesh(points[used], np.searchsorted(used, cells), {})
+    with pytest.raises(ModelError, match=r"12 go around|4 go around"):
+        ring.outlined("rim")
