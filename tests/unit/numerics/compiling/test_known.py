@@ -76,7 +76,7 @@ print(json.dumps([numba_alone, energy(Chain(x, 20.0)), energy.py_func(Chain(x, 2
         ("unknown", False),
     ],
 )
-def test_releases_that_were_tried_are_known(version, known):
+def test_releases_that_are_known(version, known):
     assert is_known(version) is known
 
 

@@ -21,7 +21,7 @@ def is_known(version: str) -> bool:
     ----------
     version : as Numba tells it, "0.68.1"
 
-    Verified by: tests/unit/numerics/compiling/test_known.py
+    Verified by: tests/unit/numerics/compiling/test_known.py::test_releases_that_are_known
     """
     found = re.match(r"(\d+)\.(\d+)\.", version)
     return found is not None and _FIRST <= (int(found[1]), int(found[2])) <= _LAST
