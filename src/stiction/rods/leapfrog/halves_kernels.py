@@ -121,7 +121,7 @@ Ints = npt.NDArray[np.int64]
 KEPT_R, KEPT_Q, KEPT_V, KEPT_P, RATE_V, RATE_P, FREELY = 0, 3, 7, 10, 13, 16, 19
 KEPT_ROWS = 22
 # steps from one look for contacts that no search has found to the next
-LOOKS = 4
+LOOKS = 12
 
 
 class Kept(NamedTuple):
@@ -517,7 +517,7 @@ def march_halves(
             return NOT_FINITE, k + 1
         if limit > 0.0:
             far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
-            look = k % LOOKS == LOOKS - 1
+            look = int(spare.clock[NOW] / h + 0.5) % LOOKS == 0
             if far or spare.todo[LOST] == -2 or (look and beside(state.r, touch, limit)):
                 return SEARCH, k + 1
     return DONE, steps
