@@ -21,6 +21,7 @@ SCRIPTS = (
     "solid_assembly",
     "solids",
     "solids_space",
+    "solids_cap",
     "linear_solvers",
     "counts",
     "faults",
@@ -76,6 +77,8 @@ def write() -> str:
         parts.append(_solids(found["solids"]))
     if "solids_space" in found:
         parts.append(_spheres(found["solids_space"]))
+    if "solids_cap" in found:
+        parts.append(_caps(found["solids_cap"]))
     if "linear_solvers" in found:
         parts.append(_linear(found["linear_solvers"]))
     if "counts" in found:
@@ -99,7 +102,9 @@ def _machines(found: dict[str, list[dict]]) -> str:
         m = lines[0]
         where = f"{m['processor']}, {m['cores']} cores, {m['system']}, Python {m['python']}"
         busy = f"{m['load_before']} / {m.get('load_after')}"
-        rows.append((f"`bench_{name}.py`", m["date"], m["commit"], where, busy))
+        script = f"bench_{name}.py"
+        script = script if (HERE / script).exists() else f"{name}.py"
+        rows.append((f"`{script}`", m["date"], m["commit"], where, busy))
         versions |= m["versions"]
         for line in lines:
             versions |= line.get("versions", {}) if line["kind"] == "point" else {}
@@ -526,6 +531,31 @@ def _spheres(lines: list[dict]) -> str:
         + _table(head, pressed)
         + "\n\nDrawn off: the largest pull over pi W R, beside the self-consistent one on a "
         "half space.\n\n" + _table(other, drawn)
+    )
+
+
+def _caps(lines: list[dict]) -> str:
+    rows = [
+        (
+            " x ".join(str(n) for n in p["cells"]),
+            f"{p['normal_force']:g}",
+            str(p["unknowns"]),
+            p["solver"],
+            str(p["iterations"]),
+            str(p["factorisations"]),
+            f"{100.0 * p['loss']:.2f} %",
+            _time(p["cpu"]),
+            _time(p["wall"]),
+            f"{p['peak_bytes'] / 2**30:.2f} GiB",
+        )
+        for p in lines
+        if p["kind"] == "run"
+    ]
+    head = ("cells", "normal force", "unknowns", "solver", "Newton", "factorisations")
+    head += ("loss of area", "CPU", "wall", "memory")
+    return (
+        "## The sheared cap in space\n\nHalf of it, without adhesion, load and shear to full "
+        "sliding and beyond, one thread beside other work.\n\n" + _table(head, rows)
     )
 
 
