@@ -26,6 +26,7 @@ SCRIPTS = (
     "counts",
     "faults",
     "fits",
+    "fit_scenarios",
 )
 
 HEAD = """# Measured
@@ -88,6 +89,8 @@ def write() -> str:
         parts.append(_faults(found["faults"]))
     if "fits" in found:
         parts.append(_fits(found["fits"]))
+    if "fit_scenarios" in found:
+        parts.append(_scenario_fits(found["fit_scenarios"]))
     path = HERE / "RESULTS.md"
     path.write_text("\n".join(parts))
     return path.name
@@ -572,7 +575,14 @@ def _studies(lines: list[dict]) -> str:
         if p["kind"] == "sweep"
     ]
     head = ("sweep", "members", "two workers", "of a core, each", "beside")
-    return "## Studies\n\n" + _table(head, rows)
+    blocks = [
+        (p["what"], f"{p['members']:,}", _time(p["each"]), _time(p["alone"]))
+        for p in lines
+        if p["kind"] == "blocks"
+    ]
+    other = ("sweep", "members", "in blocks, of a core, each", "one by one")
+    second = "\n" + _table(other, blocks) if blocks else ""
+    return "## Studies\n\n" + _table(head, rows) + second
 
 
 def _beside(p: dict) -> str:
@@ -590,9 +600,25 @@ def _faults(lines: list[dict]) -> str:
         for p in lines
         if p["kind"] == "slider"
     ]
+    many = [
+        (
+            f"{p['cells']:,}",
+            f"{p['onsets']:,}",
+            _time(p["seconds"]),
+            f"{p['steps']:,}",
+            _error(p["ledger"]),
+            _error(p["balance"]),
+        )
+        for p in lines
+        if p["kind"] == "events"
+    ]
+    head = ("cells", "onsets", "CPU", "steps", "ledger", "balance of stress")
     return (
         "## Recurrence of a slider with rate and state\n\nThe error is that of the time from onset "
-        "to onset, 585.48 s.\n\n" + _table(("solver", "rtol", "time", "error [s]"), rows)
+        "to onset, 585.48 s.\n\n"
+        + _table(("solver", "rtol", "time", "error [s]"), rows)
+        + "\nLong runs of faults, rtol 1e-8 for the slider and 1e-6 for lines.\n\n"
+        + _table(head, many)
     )
 
 
@@ -615,6 +641,29 @@ def _fits(lines: list[dict]) -> str:
         "## Fits of drawn tests\n\n300 rows (steps of speed and LuGre: 900), noise of 1 %, offset "
         "and drift; farthest in standard errors; covered by the interval of 95 %; told as "
         "unknown.\n\n" + _table(head, rows)
+    )
+
+
+def _scenario_fits(lines: list[dict]) -> str:
+    rows = [
+        (
+            p["scenario"],
+            f"`{p['parameter']}`",
+            str(p["sets"]),
+            f"{100.0 * p['median_error']:.2f} %",
+            f"{p['farthest']:.2f}",
+            f"{100.0 * p['covered']:.1f} %",
+            str(p["told"]),
+            _time(p["seconds"]),
+        )
+        for p in lines
+        if p["kind"] == "fit"
+    ]
+    head = ("scenario", "field", "sets", "median error", "farthest", "covered", "told", "CPU")
+    return (
+        "## Fits of whole scenarios\n\n120 rows, noise of 1 % of the change of force; farthest "
+        "in standard errors; covered by the interval of 95 %; told as unknown.\n\n"
+        + _table(head, rows)
     )
 
 

@@ -44,8 +44,8 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _MOST_TRIES = 5
-# members whose time is taken in a block
-_TIMED = 32
+# members whose time is taken in a block, and what none of them may take alone [s]
+_TIMED, _SLOW_S = 32, 0.02
 _MOST_REASON = 300
 
 
@@ -185,9 +185,16 @@ def warm(job: Job) -> None:
         _in_a_block(job, len(job.columns) - 1, 0, 1, _empty(job, len(job.columns) - 1, 0, 1))
 
 
-def time_in_a_block(job: Job) -> float | None:
-    """Return what a member takes in a block, of the processor [s]; None where some go alone."""
-    fill = block_of(job) if mode() == "compiled" else None
+def time_in_a_block(job: Job, alone: float) -> float | None:
+    """Return what a member takes in a block, of the processor [s]; None where some go alone.
+
+    Parameters
+    ----------
+    alone : what a member takes by itself [s]; of slow ones no block is tried
+
+    Verified by: tests/unit/studies/test_blocks.py::test_chunks_are_as_long_as_blocks_take
+    """
+    fill = block_of(job) if mode() == "compiled" and alone < _SLOW_S else None
     count = min(_TIMED, len(next(iter(job.columns[-1].values()))))
     if fill is None:
         return None

@@ -227,7 +227,7 @@ class Sweep(Record):
             units = {place.path: unit_of(self.scenario, place) for place in places}
             variables = variables_of(kept, values, units, unit)
             told_of = Held(inputs, told, variables, 1, ())
-            each = time_in_a_block(dataclasses.replace(job, held=told_of)) or each
+            each = time_in_a_block(dataclasses.replace(job, held=told_of), each) or each
             size = chunk or _chunk_of(each, self.members, workers, variables)
             held = Held(inputs, told, variables, size, ())
             store.begin(held)

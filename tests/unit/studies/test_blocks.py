@@ -174,7 +174,7 @@ def test_wheels_that_stop_among_wheels_that_do_not(tmp_path, monkeypatch):
     assert 0 < lost.sum() < 100
 
 
-def test_chunks_are_as_long_as_members_in_blocks_take(chain, tmp_path, monkeypatch):
+def test_chunks_are_as_long_as_blocks_take(chain, tmp_path, monkeypatch):
     # by the time of one run alone chunks would be a tenth as long, and writing them half the work
     sizes = {}
     for name, blocks in (("blocks", type(chain).solved_in_blocks), ("alone", {})):
