@@ -53,7 +53,8 @@ def gmres(
     base, ways = np.empty((most + 1, b.size)), np.empty((most, b.size))
     base[0] = b / size
     h = np.zeros((most + 1, most))
-    y, left = np.zeros(0), 1.0
+    y: Floats = np.zeros(0)
+    left = 1.0
     for k in range(most):
         ways[k] = factors.apply(base[k])
         new = matrix @ ways[k]
