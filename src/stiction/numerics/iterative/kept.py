@@ -95,7 +95,10 @@ class KeptFactorsWorkspace(Workspace):
         self.iterations = self.solutions = 0
 
     def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
-        return OnKeptFactors(pattern.matrix(data), self)
+        made = OnKeptFactors(pattern.matrix(data), self)
+        if self.kept is None:
+            made.factorise()
+        return made
 
     def renew(self, matrix: csr_matrix) -> Factors:
         """Factorise this matrix, and keep its factors."""
@@ -134,6 +137,11 @@ class OnKeptFactors(Factors):
         self._home = space
         self._own: Factors | None = None
 
+    def factorise(self) -> Factors:
+        """Return factors of this matrix itself, which are kept from here on."""
+        self._own = self._home.renew(self._matrix)
+        return self._own
+
     def apply(self, b: Floats) -> Floats:
         """Return the solution to the tolerance of the workspace."""
         if b.ndim > 1:
@@ -150,9 +158,7 @@ class OnKeptFactors(Factors):
                 if count > home.worn:
                     home.kept = None
                 return x
-        if self._own is None:
-            self._own = home.renew(self._matrix)
-        return self._own.apply(b)
+        return (self._own or self.factorise()).apply(b)
 
     def solve(self, b: npt.ArrayLike) -> Floats:
         """Return x with A x = b to the tolerance of the workspace; what is not finite is told.
