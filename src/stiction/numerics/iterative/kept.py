@@ -68,7 +68,8 @@ def gmres(
             return np.full_like(b, np.nan), k + 1, False
         right = np.zeros(k + 2)
         right[0] = 1.0
-        y = np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0]
+        best = np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0]
+        y = np.asarray(best, dtype=np.float64)
         left = float(np.linalg.norm(right - h[: k + 2, : k + 1] @ y))
         if left <= tolerance or h[k + 1, k] == 0.0:
             break
