@@ -8,6 +8,7 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.numerics.iterative.kept import gmres
 from stiction.numerics.linear_solvers import KeptFactors, LinearSolveError, Multigrid, SuperLU
+from stiction.results.checkpoint import FileCheckpoint
 
 
 def band(n, seed):
@@ -83,6 +84,28 @@ def test_paths_are_the_same():
     assert runs[1].stats["linear_iterations"] > 0
     failed = [[check.check for check in run.audit.checks if not check.ok] for run in runs]
     assert failed[0] == failed[1]
+
+
+class Stop(Exception):
+    """Ends a run in its middle."""
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path):
+    cap = st.CapSliding(cells=(40, 6), normal_force=0.5)
+    method = st.Quasistatic(steps=8, solver=KeptFactors(direct=SuperLU()))
+
+    def stop(done, note):
+        if done > 0.5:
+            raise Stop
+
+    place = tmp_path / "cap.npz"
+    with pytest.raises(Stop):
+        st.solve(cap, method, progress=stop, checkpoint=FileCheckpoint(place, "cap", every=0.0))
+    resumed = st.solve(cap, method, checkpoint=FileCheckpoint(place, "cap", resume=True))
+    whole = st.solve(cap, method)
+    for name in ("force_x", "nominal_contact"):
+        one, other = (run.data[name].values[-1] for run in (whole, resumed))
+        assert one == pytest.approx(other, rel=1e-7)
 
 
 BAD = [

@@ -361,7 +361,7 @@ class PardisoWorkspace(Workspace):
             return None
         if not rows.size:
             signs = self._inertia(pattern, data)
-            return None if signs is None else (-1) ** (signs[1] % 2)
+            return None if signs is None else (-1 if signs[1] % 2 else 1)
         if self._parts is not None:
             of, handle, _, kept = self._parts
             few = kept.size <= 2 * rows.size and np.isin(rows, kept, assume_unique=True).all()

@@ -68,4 +68,4 @@ def sign_of_parts(
     sign, _ = np.linalg.slogdet(dense) if rows.size else (1.0, 0.0)
     if sign == 0.0:
         return None
-    return int(sign) * (-1) ** (negative % 2)
+    return -int(sign) if negative % 2 else int(sign)

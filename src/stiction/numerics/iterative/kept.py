@@ -53,7 +53,8 @@ def gmres(
     base, ways = np.empty((most + 1, b.size)), np.empty((most, b.size))
     base[0] = b / size
     h = np.zeros((most + 1, most))
-    y, left = np.zeros(0), 1.0
+    y: Floats = np.zeros(0)
+    left = 1.0
     for k in range(most):
         ways[k] = factors.apply(base[k])
         new = matrix @ ways[k]
@@ -67,7 +68,8 @@ def gmres(
             return np.full_like(b, np.nan), k + 1, False
         right = np.zeros(k + 2)
         right[0] = 1.0
-        y = np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0]
+        best = np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0]
+        y = np.asarray(best, dtype=np.float64)
         left = float(np.linalg.norm(right - h[: k + 2, : k + 1] @ y))
         if left <= tolerance or h[k + 1, k] == 0.0:
             break
@@ -94,7 +96,10 @@ class KeptFactorsWorkspace(Workspace):
         self.iterations = self.solutions = 0
 
     def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
-        return OnKeptFactors(pattern.matrix(data), self)
+        made = OnKeptFactors(pattern.matrix(data), self)
+        if self.kept is None:
+            made.factorise()
+        return made
 
     def renew(self, matrix: csr_matrix) -> Factors:
         """Factorise this matrix, and keep its factors."""
@@ -133,6 +138,11 @@ class OnKeptFactors(Factors):
         self._home = space
         self._own: Factors | None = None
 
+    def factorise(self) -> Factors:
+        """Return factors of this matrix itself, which are kept from here on."""
+        self._own = self._home.renew(self._matrix)
+        return self._own
+
     def apply(self, b: Floats) -> Floats:
         """Return the solution to the tolerance of the workspace."""
         if b.ndim > 1:
@@ -149,9 +159,7 @@ class OnKeptFactors(Factors):
                 if count > home.worn:
                     home.kept = None
                 return x
-        if self._own is None:
-            self._own = home.renew(self._matrix)
-        return self._own.apply(b)
+        return (self._own or self.factorise()).apply(b)
 
     def solve(self, b: npt.ArrayLike) -> Floats:
         """Return x with A x = b to the tolerance of the workspace; what is not finite is told.
