@@ -173,6 +173,7 @@ class _Crew:
 
     def _friction(self, sliders: _Sliders, speed: Floats, age: Floats) -> Floats:
         """Return mu of every slider, by the formula of its law."""
+        # without the checks: some members may be no law, and are left to single runs
         law = object.__new__(type(self.system.law))
         for f in dataclasses.fields(law):
             value = sliders.law.get(f.name, getattr(self.system.law, f.name))

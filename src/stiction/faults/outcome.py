@@ -186,7 +186,8 @@ def _events(system: Cells, h: History) -> EventLog:
 def _checks(system: Cells, h: History, energy: Ledger, shear: Floats) -> tuple[Check, ...]:
     off = np.abs(shear - shear[0] - h.stress) / system.sigma
     worst = np.unravel_index(int(np.argmax(off)), off.shape)
-    closed, drift, at = energy.imbalance_rel, float(off[worst]), float(h.time[worst[0]])
+    closed, drift = energy.imbalance_rel, float(off[worst])
+    at: float | None = float(h.time[worst[0]])
     # what steps drifted before it was put right
     between = float(h.number[sk.OFF_BALANCE])
     if between > drift:

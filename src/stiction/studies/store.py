@@ -376,6 +376,8 @@ class Store:
             ended.callback(lock.release)
             self._remove_stale(0.0 if shard is None else _STALE_S)
             yield
+            # a worker that was killed leaves what it was writing
+            self._remove_stale(0.0 if shard is None else _STALE_S)
 
     def _taken(self, path: Path) -> Lock:
         try:

@@ -96,6 +96,15 @@ def test_half_written_pieces_are_removed(sweep, place):
     assert not half.exists()
 
 
+def test_what_a_killed_worker_leaves_is_removed_at_the_end(place):
+    """Nobody else comes to a study that is complete."""
+    left = place / "members.zarr" / "status" / ".7.0123abcd.part"
+    with stores.Store(place).claimed():
+        left.write_bytes(b"half of a piece")
+    assert not left.exists()
+    assert Study(place).complete
+
+
 def test_the_store_is_zarr(place):
     """Read it by the specification of format 3 alone."""
     group = json.loads((place / "members.zarr" / "zarr.json").read_text())

@@ -305,7 +305,7 @@ def _apart(group: Sequence[RollingStrings], path: Marches, twin: Marches) -> Flo
     off /= np.array([one.lengths for one in group])[:, None, :]
     last, other = path.rows[:, -1, kernels.TIME], twin.rows[:, -1, kernels.TIME]
     end = np.abs(last - other) / np.maximum(np.maximum(last, other), 1e-300)
-    return np.maximum(off.max(axis=(1, 2)), end)
+    return np.asarray(np.maximum(off.max(axis=(1, 2)), end))
 
 
 def _nothing(m: int) -> Block:
