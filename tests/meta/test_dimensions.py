@@ -4,23 +4,34 @@ import ast
 import re
 from fnmatch import fnmatch
 
-# what is generic: bodies, materials, contact, their arrays, and the laws of interfaces
+# what is generic: bodies, materials, contact, what is solved, motion, and the laws of interfaces
 GENERIC = (
     "src/stiction/solids/arrays.py",
     "src/stiction/solids/assembly.py",
     "src/stiction/solids/bulk_kernels.py",
     "src/stiction/solids/material_laws.py",
     "src/stiction/solids/stress_points.py",
+    "src/stiction/solids/conditions.py",
+    "src/stiction/solids/constraints.py",
     "src/stiction/solids/contact/*.py",
+    "src/stiction/solids/equilibria/*.py",
+    "src/stiction/solids/loads.py",
+    "src/stiction/solids/materials.py",
+    "src/stiction/solids/motion/*.py",
     "src/stiction/laws/interface_*.py",
 )
 # what is of the plane by its nature, and why
 PLANE = {
     "src/stiction/solids/arrays.py": "pictures have pairs of points, places pairs of shares",
+    "src/stiction/solids/contact/among.py": "pairs of bodies, and the two ends of boxes",
     "src/stiction/solids/contact/segment_forms.py": "segments of curves have two ends",
     "src/stiction/solids/contact/segments.py": "segments of curves have two ends and two sides",
     "src/stiction/solids/contact/virtual_work.py": "curves are cut at points, surfaces are not yet",
     "src/stiction/solids/contact/partners.py": "a circle is one, and points are written by users",
+    "src/stiction/solids/equilibria/boundary_loads.py": "pressure is written for curves",
+    "src/stiction/solids/equilibria/checkpoint.py": "counts and their times are pairs",
+    "src/stiction/solids/equilibria/readings.py": "contact on a curve has two edges",
+    "src/stiction/solids/motion/interface.py": "dampers have a normal and one tangent",
 }
 _MAKERS = {
     "arange",

@@ -41,6 +41,8 @@ __all__ = ["run_quasistatic"]
 Floats = npt.NDArray[np.float64]
 
 _EASY, _HARD = 6, 12
+# factorisations after which a solver that was stopped stands where it did: the first one analyses
+_TRIES = 2
 _GROWTH = 1.5
 _SNAPSHOTS = 13
 # parts in which a step is taken again before a jump between two bodies is told
@@ -254,7 +256,7 @@ class March:
         entries, size = reduced.data.size, self.kept["analysed"].size
         check_count("analysed", size, entries, entries)
         reduced.data = self.kept["analysed"]
-        for _ in range(2):
+        for _ in range(_TRIES):
             with contextlib.suppress(LinearSolveError):
                 self.space.factorise(reduced)
         self.factorised -= self.space.factorisations - before

@@ -79,7 +79,7 @@ def solve_step(
     Parameters
     ----------
     state : the last accepted one
-    guess : (nodes, 2) displacements to begin with; None takes those of the state, and lets the
+    guess : (nodes, d) displacements to begin with; None takes those of the state, and lets the
         first iteration carry what is prescribed into the body
     """
     target = problem.prescribed(t)

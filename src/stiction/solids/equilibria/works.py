@@ -91,7 +91,7 @@ def works_of(
     ----------
     before, after : the accepted states at both ends
     times : when
-    carried : (nodes, 2) what supports carry during the step [N/m]; None for the mean of its ends
+    carried : (nodes, d) what supports carry during the step [N/m]; None for the mean of its ends
     late : weight of the end of the step in the forces of loads; those of springs and motors are
         means, which is exact for springs
 
@@ -200,7 +200,7 @@ def conservative(
     Parameters
     ----------
     founds : nearest points from which those of this state are looked for
-    u : (nodes, 2) displacements [m]
+    u : (nodes, d) displacements [m]
     strength : attraction at which normal tractions of contact are added; None leaves them out
     """
     moved = problem.unknowns.displacements(u)

@@ -44,7 +44,7 @@ class Moved(NamedTuple):
     Parameters
     ----------
     before, after : trials of balance at both ends
-    residual : (nodes, 2) of the step, on supports what they carry [N/m]
+    residual : (nodes, d) of the step, on supports what they carry [N/m]
     v, a : at the end
     """
 

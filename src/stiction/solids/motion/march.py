@@ -65,7 +65,7 @@ class Motion(March):
     # ------------------------------------------------------------ what a step needs
 
     def _slopes(self, t: float) -> Floats:
-        """Return velocities of what is prescribed, just after a time (nodes, 2) [m/s]."""
+        """Return velocities of what is prescribed, just after a time (nodes, d) [m/s]."""
         ahead = self.marks[self.marks > t]
         end = float(ahead[0]) if ahead.size else t + 1.0
         return (self.problem.prescribed(end) - self.problem.prescribed(t)) / (end - t)

@@ -39,7 +39,7 @@ class Step(NamedTuple):
     Parameters
     ----------
     dt : [s]
-    u, v, a, force : (nodes, 2) at its start
+    u, v, a, force : (nodes, d) at its start
     """
 
     dt: float
@@ -132,7 +132,7 @@ class MovingProblem(Problem):
     # ------------------------------------------------------------ forces
 
     def weigh(self, a: Floats) -> Floats:
-        """Return M a, (nodes, 2) [N/m]."""
+        """Return M a, (nodes, d) [N/m]."""
         return np.asarray(self.mass @ a.ravel()).reshape(a.shape)
 
     def kinetic(self, v: Floats) -> float:
@@ -232,7 +232,7 @@ class MovingProblem(Problem):
 
         Parameters
         ----------
-        driven : (nodes, 2) velocities of what is prescribed [m/s]
+        driven : (nodes, d) velocities of what is prescribed [m/s]
         """
         change = np.where(self.fixed, driven - v, 0.0)
         return v + change + self._free_mass(-self.weigh(change))

@@ -128,6 +128,31 @@ def test_one_boundary_is_as_two():
     assert np.abs(force - own).max() > 1e-3 * largest
 
 
+def test_a_whole_run_is_as_both_ways_by_half(monkeypatch):
+    """Where the bend cannot touch: two named legs that meet both ways, each by half of the law.
+
+    One way alone has a master: it stores .7 % more, and nothing slides.
+    """
+    # two contacts of one pair of boundaries are refused, as each would count whole
+    monkeypatch.setattr("stiction.solids.model.check_partners", lambda contacts: None)
+    alone = folded(0.64, 0.05, named=False)
+    one = folded(0.64, 0.05)
+    (contact,) = one.contacts
+    law = contact.adhesion
+    half = dataclasses.replace(
+        contact, adhesion=LennardJones(0.5 * law.hamaker, law.r0, None, False)
+    )
+    other = dataclasses.replace(half, boundary=half.partner, partner=half.boundary)
+    both = dataclasses.replace(one, contacts=[half, other])
+    runs = [st.solve(solid, st.Quasistatic(steps=4)) for solid in (alone, both, one)]
+    found = [run.energy.columns() for run in runs]
+    scale = runs[0].energy.scale
+    for name in ("stored", "adhesive", "friction_heat", "external_work"):
+        np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-10 * scale)
+    assert found[0]["friction_heat"][-1] > 1e-2 * scale
+    assert np.abs(found[0]["stored"] - found[2]["stored"]).max() > 1e-3 * scale
+
+
 def pressed(turn, scale=1.0):
     """Return the energy, forces and places of a fold that touches itself, turned and scaled."""
     solid = folded(0.6, 0.0, named=False)
