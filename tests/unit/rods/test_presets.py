@@ -176,7 +176,7 @@ def test_rolling_on_an_elastic_rod_is_off_by_one_over_its_stiffness(fixed_radius
         middle = 0.5 * (x[:, 1:] + x[:, :-1]).mean(axis=1)
         off.append(mean_acceleration(run.time, middle) / rolls - 1.0)
     assert off[1] > 0.0
-    # reason: terms in 1/E^2 are left in the ratio
+    # reason: a thin rod sags so far that its slope is no longer linear in the load
     assert off[0] / off[1] == pytest.approx(2.0, abs=0.03)
     assert abs(2.0 * off[1] - off[0]) <= 5e-4
 

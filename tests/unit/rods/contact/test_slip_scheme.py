@@ -89,7 +89,7 @@ def test_a_stiff_rod_presses_on_a_ball_as_a_point_does_that_slides_over_it():
     fast = 0.4**2 + 2.0 * 9.81 * reach * (1.0 - np.cos(lean))
     exact = mass * (9.81 * np.cos(lean) - fast / reach)
     told = run.data.normal_force.values.ravel()
-    # the blow of the start rings in the rod
+    # reason: the blow of the start rings in the rod
     assert told.mean() == pytest.approx(exact.mean(), rel=5e-3)
 
 
