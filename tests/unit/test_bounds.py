@@ -56,6 +56,7 @@ GIVEN = {
     "RollingContact": {"s1": 0.5, "s2": 0.5},
     "block": {"mapping": lambda s, t: (s, t)},
     "cap": {"radius": 4.0, "height": 1.0, "half_width": 2.0},
+    "disc": {"radius": 1.0, "along": (4, 2), "across": 2},
     "half_disc": {"radius": 1.0, "along": (4, 2), "across": 2},
     "rectangle": {"width": 1.0, "height": 1.0},
     "DynamicTyreWheel": TABLE,
