@@ -223,3 +223,14 @@ def test_a_release_renumbers_every_file(root, tool):
         assert "99.0.0" in release["renumbered"](path, text, "99.0.0")
     with pytest.raises(SystemExit, match="needs one"):
         release["renumbered"]("CITATION.cff", "nothing", "99.0.0")
+
+
+def test_nothing_binary_is_in_git(root):
+    if shutil.which("git") is None or not (root / ".git").exists():
+        pytest.skip("this copy of the sources is no clone of git")
+    listed = ["git", "-C", str(root), "ls-files", "-z"]
+    names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")
+    files = [root / name for name in names if name and (root / name).is_file()]
+    assert len(files) > 1000
+    binary = [str(f.relative_to(root)) for f in files if b"\0" in f.read_bytes()[:8000]]
+    assert not binary, f"not text: {', '.join(binary)}"
