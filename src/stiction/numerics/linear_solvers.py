@@ -138,6 +138,22 @@ class Pardiso(LinearSolver):
         return PardisoWorkspace(self.threads)
 
 
+def _check_iterative(
+    solver: LinearSolver, tolerance: float, direct: object, usual: str, why_direct: str
+) -> None:
+    """Check the fields that solvers by iteration share, and write the tolerance as a number."""
+    name = type(solver).__name__
+    where, why = f"{name}.tolerance", "iterations go on until the residual is below it"
+    value = number(where, tolerance, rule="positive", why=why, try_=f"give {usual}")
+    if not 1e-14 <= value <= 1e-2:
+        needs = "a number between 1e-14 and 1e-2"
+        raise ModelError(explain(where, repr(value), needs, why, f"give {usual}"))
+    object.__setattr__(solver, "tolerance", value)
+    if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
+        needs, hint = "SuperLU() or Pardiso()", "leave it out"
+        raise ModelError(explain(f"{name}.direct", repr(direct), needs, why_direct, hint))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Multigrid(LinearSolver):
     """GMRES on algebraic multigrid, for matrices too large for factors; the extra `amg`.
@@ -173,23 +189,13 @@ class Multigrid(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        where, why = "Multigrid.tolerance", "iterations go on until the residual is below it"
-        value = number(where, self.tolerance, rule="positive", why=why, try_="give 1e-10")
-        if not 1e-14 <= value <= 1e-2:
-            needs = "a number between 1e-14 and 1e-2"
-            raise ModelError(explain(where, repr(value), needs, why, "give 1e-10"))
-        object.__setattr__(self, "tolerance", value)
+        _check_iterative(self, self.tolerance, self.direct, "1e-10", "it factorises what is small")
         for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
             where, why = f"Multigrid.{name}", "iterations and unknowns are counted"
             value = whole(
                 where, getattr(self, name), least=least, most=most, why=why, try_="leave it out"
             )
             object.__setattr__(self, name, value)
-        direct: object = self.direct
-        if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
-            where, why = "Multigrid.direct", "it factorises what is small"
-            needs, hint = "SuperLU() or Pardiso()", "leave it out"
-            raise ModelError(explain(where, repr(direct), needs, why, hint))
 
     def start(self) -> Workspace:
         """Return the workspace of one run."""
@@ -233,22 +239,12 @@ class KeptFactors(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        where, why = "KeptFactors.tolerance", "iterations go on until the residual is below it"
-        value = number(where, self.tolerance, rule="positive", why=why, try_="give 1e-6")
-        if not 1e-14 <= value <= 1e-2:
-            needs = "a number between 1e-14 and 1e-2"
-            raise ModelError(explain(where, repr(value), needs, why, "give 1e-6"))
-        object.__setattr__(self, "tolerance", value)
+        _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are kept")
         for name in ("max_iterations", "worn"):
             where, why = f"KeptFactors.{name}", "iterations are counted"
             count = getattr(self, name)
             value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
             object.__setattr__(self, name, value)
-        direct: object = self.direct
-        if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
-            where, why = "KeptFactors.direct", "its factors are kept"
-            needs, hint = "SuperLU() or Pardiso()", "leave it out"
-            raise ModelError(explain(where, repr(direct), needs, why, hint))
 
     def start(self) -> Workspace:
         """Return the workspace of one run."""
