@@ -322,3 +322,27 @@ def test_a_description_stays_one():
     again = dataclasses.replace(parts, dimensionless=True)
     assert len(again.pairs) == len(parts.pairs) == 24
     assert len(again.watched) == 1
+
+
+@pytest.mark.parametrize("length", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("pressure", [1e-3, 1e9])
+@pytest.mark.parametrize("angle", [0.0, 0.4])
+def test_pairs_in_other_units_turned_and_in_another_order(length, pressure, angle):
+    """The same neighbours are found, and nothing that feels another is left out."""
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    round_about = np.linspace(0.0, 2.0 * np.pi, 200)
+    rim = np.stack([np.cos(round_about), np.sin(round_about)], axis=1)
+    centres = np.array(hexagonal(TEN)) @ turn.T
+    order = np.random.default_rng(3).permutation(len(centres))
+    law = LennardJones.from_strength(0.05 * pressure, 2e-3 * pressure * length, adhesive=False)
+    found = []
+    for scale, wall, some in ((1.0, LAW, np.arange(len(centres))), (length, law, order)):
+        boundaries = [Boundary(int(k), "rim") for k in some]
+        contacts, near = Among(boundaries, wall).found([scale * (centres[k] + rim) for k in some])
+        found.append({frozenset((c.boundary.body, c.partner.body)) for c in contacts})
+        assert near.cutoff / scale == pytest.approx(reach_of_law(LAW), rel=2e-3)
+    assert found[0] == found[1]
+    far = np.linalg.norm(centres[:, None] - centres, axis=2) - 2.0
+    felt = zip(*np.nonzero(np.triu(far < reach_of_law(LAW), 1)), strict=True)
+    assert {frozenset(map(int, pair)) for pair in felt} <= found[0]
+    assert len(found[0]) < 45
