@@ -237,6 +237,17 @@ class SolidData(RunData):
             mine = np.flatnonzero(self.values("body_of_point") == body)
         return np.asarray(mine[np.argsort(x[mine], kind="stable")])
 
+    def by_contact(self, body: int) -> list[Ints]:
+        """Return the points of a body as `of_body`, apart for each contact that it is in.
+
+        Verified by: tests/unit/solids/test_figures_by_contact.py::test_contacts_have_lines_apart
+        """
+        mine = self.of_body(body)
+        if not self.has("contact_of_point"):
+            return [mine]
+        contact = self.values("contact_of_point")[mine]
+        return [mine[contact == number] for number in np.unique(contact)]
+
     @property
     def in_space(self) -> bool:
         """Whether drawn points have three coordinates."""

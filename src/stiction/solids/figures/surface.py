@@ -56,10 +56,10 @@ def tractions(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     )
     for line, (name, word) in zip(grid, _PANELS.items(), strict=True):
         for ax, body in zip(line, data.bodies, strict=True):
-            points = data.of_body(body)
             ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
             for row, colour in zip(rows, _colours(len(rows)), strict=True):
-                _line(ax, data, name, row, points, colour, split=name == "tangential_traction")
+                for points in data.by_contact(body):
+                    _line(ax, data, name, row, points, colour, split=name == "tangential_traction")
             limits = data.values(name)[rows]
             style.room(ax.set_ylim, np.append(limits, 0.0))
         data.label(line[0].yaxis, name, word)
@@ -95,9 +95,9 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     high = _GAP_ROOM * float(np.max(gaps[near], initial=0.0)) if near.any() else 1.0
     low = min(0.0, float(np.min(gaps[near], initial=0.0)))
     for ax, body in zip(line, data.bodies, strict=True):
-        points = data.of_body(body)
         for row, colour in zip(rows, _colours(len(rows)), strict=True):
-            _line(ax, data, "gap", row, points, colour, split=True)
+            for points in data.by_contact(body):
+                _line(ax, data, "gap", row, points, colour, split=True)
         ax.set_ylim(low - 0.04 * (high - low), high)
         _surface_axis(ax, data, rows, body)
     data.label(line[0].yaxis, "gap", "normal gap")
