@@ -240,8 +240,8 @@ def tractions(data: SolidData, surface: Floats) -> Floats:
     pressure, shear = (data.values(f"{n}_traction") for n in ("normal", "tangential"))
     middle = data.values("drawn_position").mean(axis=(0, 1))
     of = data.values("body_of_drawn") if data.has("body_of_drawn") else None
-    for body in data.bodies:
-        mine = data.of_body(body)
+    # points of two contacts may stand at one place, where a line through both has no direction
+    for body, mine in [(b, part) for b in data.bodies for part in data.by_contact(b)]:
         line = surface[:, mine]
         along = np.gradient(line, axis=1) if mine.size > 1 else np.ones_like(line)
         along /= np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
