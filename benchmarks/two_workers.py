@@ -1,9 +1,9 @@
-"""Two workers against one, on a quiet machine: pairs of the same study, nothing written.
+"""Two workers against one, on a quiet machine: turns of the same study, nothing written.
 
 ::
 
-    python benchmarks/two_workers.py            # three pairs of 200,000 chains, a minute or two
-    python benchmarks/two_workers.py --quick    # one pair of 2,000, to see that it runs
+    python benchmarks/two_workers.py            # seven turns of 200,000 chains, six minutes
+    python benchmarks/two_workers.py --quick    # one turn of 2,000, to see that it runs
 """
 
 from __future__ import annotations
