@@ -1,15 +1,11 @@
-"""Studies: members a second, what goes beside the kernels, memory, two workers beside one."""
+"""Studies: members a second, what goes beside the kernels, memory."""
 
 from __future__ import annotations
 
-import dataclasses
-import multiprocessing
-import os
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -173,115 +169,12 @@ def steps(record: Record, quick: bool) -> None:
     record.target("the same: peak memory of all processes", "<= 2 GiB", f"{memory:.2f} GiB", within)
 
 
-def in_blocks_and_alone(
-    record: Record, what: str, sweep: Callable[[int], st.Sweep], members: tuple[int, int]
-) -> None:
-    """Compare the processor time of members in blocks with that of members one by one.
-
-    Parameters
-    ----------
-    sweep : of so many members
-    members : in blocks, and one by one
-    """
-    system = type(sweep(2).scenario.system)
-    spent, tables = [], []
-    for count, blocks in zip(members, (system.solved_in_blocks, {}), strict=True):
-        kept, system.solved_in_blocks = system.solved_in_blocks, blocks
-        try:
-            swept(sweep(8), 1)
-            begin = processor_time()
-            _, study = swept(sweep(count), 1)
-            spent.append((processor_time() - begin) / count)
-            tables.append(study.counts())
-        finally:
-            system.solved_in_blocks = kept
-    each, alone = spent
-    record.add("blocks", what=what, members=members[0], each=each, alone=alone, counts=tables[0])
-    told = f"{1e3 * each:.2f} ms of a core a member, {1e3 * alone:.2f} one by one"
-    record.target(f"{what}: in blocks", "less than one by one", told, each < alone)
-
-
-def sliders_and_strings(record: Record, quick: bool) -> None:
-    """Solve spring sliders under rate-and-state friction, and rolling strings, in blocks."""
-    slider = st.faults.SpringSlider(
-        st.laws.AgeingLaw(a=0.01, b=0.02, length=1e-5), impedance=3e6, speed_start=9e-7
-    )
-    cycles = st.faults.Cycles(rtol=1e-6)
-
-    def sliders(members: int) -> st.Sweep:
-        fields = {"spring": np.linspace(1e9, 4e9, members)}
-        return st.Sweep(slider, fields, t_span=(0.0, 300.0), method=cycles)
-
-    what = "spring sliders, ageing law, 300 s"
-    in_blocks_and_alone(record, what, sliders, (500, 100) if quick else (20_000, 1000))
-    scenario = st.read_scenario("string-figure-2")
-    for save in (2, None):
-        method = dataclasses.replace(scenario.method, step=5e-3)
-        given = dataclasses.replace(scenario, method=method, t_end=4.0, save=save)
-
-        def strings(members: int, given: object = given) -> st.Sweep:
-            return st.Sweep(given, {"G1": np.linspace(0.2, 0.7, members)}, keep="agrees_until")
-
-        what = f"rolling strings, 800 steps, {save or 1001} saved states"
-        in_blocks_and_alone(record, what, strings, (32, 16) if quick else (400, 100))
-
-
-def workers(record: Record, quick: bool) -> None:
-    """Compare two workers with one, over a study that is long beside what begins it."""
-    count, cores = 2_000 if quick else 200_000, 2
-    fields = {"law.mu": frictions(count)}
-    method = st.ThetaStepper(step=8e-4)
-    sweep = st.Sweep(CHAIN, fields, t_span=SPAN, keep=KEEP, method=method)
-    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, keep=KEEP, method=method), 1)
-    half = st.Sweep(
-        CHAIN, {"law.mu": frictions(count // cores)}, t_span=SPAN, keep=KEEP, method=method
-    )
-    # in turns, so that all meet the same machine; who comes first changes. Beside them what two
-    # processes reach that share nothing: a virtual core is slower while the other one works
-    ways = {
-        "one": lambda: swept(sweep, 1)[0],
-        "two": lambda: swept(sweep, cores)[0],
-        "apart": lambda: apart(half, cores),
-    }
-    turns = []
-    for turn in range(1 if quick else 7):
-        order = list(ways) if turn % 2 == 0 else list(reversed(ways))
-        wall = {name: ways[name]() for name in order}
-        turns.append([wall[name] for name in ways])
-        record.add("pair", members=count, **wall, load=load())
-    one, two, alone = np.array(turns).T
-    ratio, most = float(np.median(one / two)), float(np.median(one / alone))
-    middle = dict(
-        zip(ways, (float(np.median(column)) for column in (one, two, alone)), strict=True)
-    )
-    record.add("workers", members=count, **middle, load=load())
-    what = f"{count:,} of these chains: two workers against one, store included"
-    known = not quick and (os.cpu_count() or 1) >= cores
-    met = ratio >= 1.8 if known else None
-    told = f"{ratio:.2f} times; {most:.2f} by two processes that share nothing"
-    record.target(what, ">= 1.8 times", told, met)
-
-
-def apart(sweep: st.Sweep, cores: int) -> float:
-    """Return the wall time of processes, each with the sweep and a folder of its own [s]."""
-    context = multiprocessing.get_context("fork")
-    crew = [context.Process(target=swept, args=(sweep, 1)) for _ in range(cores)]
-    begin = time.perf_counter()
-    for process in crew:
-        process.start()
-    for process in crew:
-        process.join()
-    return time.perf_counter() - begin
-
-
 def main() -> None:
     options = arguments(__doc__)
     record = Record("studies", options.quick)
     ramps(record, options.quick)
     steps(record, options.quick)
     wheels(record, options.quick)
-    sliders_and_strings(record, options.quick)
-    workers(record, options.quick)
     record.close()
 
 

@@ -15,6 +15,8 @@ SCRIPTS = (
     "switching",
     "switching_ensemble",
     "studies",
+    "blocks",
+    "two_workers",
     "strings",
     "rods",
     "cosserat",
@@ -67,7 +69,7 @@ def write() -> str:
     if "switching_ensemble" in found:
         parts.append(_ensembles(found["switching_ensemble"]))
     if "studies" in found:
-        parts.append(_studies(found["studies"]))
+        parts.append(_studies(found["studies"], found.get("blocks", [])))
     if "rods" in found:
         parts.append(_rods(found["rods"]))
     if "cosserat" in found:
@@ -562,7 +564,7 @@ def _caps(lines: list[dict]) -> str:
     )
 
 
-def _studies(lines: list[dict]) -> str:
+def _studies(lines: list[dict], members: list[dict]) -> str:
     rows = [
         (
             p["what"],
@@ -577,7 +579,7 @@ def _studies(lines: list[dict]) -> str:
     head = ("sweep", "members", "two workers", "of a core, each", "beside")
     blocks = [
         (p["what"], f"{p['members']:,}", _time(p["each"]), _time(p["alone"]))
-        for p in lines
+        for p in members
         if p["kind"] == "blocks"
     ]
     other = ("sweep", "members", "in blocks, of a core, each", "one by one")

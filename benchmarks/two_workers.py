@@ -1,4 +1,4 @@
-"""Two workers against one, on a quiet machine: turns of the same study, nothing written.
+"""Two workers against one, for a quiet machine: turns of the same study.
 
 ::
 
@@ -8,14 +8,73 @@
 
 from __future__ import annotations
 
-from bench_studies import workers
-from record import Record, arguments
+import multiprocessing
+import os
+import sys
+import time
+
+import numpy as np
+from bench_studies import CHAIN, KEEP, SPAN, frictions, swept
+from record import Record, arguments, load
+
+import stiction as st
+
+
+def workers(record: Record, quick: bool) -> None:
+    """Compare two workers with one, over a study that is long beside what begins it."""
+    count, cores = 2_000 if quick else 200_000, 2
+    fields = {"law.mu": frictions(count)}
+    method = st.ThetaStepper(step=8e-4)
+    sweep = st.Sweep(CHAIN, fields, t_span=SPAN, keep=KEEP, method=method)
+    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, keep=KEEP, method=method), 1)
+    half = st.Sweep(
+        CHAIN, {"law.mu": frictions(count // cores)}, t_span=SPAN, keep=KEEP, method=method
+    )
+    # in turns, so that all meet the same machine; who comes first changes. Beside them what two
+    # processes reach that share nothing: a virtual core is slower while the other one works
+    ways = {
+        "one": lambda: swept(sweep, 1)[0],
+        "two": lambda: swept(sweep, cores)[0],
+        "apart": lambda: apart(half, cores),
+    }
+    turns = []
+    for turn in range(1 if quick else 7):
+        order = list(ways) if turn % 2 == 0 else list(reversed(ways))
+        wall = {name: ways[name]() for name in order}
+        turns.append([wall[name] for name in ways])
+        record.add("pair", members=count, **wall, load=load())
+    one, two, alone = np.array(turns).T
+    ratio, most = float(np.median(one / two)), float(np.median(one / alone))
+    middle = dict(
+        zip(ways, (float(np.median(column)) for column in (one, two, alone)), strict=True)
+    )
+    record.add("workers", members=count, **middle, load=load())
+    what = f"{count:,} of these chains: two workers against one, store included"
+    known = not quick and (os.cpu_count() or 1) >= cores
+    met = ratio >= 1.8 if known else None
+    told = f"{ratio:.2f} times; {most:.2f} by two processes that share nothing"
+    record.target(what, ">= 1.8 times", told, met)
+
+
+def apart(sweep: st.Sweep, cores: int) -> float:
+    """Return the wall time of processes, each with the sweep and a folder of its own [s]."""
+    context = multiprocessing.get_context("fork")
+    crew = [context.Process(target=swept, args=(sweep, 1)) for _ in range(cores)]
+    begin = time.perf_counter()
+    for process in crew:
+        process.start()
+    for process in crew:
+        process.join()
+    return time.perf_counter() - begin
 
 
 def main() -> None:
-    """Measure the row alone; `bench_studies.py` keeps it with the others."""
-    workers(Record("two_workers", quick=True), arguments(__doc__).quick)
+    """Measure the turns."""
+    options = arguments(__doc__)
+    record = Record("two_workers", options.quick)
+    workers(record, options.quick)
+    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
