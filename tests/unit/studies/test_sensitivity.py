@@ -40,6 +40,19 @@ def test_indices_of_a_known_function(study):
     assert found["total"].to_numpy() == pytest.approx(total, rel=1e-9)
 
 
+def test_indices_as_salib_has_them(study):
+    sobol = pytest.importorskip("SALib.analyze.sobol", reason="SALib is in the extra `test`")
+    a, b, one, other = study.table["f"].reshape(4, -1)
+    problem = {"num_vars": 2, "names": study.fields, "bounds": [[1.0, 2.0]] * 2}
+    # a sample goes after the other there: A, AB of each field, B
+    rows = np.stack([a, one, other, b], axis=1).ravel()
+    theirs = sobol.analyze(problem, rows, calc_second_order=False, num_resamples=10, seed=1)
+    ours = sobol_indices(study, "f", resamples=10)
+    # reason: the mean that is taken off is that of all rows there, of A and B here
+    assert ours["first_order"].to_numpy() == pytest.approx(theirs["S1"], rel=1e-6)
+    assert ours["total"].to_numpy() == pytest.approx(theirs["ST"], rel=1e-9)
+
+
 def test_what_has_no_indices_is_refused(study, sweep, tmp_path):
     with pytest.raises(st.ModelError, match="never changes"):
         sobol_indices(study, "one")
