@@ -37,6 +37,7 @@ __all__ = ["PardisoFactors", "PardisoWorkspace", "library_path"]
 
 _NAME = re.compile(r"(lib)?mkl_rt([.\d]*)\.(so|dll|dylib)([.\d]*)")
 ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE, RELEASE = 11, 12, 22, 33, -1
+RELEASE_FACTORS = 0
 UNSYMMETRIC, SYMMETRIC = 11, -2
 # places in the list of settings, counted from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
@@ -184,6 +185,12 @@ class _Handle:
         complete = self.settings[POSITIVE] + self.settings[NEGATIVE] == self.n - rows.size
         return left if code == 0 and complete and self.settings[REPLACED] == 0 else None
 
+    def drop(self) -> None:
+        """Free the factors; what was found of the pattern stays, for the next matrix."""
+        empty = np.zeros(1)
+        matrix = (self.memory, self.settings, self.kind, self.indptr, self.indices, empty)
+        _call(self.library, (*matrix, self.order), RELEASE_FACTORS, (1, empty, empty))
+
     def close(self) -> None:
         """Free the memory that PARDISO holds."""
         self._finalizer()
@@ -323,7 +330,7 @@ class PardisoWorkspace(Workspace):
         if known is not None:
             factors = self._half(known, pattern, data)
             if factors.replaced == 0:
-                return factors.inertia()
+                return _told(factors)
             known[0].close()
             self._symmetric = None
         indptr, indices, where = _upper_half(pattern)
@@ -332,7 +339,7 @@ class PardisoWorkspace(Workspace):
         known[0].run(ANALYSE, np.append(data, 0.0)[where])
         factors = self._half(known, pattern, data)
         self._symmetric = known
-        return factors.inertia()
+        return _told(factors)
 
     def _half(self, known: tuple[_Handle, Ints], pattern: Pattern, data: Floats) -> PardisoFactors:
         handle, where = known
@@ -374,6 +381,7 @@ class PardisoWorkspace(Workspace):
             self._parts = pattern, handle, where, rows
         _, handle, where, rows = self._parts
         left = handle.without(rows, np.append(data, 0.0)[where])
+        handle.drop()
         if left is None:
             return None
         return sign_of_parts(pattern, data, rows, left, int(handle.settings[NEGATIVE]))
@@ -387,6 +395,14 @@ class PardisoWorkspace(Workspace):
             self._parts[1].close()
         self._general = self._symmetric = self._parts = None
         self.superlu.close()
+
+
+def _told(factors: PardisoFactors) -> tuple[int, int] | None:
+    """Return the inertia, and free the factors: others may be kept beside them."""
+    try:
+        return factors.inertia()
+    finally:
+        factors.handle.drop()
 
 
 def _upper_half(pattern: Pattern) -> tuple[Ints, Ints, Ints]:
