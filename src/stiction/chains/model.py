@@ -362,7 +362,7 @@ class Chain(Record):
                         repr(value),
                         f"a {kind.__name__}",
                         f"the {name} is an object with its own fields.",
-                        "for example Ramp(rate=1.0)." if name == "load" else "Coulomb(mu=0.25).",
+                        _for_example(name, value),
                     )
                 )
 
@@ -460,3 +460,14 @@ def _check_count(mass: object, n: object) -> None:
 def _tridiagonal(links: Floats) -> Floats:
     inner = links[1:-1]
     return np.diag(links[:-1] + links[1:]) - np.diag(inner, 1) - np.diag(inner, -1)
+
+
+def _for_example(name: str, value: object) -> str:
+    """Return what to try instead of a value that is no load or law."""
+    if name == "load":
+        return "for example Ramp(rate=1.0)."
+    from stiction.laws.rate_and_state import RateAndState
+
+    if isinstance(value, RateAndState):
+        return f"RateAndStateFriction({type(value).__name__}(...)), which has the masses' inertia."
+    return "Coulomb(mu=0.25)."

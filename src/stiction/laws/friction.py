@@ -360,7 +360,7 @@ def with_stick(law: Friction, where: str) -> None:
                 f"{type(law).__name__}, which has no stick",
                 "a law with a set of forces at rest",
                 "its steps decide between stick and slip.",
-                "use Radau(), or EventDriven(), which goes over to it.",
+                "use Radau(), EventDriven(), which goes over to it, or ThetaStepper(step=...).",
             )
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,30 @@ import numpy.typing as npt
 from stiction.chains.creep import collocation as co
 from stiction.chains.creep.method import Radau
 from stiction.chains.creep.motion import Motion, Powers
+from stiction.chains.creep.walk import (
+    FASTEST,
+    FLIPS,
+    FRESH,
+    HEAT,
+    NEXT_H,
+    REACH,
+    REJECTED,
+    ROUNDS,
+    SAVED,
+    SPAN,
+    STEPS,
+    TIME,
+    VISCOUS,
+    WORK,
+    Walk,
+)
 from stiction.errors import Status
 from stiction.results.run import Request
-from stiction.results.trust.kept import check_arrays, check_count, like
 
-__all__ = ["ALMOST", "March"]
+__all__ = ["March"]
 
 Floats = npt.NDArray[np.float64]
 
-# slip is full where friction is within this of what slip resists
-ALMOST = 0.99
 # shares of a step at which its switching functions are looked at
 _LOOKS = np.linspace(0.0, 1.0, 13)[1:]
 _MOST_ROOTS = 8
@@ -29,44 +42,11 @@ _MOST_ROOTS = 8
 _EXACT = 1e-2
 _MOST_GROWTH, _LEAST_GROWTH = 6.0, 0.2
 _LEAST_STEP = 4e-16
-_PAUSE_EVERY = 20
 # how often signs may change without time passing
 _MOST_FLIPS = 8
 
-# what is carried from step to step, beside y: one number each
-TIME, NEXT_H, FRESH, WORK, VISCOUS, GIVEN, GIVEN_AT, REACH, SPAN, NUMBERS = range(10)
-STEPS, ROUNDS, REJECTED, SAVED, FLIPS, COUNTS = range(6)
-# rows with a number per mass
-HEAT, MOST_HEAT, MOST_AT, FASTEST, PENDING, CREEP, QUIET, BROKEN_AT, PER_MASS = range(9)
 
-
-@dataclass(eq=False)
-class Tables:
-    """All that a run carries, and that a checkpoint keeps.
-
-    Parameters
-    ----------
-    y : (size,) state
-    sides : (n_switch, n) signs that the law is read with
-    number, count, mass : what the names above say
-    before : (STAGES + 1, size) values of the last step; no guess where number[SPAN] is 0
-    kept, sums, heat : saved states, (work, viscous heat), and heat per mass
-    events : (m, 6) time, mass, mode before, x, v, friction
-    """
-
-    y: Floats
-    sides: Floats
-    number: Floats
-    count: npt.NDArray[np.int64]
-    mass: Floats
-    before: Floats
-    kept: Floats
-    sums: Floats
-    heat: Floats
-    events: Floats
-
-
-class March:
+class March(Walk):
     """One run.
 
     Parameters
@@ -77,67 +57,8 @@ class March:
     """
 
     def __init__(self, motion: Motion, method: Radau, request: Request) -> None:
-        self.motion, self.method, self.request = motion, method, request
-        self.status, self.reason = Status.SOLVED, ""
-        n, y, rows = motion.n, motion.start(), len(request.save)
-        self.level = ALMOST * motion.chain.friction.mu_kinetic
-        number = np.zeros(NUMBERS)
-        number[TIME], number[GIVEN_AT], number[FRESH] = request.t_start, math.nan, 1.0
-        mass = np.zeros((PER_MASS, n))
-        mass[QUIET], mass[BROKEN_AT], mass[MOST_AT] = 1.0, math.nan, request.t_start
-        self.now = Tables(
-            y=y,
-            sides=np.ones((len(motion.switches(y)), n)),
-            number=number,
-            count=np.zeros(COUNTS, dtype=np.int64),
-            mass=mass,
-            before=np.zeros((co.STAGES + 1, y.size)),
-            kept=np.zeros((rows, y.size)),
-            sums=np.zeros((rows, 2)),
-            heat=np.zeros((rows, n)),
-            events=np.zeros((0, 6)),
-        )
-        self.time = np.array(request.save, dtype=np.float64)
-        breaks = motion.load.time
-        self.breaks = breaks[(breaks > request.t_start) & (breaks < request.t_end)]
-        # what bounds the work at one moment, where signs could change for ever
-        self.last = request.t_end
-
-    def run(self) -> None:
-        """March to the end, or to where it stops."""
-        if not self._resume():
-            self.now.kept[0] = self.now.y
-            self.now.count[SAVED] = 1
-        try:
-            self._loop()
-        except KeyboardInterrupt:
-            t = self.now.number[TIME]
-            self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"
-            if self.request.checkpoint is not None:
-                self.request.checkpoint.save(self._pack())
-
-    # ---- the loop
-
-    def _loop(self) -> None:
-        now, request, method = self.now, self.request, self.method
-        span = request.t_end - request.t_start
-        while now.number[TIME] < request.t_end and self.status is Status.SOLVED:
-            if now.count[STEPS] >= method.max_steps:
-                self._end(Status.WORK_LIMIT, f"max_steps = {method.max_steps} were used up")
-                return
-            if len(now.events) >= method.max_events:
-                self._end(Status.WORK_LIMIT, f"max_events = {method.max_events} were used up")
-                return
-            self._advance()
-            if now.count[STEPS] % _PAUSE_EVERY == 0:
-                done = (now.number[TIME] - request.t_start) / span
-                request.progress(float(done), f"{len(now.events)} events")
-                if request.checkpoint is not None and request.checkpoint.due():
-                    request.checkpoint.save(self._pack())
-
-    def _end(self, status: Status, reason: str) -> None:
-        self.status = status
-        self.reason = f"{reason} at t = {self.now.number[TIME]:.9g} s"
+        super().__init__(motion, request, method.max_steps, method.max_events, co.STAGES + 1)
+        self.method = method
 
     def _advance(self) -> None:
         """Make one step, to the next kink at most, or find that none can be made."""
@@ -323,10 +244,7 @@ class March:
             table[i, 1] = 0.0
             motion.sides = now.sides
             force = float(motion.friction(now.y)[i])
-            row = [t, i, before, table[i, 0], motion.chain.belt_speed, force]
-            now.events = np.vstack([now.events, row])
-            now.mass[CREEP, i] += now.mass[PENDING, i]
-            now.mass[PENDING, i], now.mass[QUIET, i] = 0.0, 1.0
+            self._turned(i, t, [before, table[i, 0], motion.chain.belt_speed, force])
         now.number[SPAN] = 0.0
         now.count[FLIPS] += 1
 
@@ -341,39 +259,15 @@ class March:
         t = min(t, stop)
         self._save(step, t, rates)
         whole = step.h * co.WHOLE
-        now.number[WORK] += float(whole @ rates.work[1:])
-        now.number[VISCOUS] += float(whole @ rates.viscous[1:])
-        mass = now.mass
-        mass[HEAT] += whole @ rates.heat[1:]
-        grown = mass[HEAT] >= mass[MOST_HEAT]
-        mass[MOST_HEAT, grown], mass[MOST_AT, grown] = mass[HEAT, grown], t
-        back = mass[MOST_HEAT] - mass[HEAT]
-        if back.max() > now.number[GIVEN]:
-            now.number[GIVEN] = back.max()
-            now.number[GIVEN_AT] = mass[MOST_AT, int(back.argmax())]
-        self._creep(step, whole @ rates.plastic[1:])
+        work, viscous = float(whole @ rates.work[1:]), float(whole @ rates.viscous[1:])
+        self._book(work, viscous, whole @ rates.heat[1:], t)
+        looks = np.concatenate([[0.0], _LOOKS])
+        force = motion.answer(co.between(step, looks)).coefficient
+        self._creep(step.t, step.h, looks, force, whole @ rates.plastic[1:])
         now.before, now.number[SPAN] = ends, step.h
         now.y, now.number[TIME] = ends[-1].copy(), t
         now.count[STEPS] += 1
         now.count[FLIPS] = 0
-
-    def _creep(self, step: co.Step, slip: Floats) -> None:
-        """Count slip that does not come back while friction is far from what slip resists."""
-        mass, motion = self.now.mass, self.motion
-        looks = np.concatenate([[0.0], _LOOKS])
-        force = np.abs(motion.answer(co.between(step, looks)).coefficient)
-        full = force >= self.level
-        mass[PENDING] += np.where(mass[QUIET] > 0.0, slip, 0.0)
-        for i in np.flatnonzero(full.any(axis=0)):
-            if np.isnan(mass[BROKEN_AT, i]):
-                j = int(full[:, i].argmax())
-                share = looks[j]
-                if j:
-                    low, high = force[j - 1, i], force[j, i]
-                    part = (self.level[i] - low) / (high - low)
-                    share = looks[j - 1] + part * (looks[j] - looks[j - 1])
-                mass[BROKEN_AT, i] = step.t + share * step.h
-            mass[PENDING, i], mass[QUIET, i] = 0.0, 0.0
 
     def _save(self, step: co.Step, t: float, rates: Powers) -> None:
         now = self.now
@@ -387,37 +281,6 @@ class March:
         part[shares == 1.0] = np.concatenate([[0.0], co.WHOLE]) * step.h
         now.sums[rows, 0] = now.number[WORK] + part @ rates.work
         now.sums[rows, 1] = now.number[VISCOUS] + part @ rates.viscous
+        now.sums[rows, 3:] = self._energies(self.time[rows], now.kept[rows])
         now.heat[rows] = now.mass[HEAT] + part @ rates.heat
         now.count[SAVED] = last
-
-    # ---- checkpoint
-
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        rows = int(self.now.count[SAVED])
-        arrays = {name: np.array(values) for name, values in vars(self.now).items()}
-        return arrays | {name: arrays[name][:rows] for name in ("kept", "sums", "heat")}
-
-    def _resume(self) -> bool:
-        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
-        if kept is None:
-            return False
-        now = self.now
-        forms = {name: like(values) for name, values in vars(now).items()}
-        # a mass that never slipped has no time at which it broke away
-        forms["number"], forms["mass"] = like(now.number, nan=True), like(now.mass, nan=True)
-        forms["sides"] = like(now.sides, within=(-1, 1))
-        forms["events"] = like(now.events, "events")
-        for name in ("kept", "sums", "heat"):
-            forms[name] = like(getattr(now, name), "rows")
-        sizes, count = check_arrays(kept, forms), kept["count"]
-        check_count("count", int(count[SAVED]), sizes["rows"], sizes["rows"])
-        check_count("kept", sizes["rows"], 1, self.time.size)
-        check_count("count", int(count[STEPS]), 0, self.method.max_steps)
-        check_count("events", int(np.max(kept["events"][:, 1], initial=0)), 0, self.motion.n - 1)
-        rows = sizes["rows"]
-        for name, values in kept.items():
-            if name in ("kept", "sums", "heat"):
-                getattr(now, name)[:rows] = values
-            else:
-                setattr(now, name, np.array(values))
-        return True

@@ -22,12 +22,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Powers(NamedTuple):
-    """Rates of energy at some times, (m,) each, heat and slip (m, n)."""
+    """Rates of energy at some times, (m,) each, heat and slip (m, n).
+
+    `storing` is that of what the law's states hold.
+    """
 
     work: Floats
     viscous: Floats
     heat: Floats
     plastic: Floats
+    storing: Floats
 
 
 class Motion:
@@ -125,26 +129,32 @@ class Motion:
         work = work - force.sum(axis=-1) * self.chain.belt_speed
         edge = np.zeros((*v.shape[:-1], 1))
         stretching = np.diff(np.concatenate([edge, v, edge], axis=-1), axis=-1)
-        heat = force * w - self.normal * self.law.storing(z, answer, self.p)
+        storing = self.normal * self.law.storing(z, answer, self.p)
         return Powers(
             work=np.asarray(work),
             viscous=np.asarray((stretching**2) @ self.c),
-            heat=np.asarray(heat),
+            heat=np.asarray(force * w - storing),
             plastic=self.law.plastic_rate(w, answer),
+            storing=np.asarray(storing.sum(axis=-1)),
         )
 
     def energies(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return kinetic and stored energy [J] at (m,) times."""
         x, w, z = self.parts(y)
-        v = w + self.chain.belt_speed
+        kinetic = np.asarray(0.5 * ((w + self.chain.belt_speed) ** 2) @ self.mass)
+        stored = self._springs(x, self.chain.plate_speed * t[:, None] - x)
+        return kinetic, np.asarray(stored + self.law.stored(z, self.p) @ self.normal)
+
+    def energies_of_change(self, dx: Floats, dw: Floats, h: float) -> float:
+        """Return the kinetic and elastic energy [J] of the change (1, n) of a step alone."""
+        elastic = self._springs(dx, self.chain.plate_speed * h - dx)
+        return float((0.5 * (dw**2) @ self.mass + elastic)[0])
+
+    def _springs(self, x: Floats, pulled: Floats) -> Floats:
+        """Return the energy (m,) of springs and plate springs [J]."""
         edge = np.zeros((*x.shape[:-1], 1))
         stretch = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)
-        pulled = self.chain.plate_speed * t[:, None] - x
-        stored = 0.5 * ((stretch**2) @ self.k + (pulled**2) @ self.plate)
-        return (
-            np.asarray(0.5 * (v**2) @ self.mass),
-            np.asarray(stored + self.law.stored(z, self.p) @ self.normal),
-        )
+        return np.asarray(0.5 * ((stretch**2) @ self.k + (pulled**2) @ self.plate))
 
     def _tension(self, x: Floats, v: Floats) -> Floats:
         edge = np.zeros((*x.shape[:-1], 1))

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stiction.chains.creep import march as mc
+from stiction.chains.creep import walk as wk
+from stiction.chains.creep.march import March
 from stiction.chains.creep.method import Radau
 from stiction.chains.creep.motion import Motion
+from stiction.chains.creep.steps import Steps
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.chains.theta.methods import ThetaStepper
+from stiction.chains.theta.setup import STEP_IMBALANCE
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import ForceLaw
 from stiction.methods import EventDriven
@@ -45,20 +49,24 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
                 "use EventDriven(), or ThetaStepper(step=...).",
             )
         )
+    _short_enough("Radau", chain)
+    check_load(chain.load, request.t_start)
+    walk = March(Motion(chain, law), method, request)
+    walk.run()
+    return build_run(chain, method, request, _history(chain, law, walk))
+
+
+def _short_enough(where: str, chain: Chain) -> None:
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
             explain(
-                "Radau",
+                where,
                 f"{chain.n_mass} masses",
-                f"at most {MOST_MASSES}",
-                "every step factors a matrix with fifteen rows and more per mass.",
+                f"at most {MOST_MASSES} under a law without stick",
+                "every step factors a matrix with two rows and more per mass.",
                 "take fewer masses, or a law with stick and ThetaStepper(step=...).",
             )
         )
-    check_load(chain.load, request.t_start)
-    walk = mc.March(Motion(chain, law), method, request)
-    walk.run()
-    return build_run(chain, method, request, _history(chain, law, walk))
 
 
 def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
@@ -68,17 +76,35 @@ def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
     return solve_creep(chain, Radau(rtol, method.max_step, most, method.max_events), request)
 
 
-def _history(chain: Chain, law: ForceLaw, walk: mc.March) -> ChainHistory:
+def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
+    """Return the run of a chain without stick by the theta scheme.
+
+    Raises
+    ------
+    ModelError : if the chain is too long, or the steps too many.
+
+    Verified by: tests/unit/chains/creep/test_steps.py::test_order_against_radau
+    """
+    law = chain.law
+    assert isinstance(law, ForceLaw)
+    _short_enough("ThetaStepper", chain)
+    check_load(chain.load, request.t_start)
+    walk = Steps(Motion(chain, law), method, request)
+    walk.run()
+    return build_run(chain, method, request, _history(chain, law, walk))
+
+
+def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
     now, motion = walk.now, walk.motion
-    rows = int(now.count[mc.SAVED])
+    rows = int(now.count[wk.SAVED])
     time, states = walk.time[:rows].copy(), now.kept[:rows]
     sums, heat = now.sums[:rows], now.heat[:rows]
-    if not walk.status.ok and now.number[mc.TIME] > time[-1]:
-        time = np.append(time, now.number[mc.TIME])
-        states, heat = np.vstack([states, now.y]), np.vstack([heat, now.mass[mc.HEAT]])
-        sums = np.vstack([sums, now.number[[mc.WORK, mc.VISCOUS]]])
+    if not walk.status.ok and now.number[wk.TIME] > time[-1]:
+        time = np.append(time, now.number[wk.TIME])
+        states, heat = np.vstack([states, now.y]), np.vstack([heat, now.mass[wk.HEAT]])
+        ends = np.array(motion.energies(time[-1:], now.y[None])).ravel()
+        sums = np.vstack([sums, [*now.number[[wk.WORK, wk.VISCOUS, wk.LOST]], *ends]])
     x, w, z = motion.parts(states)
-    kinetic, stored = motion.energies(time, states)
     signs = np.sign(w)
     motion.sides = np.ones_like(now.sides)
     answered = np.empty_like(w)
@@ -86,7 +112,7 @@ def _history(chain: Chain, law: ForceLaw, walk: mc.March) -> ChainHistory:
         found = np.sign(motion.switches(states[row]))
         motion.sides = np.where(found == 0.0, 1.0, found)
         answered[row] = motion.friction(states[row])
-    creep = now.mass[mc.CREEP]
+    creep = now.mass[wk.CREEP]
     return ChainHistory(
         time=time,
         x=x,
@@ -98,17 +124,15 @@ def _history(chain: Chain, law: ForceLaw, walk: mc.March) -> ChainHistory:
         stop_time=None,
         energy=Ledger(
             time=time,
-            kinetic=kinetic,
-            stored=stored,
+            kinetic=sums[:, 3],
+            stored=sums[:, 4],
             external_work=sums[:, 0],
             friction_heat=heat,
             viscous_heat=sums[:, 1],
+            algorithmic=sums[:, 2],
+            step_imbalance_rel=_worst(walk) if isinstance(walk, Steps) else None,
         ),
-        stats={
-            "steps": int(now.count[mc.STEPS]),
-            "rejected_steps": int(now.count[mc.REJECTED]),
-            "newton_iterations": int(now.count[mc.ROUNDS]),
-        },
+        stats=_stats(walk),
         status=walk.status,
         reason=walk.reason,
         checks=tuple(_checks(law, walk, creep)),
@@ -117,12 +141,33 @@ def _history(chain: Chain, law: ForceLaw, walk: mc.March) -> ChainHistory:
     )
 
 
-def _given(now: mc.Tables) -> tuple[float, float | None]:
-    at = float(now.number[mc.GIVEN_AT])
-    return float(now.number[mc.GIVEN]), None if np.isnan(at) else at
+def _stats(walk: wk.Walk) -> dict[str, float]:
+    count = walk.now.count
+    done, rounds = int(count[wk.STEPS]), int(count[wk.ROUNDS])
+    if isinstance(walk, Steps):
+        missed = int(count[wk.MISSES])
+        return {
+            "steps": done,
+            "step": walk.h,
+            "newton_iterations": rounds,
+            "unconverged_steps": missed,
+        }
+    rejected = int(count[wk.REJECTED])
+    return {"steps": done, "rejected_steps": rejected, "newton_iterations": rounds}
 
 
-def _events(rows: mc.Floats) -> RawEvents:
+def _worst(walk: wk.Walk) -> float:
+    """Return the largest imbalance of one step over the largest energy [1]."""
+    number = walk.now.number
+    return float(number[wk.WORST] / max(number[wk.LARGEST], np.finfo(float).tiny))
+
+
+def _given(now: wk.Tables) -> tuple[float, float | None]:
+    at = float(now.number[wk.GIVEN_AT])
+    return float(now.number[wk.GIVEN]), None if np.isnan(at) else at
+
+
+def _events(rows: wk.Floats) -> RawEvents:
     before = rows[:, 2].astype(np.int64)
     return RawEvents(
         time=rows[:, 0],
@@ -136,7 +181,9 @@ def _events(rows: mc.Floats) -> RawEvents:
     )
 
 
-def _checks(law: ForceLaw, walk: mc.March, creep: mc.Floats) -> Iterator[Check]:
+def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
+    if isinstance(walk, Steps):
+        yield from _step_checks(walk)
     lengths = law.creep_length(walk.motion.p)
     if lengths is None:
         return
@@ -148,19 +195,40 @@ def _checks(law: ForceLaw, walk: mc.March, creep: mc.Floats) -> Iterator[Check]:
         float(share[worst]),
         1.0,
         None,
-        f"how far a contact crept under loads below {mc.ALMOST:g} of what slip resists, over the "
+        f"how far a contact crept under loads below {wk.ALMOST:g} of what slip resists, over the "
         f"deflection at which it breaks away: {abs(float(creep[worst])):.3g} m of mass "
         f"{worst + 1}, which stick would have held; ElastoPlastic does not creep",
     )
 
 
+def _step_checks(walk: Steps) -> Iterator[Check]:
+    number, misses = walk.now.number, int(walk.now.count[wk.MISSES])
+    worst, at = _worst(walk), float(number[wk.WORST_AT])
+    yield Check(
+        "energy_of_each_step",
+        worst <= STEP_IMBALANCE,
+        worst,
+        STEP_IMBALANCE,
+        None if np.isnan(at) else at,
+        "largest imbalance of one step over the largest energy",
+    )
+    yield Check(
+        "steps_converged",
+        misses == 0,
+        float(misses),
+        0.0,
+        float(number[wk.MISSED_AT]) if misses else None,
+        "steps that did not converge; the time is that of the first",
+    )
+
+
 def _quantities(
-    chain: Chain, law: ForceLaw, walk: mc.March, creep: mc.Floats
+    chain: Chain, law: ForceLaw, walk: wk.Walk, creep: wk.Floats
 ) -> dict[str, Quantity]:
-    times = walk.now.mass[mc.BROKEN_AT]
+    times = walk.now.mass[wk.BROKEN_AT]
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]
-    near = f"friction came within {100 * (1 - mc.ALMOST):.0f} % of what slip resists"
+    near = f"friction came within {100 * (1 - wk.ALMOST):.0f} % of what slip resists"
     found = {
         "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
         "onset_force": Quantity(force, "N", f"load when {near}"),

@@ -45,6 +45,9 @@ class ThetaStepper(Record):
     up to one step. With constant friction and theta = 1/2 a mass that comes to rest may be
     reported to reverse for one step before it sticks.
 
+    A law without stick (Dahl, LuGre, ...) is solved by Newton's method in each step, its states
+    by the same scheme; theta = 1 where they are faster than the step. See `Radau` for its rest.
+
     Parameters
     ----------
     step : [s] > 0, no longer than the time span; shortened so that a whole number of steps

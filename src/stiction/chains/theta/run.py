@@ -11,7 +11,7 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import build_run
 from stiction.chains.theta.march import March
 from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
-from stiction.chains.theta.setup import Scheme
+from stiction.chains.theta.setup import STEP_IMBALANCE, Scheme
 from stiction.laws.friction import with_stick
 from stiction.results.audit import Check
 from stiction.results.run import Request, Run
@@ -20,7 +20,6 @@ __all__ = ["scheme_of", "solve_exactly", "solve_smoothed"]
 
 Floats = npt.NDArray[np.float64]
 
-_STEP_IMBALANCE = 1e-12
 _NO_FORCE = 1e-200
 _STATE_ROUNDING = 1e-12
 # numbers looked at together when saved states are checked
@@ -31,7 +30,10 @@ _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 
 def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     """Return the run of `chain` with set-valued friction, exact in every step."""
-    with_stick(chain.law, type(method).__name__)
+    if not chain.law.sticks:
+        from stiction.chains.creep.run import solve_in_steps
+
+        return solve_in_steps(chain, method, request)
     march = March(scheme_of(method), chain, request)
     march.run()
     checks = [*_common_checks(march), *_exact_checks(march)]
@@ -81,9 +83,9 @@ def _common_checks(march: March) -> Iterator[Check]:
     worst, misses = float(clock[tk.WORST]), int(counter[tk.MISSES])
     yield Check(
         "energy_of_each_step",
-        worst <= _STEP_IMBALANCE,
+        worst <= STEP_IMBALANCE,
         worst,
-        _STEP_IMBALANCE,
+        STEP_IMBALANCE,
         float(clock[tk.WORST_TIME]),
         "largest imbalance of one step over the largest energy",
     )

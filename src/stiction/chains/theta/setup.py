@@ -19,9 +19,22 @@ if TYPE_CHECKING:
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["Scheme", "begin", "callbacks", "make_law", "make_problem", "make_saved", "make_work"]
+__all__ = [
+    "STEP_IMBALANCE",
+    "Scheme",
+    "begin",
+    "callbacks",
+    "make_law",
+    "make_problem",
+    "make_saved",
+    "make_work",
+    "number_of_steps",
+]
 
 Floats = npt.NDArray[np.float64]
+
+# largest imbalance of one step over the largest energy
+STEP_IMBALANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -82,26 +95,35 @@ def make_law(chain: Chain, request: Request, scheme: Scheme) -> CompiledLaw:
 
 
 def _steps(scheme: Scheme, request: Request) -> tuple[int, float]:
-    """Return how many steps there are and how long each is; the last one ends at t_end."""
+    return number_of_steps(scheme.name, scheme.step, scheme.max_steps, request)
+
+
+def number_of_steps(name: str, step: float, most: int, request: Request) -> tuple[int, float]:
+    """Return how many steps there are and how long each is; the last one ends at t_end.
+
+    Raises
+    ------
+    ModelError : on a step longer than the time span, and on more than `most` steps.
+    """
     span = request.t_end - request.t_start
-    if scheme.step > span * (1.0 + 1e-9):
+    if step > span * (1.0 + 1e-9):
         raise ModelError(
             explain(
-                f"{scheme.name}.step",
-                f"{scheme.step:g} s for a span of {span:g} s",
+                f"{name}.step",
+                f"{step:g} s for a span of {span:g} s",
                 "a step no longer than the time span",
                 "a longer one would be shortened in silence to a single step.",
                 f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
             )
         )
     # steps are at most as long as asked
-    count = max(1.0, float(np.ceil(span / scheme.step * (1.0 - 1e-12))))
-    if count > scheme.max_steps:
+    count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
+    if count > most:
         raise ModelError(
             explain(
-                f"{scheme.name}.step",
-                f"{scheme.step} s for a span of {span} s, which makes {count:.3g} steps",
-                f"at most max_steps = {scheme.max_steps} steps",
+                f"{name}.step",
+                f"{step} s for a span of {span} s, which makes {count:.3g} steps",
+                f"at most max_steps = {most} steps",
                 "the work of a run is bounded.",
                 "a longer step, a shorter time span, or a larger max_steps.",
             )
