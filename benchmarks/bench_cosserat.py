@@ -4,9 +4,9 @@ python bench_cosserat.py [--quick]
 
 Errors are those that cosseratbench measures, at its own numbers of elements. A solver that is not
 installed, or whose model lacks what a problem needs, is named as such. Ours stands there twice, as
-it comes and with two choices by name, which are the same for every problem. `exact` is what the same
-measures say of an exact answer, see `cosserat_exact.py`. It needs `cosseratbench[pyelastica]` and
-MuJoCo 3 (`mujoco<4`: cosseratbench 0.3 writes cables in a form that MuJoCo 4 refuses).
+it comes and with two choices by name, the same for every problem. `exact` is what the same measures
+say of an exact answer, see `cosserat_exact.py`. It needs `cosseratbench[pyelastica]` and MuJoCo 3
+(`mujoco<4`: cosseratbench 0.3 writes cables in a form that MuJoCo 4 refuses).
 """
 
 from __future__ import annotations
