@@ -3,9 +3,10 @@
 python bench_cosserat.py [--quick]
 
 Errors are those that cosseratbench measures, at its own numbers of elements. A solver that is not
-installed, or whose model lacks what a problem needs, is named as such. `exact` is what the same
-measures say of an exact answer, see `cosserat_exact.py`. It needs `cosseratbench[pyelastica]` and
-MuJoCo 3 (`mujoco<4`: cosseratbench 0.3 writes cables in a form that MuJoCo 4 refuses).
+installed, or whose model lacks what a problem needs, is named as such. Ours stands there twice, as
+it comes and with two choices by name, the same for every problem. `exact` is what the same measures
+say of an exact answer, see `cosserat_exact.py`. It needs `cosseratbench[pyelastica]` and MuJoCo 3
+(`mujoco<4`: cosseratbench 0.3 writes cables in a form that MuJoCo 4 refuses).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from record import Record, arguments
 
 PROBLEMS = ("catenary", "cantilever", "pendulum", "crossing", "twist")
 PEERS = ("pyelastica", "mujoco")
-# our named choice of the curve that contacts see
-FITTED = "stiction, fitted contact curve"
+# the same for every problem
+NAMED = {"end_correction": 0.1, "contact_curve": "fitted"}
+CHOSEN = "stiction, " + ", ".join(f"{name} = {value}" for name, value in NAMED.items())
 
 
 def measured(experiment: Experiment, trajectory: Trajectory) -> dict[str, float]:
@@ -51,8 +53,8 @@ def solver_of(name: str) -> Solver | None:
     """Return a solver; None where it is not installed."""
     if name == "stiction":
         return StictionSolver()
-    if name == FITTED:
-        return StictionSolver(contact_curve="fitted")
+    if name == CHOSEN:
+        return StictionSolver(**NAMED)
     try:
         return load_solver(name)
     except ImportError:
@@ -82,7 +84,7 @@ def main() -> None:
     record = Record("cosserat", quick)
     for name in PROBLEMS[1:2] if quick else PROBLEMS:
         experiment = load_experiment(name)
-        ours = ("stiction", FITTED) if len(experiment.scenario.rods) > 1 else ("stiction",)
+        ours = ("stiction", CHOSEN)
         found = {label: solved(experiment, solver_of(label)) for label in (*ours, *PEERS)}
         if name in EXACT:
             trajectory = EXACT[name](experiment.scenario, experiment.n_elements)

@@ -53,7 +53,7 @@ def held(spec: Rod, end: End) -> RodEnd:
     return ENDS[spec.condition(end)]() if motion is None else turned(motion)
 
 
-def ours(spec: Rod, elements: int, rate: float) -> CosseratRod:
+def ours(spec: Rod, elements: int, rate: float, correction: float | None) -> CosseratRod:
     """Return one of our rods; `rate` is that at which drag takes momentum [1/s]."""
     material = spec.material
     poisson = 0.5 * material.youngs_modulus / material.shear_modulus - 1.0
@@ -69,6 +69,7 @@ def ours(spec: Rod, elements: int, rate: float) -> CosseratRod:
         drag=rate * section.line_density,
         rotational_drag=rate * section.line_inertia,
         first_director=spec.normal,
+        end_correction=correction,
     )
 
 
@@ -79,15 +80,21 @@ class StictionSolver:
     backend_version = st.__version__
     capabilities = frozenset({Capability.STRETCH, Capability.SHEAR, Capability.ROD_CONTACT})
 
-    def __init__(self, time_step_scale: float = 1.0, contact_curve: str = "spline") -> None:
+    def __init__(
+        self,
+        time_step_scale: float = 1.0,
+        contact_curve: str = "spline",
+        end_correction: float | None = None,
+    ) -> None:
         self.part, self.contact_curve = 0.5 * time_step_scale, contact_curve
+        self.end_correction = end_correction
 
     def run(self, scenario: Scenario, *, n_elements: int, n_frames: int) -> Trajectory:
         """Return the motion at evenly spaced times."""
         if scenario.obstacles:
             raise NotImplementedError("obstacles are not part of this adapter")
         rate = 2.0 * scenario.slowest_frequency() if scenario.quasi_static else 0.0
-        rods = [ours(spec, n_elements, rate) for spec in scenario.rods]
+        rods = [ours(spec, n_elements, rate, self.end_correction) for spec in scenario.rods]
         search = None
         if len(rods) > 1 or scenario.self_contact:
             # without friction

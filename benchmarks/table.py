@@ -415,7 +415,7 @@ def _rods(lines: list[dict]) -> str:
 def _cosserat(lines: list[dict]) -> str:
     rows = []
     for p in (line for line in lines if line["kind"] == "cosserat"):
-        name = f"**{p['solver']}**" if p["solver"] == "stiction" else p["solver"]
+        name = f"**{p['solver']}**" if p["solver"].startswith("stiction") else p["solver"]
         measures = p.get("measures", {})
         errors = [
             f"{k.removesuffix('_error')} {v:.2e}" for k, v in measures.items() if "error" in k

@@ -17,6 +17,7 @@ from stiction.rods import (
     Clamped,
     ContactSearch,
     CosseratRod,
+    CylinderPartner,
     Free,
     LineForce,
     PlaneLeapfrog,
@@ -28,6 +29,7 @@ from stiction.rods import (
     RollingMidpoint,
     SineVelocity,
     Straight,
+    Turned,
 )
 from stiction.rods.leapfrog.halves import HalvesMarcher
 
@@ -182,6 +184,24 @@ def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
     else:
         when = run.time[np.argmax(np.max(rates, axis=0))]
         check_fails(run, "contact_subsonic", when=when, beside=beside)
+
+
+@pytest.mark.fails_audit("rods", "slides_feel_contacts")
+@pytest.mark.parametrize(("place", "ok"), [(0.95, False), (0.8, True)])
+def test_a_contact_beside_an_end_that_slides_does_not_move_it(place, ok):
+    slides = Turned((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 0.0), slides=True)
+    ends = {"left": Clamped(), "right": slides, "loads": [LineForce((0.0, 0.0, -20.0))]}
+    held = rod((1.0, 0.0, 0.0), (0.5, 0.0, 2.0 * RADIUS), **ends)
+    belt = CylinderPartner((place, -0.5, 0.0), (place, 0.5, 0.0), RADIUS, velocity=(0.5, 0.0, 0.0))
+    touch = RollingContact(place, 0.5, first=1, second=2, friction=st.Coulomb(0.5))
+    run = st.solve(st.Rods([held], [touch], partners=[belt]), t_span=(0.0, 1e-3), save=5)
+    if ok:
+        # two elements away it moves the nodes before the end
+        check_holds(run, "slides_feel_contacts", value=0.0)
+    else:
+        found = check_fails(run, "slides_feel_contacts", limit=1e-3)
+        # a sixth of the friction, which is half of what presses; the rod has bent a little
+        assert np.sqrt(0.2) / 6.0 < found.value < 1.05 * np.sqrt(0.2) / 6.0
 
 
 @pytest.mark.fails_audit("rods", "contacts_solved")

@@ -47,11 +47,12 @@ def timoshenko(ends):
     return np.array([brentq(determinant, w[i], w[i + 1], xtol=1e-12) for i in at])[:3]
 
 
-def frequencies(ends, elements):
+def frequencies(ends, elements, correction=None):
     """Return the first three of the assembled rod, across it, by differences of its forces."""
     line = Straight((0.0, 0.0, 0.0), (LENGTH, 0.0, 0.0))
     left, right = (ENDS[e] if isinstance(e, str) else e for e in ends)
-    rod = CosseratRod(SECTION, line, elements=elements, left=left, right=right)
+    more = {"left": left, "right": right, "end_correction": correction}
+    rod = CosseratRod(SECTION, line, elements=elements, **more)
     flat = assemble(st.Rods([rod]))
     slots = flat.r.shape[1]
     scratch = [np.zeros((3, slots)) for _ in range(4)]
@@ -81,11 +82,12 @@ def frequencies(ends, elements):
     return np.sqrt(eigh(matrix, eigvals_only=True, subset_by_index=[first, first + 2]))
 
 
+@pytest.mark.parametrize("correction", [None, 1.0 / 12.0, 0.1])
 @pytest.mark.parametrize("ends", WAVES)
-def test_frequencies_against_timoshenko(ends):
+def test_frequencies_against_timoshenko(ends, correction):
     exact = timoshenko(ends)
     assert len(exact) == 3
-    coarse, middle, fine = (frequencies(ends, n) for n in (20, 40, 80))
+    coarse, middle, fine = (frequencies(ends, n, correction) for n in (20, 40, 80))
     half = 0.5 * WAVES[ends] / 20.0
     dispersion = 1.0 - (np.sin(half) / half) ** 2
     assert np.all(np.abs(coarse / exact - 1.0) <= 1.1 * dispersion + 5e-4)

@@ -84,7 +84,8 @@ Ints = npt.NDArray[np.int64]
 # trapezoidal rule, from the end inwards, in elements. Their first moment of 1/18 takes off two
 # thirds of that rule's error at an end, h^2/12 times a slope; moments of order 0 and 2 are zero, so
 # that nothing of third order comes in
-END_WEIGHTS = np.array([-1.5, 2.0, -0.5]) / 18.0
+_OF_MOMENT_ONE = np.array([-1.5, 2.0, -0.5])
+END_WEIGHTS = _OF_MOMENT_ONE / 18.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,6 +412,10 @@ def end_shares(rod: CosseratRod) -> Floats:
     """Return (n + 1,) lengths of rod that the nodes carry, in elements."""
     shares = np.ones(rod.elements + 1)
     shares[[0, -1]] = 0.5
+    if rod.end_correction is not None:
+        for weights in (shares, shares[::-1]):
+            weights[: END_WEIGHTS.size] += rod.end_correction * _OF_MOMENT_ONE
+        return shares
     ends = ((rod.left, rod.right, shares), (rod.right, rod.left, shares[::-1]))
     for end, other, weights in ends:
         if isinstance(end, Free) and (holds_section(other) or isinstance(other, Pinned)):

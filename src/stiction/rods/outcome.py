@@ -14,6 +14,7 @@ from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.section import CircularSection
+from stiction.rods.state.slides import lost_by_slides
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
@@ -187,6 +188,8 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     speed = max(1.0, float(np.sqrt(2.0 * energy.scale / _mass(rods))))
     slow, limit = history.rolling, 1e-12 * speed
     found.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))
+    if any(rod.slides for rod in rods.rods):
+        found.append(lost_by_slides(rods, history))
     mu = _coefficients(rods, contact["s1"].shape[1])
     if np.isfinite(mu).any():
         found.append(_bounded(mu, history))

@@ -36,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
 LEAST_ELEMENTS = 4
+LARGEST_CORRECTION = 1.0 / 6.0
 
 
 class RodEnd(Record):
@@ -450,6 +451,9 @@ class CosseratRod(Record):
     rotational_drag : external damping, moment per length and angular velocity [N s]
     internal_damping : retardation time of the material (Kelvin-Voigt) [s]
     first_director : of the first frame, made normal to the axis; None chooses one
+    end_correction : c, with which the last three nodes at each end carry 1/2 - 3c/2, 1 + 2c and
+        1 - c/2 elements of mass, weight and drag [1]: 1/12 is Gregory's rule, 0 the trapezoidal;
+        None takes 1/18 at a free end of a rod held elsewhere, and 0 at all others
 
     Source: Gay-Balmaz and Putkaradze 2012, equations (1)-(8) as corrected in the formulas
     sheet of the rods paper, sections 1 and 3.
@@ -469,6 +473,7 @@ class CosseratRod(Record):
     rotational_drag: float = 0.0
     internal_damping: float = 0.0
     first_director: Vector | None = None
+    end_correction: float | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -512,6 +517,7 @@ class CosseratRod(Record):
                 why = "it has three components."
                 value = vector(f"CosseratRod.{name}", getattr(self, name), unit=unit, why=why)
                 object.__setattr__(self, name, value)
+        _check_correction(self.end_correction)
         self.nodes()
 
     def nodes(self) -> Floats:
@@ -561,6 +567,14 @@ def check_elements(where: str, elements: object, least: int, why: str, rods: int
     """
     each = rods * BYTES_OF_ELEMENT
     whole(where, elements, least=least, each=each, why=why, try_="give 40.")
+
+
+def _check_correction(c: float | None) -> None:
+    """Refuse an end correction that leaves an end node with less than half of its mass."""
+    where, most = "CosseratRod.end_correction", LARGEST_CORRECTION
+    why, try_ = "it takes mass from the end nodes.", "give 0.1, or leave it out."
+    if c is not None and not number(where, c, rule="nonnegative", why=why, try_=try_) <= most:
+        raise ModelError(explain(where, c, "at most 1/6", why, try_))
 
 
 def _parts(rod: CosseratRod, name: str, kind: type) -> None:

@@ -6,18 +6,27 @@ import math
 import sys
 
 import numpy as np
+import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
-from stiction.rods.rod import CosseratRod
+from stiction.rods.assembly import end_lengths, end_shares
+from stiction.rods.rod import Clamped, CosseratRod, Driven, Free, RodEnd, Turned
 
 __all__ = ["fastest_frequency", "step_limit"]
+
+Floats = npt.NDArray[np.float64]
+
+# elements of the pieces at the ends of a longer rod
+_PIECE = 20
 
 
 def fastest_frequency(rod: CosseratRod) -> float:
     """Return the highest angular frequency of small motions of a rod [rad/s].
 
     Of a straight rod with the stretch it starts with, without ends: stretching, twist, and the
-    shorter of shear and bending waves, whose nodes move against each other.
+    shorter of shear and bending waves, whose nodes move against each other. With an
+    `end_correction` ends may vibrate faster than that: then of the rod with its ends, or, where it
+    has more than 40 elements, of its first and its last 20, if that is more.
 
     Raises
     ------
@@ -55,7 +64,69 @@ def _fastest(rod: CosseratRod) -> float:
     b = (shear * stretch**2 - tension * stretch + steep * section.bending_stiffness) / inertia
     c2 = steep * (shear * stretch - tension) ** 2 / (mass * inertia)
     across = 0.5 * (a + b) + np.sqrt(0.25 * (a - b) ** 2 + c2)
-    return float(np.sqrt(np.max([longest, twist, across])))
+    fastest = np.max([longest, twist, across])
+    if rod.end_correction is None or not 0.0 < fastest < math.inf:
+        return float(np.sqrt(fastest))
+    # of the energy over that of the kind, both per element
+    scale = np.array(
+        [
+            [0.25 * longest, 0.25 * a],
+            [0.5 * np.sqrt(c2), b - steep * section.bending_stiffness / inertia],
+        ]
+    )
+    bend = 0.25 * steep * section.bending_stiffness / inertia
+    return float(np.sqrt(fastest * max(1.0, _at_ends(rod, scale / fastest, bend / fastest))))
+
+
+def _at_ends(rod: CosseratRod, scale: Floats, bend: float) -> float:
+    """Return the largest squared frequency of the ends of a straight rod, in units of `scale`.
+
+    A long rod is cut at a node. The joint there turns by the difference of two frames, whose square
+    is at most twice the sum of theirs: so with half of the node, and a joint of half the length
+    to a fixed frame, each piece is stiffer than in the rod, and the rod is not faster than the
+    fastest piece. The piece between is half of a ring, and no faster than waves.
+
+    Parameters
+    ----------
+    scale : of an element: stretching and shearing in the first row, coupling and turning below
+    bend : of a joint
+    """
+    n = rod.elements
+    shares, lengths, ends = end_shares(rod), end_lengths(rod), (rod.left, rod.right)
+    if n <= 2 * _PIECE:
+        return _fastest_of_piece(shares, lengths, ends, scale, bend)
+    found = []
+    for end, share, long in ((ends[0], shares, lengths), (ends[1], shares[::-1], lengths[::-1])):
+        share, long = share[: _PIECE + 1].copy(), long[: _PIECE + 1].copy()
+        share[-1] = long[-1] = 0.5
+        found.append(_fastest_of_piece(share, long, (end, Free()), scale, bend))
+    return max(found)
+
+
+def _fastest_of_piece(
+    shares: Floats, lengths: Floats, ends: tuple[RodEnd, RodEnd], scale: Floats, bend: float
+) -> float:
+    """Return the largest squared frequency of a piece; joints of its ends are with what stays."""
+    n = len(shares) - 1
+    (stretch, shear), (couple, turn) = scale
+    apart = np.diff(np.eye(n + 1), axis=0) / np.sqrt(shares)
+    # between each frame and the one before, none of those outside the piece moves
+    joint = np.diff(np.vstack([np.zeros(n), np.eye(n), np.zeros(n)]), axis=0)
+    stiff = np.divide(bend, lengths, out=np.zeros(n + 1), where=lengths > 0.0)
+    along, across = np.ones(n + 1, dtype=bool), np.ones(2 * n + 1, dtype=bool)
+    for end, nodes, frame in zip(ends, ((0, 1), (n, n - 1)), (0, n - 1), strict=True):
+        whole = isinstance(end, Clamped | Driven) and end.hold == "element"
+        held = list(nodes[: 2 if whole else 1])
+        if not isinstance(end, Free):
+            across[held] = False
+            along[held] = isinstance(end, Turned) and end.slides
+        if whole:
+            across[n + 1 + frame] = False
+    by_turn = turn * np.eye(n) + joint.T @ (stiff[:, None] * joint)
+    by_shear, both = shear * apart.T @ apart, couple * apart.T
+    waves = np.block([[by_shear, -both], [-both.T, by_turn]])[np.ix_(across, across)]
+    lengthwise = (stretch * apart.T @ apart)[np.ix_(along, along)]
+    return float(max(np.linalg.eigvalsh(waves)[-1], np.linalg.eigvalsh(lengthwise)[-1]))
 
 
 def step_limit(rod: CosseratRod) -> float:

@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
+from rod_spectrum import spectrum
 
 import stiction as st
 from stiction.errors import ModelError
 from stiction.results.run import Request
-from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, CosseratRod, Free, GivenMotion
-from stiction.rods.rod_kernels import elastic
 from stiction.rods.section import CircularSection
 from stiction.rods.stability import fastest_frequency, step_limit
 
@@ -30,41 +29,6 @@ def rod(name, motion=(), **more):
     line = Straight([0.0, 0.0, 0.0], [stretch, 0.0, 0.0])
     given = {"left": Free(), "right": Free(), "length": 1.0, "elements": n, "motion": motion}
     return CosseratRod(section, line, **{**given, **more})
-
-
-def spectrum(system):
-    """Return the angular frequencies of small motions, by differences of the forces."""
-    flat = assemble(system)
-    size = flat.r.shape[1]
-    spare = [np.zeros((3, size)) for _ in range(4)]
-    mass, turn = flat.mat[9].copy(), flat.mat[10].copy()
-    turn[-1] = 1.0
-    inertia = np.concatenate([np.tile(mass, 3), turn, turn, 2.0 * turn])
-
-    def force(x):
-        shift, turned = x[: 3 * size].reshape(3, size), x[3 * size :].reshape(3, size)
-        # the third director is along x, so that turns are about x, y, z in the order 2, 0, 1
-        half = 0.5 * turned[[2, 0, 1]]
-        w = np.sqrt(1.0 - (half**2).sum(axis=0))
-        q0, u = flat.q, half
-        q = np.empty_like(q0)
-        q[0] = w * q0[0] - (u * q0[1:]).sum(axis=0)
-        q[1:] = w * q0[1:] + q0[0] * u + np.cross(u, q0[1:], axis=0)
-        elastic(flat.r + shift, q, flat.mat, *spare)
-        return np.concatenate([spare[2].ravel(), spare[3][[1, 2, 0]].ravel()])
-
-    eps, n = 1e-6, 6 * size
-    matrix = np.zeros((n, n))
-    for j in range(n):
-        x = np.zeros(n)
-        x[j] = eps * 1e-2
-        matrix[:, j] = (force(x) - force(-x)) / (2.0 * eps * 1e-2)
-    keep = np.ones(n, dtype=bool)
-    keep[[3 * size + k * size + size - 1 for k in range(3)]] = False
-    root = np.sqrt(inertia[keep])
-    matrix = -matrix[np.ix_(keep, keep)] / np.outer(root, root)
-    squares = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
-    return np.sqrt(np.maximum(squares, 0.0))
 
 
 @pytest.mark.parametrize("name", RODS)

@@ -92,6 +92,9 @@ GROWN = 1e6
 GIVING = 8
 # a gap that changes by more than this part of the reach times EASE h has jumped
 JUMP = 0.02
+# what was found inside, or jumped, comes out by this part of it times EASE h: so slowly that it is
+# lifted against what presses, and not thrown
+LIFT = 0.002
 
 
 @kernel(borrows=True)
@@ -520,7 +523,7 @@ def hold(
 
     Friction follows what presses where a contact slips. What is left of a gap is for the next. A
     part of a step takes back its part of a gap that a `whole` step does. Where a contact closed as
-    deep as it was found, it comes out by and by: at once, it would be thrown out.
+    deep as it was found, it stays there, and comes out by and by: at once, it would be thrown out.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
@@ -550,7 +553,7 @@ def hold(
             if locate(trial, only, places, indices, geoms) != INSIDE:
                 continue
         eased = law[c, EASE] * h
-        k[HELD] *= 1.0 - min(eased, 1.0)
+        k[HELD] *= 1.0 - min(LIFT * eased, 1.0)
         gap = geoms[only, DISTANCE] - law[c, REACH] - k[HELD]
         if abs(gap) > JUMP * law[c, REACH] * eased:
             # another pair of points is the nearest: it comes out by and by, too
