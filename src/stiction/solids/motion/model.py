@@ -11,10 +11,8 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers
-from stiction.solids.membranes.model import Membrane
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
-from stiction.solids.space.model import SweptBody
 
 __all__ = ["MovingSolid"]
 
@@ -91,13 +89,9 @@ class MovingSolid(SolidSystem):
         self._check_velocity(count)
 
     def _check_body(self, body: object) -> None:
-        """Refuse bodies whose masses are not known."""
+        """Refuse viscous interfaces of bodies in space."""
         if isinstance(body, Body):
             return
-        if not isinstance(body, (Membrane, SweptBody)):
-            why, try_ = "masses of no others are known.", "leave mass out."
-            needs = "bodies of the plane, swept ones, or membranes"
-            raise ModelError(explain("MovingSolid.solid", repr(body), needs, why, try_))
         for name in ("normal_viscosity", "tangential_viscosity"):
             if getattr(self, name):
                 got, needs = f"{name} in space", "0"

@@ -147,7 +147,7 @@ def test_a_swept_mass_is_the_plane_one():
     np.testing.assert_allclose(folded.toarray(), 0.5 * flat.toarray(), atol=1e-14)
 
 
-def test_masses_that_are_not_known_are_refused():
+def test_what_motions_in_space_refuse():
     block = rectangle(2.0, 1.0, (4, 3), (-1.0, 0.0))
     with pytest.raises(ModelError, match=r"normal_viscosity: got normal_viscosity in space"):
         MovingSolid(Solid([Membrane()]), normal_viscosity=1.0)
