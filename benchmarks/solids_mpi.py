@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,18 @@ from stiction.solids.equilibria import problem as equations
 
 WORLD = MPI.COMM_WORLD
 RADIUS = 0.025
+
+
+# wall time of what the processes do together, and the part of the elimination that is this one's
+SPENT = {}
+
+
+@contextmanager
+def spent(part):
+    """Count the wall time of a part; what waits for others counts with it."""
+    begin = time.perf_counter()
+    yield
+    SPENT[part] = SPENT.get(part, 0.0) + time.perf_counter() - begin
 
 
 def summed(values):
@@ -67,9 +80,11 @@ class RangeOfBulk(Bulk):
         """Add internal forces of all, and the tangent of this range."""
         whole, self._blocks = self._blocks, self._mine
         part = np.zeros_like(residual)
-        bad = super().add(u, part, data)
+        with spent("elements"):
+            bad = super().add(u, part, data)
         self._blocks = whole
-        residual += summed(part)
+        with spent("exchange"):
+            residual += summed(part)
         return WORLD.allreduce(bad)
 
     def energy(self, u):
@@ -85,7 +100,8 @@ evaluate = ContactPass.evaluate
 
 def told_once(self, *given, values=None, **named):
     """Evaluate contact as ever; the first process alone puts its tangent into the matrix."""
-    out = evaluate(self, *given, values=values, **named)
+    with spent("contact"):
+        out = evaluate(self, *given, values=values, **named)
     if values is not None and WORLD.rank:
         values[...] = 0.0
     return out
@@ -101,7 +117,14 @@ class Mumps(LinearSolver):
 
 
 class MumpsWorkspace(Workspace):
-    """Rows of the matrix, its entries and its factors on several processes."""
+    """Rows of the matrix, its entries and its factors on several processes.
+
+    What one process alone can do, the order of elimination, is found once for each pattern.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._kept = {}
 
     def _factorise(self, pattern, data):
         made = MumpsFactors(*self._solver(pattern, data, "lu"))
@@ -111,21 +134,36 @@ class MumpsWorkspace(Workspace):
     def _solver(self, pattern, data, kind):
         """Return a solver with factors, what this process has of the matrix, and its rows."""
         n, rank, size = pattern.n, WORLD.rank, WORLD.size
-        low, high = (n * (rank + k) // size for k in (0, 1))
-        local = sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=(n, n))
-        parts = []
-        for other in range(size):
-            # rows that another process owns travel there, without the zeros
-            piece = local[n * other // size : n * (other + 1) // size]
-            piece.eliminate_zeros()
-            parts.append(piece)
-        rows = sum(WORLD.alltoall(parts)).tocsr()
-        rows.sort_indices()
-        made = PETSc.Mat().createAIJ(
-            ((high - low, n), (high - low, n)),
-            csr=(rows.indptr, rows.indices, rows.data),
-            comm=WORLD,
-        )
+        cuts = n * np.arange(size + 1) // size
+        low, high = cuts[rank : rank + 2]
+        # rows lie one after another: values travel to the process that owns them, and are summed
+        ends = pattern.indptr[cuts]
+        mine = np.empty(ends[rank + 1] - ends[rank])
+        with spent("exchange"):
+            WORLD.Reduce_scatter(data, mine, np.diff(ends).tolist())
+        starts = pattern.indptr[low : high + 1] - ends[rank]
+        columns = pattern.indices[ends[rank] : ends[rank + 1]]
+        rows = sp.csr_matrix((mine, columns, starts), shape=(high - low, n))
+        kept = self._kept.get(kind)
+        with spent("factors"):
+            if kept is not None and kept[0] is pattern:
+                _, made, solver = kept
+                made.setValuesCSR(starts, columns, mine)
+                made.assemble()
+                solver.setOperators(made)
+            else:
+                made, solver = self._prepared((high - low, n), (starts, columns, mine), kind)
+                self._kept[kind] = pattern, made, solver
+                self.analyses += 1
+            solver.setUp()
+        if kind == "lu":
+            factors = solver.getPC().getFactorMatrix()
+            SPENT["share of flops"] = factors.getMumpsRinfo(2) / factors.getMumpsRinfog(2)
+        return solver, pattern.matrix(data), rows
+
+    def _prepared(self, sizes, arrays, kind):
+        """Return a matrix and a solver for it, whose pattern is new."""
+        made = PETSc.Mat().createAIJ((sizes, sizes), csr=arrays, comm=WORLD)
         solver = PETSc.KSP().create(WORLD)
         solver.setOperators(made)
         solver.setType("preonly")
@@ -137,8 +175,7 @@ class MumpsWorkspace(Workspace):
             solver.getPC().setFactorSetUpSolverType()
             for number in (13, 24):
                 solver.getPC().getFactorMatrix().setMumpsIcntl(number, 1)
-        solver.setUp()
-        return solver, local, rows
+        return made, solver
 
     def _inertia(self, pattern, data):
         solver, _, _ = self._solver(pattern, data, "cholesky")
@@ -180,8 +217,9 @@ class MumpsFactors(Factors):
 
     def solve(self, b):
         """Return x with A x = b, refined once."""
-        x = self.apply(b)
-        return x + self.apply(b - self.times(x))
+        with spent("solutions"):
+            x = self.apply(b)
+            return x + self.apply(b - self.times(x))
 
 
 def main() -> None:
@@ -196,14 +234,15 @@ def main() -> None:
     WORLD.Barrier()
     wall, cpu = time.perf_counter(), time.process_time()
     run = st.solve(solid, st.Quasistatic(steps=4, solver=Mumps()), t_span=(0.0, 1.0))
-    spent = [WORLD.gather(t) for t in (time.perf_counter() - wall, time.process_time() - cpu)]
+    times = [WORLD.gather(t) for t in (time.perf_counter() - wall, time.process_time() - cpu)]
+    parts = WORLD.gather({key: round(value, 3) for key, value in SPENT.items()})
     force, stored = (float(v) for v in (run.data["force_y"].values[-1], run.energy.stored[-1]))
     same = WORLD.gather((force, stored))
     if WORLD.rank == 0:
         told = {"processes": WORLD.size, "unknowns": run.stats["unknowns"]}
         told |= {"force": force, "stored": stored, "alike": len(set(same)) == 1}
-        told |= {"wall": max(spent[0]), "cpu": spent[1], "steps": run.stats["newton_iterations"]}
-        print(json.dumps(told))
+        told |= {"wall": max(times[0]), "cpu": times[1], "steps": run.stats["newton_iterations"]}
+        print(json.dumps(told | {"parts": parts}))
 
 
 if __name__ == "__main__":

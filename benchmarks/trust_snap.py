@@ -1,4 +1,4 @@
-"""Snap-off with inertia against the energy that continuation sets free: strip and cap.
+"""Snap-off with inertia against the energy that continuation sets free: strip, cap and tape.
 
 ::
 
@@ -42,6 +42,7 @@ from stiction.solids import (
     RigidPlane,
     Solid,
     SweptBody,
+    TapePeeling,
     rectangle,
 )
 from stiction.solids.mesh.gradings import graded
@@ -49,6 +50,7 @@ from stiction.solids.mesh.gradings import graded
 # how far beyond the limit point supports are held
 BEYOND = 1.002
 FREE = st.laws.Frictionless()
+TAPE = st.laws.EA(mu=0.2)
 
 
 class Free(NamedTuple):
@@ -152,11 +154,29 @@ def dome(times, values, model=FREE, cells=(6, 5), layers=6, radius=20.0, high=20
     )
 
 
+def tape(times, values, model=TAPE, sizes=(2.0, 0.2), cells=(8, 1)):
+    """A tape that keeps its width, peeled from both ends at 45 degrees: a quarter of it.
+
+    The end moves by `values` along each of both axes.
+    """
+    long, wide = sizes
+    parts = TapePeeling(
+        model=model, length=long, width=wide, cells=cells, held_sideways=True
+    ).assembled()
+    conditions = [Driven(Boundary(0, "right"), k, Program(times, values)) for k in (0, 1)]
+    conditions += [*parts.conditions[2:], Fixed(Boundary(0, "left"), (0,))]
+    readings = Readings(displacement=0, start=times[0], support=True)
+    return Solid(parts.bodies, parts.contacts, conditions, readings=readings, dimensionless=True)
+
+
 def predicted(run) -> tuple[float, float, float, float]:
     """Return where supports are held, the energy set free there, the area, the heat beside it."""
     e, u = run.energy, run.variables["displacement"].values
     told = e.columns()
     total, force = e.stored + e.adhesive, run.variables["force_y"].values
+    if run.system.readings.support:
+        # tapes are driven along both axes
+        force = force + run.variables["force_x"].values
     first = int(np.argmax(np.diff(u) < 0.0))
     # the parabola through three points around the limit point
     near = np.arange(first - 1, first + 2)
@@ -209,6 +229,7 @@ def _made(make: Callable, **more) -> Callable:
 
 STRIP = (0.0, 30.0, 240, 1e-10, 100.0)
 PILLAR = (0.0, 2.0, 80, 1e-8, 100.0)
+PEELED = (1e-10, 1e4)
 # coarser, the frictionless cap lets go of its elements one by one, and has a limit point at each
 CASES = {
     "strip": (strip, *STRIP),
@@ -225,6 +246,13 @@ CASES = {
     "dome-in-space-di-1": (_made(dome, model=st.laws.DI(1.0)), 0.0, 2.0, 80, 1e-8, 100.0),
     "pillar-in-space": (pillar, *PILLAR),
     "pillar-in-space-di-1": (_made(pillar, model=st.laws.DI(1.0)), *PILLAR),
+    "tape": (tape, 0.0, 2.5, 60, 1e-8, 100.0),
+    "tape-ea-0.02": (_made(tape, model=st.laws.EA(0.02)), 0.0, 2.5, 60, 1e-8, 100.0),
+    "tape-di-0.05": (_made(tape, model=st.laws.DI(0.05)), 0.0, 2.5, 160, *PEELED),
+    "tape-long": (
+        _made(tape, model=st.laws.EA(0.02), sizes=(6.0, 0.2), cells=(24, 1)),
+        *(0.0, 8.0, 240, *PEELED),
+    ),
 }
 
 

@@ -1,4 +1,8 @@
-"""Mass matrices of bodies: consistent, or lumped by scaling the diagonal."""
+"""Mass matrices of bodies and membranes: consistent or lumped.
+
+Bodies are lumped by scaling the diagonal, membranes by summing rows: their functions are positive
+and the sum of their control points with masses is the centre of mass (decision 0063).
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,20 @@ import numpy.typing as npt
 from stiction.solids.elements.functions import Group, Rule, functions, gradients, rules
 from stiction.solids.elements.kinds import Element, kinds_of
 from stiction.solids.elements.swept import values_at
+from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["body_mass", "swept_mass"]
+__all__ = ["body_mass", "membrane_mass", "swept_mass"]
 
 Floats = npt.NDArray[np.float64]
+
+# points along each coordinate of a membrane: exact for products of functions where it is flat
+# and even, and to the sixth power of elements where it is not
+_POINTS = 4
 
 
 def _rule(group: Group, degree: int) -> Rule:
@@ -141,6 +150,40 @@ def _shaped_mass(
         values.append(block.ravel())
     triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     size = swept.points.shape[0]
+    mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
+    mass.eliminate_zeros()
+    return mass
+
+
+def membrane_mass(body: Membrane, density: float, lumped: bool) -> csr_matrix:
+    """Return the mass (n, n) of the control points of a membrane [kg].
+
+    It is that of the unstretched sheet, density times thickness per unstretched area; volume is
+    kept, so that density is the same at any stretch.
+
+    Parameters
+    ----------
+    body : the membrane
+    density : [kg/m^3]
+    lumped : diagonal, the sum of each row; functions are positive, so that masses are, and total
+        and centre of mass stay what they were
+
+    Source: Hughes 2000, section 7.3.2 (row sums); decision 0063.
+    Verified by: tests/unit/solids/motion/test_membranes_move.py::test_mass_of_a_sheet
+    """
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    gauss, rule = np.polynomial.legendre.leggauss(_POINTS)
+    face = body.patch.surface(gauss, rule)
+    f = face.functions
+    weights = density * body.thickness / float(np.prod(body.prestretch)) * face.areas
+    block = np.einsum("eqa,eqb,eq->eab", f, f, weights)
+    count = face.nodes.shape[1]
+    if lumped:
+        block = block.sum(axis=2)[:, :, None] * np.eye(count)
+    rows, columns = np.repeat(face.nodes, count, axis=1), np.tile(face.nodes, (1, count))
+    size = body.patch.control_points.shape[0]
+    triple = (block.ravel(), (rows.ravel(), columns.ravel()))
     mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
     mass.eliminate_zeros()
     return mass

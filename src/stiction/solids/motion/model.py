@@ -13,7 +13,6 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
-from stiction.solids.space.model import SweptBody
 
 __all__ = ["MovingSolid"]
 
@@ -33,11 +32,12 @@ class MovingSolid(SolidSystem):
         small rotations, as it resists rotation too
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over rate of
         gap and of slip [Pa s/m]; they fade with what is left of adhesion
-    velocity : at the start, (vx, vy) of every body [m/s]; None for rest
+    velocity : at the start, (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest
 
     Notes
     -----
-    Rigid partners have no mass.
+    Rigid partners have no mass. That of a membrane is density times thickness per unstretched area,
+    and its retardation is that of the sheet as it is attached, with the stretch it has there.
 
     Source: Mergel, Scheibert, Sauer 2021, section 3.4.1 (viscosity or inertia regularise what
     snaps).
@@ -89,13 +89,9 @@ class MovingSolid(SolidSystem):
         self._check_velocity(count)
 
     def _check_body(self, body: object) -> None:
-        """Refuse bodies whose masses are not known."""
+        """Refuse viscous interfaces of bodies in space."""
         if isinstance(body, Body):
             return
-        if not isinstance(body, SweptBody):
-            why, try_ = "masses are those of bodies of the plane, swept or not.", "leave mass out."
-            needs = "bodies of the plane, or swept ones"
-            raise ModelError(explain("MovingSolid.solid", "a membrane", needs, why, try_))
         for name in ("normal_viscosity", "tangential_viscosity"):
             if getattr(self, name):
                 got, needs = f"{name} in space", "0"

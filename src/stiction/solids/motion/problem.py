@@ -16,9 +16,11 @@ import numpy.typing as npt
 
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.membranes.assembly import WithMembranes
+from stiction.solids.membranes.model import Membrane
 from stiction.solids.model import Body
 from stiction.solids.motion.interface import Dashpots, dashpots
-from stiction.solids.motion.masses import body_mass, swept_mass
+from stiction.solids.motion.masses import body_mass, membrane_mass, swept_mass
 from stiction.solids.motion.method import Weights
 from stiction.solids.motion.model import MovingSolid
 from stiction.solids.space.model import SweptBody
@@ -85,6 +87,8 @@ class MovingProblem(Problem):
                 masses.append(body_mass(b.mesh, b.element, contact, rho, lumped))
             elif isinstance(b, SweptBody):
                 masses.append(swept_mass(b, contact, rho, lumped))
+            elif isinstance(b, Membrane):
+                masses.append(membrane_mass(b, rho, lumped))
         n = len(self.rigid_node)
         whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)
         self._plain = [csr_matrix(kron(whole, identity(self.dim)))]
@@ -120,8 +124,10 @@ class MovingProblem(Problem):
         return made
 
     def _undeformed(self) -> csr_matrix:
-        """Return the tangent of the bodies as they are made."""
-        bulk = Bulk([(block.elements, block.table) for block in self.bulk.blocks])
+        """Return the tangent of the bodies as they are made, of membranes as they are attached."""
+        blocks = [(block.elements, block.table) for block in self.bulk.blocks]
+        sheets = getattr(self.bulk, "sheets", [])
+        bulk = WithMembranes(blocks, sheets) if sheets else Bulk(blocks)
         pattern = Pattern(self.size, self.dim, bulk.pairs())
         bulk.bind(pattern)
         data = np.zeros(pattern.entries)

@@ -147,11 +147,10 @@ def test_a_swept_mass_is_the_plane_one():
     np.testing.assert_allclose(folded.toarray(), 0.5 * flat.toarray(), atol=1e-14)
 
 
-def test_masses_that_are_not_known_are_refused():
+def test_what_motions_in_space_refuse():
     block = rectangle(2.0, 1.0, (4, 3), (-1.0, 0.0))
-    tape = Membrane()
-    with pytest.raises(ModelError, match=r"MovingSolid\.solid: got a membrane"):
-        MovingSolid(Solid([tape]))
+    with pytest.raises(ModelError, match=r"normal_viscosity: got normal_viscosity in space"):
+        MovingSolid(Solid([Membrane()]), normal_viscosity=1.0)
     with pytest.raises(ModelError, match=r"normal_viscosity: got normal_viscosity in space"):
         MovingSolid(Solid([SweptBody(block, (0.0, 0.5), Q1())]), normal_viscosity=1.0)
     with pytest.raises(ModelError, match=r"velocity.*1 times 3 finite numbers"):
