@@ -5,12 +5,12 @@ one to the next forces f do the work
 
     int f . du = change of the energies + int tau dzeta,
 
-and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends.
-The difference is the work of what is out of balance in between: it falls as the step squared
-where forces are smooth, as the step where friction meets kinks of a partner, and is what a jump
-releases. `unbalanced` finds it from forces, by a Lobatto rule that cuts its pieces where points
-come to meet other pieces of a partner, and where it has to, so that energies which are not those of
-the forces leave the ledger open.
+and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends, but
+for what Newton's method leaves, which is no work of theirs. The difference is the work of what is
+out of balance in between: it falls as the step squared where forces are smooth, as the step where
+friction meets kinks of a partner, and is what a jump releases. `unbalanced` finds it from forces,
+by a Lobatto rule that cuts its pieces where points come to meet other pieces of a partner, and
+where it has to, so that energies which are not those of the forces leave the ledger open.
 """
 
 from __future__ import annotations
@@ -178,7 +178,10 @@ def unbalanced(
     for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
         if p.mortar:
             slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
-    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed)) - line - slid
+    # what is left of balance at both ends is no force of supports
+    rest = (before.residual + after.residual).ravel()[problem.free]
+    left = float(np.sum(rest * d.ravel()[problem.free]))
+    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed) - left) - line - slid
     return excess if np.isfinite(excess) else 0.0
 
 
