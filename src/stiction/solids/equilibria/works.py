@@ -37,6 +37,7 @@ __all__ = [
     "Rule",
     "conservative",
     "force_of",
+    "left_over",
     "moment_on_circle",
     "reaction",
     "unbalanced",
@@ -138,7 +139,8 @@ def unbalanced(
 ) -> float:
     """Return the work of the trapezoidal rule beyond that of forces on the straight way [J/m].
 
-    Bodies that touch by virtual work alone have one; zero for others.
+    Bodies that touch by virtual work alone have one; zero for others. The trapezoidal rule is that
+    of all forces, those of inertia included.
 
     Parameters
     ----------
@@ -178,11 +180,19 @@ def unbalanced(
     for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
         if p.mortar:
             slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
-    # what is left of balance at both ends is no force of supports
-    rest = (before.residual + after.residual).ravel()[problem.free]
-    left = float(np.sum(rest * d.ravel()[problem.free]))
-    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed) - left) - line - slid
+    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed)) - line - slid
     return excess if np.isfinite(excess) else 0.0
+
+
+def left_over(problem: Problem, before: Trial, after: Trial) -> float:
+    """Return the work of the trapezoidal rule by what is left of balance at both ends [J/m].
+
+    Between states of rest it is no work of supports; in motion it is that of inertia.
+
+    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_ledger_of_loose_balance
+    """
+    rest = 0.5 * (before.residual + after.residual).ravel()[problem.free]
+    return float(np.sum(rest * (after.u - before.u).ravel()[problem.free]))
 
 
 def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:

@@ -88,7 +88,7 @@ def test_the_ledger_closes_to_the_tolerance():
 
 
 @pytest.mark.parametrize("newton_tolerance", [1e-4, 1e-9])
-def test_the_ledger_closes_however_near_balance_is(newton_tolerance):
+def test_ledger_of_loose_balance(newton_tolerance):
     """What Newton's method leaves of balance is no work of supports; 2.9e-5 and 3.4e-10 with it."""
     law = LennardJones.from_strength(MAX_TENSION, WORK, adhesive=False)
     solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
