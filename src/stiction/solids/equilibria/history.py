@@ -20,6 +20,7 @@ from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import columns, covered, force_on, forces_between, lengths
 from stiction.solids.equilibria.works import (
     force_of,
+    left_over,
     moment_on_circle,
     reaction,
     unbalanced,
@@ -118,7 +119,10 @@ def step_energies(
     step = contact_energies(problem, before, after, times, last, now, spent)
     scale = max(abs(now.stored), abs(now.adhesive), abs(last.work), problem.deepest)
     turned = abs(now.stored - last.stored) + abs(now.adhesive - last.adhesive) + abs(now.work)
-    open_ = 0.0 if rough else unbalanced(problem, before, after, times, scale, turned)
+    open_ = 0.0
+    if problem.joined and not rough:
+        open_ = unbalanced(problem, before, after, times, scale, turned)
+        open_ -= left_over(problem, before, after)
     return step._replace(
         work=last.work + step.work,
         algorithmic=last.algorithmic + step.algorithmic + open_,

@@ -5,12 +5,12 @@ one to the next forces f do the work
 
     int f . du = change of the energies + int tau dzeta,
 
-and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends.
-The difference is the work of what is out of balance in between: it falls as the step squared
-where forces are smooth, as the step where friction meets kinks of a partner, and is what a jump
-releases. `unbalanced` finds it from forces, by a Lobatto rule that cuts its pieces where points
-come to meet other pieces of a partner, and where it has to, so that energies which are not those of
-the forces leave the ledger open.
+and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends, but
+for what Newton's method leaves, which is no work of theirs. The difference is the work of what is
+out of balance in between: it falls as the step squared where forces are smooth, as the step where
+friction meets kinks of a partner, and is what a jump releases. `unbalanced` finds it from forces,
+by a Lobatto rule that cuts its pieces where points come to meet other pieces of a partner, and
+where it has to, so that energies which are not those of the forces leave the ledger open.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ __all__ = [
     "Rule",
     "conservative",
     "force_of",
+    "left_over",
     "moment_on_circle",
     "reaction",
     "unbalanced",
@@ -138,7 +139,8 @@ def unbalanced(
 ) -> float:
     """Return the work of the trapezoidal rule beyond that of forces on the straight way [J/m].
 
-    Bodies that touch by virtual work alone have one; zero for others.
+    Bodies that touch by virtual work alone have one; zero for others. The trapezoidal rule is that
+    of all forces, those of inertia included.
 
     Parameters
     ----------
@@ -180,6 +182,17 @@ def unbalanced(
             slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
     excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed)) - line - slid
     return excess if np.isfinite(excess) else 0.0
+
+
+def left_over(problem: Problem, before: Trial, after: Trial) -> float:
+    """Return the work of the trapezoidal rule by what is left of balance at both ends [J/m].
+
+    Between states of rest it is no work of supports; in motion it is that of inertia.
+
+    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_ledger_of_loose_balance
+    """
+    rest = 0.5 * (before.residual + after.residual).ravel()[problem.free]
+    return float(np.sum(rest * (after.u - before.u).ravel()[problem.free]))
 
 
 def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:

@@ -140,3 +140,32 @@ def test_segments_do_not_depend_on_where_the_search_began():
     assert_array_equal(first.segments.pieces, again.segments.pieces)
     assert_allclose(first.segments.ends, again.segments.ends, atol=1e-14)
     assert_allclose(first.met.xi, again.met.xi, atol=1e-13)
+
+
+def test_rounding_does_not_decide_where_a_mark_lies():
+    """Ends of pieces before ends of cells: the same forces however rounding moves the nodes.
+
+    The sum over points is continuous there, its derivative is not: forces differ by a jump on
+    either side of which marks lie, and at the end itself there is none.
+    """
+    x = np.linspace(0.0, 4.0, 6)
+    # a wall that rises along the way, so that two points a segment are not exact
+    mine, other = (x, 0.22 + 0.02 * x**2 / 16.0), (x[::-1], np.zeros(6))
+    made, points = facing(np.stack(mine, axis=1), np.stack(other, axis=1), 1, 1)
+    forces, cut = [], []
+    for shift in (0.0, 1e-13, -1e-13, 1e-12, -1e-12, 1e-6, -1e-6):
+        moved = points + [shift, 0.0] * (np.arange(len(points)) < len(mine[0]))[:, None]
+        found = made.project(moved, None)
+        residual = np.zeros_like(points)
+        made.pressed(moved, found, 1.0, residual)
+        forces.append(residual)
+        cut.append(found.segments.cell.size)
+        lengths = np.diff(found.segments.ends, axis=1)[:, 0]
+        assert_allclose(np.bincount(found.segments.cell, lengths), 2.0 / 3.0)
+    scale = np.abs(forces[0]).max()
+    for one in forces[1:5]:
+        assert_allclose(one, forces[0], atol=1e-9 * scale)
+    assert len(set(cut[:5])) == 1
+    assert cut[5] > cut[0]
+    jump = np.abs(forces[5] - forces[6]).max()
+    assert jump > 1e-6 * scale
