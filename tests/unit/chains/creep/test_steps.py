@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from memories import Memory
 
 import stiction as st
 from stiction.chains.creep import steps
@@ -110,3 +111,17 @@ def test_bounds_of_steps():
     many = st.ThetaStepper(step=5e-4, max_events=1)
     run = st.solve(chain_of(LAWS[1]), many, (0.0, 0.5), throw=False)
     assert run.status is st.Status.WORK_LIMIT
+
+
+def test_going_on_gives_the_same_bits():
+    chain, method, span = chain_of(LAWS[1]), st.ThetaStepper(step=2e-3), (0.0, 0.4)
+    whole = st.solve(chain, method, span, save=11)
+    memory = Memory(turn=2, last=1)
+    st.solve(chain, method, span, save=11, checkpoint=memory, throw=False)
+    assert len(memory.pages) > 0
+    again = st.solve(chain, method, span, save=11, checkpoint=Memory(memory.state, turn=-1))
+    for name, value in whole.data.items():
+        assert np.array_equal(value.values, again.data[name].values), name
+    assert np.array_equal(whole.event_log.time, again.event_log.time)
+    assert np.array_equal(whole.energy.imbalance, again.energy.imbalance)
+    assert whole.stats["steps"] == again.stats["steps"]
