@@ -125,3 +125,34 @@ def test_going_on_gives_the_same_bits():
     assert np.array_equal(whole.event_log.time, again.event_log.time)
     assert np.array_equal(whole.energy.imbalance, again.energy.imbalance)
     assert whole.stats["steps"] == again.stats["steps"]
+
+
+def test_sparse_and_dense_matrices_give_the_same_steps(monkeypatch):
+    chain = chain_of(LAWS[0], mass=np.linspace(0.5, 2.0, 25).tolist(), v0=[0.3, -0.2] * 12 + [0.1])
+    method, span = st.ThetaStepper(step=2e-3), (0.0, 0.1)
+    sparse = st.solve(chain, method, span, save=3)
+    monkeypatch.setattr(steps, "_DENSE", 1000)
+    dense = st.solve(chain, method, span, save=3)
+    assert sparse.stats["newton_iterations"] == dense.stats["newton_iterations"]
+    assert np.abs(sparse.data.x.values - dense.data.x.values).max() < 1e-14
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0])
+def test_units_do_not_matter(theta):
+    """In millimetres and tonnes, forces as they are, every step is the same."""
+    here = chain_of(LuGre(1e3, 10.0, 0.1, 0.5, 0.3, 0.1), belt_speed=0.05, v0=[0.1, -0.2])
+    there = st.Chain(
+        mass=[1e-3, 2e-3],
+        gravity=9.81e3,
+        stiffness=20.0e-3,
+        damping=0.3e-3,
+        load=st.Ramp(rate=16.0),
+        law=LuGre(1.0, 0.01, 1e-4, 0.5, 0.3, 100.0),
+        belt_speed=50.0,
+        v0=[100.0, -200.0],
+    )
+    method = st.ThetaStepper(step=2e-3, theta=theta)
+    one, two = (st.solve(chain, method, (0.0, 0.3), save=4) for chain in (here, there))
+    assert one.stats == two.stats
+    assert np.abs(1e3 * one.data.x.values - two.data.x.values).max() < 1e-9
+    assert list(one.event_log.contact) == list(two.event_log.contact)
