@@ -1,12 +1,15 @@
 """The sheared cap in space on one mesh: load and shear to full sliding, with counts and split.
 
-    python benchmarks/solids_cap.py [--steps N] [--adhesive] [--solver NAME] [--keep FILE] NX NY NZ
+    python benchmarks/solids_cap.py [--steps N] [--adhesive] [--solver NAME] [--keep FILE]
+        [--resume FOLDER] NX NY NZ
     python benchmarks/cap_meshes.py LOG...
 
 The first prints one line of JSON: iterations, CPU, wall, peak memory; area, axes of the ellipse of
 the same moments at every row, and by what the area changed. Points of integration are kept in FILE
-(.npz). The second gathers such lines of several meshes, each from a process of its own: what is
-fitted to them, and how it changes with the mesh.
+(.npz). With a FOLDER the state of the run is left there every minute, and taken up again by the
+next call with the same words; CPU and wall are then those of the last call. The second gathers such
+lines of several meshes, each from a process of its own: what is fitted to them, and how it changes
+with the mesh.
 
 Of a contact that was C and is C', with J the stretch of area, the loss is split as Lengiewicz et
 al. 2020 name its mechanisms: lifted (points of C that are not in C', at their J of before), laid
@@ -25,6 +28,7 @@ from memory_child import forget_peak, peak
 
 import stiction as st
 from stiction.numerics.linear_solvers import KeptFactors, Multigrid, Pardiso, SuperLU
+from stiction.results.checkpoint import FileCheckpoint
 from stiction.solids import CapSliding3D
 from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria import history
@@ -34,22 +38,29 @@ SOLVERS = {
     "superlu": SuperLU(),
     "multigrid": Multigrid(),
     "kept": KeptFactors(direct=Pardiso(threads=1)),
+    # half the memory of factors, and a solution takes a sixtieth of their time
+    "single": KeptFactors(worn=24, direct=Pardiso(threads=1, precision="single")),
 }
 KEPT = {"gap": k.GAP, "stretch": k.OWN_STRETCH, "weight": k.WEIGHT, "x": k.X, "z": k.Z}
 
 
 class Rows:
-    """Keeps what contact tells of its points at every row of a run."""
+    """Keeps what contact tells of its points at every row of a run, in a folder if there is one."""
 
-    def __init__(self) -> None:
-        self.points: list[np.ndarray] = []
-        self.limit = 0.0
+    def __init__(self, folder: Path | None) -> None:
+        self.points: dict[float, np.ndarray] = {}
+        self.folder, self.limit = folder, 0.0
+        for file in sorted(folder.glob("*.npy")) if folder is not None else ():
+            self.points[float(file.stem)] = np.load(file)
         self.covered = history.covered
 
     def __call__(self, problem, number, trial, t):
         """Return what `covered` returns, and keep the points."""
         self.limit = float(problem.passes[number].contact.adhesion.gap_max)
-        self.points.append(trial.outs[number][:, list(KEPT.values())].T.copy())
+        found = trial.outs[number][:, list(KEPT.values())].T.copy()
+        self.points[float(t)] = found
+        if self.folder is not None:
+            np.save(self.folder / f"{float(t)!r}.npy", found)
         print(f"t = {t:.4f}, {time.process_time():.0f} s of CPU", flush=True)
         return self.covered(problem, number, trial, t)
 
@@ -80,21 +91,27 @@ def ellipse(now: np.ndarray, limit: float) -> tuple[float, float]:
     )
 
 
-def sheared(cap: CapSliding3D, method: st.Quasistatic, keep: Path | None) -> dict:
+def sheared(
+    cap: CapSliding3D, method: st.Quasistatic, keep: Path | None, folder: Path | None = None
+) -> dict:
     """Return what the sheared cap does on a mesh, and what it took."""
-    rows = Rows()
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    rows, state = Rows(folder), None
+    if folder is not None:
+        state = FileCheckpoint(folder / "state", repr((cap, method)), resume=True, every=60.0)
     history.covered = rows
     forget_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        run = st.solve(cap, method, t_span=(0.0, 1.0), throw=False)
+        run = st.solve(cap, method, t_span=(0.0, 1.0), throw=False, checkpoint=state)
     finally:
         history.covered = rows.covered
     spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     area, force = run.data["contact_area"].values, np.abs(run.data["force_x"].values)
     moved = run.data["displacement"].values
     begin = int(np.flatnonzero(moved > 0.0)[0]) - 1
-    points = np.array(rows.points[-area.size :])
+    points = np.array([rows.points[float(t)] for t in run.data["time"].values])
     if keep is not None:
         np.savez_compressed(keep, points=points, limit=rows.limit, area=area, force=force)
     axes = [ellipse(row, rows.limit) for row in points]
@@ -135,6 +152,7 @@ def main() -> None:
     parser.add_argument("--force", type=float, default=10.0)
     parser.add_argument("--solver", choices=sorted(SOLVERS), default="pardiso")
     parser.add_argument("--keep", type=Path, default=None)
+    parser.add_argument("--resume", type=Path, default=None)
     parser.add_argument("cells", type=int, nargs=3)
     given = parser.parse_args()
     small = CapSliding3D(cells=(2, 1, 1), adhesive=given.adhesive)
@@ -142,7 +160,8 @@ def main() -> None:
     st.solve(small, st.Quasistatic(steps=4), t_span=(0.0, 0.4), throw=False)
     cap = CapSliding3D(cells=tuple(given.cells), adhesive=given.adhesive, normal_force=given.force)
     method = st.Quasistatic(steps=given.steps, solver=SOLVERS[given.solver])
-    print(json.dumps(sheared(cap, method, given.keep) | {"solver": given.solver}))
+    told = sheared(cap, method, given.keep, given.resume)
+    print(json.dumps(told | {"solver": given.solver}))
 
 
 if __name__ == "__main__":

@@ -211,6 +211,8 @@ def mindlin(
     past=1.15,
     penalty=0.1,
     radius=0.025,
+    solver=None,
+    progress=None,
 ):
     """Return what two equal spheres do that are pressed and sheared, without a Poisson's ratio.
 
@@ -226,9 +228,11 @@ def mindlin(
     steps : of the load while sheared
     past : how far the supports go, over the way to full sliding of two half spaces
     penalty : tangential springs, in units of the default
+    solver, progress : as in `Quasistatic` and `solve`; None takes what they take
     """
     solid = two_spheres(cells, law_over_approach, size, friction, past, penalty, radius)
-    run = st.solve(solid, st.Quasistatic(steps=2 * steps), t_span=(0.0, 1.0))
+    method = st.Quasistatic(steps=2 * steps, solver=solver)
+    run = st.solve(solid, method, t_span=(0.0, 1.0), progress=progress)
     data = run.data.isel(time=run.data["time"].values > 0.5 + 1e-9)
     press, shear = (2.0 * np.abs(data[f"force_{axis}"].values) for axis in "yx")
     part = shear / (friction * press)

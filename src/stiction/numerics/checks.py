@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "Record",
     "check_counts",
     "fits",
+    "memory_of_machine",
     "number",
     "numbers",
     "shape_of",
@@ -200,8 +202,8 @@ def check_counts(method: object, *rules: tuple[str, int, int, int]) -> None:
         whole(where, value, least=least, most=most, each=each, why=why, try_=try_)
 
 
-def fits(where: str, count: int, each: float, try_: str) -> None:
-    """Refuse `count` things of `each` bytes that together exceed `MOST_BYTES`.
+def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES) -> None:
+    """Refuse `count` things of `each` bytes that together exceed `limit` bytes.
 
     Called before anything of that size is made, so that a slip of the keyboard ends in a
     message and not in a machine without memory.
@@ -210,11 +212,22 @@ def fits(where: str, count: int, each: float, try_: str) -> None:
     ------
     ModelError : with the estimate and the limit.
     """
-    if count * each > MOST_BYTES:
+    if count * each > limit:
         got = f"{count}, about {count * each / 2**30:.3g} GiB"
-        needs = f"at most {int(MOST_BYTES / each)}"
-        why = f"by estimate each takes {each:g} bytes, and {MOST_BYTES >> 30} GiB is the limit."
+        needs = f"at most {int(limit / each)}"
+        why = f"by estimate each takes {each:g} bytes, and {limit / 2**30:.3g} GiB is the limit."
         raise ModelError(explain(where, got, needs, why, try_))
+
+
+def memory_of_machine() -> int:
+    """Return the memory that this machine has [bytes], 16 GiB where it does not say.
+
+    Verified by: tests/unit/numerics/test_checks.py::test_memory_of_this_machine
+    """
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 16 << 30
 
 
 _NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from stiction.numerics.checks import Record
+from stiction.numerics import checks
+from stiction.numerics.checks import Record, memory_of_machine
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -27,3 +28,11 @@ class Thing(Record):
 )
 def test_things_are_the_same_if_all_their_fields_are(one, two, same):
     assert (Thing(one) == Thing(two)) is same
+
+
+def test_memory_of_this_machine(monkeypatch):
+    if hasattr(checks.os, "sysconf"):
+        # more than an interpreter with NumPy takes, less than any machine has
+        assert 1 << 27 < memory_of_machine() < 1 << 50
+    monkeypatch.delattr(checks.os, "sysconf", raising=False)
+    assert memory_of_machine() == 16 << 30

@@ -6,8 +6,16 @@ import scipy.sparse as sp
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.numerics.direct.pardiso import library_path
+from stiction.numerics.iterative import kept
 from stiction.numerics.iterative.kept import gmres
-from stiction.numerics.linear_solvers import KeptFactors, LinearSolveError, Multigrid, SuperLU
+from stiction.numerics.linear_solvers import (
+    KeptFactors,
+    LinearSolveError,
+    Multigrid,
+    Pardiso,
+    SuperLU,
+)
 from stiction.results.checkpoint import FileCheckpoint
 
 
@@ -120,3 +128,22 @@ BAD = [
 def test_bad_input_is_refused(given, words):
     with pytest.raises(ModelError, match=words):
         KeptFactors(**given)
+
+
+@pytest.mark.parametrize("direct", [SuperLU(), pytest.param("single", id="single")])
+def test_what_is_kept_makes_room_for_a_sign(direct, monkeypatch):
+    if direct == "single":
+        if library_path() is None:
+            pytest.skip("MKL is not installed (pip install stiction[pardiso])")
+        direct = Pardiso(threads=1, precision="single")
+    monkeypatch.setattr(kept, "_LARGE", 50)
+    matrix, b = band(80, 0), np.ones(80)
+    with KeptFactors(tolerance=1e-9, direct=direct).start() as workspace:
+        factors = workspace.factorise(matrix)
+        first = factors.solve(b)
+        assert workspace.factorisations == 1
+        assert factors.sign == np.linalg.slogdet(matrix.toarray())[0]
+        assert workspace.kept is None
+        # they are made anew where they are asked for
+        assert np.abs(factors.solve(b) - first).max() <= 1e-8 * np.abs(first).max()
+        assert workspace.factorisations == 2

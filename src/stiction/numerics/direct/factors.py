@@ -29,6 +29,8 @@ Ints = npt.NDArray[np.integer[Any]]
 
 # relative residual from which on a solution is refined, and how often
 REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
+# the same for factors in single precision, which know seven digits at most
+REFINE_SINGLE_ABOVE, MOST_OF_SINGLE = 1e-14, 6
 # largest residual over |A| |x| + |b| that counts as solved
 BACKWARD_ERROR = 1e-8
 # |A| |x| / |b| from which on the matrix is singular to working precision: with clean
@@ -90,7 +92,7 @@ class Pattern:
         indices = np.ascontiguousarray(matrix.indices, dtype=np.int32)
         if indices.size and not 0 <= indices.min() <= indices.max() < self.n:
             raise ModelError(_bad_matrix("column numbers out of range", f"0 to {self.n - 1}"))
-        rows = np.repeat(np.arange(self.n), np.diff(indptr))
+        rows = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(indptr))
         place = rows * np.int64(self.n) + indices
         if not np.all(np.diff(place) > 0):
             self.gather = np.argsort(place, kind="stable")
@@ -141,7 +143,7 @@ class Pattern:
     @cached_property
     def transposition(self) -> Ints | None:
         """Return where the value of each mirrored entry is; None for an unsymmetric pattern."""
-        where = np.lexsort((self.rows, self.indices))
+        where = np.lexsort((self.rows, self.indices)).astype(np.int32)
         mirrored = np.array_equal(self.rows[where], self.indices)
         return where if mirrored and np.array_equal(self.indices[where], self.rows) else None
 
@@ -265,6 +267,10 @@ class Workspace(abc.ABC):
         """Return what a run tells of its solver besides, by name."""
         return {}
 
+    def spare(self) -> None:
+        """Free the memory of factors, if it is worth it; they become invalid."""
+        return  # smaller ones than PARDISO's go with the objects that hold them
+
     def close(self) -> None:
         """Free all memory; the workspace may be used again afterwards."""
         self._pattern = None
@@ -301,7 +307,10 @@ class Factors(abc.ABC):
     Attributes
     ----------
     n : number of unknowns
+    single : whether they are kept in single precision, so that `apply` alone is no solution
     """
+
+    single = False
 
     def __init__(self, matrix: csr_matrix, replaced: int = 0) -> None:
         self.n = int(matrix.shape[0])
@@ -313,6 +322,8 @@ class Factors(abc.ABC):
 
     def solve(self, b: npt.ArrayLike) -> Floats:
         """Return x with A x = b, refined when the residual is above 1e-10 of b.
+
+        Factors in single precision refine it to 1e-14, as far as that goes.
 
         Parameters
         ----------
@@ -332,10 +343,11 @@ class Factors(abc.ABC):
         largest = _largest(right)
         x = self.apply(right)
         rest = right - self.times(x)
-        for _ in range(MOST_REFINEMENTS):
+        above = REFINE_SINGLE_ABOVE if self.single else REFINE_ABOVE
+        for _ in range(MOST_OF_SINGLE if self.single else MOST_REFINEMENTS):
             error = _largest(rest)
             # an infinite x is reported below; refining it would only make NaN of it
-            if not np.any(error > REFINE_ABOVE * largest) or not np.isfinite(x).all():
+            if not np.any(error > above * largest) or not np.isfinite(x).all():
                 break
             better = x + self.apply(rest)
             rest_of_better = right - self.times(better)
@@ -408,11 +420,11 @@ class Factors(abc.ABC):
     def log_det(self) -> float:
         """Natural logarithm of the size of the determinant."""
 
-    def solves(self) -> bool:
+    def solves(self, limit: float = BACKWARD_ERROR) -> bool:
         """Return whether a right-hand side at random comes out right, without refinement."""
         b, x, rest = self._probe()
         size = self._size * np.abs(x).max() + np.abs(b).max()
-        return bool(np.abs(rest).max() <= BACKWARD_ERROR * size)
+        return bool(np.abs(rest).max() <= limit * size)
 
     def tells_signs(self) -> bool:
         """Return whether the factors are accurate enough for the signs of all eigenvalues.

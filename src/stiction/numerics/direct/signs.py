@@ -20,7 +20,7 @@ __all__ = ["parted", "sign_of_parts"]
 # part of the largest entry up to which mirrored ones are the same
 _MIRRORED = 1e-12
 # unsymmetric rows at most: alone, and as a part of all
-_MOST, _SHARE = 5000, 0.25
+_MOST, _SHARE = 12_000, 0.25
 
 
 def parted(pattern: Pattern, data: Floats) -> Ints | None:
@@ -65,7 +65,14 @@ def sign_of_parts(
     dense[i[below], j[below]] += (data - data[where])[below]
     if not np.isfinite(dense).all():
         return None
-    sign, _ = np.linalg.slogdet(dense) if rows.size else (1.0, 0.0)
-    if sign == 0.0:
-        return None
-    return -int(sign) if negative % 2 else int(sign)
+    odd = negative
+    if rows.size:
+        from scipy.linalg.lapack import dgetrf
+
+        # in place: the matrix may be as large as the factors it was made with
+        pivots, exchanged, failed = dgetrf(dense.T, overwrite_a=True)
+        if failed:
+            return None
+        odd += int(np.count_nonzero(np.diag(pivots) < 0.0))
+        odd += int(np.count_nonzero(exchanged != np.arange(rows.size)))
+    return -1 if odd % 2 else 1

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptFactorsWorkspace", "OnKeptFactors", "gmres"]
 
+# unknowns from which on what is kept makes room for a sign, which takes as much memory
+_LARGE = 100_000
+
 
 def gmres(
     matrix: csr_matrix, factors: Factors, b: Floats, tolerance: float, most: int
@@ -93,6 +96,8 @@ class KeptFactorsWorkspace(Workspace):
         self.tolerance, self.most, self.worn = tolerance, most, worn
         self._direct, self._aside = direct.start(), direct.start()
         self.kept: Factors | None = None
+        # how often what was kept made room
+        self.spared = 0
         self.iterations = self.solutions = 0
 
     def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
@@ -109,7 +114,11 @@ class KeptFactorsWorkspace(Workspace):
         return self.kept
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of a determinant; what is kept stays."""
+        """Return the sign of a determinant; what is kept stays, unless it is large."""
+        if matrix.shape[0] >= _LARGE:
+            self.kept = None
+            self.spared += 1
+            self._direct.spare()
         return self._aside.sign(matrix)
 
     def log_det(self, matrix: csr_matrix) -> float:
@@ -137,10 +146,11 @@ class OnKeptFactors(Factors):
         super().__init__(matrix)
         self._home = space
         self._own: Factors | None = None
+        self._of = 0
 
     def factorise(self) -> Factors:
         """Return factors of this matrix itself, which are kept from here on."""
-        self._own = self._home.renew(self._matrix)
+        self._own, self._of = self._home.renew(self._matrix), self._home.spared
         return self._own
 
     def apply(self, b: Floats) -> Floats:
@@ -149,17 +159,30 @@ class OnKeptFactors(Factors):
             return np.stack([self.apply(column) for column in b.T], axis=1)
         home = self._home
         home.solutions += 1
+        if self._of != home.spared:
+            self._own = None
         if self._own is None and home.kept is not None:
-            try:
-                x, count, met = gmres(self._matrix, home.kept, b, home.tolerance, home.most)
-            except LinearSolveError:
-                count, met = home.most, False
-            home.iterations += count
-            if met:
-                if count > home.worn:
-                    home.kept = None
+            x = self._iterated(home.kept, b)
+            if x is not None:
                 return x
-        return (self._own or self.factorise()).apply(b)
+        own = self._own or self.factorise()
+        if not own.single:
+            return own.apply(b)
+        x = self._iterated(own, b)
+        # refined as far as it goes; what is not solved by then is told
+        return own.solve(b) if x is None else x
+
+    def _iterated(self, factors: Factors, b: Floats) -> Floats | None:
+        """Return the solution by iteration on factors, None where it takes too many."""
+        home = self._home
+        try:
+            x, count, met = gmres(self._matrix, factors, b, home.tolerance, home.most)
+        except LinearSolveError:
+            return None
+        home.iterations += count
+        if met and count > home.worn:
+            home.kept = None
+        return x if met else None
 
     def solve(self, b: npt.ArrayLike) -> Floats:
         """Return x with A x = b to the tolerance of the workspace; what is not finite is told.
@@ -171,7 +194,7 @@ class OnKeptFactors(Factors):
         """
         right = self._right(b)
         x = self.apply(right)
-        if self._own is not None:
+        if self._own is not None and not self._own.single:
             return self._own.solve(right)
         if not np.isfinite(x).all():
             raise singular("Factors.solve", "a solution that is not finite")

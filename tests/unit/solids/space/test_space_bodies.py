@@ -27,6 +27,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.contact.curves import Pieces
+from stiction.solids.space import model as space_model
 
 FRICTION = {"DI": DI(0.5, 1.0, 20.0), "EA": EA(0.5, 1.0)}
 
@@ -189,7 +190,7 @@ BAD = [
     ({"breaks": (1.0,)}, "rising"),
     ({"shape": 3.0}, "BodyShape"),
     ({"mesh": 1}, "Mesh"),
-    ({"breaks": np.linspace(0.0, 1.0, 200_000)}, "GiB"),
+    ({"breaks": np.linspace(0.0, 1.0, 2_000_000)}, "GiB"),
 ]
 
 
@@ -197,6 +198,14 @@ BAD = [
 def test_bad_bodies_are_refused(given, words):
     with pytest.raises(ModelError, match=words):
         SweptBody(**given)
+
+
+def test_a_mesh_beyond_the_memory_of_the_machine_is_refused(monkeypatch):
+    breaks = np.linspace(0.0, 1.0, 601)
+    assert SweptBody(breaks=breaks).layers == 600
+    monkeypatch.setattr(space_model, "memory_of_machine", lambda: 1 << 30)
+    with pytest.raises(ModelError, match=r"about 1\.03 GiB.*\n.*1 GiB is the limit"):
+        SweptBody(breaks=breaks)
 
 
 def test_bad_shapes_are_refused():
