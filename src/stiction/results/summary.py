@@ -19,6 +19,8 @@ from stiction.results.run import NUMBERED, Quantity, Run, plural
 __all__ = ["doubts", "screen", "shown_html"]
 
 _WIDTH = 92
+# lines for the last state
+_MOST_OF_STATE = 2
 _MOST_WIDTH = 100
 _MOST_ROWS = 6
 _OF_SCALED = " of scaled time"
@@ -260,7 +262,9 @@ def _final(run: Run) -> list[str]:
         f"{name} = {_short(value, 9)}{_unit(run.variables[name].unit)}".replace(" ", "\xa0")
         for name, value in single.items()
     )
-    lines = _wrapped("last state", ", ".join(parts))[:2]
+    lines = _wrapped("last state", ", ".join(parts))
+    if len(lines) > _MOST_OF_STATE:
+        lines = [*lines[: _MOST_OF_STATE - 1], f"{lines[_MOST_OF_STATE - 1]} ..."]
     return [line.replace("\xa0", " ") for line in lines]
 
 

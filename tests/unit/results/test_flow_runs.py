@@ -145,6 +145,13 @@ def test_the_screen_keeps_numbers_beside_their_units(flow):
     at = next(i for i, line in enumerate(lines) if line.startswith("last state"))
     assert lines[at].endswith("-0.123456789 rad/s,")
     assert lines[at + 1].split()[0] == "elongation"
+    assert lines[at + 1].endswith("rad/s")
+    # two lines, and a sign that there is more
+    final |= dict.fromkeys(("speed", "slip", "spin"), final["angle"])
+    variables |= dict.fromkeys(final, variables["angle"])
+    lines = str(dataclasses.replace(flow, variables=variables, final=final)).splitlines()
+    assert lines[at + 1].endswith("rad/s, ...")
+    assert not lines[at + 2].startswith(" ")
 
 
 def test_the_first_column_is_named_by_the_data(flow):
